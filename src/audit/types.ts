@@ -1,0 +1,16 @@
+import type { AuditDraft, AuditRecorder } from '../control/types.ts';
+import type { AuditPage, AuditQuery } from '../store/state-store.ts';
+
+/** The audit trail of this process: one hash chain, kept by the store, echoed as OTel log records. */
+export interface AuditTrail extends AuditRecorder {
+  /**
+   * Notes a refused request. Returns at once: the entry is written in the background. Refusals of requests without a
+   * valid credential become one aggregate entry per address and minute.
+   */
+  refused(draft: AuditDraft): void;
+  query(query: AuditQuery): Promise<AuditPage>;
+  /** Whether the last write of the trail succeeded, for the health check; true before the first. */
+  readonly healthy: boolean;
+  /** Writes what is still to be written. */
+  close(): Promise<void>;
+}

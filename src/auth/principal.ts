@@ -1,0 +1,24 @@
+import type { AuthMethod, Scope } from '../protocol/constants.ts';
+
+/** Who is asking, as the credential says it. Headers never add to it. */
+export interface Principal {
+  readonly method: AuthMethod;
+  readonly userId: string;
+  /** The authenticated client: rate limits and replays are kept per method, client, user and tenant. */
+  readonly clientId?: string;
+  readonly tenantId?: string;
+  readonly scopes: readonly Scope[];
+  readonly sessionId?: string;
+  /** Milliseconds since the epoch; absent where the access is not limited in time. */
+  readonly expiresAt?: number;
+}
+
+/** A string that tells identities apart, for counters and replay keys. Holds no credential. */
+export function identityKey(principal: Principal): string {
+  return JSON.stringify([principal.method, principal.tenantId ?? '', principal.clientId ?? '', principal.userId]);
+}
+
+/** True when the principal holds the scope itself or `admin`, which implies all. */
+export function hasScope(principal: Principal, scope: Scope): boolean {
+  return principal.scopes.includes(scope) || principal.scopes.includes('admin');
+}

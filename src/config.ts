@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { RdcpError } from './errors.ts';
+import { SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
+import { IDENTIFIER, isCategoryName } from './protocol/names.ts';
+import { parseDuration } from './protocol/time.ts';
+import type { StateStore } from './store/state-store.ts';
+
+const duration = z.union([z.number(), z.string()]).transform((value, context) => {
+  const seconds = parseDuration(value);
+  if (seconds !== undefined) return seconds;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d',
+  });
+  return z.NEVER;
+});
+
+const positive = z.number().int().positive();
+const identifier = z.string().regex(IDENTIFIER, 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
+const instant = z.iso.datetime({ message: 'must be a UTC time such as 2026-01-31T00:00:00.000Z' });
+
+/** A key as it is kept: never the key itself. Records of a keys file have the same form. */
+export const apiKeyRecordSchema = z.strictObject({
+  /** Names the key in `rdcp keys list`, `rdcp keys revoke` and the audit trail. */
+  id: identifier,
+  /** `sha256:` and the lower-case hex SHA-256 of the key's bytes. */
+  hash: z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 lower-case hex digits'),
+  clientId: identifier,
+  /** @default the clientId */
+  userId: identifier.optional(),
+  /** The tenant that the key belongs to; absent: none. */
+  tenantId: identifier.optional(),
+  scopes: z.array(z.enum(SCOPES)).min(1, 'must hold at least one scope'),
+  /** The key is not valid before this instant. */
+  notBefore: instant.optional(),
+  /** The key is not valid from this instant on. */
+  expiresAt: instant.optional(),
+});
+
+export type ApiKeyRecord = z.infer<typeof apiKeyRecordSchema>;
+
+const tls = z.strictObject({
+  /** PEM file of the server's certificate and its chain. */
+  certFile: z.string().min(1),
+  /** PEM file of its private key. */
+  keyFile: z.string().min(1),
+});
+
+const server = z.strictObject({
+  /** Address to listen on. Anything but a loopback address needs `tls` or `behindTlsProxy`. @default '127.0.0.1' */
+  host: z.string().min(1).default('127.0.0.1'),
+  /** TCP port; 0 lets the system choose. @default 9465 */
+  port: z.number().int().min(0).max(65_535).default(9465),
+  /** Serve HTTPS (TLS 1.3). @default none: plain HTTP, on loopback only */
+  tls: tls.optional(),
+  /** Host names, without port, accepted in the Host header beside loopback names and `host`. @default [] */
+  allowedHosts: z.array(z.string().min(1)).default([]),
+  /** TLS ends before this process: plain HTTP is accepted on any address. @default false */
+  behindTlsProxy: z.boolean().default(false),
+});
+
+const category = z.strictObject({
+  /** One line for the operator. @default what the code registered */
+  description: z.string().max(1000).optional(),
+  /** State where nobody switched it. @default what the code registered, else false */
+  enabled: z.boolean().optional(),
+});
+
+const security = z.strictObject({
+  /** The level that the well-known document declares. @default 'basic' */
+  level: z.enum(SECURITY_LEVELS).default('basic'),
+  /** API keys: a JSON file `{ "keys": [record, …] }` that is re-read when it changes, or the records. @default none */
+  apiKeys: z.union([z.strictObject({ file: z.string().min(1) }), z.array(apiKeyRecordSchema)]).optional(),
+});
+
+const controls = z
+  .strictObject({
+    /** How long a temporary control without a duration lasts. @default '15m' */
+    defaultDuration: duration.default(15 * 60),
+    /** Longest temporary control that is accepted. @default '24h' */
+    maxDuration: duration.default(24 * 3600),
+    /** Most live temporary controls in one scope. @default 100 */
+    maxTemporaryPerTenant: positive.default(100),
+  })
+  .refine((value) => value.defaultDuration <= value.maxDuration, {
+    path: ['defaultDuration'],
+    message: 'must not be longer than maxDuration',
+  });
+
+const limits = z.strictObject({
+  /** Control requests of one identity in any 60 seconds. @default 60 */
+  controlPerMinute: positive.default(60),
+  /** Reads of one identity in any 60 seconds. @default 600 */
+  readPerMinute: positive.default(600),
+  /** Requests without a valid credential from one address in any 60 seconds. @default 60 */
+  anonymousPerMinute: positive.default(60),
+  /** Seconds until a request is answered with 504. @default 30 */
+  requestTimeoutSeconds: positive.default(30),
+  /** Most categories, up to 4096. @default 4096 */
+  maxCategories: positive.max(4096).default(4096),
+});
+
+/** The methods that make an object a store; checked by name, because a class instance is no plain object. */
+const STORE_METHODS = [
+  'load',
+  'commit',
+  'findReplay',
+  'subscribe',
+  'queryAudit',
+  'newestAudit',
+  'pruneAudit',
+  'check',
+  'close',
+];
+
+const store = z.union(
+  [
+    z.literal('memory:'),
+    z.custom<StateStore>(
+      (value) =>
+        typeof value === 'object' &&
+        value !== null &&
+        STORE_METHODS.every((name) => typeof Reflect.get(value, name) === 'function'),
+    ),
+  ],
+  { error: "must be 'memory:' or a StateStore" },
+);
+
+const configSchema = z.strictObject({
+  /** `false` listens nowhere: mount `callback()` in a server of your own. @default loopback, port 9465 */
+  server: z.union([z.literal(false), server]).default(() => server.parse({})),
+  /** Categories that exist without having been registered by code, and what the owner says of those that are. @default {} */
+  categories: z
+    .record(
+      z
+        .string()
+        .refine(isCategoryName, 'must be a category name: ^[A-Z][A-Z0-9_]{0,63}$, or ^X-[A-Z][A-Z0-9_-]{0,61}$'),
+      category,
+    )
+    .default({}),
+  security: security.default(() => security.parse({})),
+  /** Multi-tenancy. @default false */
+  tenancy: z.literal(false).default(false),
+  controls: controls.default(() => controls.parse({})),
+  limits: limits.default(() => limits.parse({})),
+  audit: z
+    .strictObject({
+      /** Days that an audit entry is kept. @default 90 */
+      retentionDays: positive.default(90),
+    })
+    .default({ retentionDays: 90 }),
+  /** Where state and the audit trail are kept. @default 'memory:' */
+  store: store.default('memory:'),
+  /** Checks of the application, run by the health endpoint: one that throws or takes longer than 5 s fails. @default {} */
+  health: z
+    .record(
+      identifier,
+      z.custom<() => unknown>((value) => typeof value === 'function', 'must be a function'),
+    )
+    .default({}),
+  metrics: z
+    .strictObject({
+      /** Seconds over which call rates are measured. @default 60 */
+      rateWindowSeconds: positive.max(3600).default(60),
+    })
+    .default({ rateWindowSeconds: 60 }),
+});
+
+/** What {@link createRdcp} and `RdcpInstrumentation` take. Every field is optional; an unknown one is an error. */
+export type RdcpConfig = z.input<typeof configSchema>;
+
+/** The configuration with every default filled in. Durations are in seconds. */
+export type ResolvedConfig = z.output<typeof configSchema>;
+
+/**
+ * Checks a configuration and fills in the defaults.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`, whose message is one line that names the field, what is wrong with its
+ * value and what is allowed
+ */
+export function parseConfig(input: unknown): ResolvedConfig {
+  const result = configSchema.safeParse(input ?? {});
+  if (result.success) return result.data;
+  throw new RdcpError('RDCP_CONFIG_INVALID', result.error.issues.slice(0, 1).map(describeIssue).join(''), {
+    details: { field: result.error.issues[0]?.path.join('.') ?? '' },
+  });
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    const at = [...issue.path, issue.keys[0]].join('.');
+    return `configuration: ${at} is not a known field`;
+  }
+  const field = issue.path.join('.');
+  return `configuration: ${field === '' ? 'the configuration' : field} ${issue.message.replace(/^Invalid input: /, '')}`;
+}

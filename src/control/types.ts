@@ -1,0 +1,74 @@
+import type { ControlRequest } from '../protocol/control-request.ts';
+import type { AuditEntry, AuditIdentity, ControlResponse, StateOrigin, TenantContext } from '../protocol/messages.ts';
+import type { CommitResult, ScopeKey } from '../store/state-store.ts';
+
+/** What an audit entry says before the trail seals it with id, time, sequence and hash. */
+export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 'outcome' | 'identity'> &
+  Partial<Pick<AuditEntry, 'tenant' | 'requestId' | 'reason' | 'source' | 'error' | 'count'>>;
+
+/** The trail as the control plane needs it; `audit/` implements it. */
+export interface AuditRecorder {
+  /**
+   * Seals the draft as the next entry of this process's chain and hands it to `persist`, one at a time. The chain
+   * advances, and the OTel record is emitted, only when `persist` resolves with `committed`.
+   */
+  record(draft: AuditDraft, persist: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult>;
+}
+
+/** Whose settings are addressed or read. */
+export interface Scope {
+  readonly key: ScopeKey;
+  /** The tenant whose calls the gate decides by this scope; absent for the global scope. */
+  readonly tenantId?: string;
+}
+
+/** Who asks for a change, from where, for the trail and for repeats. */
+export interface CommandContext {
+  readonly scope: Scope;
+  readonly identity: AuditIdentity;
+  /** In multi-tenant mode: stands in the answer. */
+  readonly tenant?: TenantContext;
+  /** The `X-RDCP-Tenant-Name` that came along. */
+  readonly tenantName?: string;
+  readonly requestId: string;
+  readonly source?: AuditEntry['source'];
+  /** Present when the client named the request id itself, so that a repeat can be told. */
+  readonly replay?: { readonly key: string; readonly fingerprint: string };
+}
+
+export interface ControlOutcome {
+  readonly response: ControlResponse;
+  /** True when this is the kept answer to an earlier request with the same id. */
+  readonly replayed: boolean;
+}
+
+/** One category as a scope sees it. */
+export interface CategoryView {
+  readonly index: number;
+  readonly name: string;
+  readonly description: string;
+  readonly defaultEnabled: boolean;
+  readonly enabled: boolean;
+  readonly temporary: boolean;
+  readonly origin: StateOrigin;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt?: number;
+}
+
+export interface ControlPlane {
+  /** Loads the store and applies it; until then every category has its default. Rejects never: health tells. */
+  start(): Promise<void>;
+  /** @throws {RdcpError} with nothing changed, as the code says */
+  control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome>;
+  /** Every category as the scope sees it now, sorted by name. */
+  view(scope: Scope): readonly CategoryView[];
+  /** Live temporary controls of the scope, or of all scopes. */
+  temporaryControls(scope?: Scope): number;
+  /** Keys of the scopes that have settings, the global one left out, with the wall time of their last change. */
+  scopes(): ReadonlyMap<ScopeKey, { readonly changedAt?: number }>;
+  /** False while the whole instrumentation is switched off. */
+  readonly enabled: boolean;
+  setEnabled(enabled: boolean): void;
+  /** Ends timers and the subscription, and waits for the commands that were accepted. */
+  close(): Promise<void>;
+}

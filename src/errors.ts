@@ -1,0 +1,75 @@
+/**
+ * Every error code that leaves this package, with the HTTP status it maps to (RDCP 1.0, Errors; the codes beyond the
+ * specification's registry follow its naming form `RDCP_[CONTEXT]_[CONDITION]`). `RDCP_CONFIG_INVALID` and the other
+ * codes without a request carry 500.
+ */
+export const ERROR_STATUS = {
+  RDCP_AUTH_REQUIRED: 401,
+  RDCP_AUTH_FAILED: 401,
+  RDCP_FORBIDDEN: 403,
+  RDCP_MALFORMED_REQUEST: 400,
+  RDCP_VERSION_UNSUPPORTED: 400,
+  RDCP_CATEGORY_NOT_FOUND: 404,
+  RDCP_NOT_FOUND: 404,
+  RDCP_METHOD_NOT_ALLOWED: 405,
+  RDCP_MEDIA_NOT_ACCEPTABLE: 406,
+  RDCP_TEMPORARY_LIMIT: 409,
+  RDCP_REQUEST_IN_PROGRESS: 409,
+  RDCP_REQUEST_TOO_LARGE: 413,
+  RDCP_MEDIA_UNSUPPORTED: 415,
+  RDCP_REQUEST_ID_REUSED: 422,
+  RDCP_RATE_LIMITED: 429,
+  RDCP_SERVER_ERROR: 500,
+  RDCP_AUDIT_WRITE_FAILED: 500,
+  RDCP_UNAVAILABLE: 503,
+  RDCP_TIMEOUT: 504,
+  RDCP_CONFIG_INVALID: 500,
+} as const satisfies Record<string, number>;
+
+/** A stable, public error code. */
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** What may be added to an {@link RdcpError}. Everything here is shown to the client. */
+export interface RdcpErrorOptions {
+  /** Machine-readable facts: `field`, `unknown`, `maximum`, `reason`, `requiredScopes`, … */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** The authentication method that was tried (RDCP 1.0, Authentication, rule 4). */
+  readonly method?: string;
+  /** Response headers that belong to the refusal: `Retry-After`, `WWW-Authenticate`, `Allow`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The underlying error. It never leaves the process. */
+  readonly cause?: unknown;
+}
+
+const BRAND = Symbol.for('opentelemetry-instrumentation-rdcp.error');
+
+/**
+ * The one error type of this package. `message` and `details` are written for the client and hold no credential, no
+ * path and nothing of a library; whatever led here is in `cause`, which is never sent.
+ */
+export class RdcpError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly method: string | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(code: ErrorCode, message: string, options: RdcpErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'RdcpError';
+    this.code = code;
+    this.details = options.details;
+    this.method = options.method;
+    this.headers = options.headers;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** The HTTP status of {@link RdcpError.code}. */
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}
+
+/** True for an {@link RdcpError}, also one made by another copy of this package. */
+export function isRdcpError(value: unknown): value is RdcpError {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}

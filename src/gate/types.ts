@@ -1,0 +1,100 @@
+// What applications see of the gate, and what a control plane attaches to it. This room imports nothing.
+
+export type AttributeValue =
+  | string
+  | number
+  | boolean
+  | readonly (string | null | undefined)[]
+  | readonly (number | null | undefined)[]
+  | readonly (boolean | null | undefined)[];
+
+/** Attributes of a debug call, as OpenTelemetry has them. */
+export interface Attributes {
+  readonly [name: string]: AttributeValue | undefined;
+}
+
+/** The part of an OpenTelemetry span that a traced function gets. */
+export interface Span {
+  setAttribute(name: string, value: AttributeValue): unknown;
+  addEvent(name: string, attributes?: Attributes): unknown;
+}
+
+/** A named group of debug points that is switched as a unit. The same name gives the same object, process-wide. */
+export interface Category {
+  readonly name: string;
+  readonly description: string;
+  /** Whether a debug call made here and now would be emitted: decided for the current tenant. */
+  readonly enabled: boolean;
+  /**
+   * Emits a debug record when the category is on; otherwise costs one load and one bit test. Attributes that are
+   * expensive to build go in a function, which runs only when the call is emitted. Never throws.
+   */
+  debug(message: string, attributes?: Attributes | (() => Attributes)): void;
+  /**
+   * Runs `fn` in an OpenTelemetry span when the category is on, else bare and without an argument. What `fn` returns
+   * or throws is passed on; a promise ends the span when it settles.
+   */
+  span<T>(name: string, fn: (span?: Span) => T): T;
+}
+
+export interface CategoryOptions {
+  /** One line for the operator who lists the categories. @default '' */
+  readonly description?: string;
+  /** The state it has where nobody switched it, once a control plane is attached. @default false */
+  readonly enabled?: boolean;
+}
+
+/** A registered category as the control plane sees it. */
+export interface CategoryDescriptor {
+  /** Position in the bitset, for life. */
+  readonly index: number;
+  readonly name: string;
+  readonly description: string;
+  readonly defaultEnabled: boolean;
+}
+
+/** Where emitted calls go. It may throw: the gate catches, and reports through {@link Controller.failed}. */
+export interface Sink {
+  emit(category: CategoryDescriptor, message: string, attributes: Attributes | undefined): void;
+  span<T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T): T;
+}
+
+/** What a control plane gives to the gate when it attaches. */
+export interface Controller {
+  readonly sink: Sink;
+  /** Most categories this control plane accepts. */
+  readonly maxCategories: number;
+  /** A category appeared after attachment; called synchronously, before its handle is returned. */
+  registered(category: CategoryDescriptor): void;
+  /** An attribute function or the sink threw; called at most once per category. */
+  failed(category: CategoryDescriptor, error: unknown): void;
+}
+
+/** A control plane's hold on the gate. The last one attached decides; when it detaches, the one before it does again. */
+export interface Attachment {
+  /** On or off for everybody without an override. */
+  setBase(index: number, on: boolean): void;
+  /** One tenant's override; `undefined` removes it. */
+  setTenant(tenantId: string, index: number, on: boolean | undefined): void;
+  /** Switches every category off, keeping what was set, or back. */
+  suspend(suspended: boolean): void;
+  detach(): void;
+}
+
+export interface Gate {
+  /**
+   * The category of that name, registered on first use. A description given later fills an empty one.
+   * @throws {RangeError} when the limit on categories is reached
+   * @throws {TypeError} when the name is not a category name
+   */
+  category(name: string, options?: CategoryOptions): Category;
+  /** Every category, in order of registration; `categories()[i].index === i`. */
+  categories(): readonly CategoryDescriptor[];
+  /** Runs `fn` so that everything in it, also asynchronously, is the tenant's. */
+  runWithTenant<T>(tenantId: string, fn: () => T): T;
+  /** Calls emitted since the process started. */
+  callsTotal(index: number): number;
+  /** Calls that were on but not emitted: made from inside an emission, or their attributes or sink threw. */
+  droppedTotal(index: number): number;
+  attach(controller: Controller): Attachment;
+}

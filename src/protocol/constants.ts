@@ -1,0 +1,59 @@
+/** The `protocol` field of every body and the `X-RDCP-Protocol` header (RDCP 1.0, Versioning). */
+export const PROTOCOL = 'rdcp/1.0';
+
+/** The registered media type (RDCP 1.0, Versioning). */
+export const RDCP_MEDIA_TYPE = 'application/vnd.rdcp.v1+json';
+
+export const JSON_MEDIA_TYPE = 'application/json';
+
+/** Every path of the protocol, relative to the base URL. */
+export const PATHS = {
+  wellKnown: '/.well-known/rdcp',
+  discovery: '/rdcp/v1/discovery',
+  control: '/rdcp/v1/control',
+  status: '/rdcp/v1/status',
+  health: '/rdcp/v1/health',
+  metrics: '/rdcp/v1/metrics',
+  tenants: '/rdcp/v1/tenants',
+  audit: '/rdcp/v1/audit',
+  session: '/rdcp/v1/session',
+} as const;
+
+/** Whatever starts with this is ours: an unknown path below it is answered, any other falls through. */
+export const PATH_PREFIX = '/rdcp/';
+
+export const HEADERS = {
+  authMethod: 'X-RDCP-Auth-Method',
+  apiKey: 'X-RDCP-API-Key',
+  clientId: 'X-RDCP-Client-ID',
+  requestId: 'X-RDCP-Request-ID',
+  tenantId: 'X-RDCP-Tenant-ID',
+  isolationLevel: 'X-RDCP-Isolation-Level',
+  tenantName: 'X-RDCP-Tenant-Name',
+  protocol: 'X-RDCP-Protocol',
+  replayed: 'X-RDCP-Replayed',
+} as const;
+
+export const SCOPES = ['discovery', 'status', 'control', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const SECURITY_LEVELS = ['basic', 'standard', 'enterprise'] as const;
+export type SecurityLevel = (typeof SECURITY_LEVELS)[number];
+
+export const AUTH_METHODS = ['api-key', 'bearer', 'mtls', 'hybrid'] as const;
+export type AuthMethod = (typeof AUTH_METHODS)[number];
+
+export const ISOLATION_LEVELS = ['global', 'process', 'namespace', 'organization'] as const;
+export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
+
+export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'] as const;
+export type ControlAction = (typeof CONTROL_ACTIONS)[number];
+
+/** Largest request body, in bytes. */
+export const MAX_BODY_BYTES = 64 * 1024;
+/** Longest `options.reason`, in characters. */
+export const MAX_REASON_LENGTH = 500;
+/** Clock skew tolerated in a `Date` header on control, in milliseconds. */
+export const MAX_CLOCK_SKEW_MS = 5 * 60_000;
+/** How long a control answer is kept for a repeat of its request id, in milliseconds. */
+export const REPLAY_WINDOW_MS = 5 * 60_000;

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { CONTROL_ACTIONS, MAX_REASON_LENGTH } from './constants.ts';
+import { isCategoryName } from './names.ts';
+import { parseDuration } from './time.ts';
+
+const categoryName = z
+  .string()
+  .refine(
+    isCategoryName,
+    'must be a category name: ^[A-Z][A-Z0-9_]{0,63}$, or ^X-[A-Z][A-Z0-9_-]{0,61}$ for a custom one',
+  );
+
+const categoryList = z
+  .array(categoryName)
+  .min(1, 'must hold at least one category')
+  .refine((names) => new Set(names).size === names.length, 'must not hold a category twice');
+
+const duration = z.union([z.number(), z.string()]).transform((value, context) => {
+  const seconds = parseDuration(value);
+  if (seconds !== undefined) return seconds;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d',
+  });
+  return z.NEVER;
+});
+
+/** Every C0 and C1 control character: a reason goes into log lines and consoles. */
+const CONTROL_CHARACTERS = /\p{Cc}/u;
+
+const options = z.strictObject({
+  temporary: z.boolean().optional(),
+  duration: duration.optional(),
+  reason: z
+    .string()
+    .min(1, 'must hold at least one character')
+    .max(MAX_REASON_LENGTH, `must hold at most ${MAX_REASON_LENGTH} characters`)
+    .refine((text) => !CONTROL_CHARACTERS.test(text), 'must not hold control characters')
+    .optional(),
+});
+
+/**
+ * The body of `POST /rdcp/v1/control`. Unknown fields are refused: a misspelt `duration` must not make a change
+ * permanent. A single category name stands for a list of one. The parsed duration is in seconds.
+ */
+export const controlRequestSchema = z
+  .strictObject({
+    action: z.enum(CONTROL_ACTIONS),
+    categories: z.union([categoryName.transform((name) => [name]), categoryList]).optional(),
+    options: options.optional(),
+    protocol: z.string().optional(),
+  })
+  .superRefine((request, context) => {
+    const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+    const { temporary, duration } = request.options ?? {};
+    const changesState = request.action !== 'reset' && request.action !== 'status';
+    if (changesState && request.categories === undefined) refuse(['categories'], `is required for ${request.action}`);
+    if (!changesState && temporary !== undefined)
+      refuse(['options', 'temporary'], `is not allowed for ${request.action}`);
+    if (!changesState && duration !== undefined)
+      refuse(['options', 'duration'], `is not allowed for ${request.action}`);
+    if (temporary === false && duration !== undefined) refuse(['options', 'duration'], 'contradicts temporary: false');
+  });
+
+export type ControlRequest = z.infer<typeof controlRequestSchema>;

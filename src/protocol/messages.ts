@@ -1,0 +1,217 @@
+import type { AuthMethod, ControlAction, IsolationLevel, PROTOCOL, Scope, SecurityLevel } from './constants.ts';
+import type { Timestamp } from './time.ts';
+
+// The bodies of RDCP 1.0 as types. Fields named `otelrdcp_…` are additions of this implementation under its vendor
+// prefix (RDCP 1.0, Extensibility, rule 2): a standard client never needs them.
+
+export interface TenantContext {
+  readonly id: string;
+  readonly isolationLevel: IsolationLevel;
+  readonly scope: 'global' | 'tenant-isolated';
+}
+
+interface Answer {
+  readonly protocol: typeof PROTOCOL;
+  readonly timestamp: Timestamp;
+  /** In every answer to an authenticated request in multi-tenant mode. */
+  readonly tenant?: TenantContext;
+}
+
+export interface WellKnownDocument {
+  readonly protocol: typeof PROTOCOL;
+  readonly endpoints: {
+    readonly discovery: string;
+    readonly control: string;
+    readonly status: string;
+    readonly health: string;
+  };
+  readonly capabilities: {
+    readonly multiTenancy: boolean;
+    readonly performanceMetrics: boolean;
+    readonly temporaryControls: boolean;
+    readonly auditTrail: boolean;
+  };
+  readonly security: {
+    readonly level: SecurityLevel;
+    readonly methods: readonly Exclude<AuthMethod, 'hybrid'>[];
+    readonly scopes: readonly Scope[];
+    readonly required: boolean;
+    readonly keyRotation: boolean;
+    readonly tokenRefresh: boolean;
+  };
+  readonly otelrdcp_endpoints: Readonly<Record<string, string>>;
+}
+
+/** Which layer decides a category's effective state. */
+export type StateOrigin = 'default' | 'global' | 'tenant' | 'temporary';
+
+export interface DiscoveredCategory {
+  readonly name: string;
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly temporary: boolean;
+  readonly metrics: { readonly callsTotal: number; readonly callsPerSecond: number };
+  /** The state it was registered with. */
+  readonly otelrdcp_default: boolean;
+  readonly otelrdcp_origin: StateOrigin;
+  readonly otelrdcp_expiresAt?: Timestamp;
+}
+
+export interface DiscoveryResponse extends Answer {
+  readonly categories: readonly DiscoveredCategory[];
+  readonly performance: {
+    readonly totalCalls: number;
+    readonly callsPerSecond: number;
+    readonly categoryBreakdown: Readonly<Record<string, number>>;
+  };
+}
+
+export interface ChangeRecord {
+  readonly category: string;
+  readonly previousState: boolean;
+  readonly newState: boolean;
+  readonly temporary: boolean;
+  readonly effectiveAt: Timestamp;
+  readonly expiresAt?: Timestamp;
+}
+
+export interface ControlResponse extends Answer {
+  readonly action: ControlAction;
+  readonly categories: readonly string[];
+  readonly status: 'success' | 'partial' | 'failed';
+  readonly message: string;
+  readonly changes: readonly ChangeRecord[];
+}
+
+export interface StatusResponse extends Answer {
+  readonly enabled: boolean;
+  readonly categories: Readonly<Record<string, boolean>>;
+  readonly performance: { readonly totalCalls: number; readonly callsPerSecond: number };
+}
+
+export interface HealthCheckRecord {
+  readonly name: string;
+  readonly status: 'pass' | 'warn' | 'fail';
+  readonly duration: string;
+}
+
+export interface HealthResponse extends Answer {
+  readonly status: 'healthy' | 'degraded' | 'unhealthy';
+  /** Absent when the request carried no credential: a load balancer's probe learns the overall status alone. */
+  readonly checks?: readonly HealthCheckRecord[];
+}
+
+/** Standard units of RDCP 1.0, Metric representation. */
+export type MetricUnit = 'percent' | 'bytes' | 'per_second' | 'count' | 'milliseconds';
+
+export interface MetricValue {
+  readonly value: number;
+  readonly unit: MetricUnit;
+  readonly measured: true;
+  readonly timestamp: Timestamp;
+}
+
+/** What is measured of the process and the endpoint; what cannot be measured is left out, never estimated. */
+export type ProcessMetricName =
+  | 'callsTotal'
+  | 'callsPerSecond'
+  | 'cpuUsage'
+  | 'memoryUsage'
+  | 'heapUsed'
+  | 'eventLoopDelay'
+  | 'temporaryControls';
+
+export interface MetricsResponse extends Answer {
+  readonly metrics: Readonly<Partial<Record<ProcessMetricName, MetricValue>>>;
+  readonly categories: Readonly<
+    Record<string, { readonly callsTotal: MetricValue; readonly callsPerSecond: MetricValue }>
+  >;
+}
+
+export interface TenantSummary {
+  readonly id: string;
+  readonly name?: string;
+  readonly isolationLevel: IsolationLevel;
+  readonly scope: TenantContext['scope'];
+  readonly categories: Readonly<Record<string, boolean>>;
+  readonly temporaryControls: number;
+  readonly lastChangedAt?: Timestamp;
+}
+
+export interface TenantsResponse extends Answer {
+  readonly tenants: readonly TenantSummary[];
+}
+
+/** What an audit entry is about: a control action, an expiry, a refusal, or a change of the trail itself. */
+export type AuditAction = ControlAction | 'expire' | 'authenticate' | 'authorize' | 'prune';
+export type AuditOutcome = 'success' | 'partial' | 'failed' | 'denied';
+
+export interface AuditIdentity {
+  readonly method?: AuthMethod;
+  readonly userId?: string;
+  readonly clientId?: string;
+  readonly scopes?: readonly string[];
+  readonly sessionId?: string;
+}
+
+/** One line of the trail, as the audit endpoint shows it and as the store keeps it. */
+export interface AuditEntry {
+  readonly id: string;
+  readonly timestamp: Timestamp;
+  readonly action: AuditAction;
+  readonly categories: readonly string[];
+  readonly changes: readonly ChangeRecord[];
+  readonly outcome: AuditOutcome;
+  readonly identity: AuditIdentity;
+  readonly tenant?: { readonly id: string; readonly name?: string };
+  readonly requestId?: string;
+  readonly reason?: string;
+  readonly source?: { readonly address?: string; readonly userAgent?: string };
+  /** An error code, on refusals and failures. */
+  readonly error?: string;
+  /** How many requests an aggregate entry stands for; absent means one. */
+  readonly count?: number;
+  readonly compliance: {
+    readonly securityLevel: SecurityLevel;
+    readonly instanceId: string;
+    /** Position in this process's chain, from 1. */
+    readonly sequence: number;
+    /** `hash` of the entry before it in the chain; 64 zeros where there is none. */
+    readonly previousHash: string;
+    /** SHA-256 over the canonical JSON (RFC 8785) of the entry without this field, lower-case hex. */
+    readonly hash: string;
+    readonly retainUntil: Timestamp;
+  };
+}
+
+export interface AuditResponse extends Answer {
+  readonly entries: readonly AuditEntry[];
+  /** Pass it as `cursor` to read on; absent on the last page. */
+  readonly otelrdcp_next?: string;
+}
+
+/** The specification's auth context, answered by the session endpoint. */
+export interface SessionResponse extends Answer {
+  readonly authenticated: true;
+  readonly method: AuthMethod;
+  readonly userId: string;
+  readonly tenantId?: string;
+  readonly scopes: readonly string[];
+  readonly sessionId?: string;
+  readonly expiresAt?: Timestamp;
+}
+
+/**
+ * The error envelope. The specification can be read as `protocol` beside `error` (every body carries it) and as part of
+ * it (Errors), so it stands in both places.
+ */
+export interface ErrorResponse {
+  readonly protocol: typeof PROTOCOL;
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly method?: string;
+    readonly details?: Readonly<Record<string, unknown>>;
+    readonly protocol: typeof PROTOCOL;
+  };
+}

@@ -1,0 +1,118 @@
+import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/messages.ts';
+
+/** A temporary control: what a category is set to until a point in wall time (milliseconds since the epoch). */
+export interface Overlay {
+  readonly enabled: boolean;
+  readonly expiresAt: number;
+}
+
+/** What one scope says about one category. A setting with neither layer is not kept at all. */
+export interface Setting {
+  /** `undefined` means that the category inherits. */
+  readonly permanent?: boolean | undefined;
+  readonly temporary?: Overlay | undefined;
+}
+
+/** Settings of one scope by category name. */
+export type Settings = ReadonlyMap<string, Setting>;
+
+/**
+ * Key of a scope in the store: {@link GLOBAL_SCOPE} or a tenant's id (prefixed by a namespace where configured). No tenant id can equal
+ * the global key, because `*` is not in the Identifier pattern.
+ */
+export type ScopeKey = string;
+export const GLOBAL_SCOPE: ScopeKey = '*';
+
+/** One scope as the store holds it. A scope that was never written has revision 0 and no settings. */
+export interface ScopeState {
+  readonly revision: number;
+  readonly settings: Settings;
+  /** Wall time of the last commit, milliseconds since the epoch. */
+  readonly changedAt?: number;
+}
+
+/** The answer kept for a repeat of a request id. */
+export interface ReplayRecord {
+  /** Identity and request id, as one opaque string. */
+  readonly key: string;
+  /** SHA-256 of the request's body, lower-case hex. */
+  readonly fingerprint: string;
+  /** The response body as it was sent. */
+  readonly response: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** All or nothing: the new settings of a scope, the audit entry that tells of it, the answer kept for repeats. */
+export interface Commit {
+  /** Absent where only the trail (and a replay record) is written: a refusal, a `status` action. */
+  readonly state?: {
+    readonly scope: ScopeKey;
+    /** The commit takes effect only while the scope still has this revision. */
+    readonly expectedRevision: number;
+    readonly settings: Settings;
+  };
+  readonly audit: AuditEntry;
+  readonly replay?: ReplayRecord;
+  /** Wall time of the commit, milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export type CommitResult =
+  /** Done, and durable as far as this store is. `revision` is the scope's new one where state was written. */
+  | { readonly outcome: 'committed'; readonly revision?: number }
+  /** Nothing was written: another process changed the scope. `current` is what it holds now. */
+  | { readonly outcome: 'conflict'; readonly current: ScopeState }
+  /** Nothing was written: the request id is taken, by this answer. */
+  | { readonly outcome: 'replayed'; readonly replay: ReplayRecord };
+
+/** Filters of the audit endpoint; every one given must hold. */
+export interface AuditQuery {
+  /** Entries at most, from 1. */
+  readonly limit: number;
+  /** Opaque position from an earlier page's `next`. */
+  readonly cursor?: string;
+  /** Inclusive, milliseconds since the epoch. */
+  readonly since?: number;
+  /** Exclusive, milliseconds since the epoch. */
+  readonly until?: number;
+  readonly action?: AuditAction;
+  readonly category?: string;
+  readonly client?: string;
+  readonly outcome?: AuditOutcome;
+  /** Only entries of this tenant. */
+  readonly tenant?: string;
+}
+
+export interface AuditPage {
+  /** Newest first. */
+  readonly entries: readonly AuditEntry[];
+  /** Absent on the last page. */
+  readonly next?: string;
+}
+
+/**
+ * Where control state, the audit trail and replay records are kept. Every method rejects when the store cannot be
+ * reached; none of them retries. An implementation passes `test/store/contract.ts`.
+ */
+export interface StateStore {
+  /** Name for health checks and messages: `memory`, `sqlite`, … */
+  readonly name: string;
+  /** Whether other processes may write it too. */
+  readonly shared: boolean;
+  /** Every scope with settings. */
+  load(): Promise<ReadonlyMap<ScopeKey, ScopeState>>;
+  commit(commit: Commit): Promise<CommitResult>;
+  /** The unexpired replay record under a key. */
+  findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;
+  /** Calls back with every scope that somebody else changed. Returns the way to stop. */
+  subscribe(listener: (scope: ScopeKey, state: ScopeState) => void): () => void;
+  queryAudit(query: AuditQuery): Promise<AuditPage>;
+  /** The entry written last, which a new process's hash chain points at. */
+  newestAudit(): Promise<AuditEntry | undefined>;
+  /** Drops entries whose `retainUntil` has passed; returns how many. */
+  pruneAudit(now: number): Promise<number>;
+  /** Resolves when the store answers. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
