@@ -50,6 +50,7 @@ export interface Commit {
     readonly scope: ScopeKey;
     /** The commit takes effect only while the scope still has this revision. */
     readonly expectedRevision: number;
+    /** The store may keep this very map: it must not change afterwards. */
     readonly settings: Settings;
   };
   readonly audit: AuditEntry;
@@ -100,13 +101,15 @@ export interface StateStore {
   readonly name: string;
   /** Whether other processes may write it too. */
   readonly shared: boolean;
-  /** Every scope with settings. */
+  /** Every scope that was ever written. One whose settings are all gone is there too: its revision counts on. */
   load(): Promise<ReadonlyMap<ScopeKey, ScopeState>>;
+  /** A replay record that is still valid is looked for first, then the revision is compared, then all is written. */
   commit(commit: Commit): Promise<CommitResult>;
   /** The unexpired replay record under a key. */
   findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;
   /** Calls back with every scope that somebody else changed. Returns the way to stop. */
   subscribe(listener: (scope: ScopeKey, state: ScopeState) => void): () => void;
+  /** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` with `details.field` `cursor` for a cursor that no page gave out */
   queryAudit(query: AuditQuery): Promise<AuditPage>;
   /** The entry written last, which a new process's hash chain points at. */
   newestAudit(): Promise<AuditEntry | undefined>;
