@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { RdcpError } from './errors.ts';
 import { SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
+import { firstIssue } from './protocol/issues.ts';
 import { IDENTIFIER, isCategoryName } from './protocol/names.ts';
 import { parseDuration } from './protocol/time.ts';
 import type { StateStore } from './store/state-store.ts';
@@ -180,16 +181,7 @@ export type ResolvedConfig = z.output<typeof configSchema>;
 export function parseConfig(input: unknown): ResolvedConfig {
   const result = configSchema.safeParse(input ?? {});
   if (result.success) return result.data;
-  throw new RdcpError('RDCP_CONFIG_INVALID', result.error.issues.slice(0, 1).map(describeIssue).join(''), {
-    details: { field: result.error.issues[0]?.path.join('.') ?? '' },
-  });
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') {
-    const at = [...issue.path, issue.keys[0]].join('.');
-    return `configuration: ${at} is not a known field`;
-  }
-  const field = issue.path.join('.');
-  return `configuration: ${field === '' ? 'the configuration' : field} ${issue.message.replace(/^Invalid input: /, '')}`;
+  const { field, message } = firstIssue(result.error);
+  const subject = field === '' ? 'the configuration' : `configuration: ${field}`;
+  throw new RdcpError('RDCP_CONFIG_INVALID', `${subject} ${message}`, { details: { field } });
 }

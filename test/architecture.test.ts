@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { test } from 'node:test';
+
+const SRC = join(import.meta.dirname, '..', 'src');
+
+/** Rooms (folders of src) and the files at its top that carry shared subjects, each with what it may import. */
+const ARROWS: Record<string, readonly string[]> = {
+  gate: [],
+  protocol: [],
+  'errors.ts': [],
+  'clock.ts': [],
+  'version.ts': [],
+  'semconv.ts': [],
+  'telemetry.ts': ['version.ts'],
+  'config.ts': ['protocol', 'errors.ts', 'store/state-store.ts'],
+  'environment.ts': ['config.ts', 'auth', 'errors.ts', 'protocol'],
+  store: ['protocol', 'errors.ts'],
+  control: ['gate', 'protocol', 'errors.ts', 'clock.ts', 'semconv.ts', 'store/state-store.ts'],
+  auth: ['protocol', 'errors.ts', 'clock.ts', 'config.ts'],
+  tenancy: ['protocol', 'errors.ts', 'auth/principal.ts', 'control/types.ts', 'store/state-store.ts', 'config.ts'],
+  audit: [
+    'protocol',
+    'errors.ts',
+    'clock.ts',
+    'semconv.ts',
+    'telemetry.ts',
+    'auth/principal.ts',
+    'control/types.ts',
+    'store/state-store.ts',
+  ],
+  metrics: [
+    'gate/types.ts',
+    'protocol',
+    'clock.ts',
+    'semconv.ts',
+    'telemetry.ts',
+    'control/types.ts',
+    'store/state-store.ts',
+  ],
+  emit: ['gate/types.ts', 'protocol', 'clock.ts', 'semconv.ts', 'telemetry.ts'],
+  server: [
+    'control',
+    'auth',
+    'tenancy',
+    'audit',
+    'metrics',
+    'protocol',
+    'errors.ts',
+    'clock.ts',
+    'config.ts',
+    'version.ts',
+    'store/state-store.ts',
+  ],
+  client: ['protocol', 'errors.ts'],
+  cli: ['client', 'auth', 'protocol', 'errors.ts', 'config.ts', 'version.ts', 'clock.ts'],
+};
+
+/** The composition roots and entries: they know the rooms, and no room knows them. */
+const ROOTS = ['index.ts', 'api.ts', 'register.ts', 'client.ts', 'redis.ts', 'rdcp.ts', 'instrumentation.ts'];
+
+/** One third party, one room. */
+const THIRD_PARTIES: Record<string, readonly string[]> = {
+  koa: ['server'],
+  '@koa/router': ['server'],
+  'koa-body': ['server'],
+  jose: ['auth'],
+  redis: ['store'],
+  '@opentelemetry/sdk-node': ['register.ts'],
+  '@opentelemetry/exporter-prometheus': ['register.ts'],
+  '@opentelemetry/instrumentation': ['telemetry.ts', 'instrumentation.ts'],
+  '@opentelemetry/api': [
+    'metrics',
+    'emit',
+    'audit',
+    'server',
+    'telemetry.ts',
+    'instrumentation.ts',
+    'rdcp.ts',
+    'register.ts',
+  ],
+  '@opentelemetry/api-logs': [],
+};
+
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g;
+
+interface Import {
+  readonly file: string;
+  readonly target: string;
+}
+
+function sources(): string[] {
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+}
+
+function imports(): Import[] {
+  return sources().flatMap((file) =>
+    [...readFileSync(join(SRC, file), 'utf8').matchAll(IMPORT)].map((match) => ({ file, target: match[1] ?? '' })),
+  );
+}
+
+/** The room of a file below src: its folder, or itself where it lies at the top. */
+function roomOf(file: string): string {
+  return file.includes(sep) ? (file.split(sep)[0] ?? '') : file;
+}
+
+function resolved({ file, target }: Import): string {
+  return relative(SRC, join(SRC, dirname(file), target));
+}
+
+test('every import inside src follows the arrows of the house', () => {
+  const wrong = imports()
+    .filter(({ file, target }) => target.startsWith('.') && !ROOTS.includes(roomOf(file)))
+    .filter((found) => {
+      const room = roomOf(found.file);
+      const target = resolved(found);
+      if (roomOf(target) === room) return false;
+      return !(ARROWS[room] ?? []).some((allowed) => target === allowed || roomOf(target) === allowed);
+    })
+    .map((found) => `${found.file} -> ${resolved(found)}`);
+  assert.deepEqual(wrong, []);
+});
+
+test('each third party is imported by its own room alone', () => {
+  const wrong = imports()
+    .filter(({ file, target }) => {
+      const packageName = target
+        .split('/')
+        .slice(0, target.startsWith('@') ? 2 : 1)
+        .join('/');
+      const rooms = THIRD_PARTIES[packageName];
+      return rooms !== undefined && !rooms.includes(roomOf(file));
+    })
+    .map(({ file, target }) => `${file} -> ${target}`);
+  assert.deepEqual(wrong, []);
+});
+
+test('the application half imports nothing but the gate', () => {
+  const wrong = imports().filter(({ file, target }) => file === 'api.ts' && !target.startsWith('./gate/'));
+  assert.deepEqual(wrong, []);
+});
+
+test('every room and shared file has its arrows written down', () => {
+  const unknown = [...new Set(sources().map(roomOf))].filter((room) => !(room in ARROWS) && !ROOTS.includes(room));
+  assert.deepEqual(unknown, []);
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parseConfig } from '../src/config.ts';
+import { isRdcpError } from '../src/errors.ts';
+import { VERSION } from '../src/version.ts';
+
+function refusal(input: unknown): string {
+  try {
+    parseConfig(input);
+  } catch (error) {
+    assert.ok(isRdcpError(error));
+    assert.equal(error.code, 'RDCP_CONFIG_INVALID');
+    return error.message;
+  }
+  throw new Error(`accepted ${JSON.stringify(input)}`);
+}
+
+test('without a configuration every default is filled in', () => {
+  const config = parseConfig(undefined);
+  assert.deepEqual(config.server, { host: '127.0.0.1', port: 9465, allowedHosts: [], behindTlsProxy: false });
+  assert.deepEqual(config.controls, { defaultDuration: 900, maxDuration: 86_400, maxTemporaryPerTenant: 100 });
+  assert.equal(config.limits.controlPerMinute, 60);
+  assert.equal(config.audit.retentionDays, 90);
+  assert.equal(config.store, 'memory:');
+});
+
+test('port 0 and durations in either form are accepted', () => {
+  const config = parseConfig({ server: { port: 0 }, controls: { defaultDuration: 60, maxDuration: '2h' } });
+  assert.equal(config.server && config.server.port, 0);
+  assert.deepEqual([config.controls.defaultDuration, config.controls.maxDuration], [60, 7200]);
+});
+
+test('a wrong configuration is told in one line that names the field and what is allowed', () => {
+  const cases: [unknown, RegExp][] = [
+    [{ sever: {} }, /sever is not a known field/],
+    [{ server: { prot: 1 } }, /server\.prot is not a known field/],
+    [{ server: { port: '80' } }, /server\.port .*number/],
+    [{ server: { port: 70_000 } }, /server\.port .*65535/],
+    [{ categories: { database: {} } }, /categories\.database .*\^\[A-Z\]/],
+    [{ categories: { DATABASE: { on: true } } }, /categories\.DATABASE\.on is not a known field/],
+    [{ security: { level: 'high' } }, /security\.level .*basic/],
+    [{ security: { apiKeys: [{ id: 'a' }] } }, /security\.apiKeys.*hash/],
+    [{ controls: { maxDuration: '1w' } }, /controls\.maxDuration .*<n>d/],
+    [{ controls: { defaultDuration: '2h', maxDuration: '1h' } }, /controls\.defaultDuration .*maxDuration/],
+    [{ limits: { maxCategories: 5000 } }, /limits\.maxCategories .*4096/],
+    [{ limits: { controlPerMinute: 0 } }, /limits\.controlPerMinute/],
+    [{ store: 'mysql://x' }, /store must be 'memory:'/],
+    [{ health: { db: 1 } }, /health\.db must be a function/],
+    ['x', /object/],
+  ];
+  for (const [input, expected] of cases) {
+    const message = refusal(input);
+    assert.match(message, expected);
+    assert.ok(!message.includes('\n'), message);
+  }
+});
+
+test('the version is the one of package.json', () => {
+  const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
+  assert.equal((manifest as { version: string }).version, VERSION);
+});
