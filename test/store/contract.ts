@@ -1,0 +1,480 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { isRdcpError } from '../../src/errors.ts';
+import type { AuditEntry } from '../../src/protocol/messages.ts';
+import { timestamp } from '../../src/protocol/time.ts';
+import {
+  type AuditQuery,
+  type CommitResult,
+  GLOBAL_SCOPE,
+  type ScopeState,
+  type StateStore,
+} from '../../src/store/state-store.ts';
+import { appendAudit, auditEntry, auditIds, change, DAY, NOW, replayRecord, until } from './samples.ts';
+
+/** State of its own for one test, which any number of stores can be opened on. */
+export interface StoreFixture {
+  /** A further handle on the same state, as another process would hold it. A store that is not shared returns itself. */
+  open(): Promise<StateStore>;
+  /** Closes every handle and removes the state. */
+  dispose(): Promise<void>;
+}
+
+/** What every {@link StateStore} does. `create` makes a fixture without any state. */
+export function stateStoreContract(name: string, create: () => Promise<StoreFixture>): void {
+  describe(`${name} keeps the contract of a state store:`, () => {
+    let fixture: StoreFixture;
+    let store: StateStore;
+
+    beforeEach(async () => {
+      fixture = await create();
+      store = await fixture.open();
+    });
+    afterEach(() => fixture.dispose());
+
+    describe('state', () => {
+      test('a store without state loads no scope, and answers', async () => {
+        assert.equal((await store.load()).size, 0);
+        assert.equal(await store.newestAudit(), undefined);
+        assert.deepEqual(await store.queryAudit({ limit: 10 }), { entries: [] });
+        await store.check();
+      });
+
+      test('what was committed is loaded, layer by layer', async () => {
+        const settings = {
+          ON: { permanent: true },
+          OFF: { permanent: false },
+          OVERLAY: { temporary: { enabled: true, expiresAt: NOW + 1 } },
+          BOTH: { permanent: true, temporary: { enabled: false, expiresAt: NOW + 86_400_000 } },
+          'X-CUSTOM-NAME': { permanent: false, temporary: { enabled: true, expiresAt: NOW + 5 } },
+        };
+        assert.deepEqual(await store.commit(change(GLOBAL_SCOPE, 0, settings)), { outcome: 'committed', revision: 1 });
+
+        const loaded = (await store.load()).get(GLOBAL_SCOPE);
+        assert.equal(loaded?.revision, 1);
+        assert.equal(loaded?.changedAt, NOW);
+        assert.deepEqual(new Map(loaded?.settings), new Map(Object.entries(settings)));
+      });
+
+      test('a layer that is undefined reads as absent', async () => {
+        await store.commit(change(GLOBAL_SCOPE, 0, { A: { permanent: undefined, temporary: undefined } }));
+        const loaded = (await store.load()).get(GLOBAL_SCOPE)?.settings.get('A');
+        assert.equal(loaded?.permanent, undefined);
+        assert.equal(loaded?.temporary, undefined);
+      });
+
+      test('a commit replaces the settings of its scope, and of no other', async () => {
+        await store.commit(change('acme', 0, { A: { permanent: true }, B: { permanent: true } }));
+        await store.commit(change('other', 0, { A: { permanent: false } }));
+        await store.commit(change('acme', 1, { B: { permanent: false } }));
+
+        const loaded = await store.load();
+        assert.deepEqual([...loaded.keys()].sort(), ['acme', 'other']);
+        assert.deepEqual([...(loaded.get('acme') as ScopeState).settings], [['B', { permanent: false }]]);
+        assert.deepEqual([...(loaded.get('other') as ScopeState).settings], [['A', { permanent: false }]]);
+      });
+
+      test('revisions rise by every commit, also past one that leaves no settings', async () => {
+        for (const [expected, settings] of [{ A: { permanent: true } }, {}, { B: { permanent: true } }, {}].entries()) {
+          const result = await store.commit(change('acme', expected, settings));
+          assert.deepEqual(result, { outcome: 'committed', revision: expected + 1 });
+        }
+        const loaded = (await store.load()).get('acme');
+        assert.equal(loaded?.revision, 4);
+        assert.equal(loaded?.settings.size, 0);
+      });
+
+      test('a commit of the trail alone changes no scope', async () => {
+        assert.deepEqual(await store.commit({ audit: auditEntry(), now: NOW }), { outcome: 'committed' });
+        assert.equal((await store.load()).size, 0);
+        assert.equal((await auditIds(store)).length, 1);
+      });
+
+      test('4,096 categories of one scope, with both layers, come back whole', async () => {
+        const settings = Object.fromEntries(
+          Array.from({ length: 4096 }, (_, index) => [
+            `CATEGORY_${String(index).padStart(4, '0')}_${'X'.repeat(50)}`,
+            { permanent: index % 2 === 0, temporary: { enabled: index % 3 === 0, expiresAt: NOW + index } },
+          ]),
+        );
+        await store.commit(change(GLOBAL_SCOPE, 0, settings));
+        const loaded = (await store.load()).get(GLOBAL_SCOPE);
+        assert.deepEqual(new Map(loaded?.settings), new Map(Object.entries(settings)));
+      });
+
+      test('scope keys that are odd but legal stay apart', async () => {
+        const keys = [
+          '*',
+          '.',
+          '..',
+          '-',
+          '_',
+          '__proto__',
+          'constructor',
+          'a',
+          'A',
+          '0',
+          '00',
+          'x'.repeat(255),
+          'n/a',
+        ];
+        for (const [index, key] of keys.entries()) {
+          await store.commit(change(key, 0, { A: { permanent: true }, [`K${index}`]: { permanent: false } }));
+        }
+        const loaded = await store.load();
+        assert.deepEqual([...loaded.keys()].sort(), [...keys].sort());
+        for (const [index, key] of keys.entries()) {
+          assert.deepEqual([...(loaded.get(key) as ScopeState).settings.keys()], ['A', `K${index}`], key);
+        }
+      });
+    });
+
+    describe('compare-and-set', () => {
+      test('a commit on an outdated revision is a conflict that tells what holds, and writes nothing', async () => {
+        await store.commit(change('acme', 0, { A: { permanent: true } }));
+        const before = await auditIds(store);
+
+        const replay = replayRecord();
+        const late = await store.commit(change('acme', 0, { A: { permanent: false } }, { replay, now: NOW + 1 }));
+
+        assert.equal(late.outcome, 'conflict');
+        const { current } = late as Extract<CommitResult, { outcome: 'conflict' }>;
+        assert.equal(current.revision, 1);
+        assert.equal(current.changedAt, NOW);
+        assert.deepEqual([...current.settings], [['A', { permanent: true }]]);
+        assert.deepEqual(await auditIds(store), before);
+        assert.equal(await store.findReplay(replay.key, NOW), undefined);
+        assert.equal((await store.load()).get('acme')?.revision, 1);
+      });
+
+      test('a revision that is ahead of the store is a conflict too', async () => {
+        const early = await store.commit(change('acme', 3, { A: { permanent: true } }));
+        assert.equal(early.outcome, 'conflict');
+        const { current } = early as Extract<CommitResult, { outcome: 'conflict' }>;
+        assert.deepEqual({ revision: current.revision, size: current.settings.size }, { revision: 0, size: 0 });
+        assert.deepEqual(await auditIds(store), []);
+      });
+
+      test('of commits made at once on one revision exactly one wins', async () => {
+        const other = await fixture.open();
+        for (let revision = 0; revision < 5; revision += 1) {
+          const results = await Promise.all(
+            Array.from({ length: 8 }, (_, index) =>
+              (index % 2 === 0 ? store : other).commit(
+                change('acme', revision, { [`BY_${index}`]: { permanent: true } }),
+              ),
+            ),
+          );
+          assert.deepEqual(results.map(({ outcome }) => outcome).sort(), [
+            'committed',
+            ...Array<string>(7).fill('conflict'),
+          ]);
+        }
+        assert.equal((await store.load()).get('acme')?.revision, 5);
+        assert.equal((await auditIds(store)).length, 5);
+      });
+    });
+
+    describe('repeats', () => {
+      test('the answer kept for a request id is found until it expires', async () => {
+        const replay = replayRecord({ expiresAt: NOW + 300_000 });
+        await store.commit(change('acme', 0, {}, { replay }));
+        assert.deepEqual({ ...(await store.findReplay(replay.key, NOW)) }, replay);
+        assert.deepEqual({ ...(await store.findReplay(replay.key, NOW + 299_999)) }, replay);
+        assert.equal(await store.findReplay(replay.key, NOW + 300_000), undefined);
+        assert.equal(await store.findReplay(`${replay.key}0`, NOW), undefined);
+      });
+
+      test('a commit under a taken request id writes nothing and returns the kept answer', async () => {
+        const replay = replayRecord();
+        await store.commit(change('acme', 0, { A: { permanent: true } }, { replay }));
+        const before = await auditIds(store);
+
+        const second = replayRecord({ fingerprint: 'e'.repeat(64), response: '{}' });
+        const repeated = await store.commit(change('acme', 1, {}, { replay: second, now: NOW + 1 }));
+
+        assert.equal(repeated.outcome, 'replayed');
+        assert.deepEqual({ ...(repeated as Extract<CommitResult, { outcome: 'replayed' }>).replay }, replay);
+        assert.equal((await store.load()).get('acme')?.revision, 1);
+        assert.deepEqual(await auditIds(store), before);
+      });
+
+      test('a repeat is told before a conflict', async () => {
+        const replay = replayRecord();
+        await store.commit(change('acme', 0, {}, { replay }));
+        assert.equal((await store.commit(change('acme', 0, {}, { replay }))).outcome, 'replayed');
+      });
+
+      test('an expired request id is free again, and holds the new answer', async () => {
+        const replay = replayRecord({ expiresAt: NOW + 10 });
+        await store.commit({ audit: auditEntry(), replay, now: NOW });
+        const renewed = replayRecord({ response: '{"second":true}', expiresAt: NOW + 20 });
+        assert.deepEqual(await store.commit({ audit: auditEntry(), replay: renewed, now: NOW + 10 }), {
+          outcome: 'committed',
+        });
+        assert.deepEqual({ ...(await store.findReplay(replay.key, NOW + 10)) }, renewed);
+      });
+
+      test('of commits made at once under one request id exactly one takes effect', async () => {
+        const other = await fixture.open();
+        const results = await Promise.all(
+          Array.from({ length: 6 }, (_, index) =>
+            (index % 2 === 0 ? store : other).commit({
+              audit: auditEntry(),
+              replay: replayRecord({ response: String(index) }),
+              now: NOW,
+            }),
+          ),
+        );
+        assert.equal(results.filter(({ outcome }) => outcome === 'committed').length, 1);
+        assert.equal(results.filter(({ outcome }) => outcome === 'replayed').length, 5);
+        assert.equal((await auditIds(store)).length, 1);
+      });
+    });
+
+    describe('audit trail', () => {
+      test('an entry comes back exactly as it was written', async () => {
+        const entry = auditEntry({
+          tenant: { id: 'acme', name: 'Ünïcode 🦊 \u0000' },
+          count: 3,
+          error: 'RDCP_FORBIDDEN',
+        });
+        await store.commit({ audit: entry, now: NOW });
+        assert.deepEqual((await store.queryAudit({ limit: 1 })).entries, [entry]);
+        assert.deepEqual(await store.newestAudit(), entry);
+      });
+
+      test('order is the order of writing, although clocks disagree', async () => {
+        const times = [NOW, NOW - DAY, NOW + DAY, NOW - 1];
+        const entries = times.map((at) => auditEntry({ timestamp: timestamp(at) }));
+        await appendAudit(store, entries);
+        assert.deepEqual(await auditIds(store), entries.map(({ id }) => id).toReversed());
+        assert.deepEqual(await store.newestAudit(), entries.at(-1));
+      });
+
+      test('pages follow each other without gap or overlap while entries are added', async () => {
+        const entries = Array.from({ length: 7 }, () => auditEntry());
+        await appendAudit(store, entries);
+        const read: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await store.queryAudit({ limit: 3, ...(cursor === undefined ? {} : { cursor }) });
+          read.push(...page.entries.map(({ id }) => id));
+          cursor = page.next;
+          await appendAudit(store, [auditEntry()]);
+        } while (cursor !== undefined);
+        assert.deepEqual(read, entries.map(({ id }) => id).toReversed());
+      });
+
+      test('the last page has no next, also when it is full', async () => {
+        await appendAudit(store, [auditEntry(), auditEntry()]);
+        assert.equal((await store.queryAudit({ limit: 2 })).next, undefined);
+        assert.equal(typeof (await store.queryAudit({ limit: 1 })).next, 'string');
+      });
+
+      test('a cursor holds when the entry it points at is pruned', async () => {
+        const kept = [auditEntry(), auditEntry()];
+        await appendAudit(store, [...kept, auditEntry({ retainUntil: NOW }), auditEntry()]);
+        const { next } = await store.queryAudit({ limit: 2 });
+        await store.pruneAudit(NOW);
+        const rest = await store.queryAudit({ limit: 10, cursor: next as string });
+        assert.deepEqual(
+          rest.entries.map(({ id }) => id),
+          kept.map(({ id }) => id).toReversed(),
+        );
+      });
+
+      for (const cursor of [
+        '',
+        'x',
+        '0',
+        '-1',
+        'MA==',
+        "1' OR 1=1",
+        'LTE',
+        'MWUz',
+        'a'.repeat(4000),
+        '\u0000',
+        'OTk5OTk5OTk5OTk5OTk5OTk5OTk5OQ',
+      ]) {
+        test(`a cursor that no page gave out is refused: ${JSON.stringify(cursor.slice(0, 30))}`, async () => {
+          await appendAudit(store, [auditEntry()]);
+          await assert.rejects(
+            store.queryAudit({ limit: 1, cursor }),
+            (error) =>
+              isRdcpError(error) && error.code === 'RDCP_MALFORMED_REQUEST' && error.details?.field === 'cursor',
+          );
+        });
+      }
+
+      test('every filter, alone and combined, on every page, agrees with an array', async () => {
+        const at = fc.integer({ min: -3, max: 3 }).map((minutes) => NOW + minutes * 60_000);
+        const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+        const category = fc.constantFrom('A', 'B', 'X-C', 'AB');
+        const client = fc.constantFrom('console', 'ci', 'con');
+        const outcome = fc.constantFrom('success', 'partial', 'failed', 'denied' as const);
+        const action = fc.constantFrom('enable', 'toggle', 'expire', 'authorize' as const);
+        const tenant = fc.constantFrom('acme', 'acme.eu', '__proto__');
+        const written = fc.array(
+          fc.record({
+            at,
+            action,
+            outcome,
+            categories: fc.uniqueArray(category, { maxLength: 3 }),
+            client: some(client),
+            tenant: some(tenant),
+          }),
+          { maxLength: 25 },
+        );
+        const asked = fc.array(
+          fc.record({
+            limit: fc.integer({ min: 1, max: 8 }),
+            since: some(at),
+            until: some(at),
+            action: some(action),
+            category: some(category),
+            client: some(client),
+            outcome: some(outcome),
+            tenant: some(tenant),
+          }),
+          { minLength: 1, maxLength: 8 },
+        );
+        await fc.assert(
+          fc.asyncProperty(written, asked, async (records, queries) => {
+            const own = await create();
+            try {
+              const target = await own.open();
+              const entries = records.map((record) =>
+                auditEntry({
+                  timestamp: timestamp(record.at),
+                  action: record.action,
+                  outcome: record.outcome,
+                  categories: record.categories,
+                  identity: record.client === undefined ? {} : { clientId: record.client },
+                  ...(record.tenant === undefined ? {} : { tenant: { id: record.tenant } }),
+                }),
+              );
+              await appendAudit(target, entries);
+              for (const query of queries) {
+                const defined = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+                const read = await readAll(target, defined as unknown as AuditQuery);
+                assert.deepEqual(read, naive(entries, defined as unknown as AuditQuery));
+              }
+            } finally {
+              await own.dispose();
+            }
+          }),
+          { numRuns: 20 },
+        );
+      });
+
+      test('pruning drops what need not be retained any longer, and nothing else', async () => {
+        const entries = [NOW - 2, NOW - 1, NOW, NOW + 1, NOW + DAY].map((retainUntil) => auditEntry({ retainUntil }));
+        await appendAudit(store, entries);
+        assert.equal(await store.pruneAudit(NOW - DAY), 0);
+        assert.equal(await store.pruneAudit(NOW), 3);
+        assert.deepEqual(
+          await auditIds(store),
+          entries
+            .slice(3)
+            .map(({ id }) => id)
+            .toReversed(),
+        );
+        assert.equal(await store.pruneAudit(NOW), 0);
+        assert.equal(await store.pruneAudit(NOW + DAY), 2);
+        assert.equal(await store.newestAudit(), undefined);
+      });
+
+      test('entries written after everything was pruned can be paged', async () => {
+        await appendAudit(store, [auditEntry({ retainUntil: NOW })]);
+        await store.pruneAudit(NOW);
+        const entries = [auditEntry(), auditEntry()];
+        await appendAudit(store, entries);
+        assert.deepEqual(await readAll(store, { limit: 1 }), entries.toReversed());
+      });
+    });
+
+    describe('changes of others', () => {
+      test('a commit of another handle arrives, with the newest state of its scope', async (t) => {
+        if (!store.shared) return t.skip('nobody else can write this store');
+        const heard = new Map<string, ScopeState>();
+        store.subscribe((scope, state) => heard.set(scope, state));
+        const other = await fixture.open();
+
+        await other.commit(change('acme', 0, { A: { permanent: true } }));
+        await other.commit(change('acme', 1, { A: { permanent: false } }));
+        await until(() => heard.get('acme')?.revision === 2, 'the second change of the other handle');
+        assert.deepEqual([...(heard.get('acme') as ScopeState).settings], [['A', { permanent: false }]]);
+        assert.equal(heard.get('acme')?.changedAt, NOW);
+
+        await other.commit(change(GLOBAL_SCOPE, 0, { B: { temporary: { enabled: true, expiresAt: NOW + 9 } } }));
+        await until(() => heard.has(GLOBAL_SCOPE), 'the change of another scope');
+        const settings = heard.get(GLOBAL_SCOPE)?.settings;
+        assert.deepEqual([...(settings ?? [])], [['B', { temporary: { enabled: true, expiresAt: NOW + 9 } }]]);
+      });
+
+      test('nothing arrives once the subscription has ended', async (t) => {
+        if (!store.shared) return t.skip('nobody else can write this store');
+        const ended: string[] = [];
+        const live: string[] = [];
+        store.subscribe((scope) => ended.push(scope))();
+        store.subscribe((scope) => live.push(scope));
+        const other = await fixture.open();
+        await other.commit(change('acme', 0, {}));
+        await until(() => live.includes('acme'), 'the change, at the subscription that still runs');
+        assert.deepEqual(ended, []);
+      });
+
+      test('a listener that throws keeps nobody from hearing', async (t) => {
+        if (!store.shared) return t.skip('nobody else can write this store');
+        const heard: string[] = [];
+        store.subscribe(() => {
+          throw new Error('a listener of the application');
+        });
+        store.subscribe((scope) => heard.push(scope));
+        const other = await fixture.open();
+        await other.commit(change('acme', 0, {}));
+        await other.commit(change('other', 0, {}));
+        await until(() => heard.includes('acme') && heard.includes('other'), 'both changes');
+      });
+    });
+
+    describe('closing', () => {
+      test('a closed store rejects instead of hanging, and can be closed again', async () => {
+        await store.close();
+        await store.close();
+        await assert.rejects(store.commit(change('acme', 0, {})));
+        await assert.rejects(store.load());
+        await assert.rejects(store.queryAudit({ limit: 1 }));
+        await assert.rejects(store.newestAudit());
+        await assert.rejects(store.findReplay('key', NOW));
+        await assert.rejects(store.pruneAudit(NOW));
+        await assert.rejects(store.check());
+      });
+    });
+  });
+}
+
+async function readAll(store: StateStore, query: AuditQuery): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  let page = await store.queryAudit(query);
+  for (;;) {
+    assert.ok(page.entries.length <= query.limit);
+    entries.push(...page.entries);
+    if (page.next === undefined) return entries;
+    page = await store.queryAudit({ ...query, cursor: page.next });
+  }
+}
+
+function naive(entries: readonly AuditEntry[], query: AuditQuery): AuditEntry[] {
+  return entries
+    .filter((entry) => query.since === undefined || Date.parse(entry.timestamp) >= query.since)
+    .filter((entry) => query.until === undefined || Date.parse(entry.timestamp) < query.until)
+    .filter((entry) => query.action === undefined || entry.action === query.action)
+    .filter((entry) => query.category === undefined || entry.categories.includes(query.category))
+    .filter((entry) => query.client === undefined || entry.identity.clientId === query.client)
+    .filter((entry) => query.outcome === undefined || entry.outcome === query.outcome)
+    .filter((entry) => query.tenant === undefined || entry.tenant?.id === query.tenant)
+    .toReversed();
+}
