@@ -1,0 +1,38 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
+import type { CredentialVerifier } from './authenticators.ts';
+import type { KeySource, StoredKey } from './key-set.ts';
+import { refusal } from './refusal.ts';
+
+export interface ApiKeyVerifierOptions {
+  readonly keys: KeySource;
+  readonly clock: Clock;
+}
+
+/**
+ * Verifies API keys. Any number of keys is active at once, so that a client changes to a new one before the old one is
+ * revoked. A wrong, unknown, mistyped, expired or not yet valid key gets the same answer.
+ */
+export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): CredentialVerifier {
+  return {
+    verify: (key) => {
+      const stored = key.length > MAX_API_KEY_LENGTH ? undefined : lookUp(keys, key);
+      const now = clock.now();
+      if (stored === undefined || now < stored.notBefore || now >= stored.expiresAt) throw refusal('api-key');
+      return stored.principal;
+    },
+    close: () => keys.close(),
+  };
+}
+
+/**
+ * The look-up's own timing tells something of a hash, which nobody can aim: to choose its first bits takes as many keys
+ * as guessing. The comparison that decides takes the same time whatever it finds.
+ */
+function lookUp(keys: KeySource, key: string): StoredKey | undefined {
+  const hash = hashApiKey(key);
+  const stored = keys.find(hash);
+  if (stored === undefined) return undefined;
+  return timingSafeEqual(Buffer.from(hash.slice('sha256:'.length), 'hex'), stored.digest) ? stored : undefined;
+}

@@ -1,0 +1,68 @@
+import type { ApiKeyRecord } from '../config.ts';
+import { RdcpError } from '../errors.ts';
+import type { Principal } from './principal.ts';
+
+/** A key record, ready to be compared with what a request brings. */
+export interface StoredKey {
+  /** The SHA-256 of the key. */
+  readonly digest: Buffer;
+  /** Valid from this instant on, milliseconds since the epoch. */
+  readonly notBefore: number;
+  /** Valid until just before this instant, milliseconds since the epoch. */
+  readonly expiresAt: number;
+  readonly principal: Principal;
+}
+
+/** Where keys are found by their hash. */
+export interface KeySource {
+  /** @param hash as in a record: `sha256:` and hex */
+  find(hash: string): StoredKey | undefined;
+  close(): void;
+}
+
+export type KeySet = ReadonlyMap<string, StoredKey>;
+
+/**
+ * Keys by their hash.
+ * @param field what to call the list in the message
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an id or a hash that stands twice: the second one would be dead, or
+ * could not be revoked by its id
+ */
+export function keySet(records: readonly ApiKeyRecord[], field: string): KeySet {
+  const byHash = new Map<string, StoredKey>();
+  const ids = new Set<string>();
+  for (const [index, record] of records.entries()) {
+    if (ids.has(record.id)) throw duplicate(`${field}.${index}.id`, 'is the id of an earlier key');
+    if (byHash.has(record.hash)) throw duplicate(`${field}.${index}.hash`, 'is the hash of an earlier key');
+    ids.add(record.id);
+    byHash.set(record.hash, storedKey(record));
+  }
+  return byHash;
+}
+
+/** Keys that stay as they are while the process runs. */
+export function fixedKeys(records: readonly ApiKeyRecord[]): KeySource {
+  const keys = keySet(records, 'security.apiKeys');
+  return { find: (hash) => keys.get(hash), close: () => {} };
+}
+
+function duplicate(field: string, problem: string): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `${field} ${problem}`, { details: { field } });
+}
+
+function storedKey(record: ApiKeyRecord): StoredKey {
+  const expiresAt = record.expiresAt === undefined ? undefined : Date.parse(record.expiresAt);
+  return {
+    digest: Buffer.from(record.hash.slice('sha256:'.length), 'hex'),
+    notBefore: record.notBefore === undefined ? Number.NEGATIVE_INFINITY : Date.parse(record.notBefore),
+    expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+    principal: {
+      method: 'api-key',
+      userId: record.userId ?? record.clientId,
+      clientId: record.clientId,
+      ...(record.tenantId === undefined ? {} : { tenantId: record.tenantId }),
+      scopes: [...new Set(record.scopes)],
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    },
+  };
+}
