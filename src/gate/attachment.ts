@@ -1,0 +1,91 @@
+import { CAPACITY, createBits, hasBit, writeBit } from './bits.ts';
+import { OVERRIDDEN_ON, type Overrides, readOverride, withOverride } from './overrides.ts';
+import type { Attachment, CategoryDescriptor, Controller } from './types.ts';
+
+/** What an attachment tells the gate. */
+interface Host {
+  /** Something of this attachment changed that the word's interest follows from. */
+  changed(attachment: ControllerAttachment, word: number): void;
+  /** The overrides of a tenant are others than before. */
+  tenantsChanged(attachment: ControllerAttachment): void;
+  /** Every word may have changed. */
+  replaced(attachment: ControllerAttachment): void;
+  detached(attachment: ControllerAttachment): void;
+}
+
+/**
+ * What one control plane has set. It is kept whether or not the gate follows it now, so that it can be applied again
+ * when a later attachment goes away.
+ */
+export class ControllerAttachment implements Attachment {
+  readonly controller: Controller;
+  /** On for everybody without an override. */
+  readonly base = createBits();
+  /** Some tenant overrides the category. Where clear, nobody needs to know the tenant. */
+  readonly tenanted = createBits();
+  readonly tenants = new Map<string, Overrides>();
+  suspended = false;
+  readonly #tenantsOn = createBits();
+  readonly #overrideCount = new Uint32Array(CAPACITY);
+  readonly #onCount = new Uint32Array(CAPACITY);
+  readonly #reported = createBits();
+  readonly #host: Host;
+
+  constructor(controller: Controller, host: Host) {
+    this.controller = controller;
+    this.#host = host;
+  }
+
+  /** The categories, of one word, that anybody could want now. */
+  interest(word: number): number {
+    return this.suspended ? 0 : this.base[word]! | this.#tenantsOn[word]!;
+  }
+
+  setBase(index: number, on: boolean): void {
+    writeBit(this.base, index, on);
+    this.#host.changed(this, index >>> 5);
+  }
+
+  setTenant(tenantId: string, index: number, on: boolean | undefined): void {
+    const before = this.tenants.get(tenantId);
+    const state = before === undefined ? 0 : readOverride(before, index);
+    const after = withOverride(before, index, on);
+    if (after === before) return;
+    if (after === undefined) this.tenants.delete(tenantId);
+    else this.tenants.set(tenantId, after);
+    this.#host.tenantsChanged(this);
+    this.#overrideCount[index]! += Number(on !== undefined) - Number(state !== 0);
+    this.#onCount[index]! += Number(on === true) - Number(state === OVERRIDDEN_ON);
+    writeBit(this.tenanted, index, this.#overrideCount[index]! > 0);
+    writeBit(this.#tenantsOn, index, this.#onCount[index]! > 0);
+    this.#host.changed(this, index >>> 5);
+  }
+
+  suspend(suspended: boolean): void {
+    this.suspended = suspended;
+    this.#host.replaced(this);
+  }
+
+  detach(): void {
+    this.#host.detached(this);
+  }
+
+  registered(category: CategoryDescriptor): void {
+    try {
+      this.controller.registered(category);
+    } catch (error) {
+      this.failed(category, error);
+    }
+  }
+
+  /** Reports what a hook threw, once per category: a broken one throws on every call. */
+  failed(category: CategoryDescriptor, error: unknown): void {
+    if (hasBit(this.#reported, category.index)) return;
+    writeBit(this.#reported, category.index, true);
+    try {
+      this.controller.failed(category, error);
+    } catch {
+      // The reporter is broken too. The application must not suffer for either.
+    }
+  }
+}

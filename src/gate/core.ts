@@ -1,0 +1,197 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { ControllerAttachment } from './attachment.ts';
+import { CAPACITY, createBits } from './bits.ts';
+import { CategoryHandle, type Decider } from './handle.ts';
+import { INHERITED, OVERRIDDEN_ON, type Overrides, readOverride } from './overrides.ts';
+import { CategoryRegistry } from './registry.ts';
+import type {
+  Attachment,
+  Attributes,
+  Category,
+  CategoryDescriptor,
+  CategoryOptions,
+  Controller,
+  Gate,
+  Span,
+} from './types.ts';
+
+/** What is in the async context: a tenant, and its overrides as they were at an epoch. */
+interface TenantContext {
+  readonly tenantId: string;
+  overrides: Overrides | undefined;
+  epoch: number;
+}
+
+/**
+ * The gate. Everything that decides is done when something is switched; a check reads `interest` alone while a category
+ * is off for everybody, and what follows is narrower at each step: a tenant's override, then the base.
+ */
+export class GateCore implements Gate, Decider {
+  readonly #interest = createBits();
+  readonly #storage = new AsyncLocalStorage<TenantContext>();
+  readonly #calls = new Float64Array(CAPACITY);
+  readonly #dropped = new Float64Array(CAPACITY);
+  readonly #registry: CategoryRegistry<CategoryHandle>;
+  /** The last one is active. */
+  readonly #attachments: ControllerAttachment[] = [];
+  #active: ControllerAttachment | undefined;
+  /** Counts up whenever a tenant's overrides may have become others than a context holds. */
+  #epoch = 1;
+  /** True while an attribute function or a sink runs: what they emit themselves is cut, or it would never end. */
+  #emitting = false;
+
+  constructor() {
+    this.#registry = new CategoryRegistry((descriptor) => new CategoryHandle(descriptor, this.#interest, this));
+  }
+
+  category(name: string, options?: CategoryOptions): Category {
+    const limit = this.#active?.controller.maxCategories ?? CAPACITY;
+    return this.#registry.take(name, options, limit, (descriptor) => {
+      for (const attachment of [...this.#attachments]) attachment.registered(descriptor);
+    });
+  }
+
+  categories(): readonly CategoryDescriptor[] {
+    return this.#registry.descriptors;
+  }
+
+  runWithTenant<T>(tenantId: string, fn: () => T): T {
+    return this.#storage.run({ tenantId, overrides: undefined, epoch: 0 }, fn);
+  }
+
+  callsTotal(index: number): number {
+    return this.#calls[index] ?? 0;
+  }
+
+  droppedTotal(index: number): number {
+    return this.#dropped[index] ?? 0;
+  }
+
+  attach(controller: Controller): Attachment {
+    const attachment = new ControllerAttachment(controller, this);
+    this.#attachments.push(attachment);
+    this.#activate();
+    return attachment;
+  }
+
+  changed(attachment: ControllerAttachment, word: number): void {
+    if (attachment === this.#active) this.#interest[word] = attachment.interest(word);
+  }
+
+  tenantsChanged(attachment: ControllerAttachment): void {
+    if (attachment === this.#active) this.#epoch += 1;
+  }
+
+  replaced(attachment: ControllerAttachment): void {
+    if (attachment === this.#active) this.#activate();
+  }
+
+  detached(attachment: ControllerAttachment): void {
+    const at = this.#attachments.indexOf(attachment);
+    if (at === -1) return;
+    this.#attachments.splice(at, 1);
+    this.#activate();
+  }
+
+  #activate(): void {
+    const active = this.#attachments.at(-1);
+    this.#active = active;
+    this.#epoch += 1;
+    for (let word = 0; word < this.#interest.length; word++) this.#interest[word] = active?.interest(word) ?? 0;
+  }
+
+  /** Whether a category with a set interest bit is on here and now. */
+  resolve({ word, mask, descriptor }: CategoryHandle): boolean {
+    const active = this.#active;
+    if (active === undefined) return false;
+    if ((active.tenanted[word]! & mask) !== 0) {
+      const context = this.#storage.getStore();
+      if (context !== undefined) {
+        if (context.epoch !== this.#epoch) this.#refresh(context, active);
+        const { overrides } = context;
+        const override = overrides === undefined ? INHERITED : readOverride(overrides, descriptor.index);
+        if (override !== INHERITED) return override === OVERRIDDEN_ON;
+      }
+    }
+    return (active.base[word]! & mask) !== 0;
+  }
+
+  #refresh(context: TenantContext, active: ControllerAttachment): void {
+    context.overrides = active.tenants.get(context.tenantId);
+    context.epoch = this.#epoch;
+  }
+
+  emit(category: CategoryHandle, message: string, attributes: Attributes | (() => Attributes) | undefined): void {
+    if (!this.resolve(category)) return;
+    const { descriptor } = category;
+    const active = this.#active!;
+    if (this.#emitting) {
+      this.#dropped[descriptor.index]! += 1;
+      return;
+    }
+    this.#emitting = true;
+    try {
+      active.controller.sink.emit(descriptor, message, typeof attributes === 'function' ? attributes() : attributes);
+      this.#calls[descriptor.index]! += 1;
+    } catch (error) {
+      this.#dropped[descriptor.index]! += 1;
+      active.failed(descriptor, error);
+    } finally {
+      this.#emitting = false;
+    }
+  }
+
+  /**
+   * Runs `fn` in a span of the sink. Whatever the sink does, `fn` runs exactly once and its own outcome is what the
+   * caller gets.
+   */
+  trace<T>(category: CategoryHandle, name: string, fn: (span?: Span) => T): T {
+    if (!this.resolve(category)) return fn();
+    const { index } = category.descriptor;
+    if (this.#emitting) {
+      this.#dropped[index]! += 1;
+      return fn();
+    }
+    return this.#traceOnce(category.descriptor, name, fn);
+  }
+
+  #traceOnce<T>(descriptor: CategoryDescriptor, name: string, fn: (span?: Span) => T): T {
+    const active = this.#active!;
+    let started = false;
+    let threw = false;
+    let thrown: unknown;
+    let value: T | undefined;
+    const once = (span?: Span): T => {
+      if (!started) {
+        started = true;
+        this.#calls[descriptor.index]! += 1;
+        // The function is the application's own: what it emits is no recursion.
+        this.#emitting = false;
+        try {
+          value = fn(span);
+        } catch (error) {
+          threw = true;
+          thrown = error;
+        } finally {
+          this.#emitting = true;
+        }
+      }
+      if (threw) throw thrown;
+      return value as T;
+    };
+    this.#emitting = true;
+    try {
+      const result = active.controller.sink.span(descriptor, name, once);
+      if (started && !threw) return result;
+    } catch (error) {
+      if (!threw || error !== thrown) active.failed(descriptor, error);
+    } finally {
+      this.#emitting = false;
+    }
+    if (threw) throw thrown;
+    if (started) return value as T;
+    started = true;
+    this.#dropped[descriptor.index]! += 1;
+    return fn();
+  }
+}

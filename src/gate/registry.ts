@@ -1,0 +1,100 @@
+import { CAPACITY } from './bits.ts';
+import type { CategoryDescriptor, CategoryOptions } from './types.ts';
+
+// The same two patterns as the protocol's (RDCP 1.0, CategoryName, and its custom categories). They stand here again
+// because applications import the gate without the rest; a test holds the two equal.
+export const CATEGORY_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
+export const CUSTOM_CATEGORY_NAME = /^X-[A-Z][A-Z0-9_-]{0,61}$/;
+
+interface MutableDescriptor extends CategoryDescriptor {
+  description: string;
+  defaultEnabled: boolean;
+}
+
+interface Entry<Handle> {
+  readonly descriptor: MutableDescriptor;
+  readonly handle: Handle;
+  /** Whether somebody said what the default is. The first who does is believed. */
+  defaultGiven: boolean;
+}
+
+/** Every category of the process, by name and by index. */
+export class CategoryRegistry<Handle> {
+  readonly descriptors: CategoryDescriptor[] = [];
+  readonly #entries = new Map<string, Entry<Handle>>();
+  readonly #createHandle: (descriptor: CategoryDescriptor) => Handle;
+
+  constructor(createHandle: (descriptor: CategoryDescriptor) => Handle) {
+    this.#createHandle = createHandle;
+  }
+
+  /**
+   * The handle of that name. `announce` is called when the category is new, and again when its default became known
+   * later and is not what was announced.
+   * @throws {RangeError} when `limit` or {@link CAPACITY} categories exist
+   * @throws {TypeError} when the name is not a category name
+   */
+  take(
+    name: string,
+    options: CategoryOptions | undefined,
+    limit: number,
+    announce: (descriptor: CategoryDescriptor) => void,
+  ): Handle {
+    const existing = this.#entries.get(name);
+    if (existing === undefined) return this.#add(name, options, limit, announce).handle;
+    const { descriptor } = existing;
+    if (descriptor.description === '') descriptor.description = options?.description ?? '';
+    if (options?.enabled !== undefined && !existing.defaultGiven) {
+      existing.defaultGiven = true;
+      if (descriptor.defaultEnabled !== options.enabled) {
+        descriptor.defaultEnabled = options.enabled;
+        announce(descriptor);
+      }
+    }
+    return existing.handle;
+  }
+
+  #add(
+    name: string,
+    options: CategoryOptions | undefined,
+    limit: number,
+    announce: (descriptor: CategoryDescriptor) => void,
+  ): Entry<Handle> {
+    checkName(name);
+    checkRoom(name, this.descriptors.length, limit);
+    const descriptor: MutableDescriptor = {
+      index: this.descriptors.length,
+      name,
+      description: options?.description ?? '',
+      defaultEnabled: options?.enabled ?? false,
+    };
+    const entry = {
+      descriptor,
+      handle: this.#createHandle(descriptor),
+      defaultGiven: options?.enabled !== undefined,
+    };
+    this.descriptors.push(descriptor);
+    this.#entries.set(name, entry);
+    announce(descriptor);
+    return entry;
+  }
+}
+
+function checkName(name: unknown): void {
+  if (typeof name === 'string' && (CATEGORY_NAME.test(name) || CUSTOM_CATEGORY_NAME.test(name))) return;
+  const given = typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : `a value of type ${typeof name}`;
+  throw new TypeError(
+    `${given} is not a category name: it must match ${CATEGORY_NAME.source}, or ${CUSTOM_CATEGORY_NAME.source} for a custom category`,
+  );
+}
+
+function checkRoom(name: string, count: number, limit: number): void {
+  if (count < Math.min(limit, CAPACITY)) return;
+  const advice =
+    limit < CAPACITY
+      ? `register fewer, broader categories, or raise limits.maxCategories (at most ${CAPACITY})`
+      : 'register fewer, broader categories, and none whose name is made from data';
+  throw new RangeError(
+    `category ${name} was not registered: the limit of ${Math.min(limit, CAPACITY)} categories is reached; ${advice}`,
+  );
+}
