@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createApiKeyVerifier } from '../../src/auth/api-keys.ts';
+import type { Authenticator, CredentialRequest } from '../../src/auth/authenticator.ts';
+import { createAuthenticator } from '../../src/auth/authenticators.ts';
+import { fixedKeys } from '../../src/auth/key-set.ts';
+import type { ApiKeyRecord } from '../../src/config.ts';
+import { isRdcpError } from '../../src/errors.ts';
+import { failsWith, makeKey, request } from './records.ts';
+
+function authenticator(records: readonly ApiKeyRecord[], now: () => number = Date.now): Authenticator {
+  const clock = { now, monotonic: now };
+  return createAuthenticator({ apiKey: createApiKeyVerifier({ keys: fixedKeys(records), clock }) });
+}
+
+test('a key gives the principal of its record and nothing of the headers', async () => {
+  const { key, record } = makeKey({ userId: 'ann', tenantId: 'acme', scopes: ['status', 'control', 'status'] });
+  const principal = await authenticator([record]).authenticate(
+    request({ 'X-RDCP-API-Key': key, 'X-RDCP-Client-ID': 'root', 'X-RDCP-Tenant-ID': 'other' }),
+  );
+  assert.deepEqual(principal, {
+    method: 'api-key',
+    userId: 'ann',
+    clientId: 'ops',
+    tenantId: 'acme',
+    scopes: ['status', 'control'],
+  });
+});
+
+test('the user is the client where the record names none', async () => {
+  const { key, record } = makeKey();
+  const principal = await authenticator([record]).authenticate(request({ 'X-RDCP-API-Key': key }));
+  assert.equal(principal?.userId, 'ops');
+  assert.equal(principal !== undefined && 'sessionId' in principal, false);
+});
+
+test('several keys of one client are active at once', async () => {
+  const old = makeKey({ id: 'old' });
+  const next = makeKey({ id: 'next' });
+  const auth = authenticator([old.record, next.record]);
+  for (const { key } of [old, next]) {
+    assert.equal((await auth.authenticate(request({ 'X-RDCP-API-Key': key })))?.clientId, 'ops');
+  }
+});
+
+test('a key is valid from its first instant until just before its last', async () => {
+  let now = 0;
+  const { key, record } = makeKey({ notBefore: '2026-01-01T00:00:00.000Z', expiresAt: '2026-02-01T00:00:00.000Z' });
+  const auth = authenticator([record], () => now);
+  const attempt = (time: string) => {
+    now = Date.parse(time);
+    return auth.authenticate(request({ 'X-RDCP-API-Key': key }));
+  };
+  await assert.rejects(attempt('2025-12-31T23:59:59.999Z'), failsWith('RDCP_AUTH_FAILED', 'invalid_key'));
+  assert.equal((await attempt('2026-01-01T00:00:00.000Z'))?.expiresAt, Date.parse('2026-02-01T00:00:00.000Z'));
+  await attempt('2026-01-31T23:59:59.999Z');
+  await assert.rejects(attempt('2026-02-01T00:00:00.000Z'), failsWith('RDCP_AUTH_FAILED', 'invalid_key'));
+});
+
+test('whatever else is sent as a key gets one and the same answer', async () => {
+  const { key, record } = makeKey();
+  const auth = authenticator([record]);
+  const wrong = fc.oneof(
+    fc.string(),
+    fc.constant(makeKey().key),
+    fc.constant(''),
+    fc.constant('x'.repeat(100_000)),
+    fc.nat({ max: key.length - 1 }).map((at) => `${key.slice(0, at)}~${key.slice(at + 1)}`),
+    fc.constantFrom(` ${key}`, `${key} `, key.toUpperCase(), record.hash, `${key}, ${key}`),
+  );
+  const answers = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(wrong, async (value) => {
+      fc.pre(value !== key);
+      const error = await auth.authenticate(request({ 'X-RDCP-API-Key': value })).then(
+        () => assert.fail('a wrong key authenticated'),
+        (refused: unknown) => refused,
+      );
+      assert.ok(isRdcpError(error));
+      answers.add(
+        JSON.stringify([error.code, error.status, error.message, error.method, error.details, error.headers]),
+      );
+    }),
+    { numRuns: 500 },
+  );
+  assert.deepEqual(
+    [...answers],
+    [
+      JSON.stringify([
+        'RDCP_AUTH_FAILED',
+        401,
+        'The API key is not valid',
+        'api-key',
+        { reason: 'invalid_key' },
+        { 'WWW-Authenticate': 'ApiKey realm="rdcp", header="X-RDCP-API-Key"' },
+      ]),
+    ],
+  );
+});
+
+test('a request without a credential authenticates nobody, whatever method it names', async () => {
+  const auth = authenticator([makeKey().record]);
+  const bare: CredentialRequest[] = [
+    request({}),
+    request({ 'X-RDCP-Auth-Method': 'api-key' }),
+    request({ 'X-RDCP-Auth-Method': 'nonsense' }),
+    request({ Authorization: 'Basic b3BzOm9wcw==' }),
+    request({ Authorization: 'Bearerish token' }),
+  ];
+  for (const each of bare) assert.equal(await auth.authenticate(each), undefined);
+});
+
+test('the method that a request names must be that of its credential', async () => {
+  const { key, record } = makeKey();
+  const auth = authenticator([record]);
+  const naming = (method: string) =>
+    auth.authenticate(request({ 'X-RDCP-API-Key': key, 'X-RDCP-Auth-Method': method }));
+  assert.equal((await naming('api-key'))?.clientId, 'ops');
+  for (const other of ['bearer', 'mtls', 'hybrid', 'API-KEY', 'apikey', '', 'api-key, bearer']) {
+    await assert.rejects(naming(other), failsWith('RDCP_AUTH_FAILED', 'method_mismatch'));
+  }
+});
+
+test('a header that decides who is asking must not stand twice', async () => {
+  const { key, record } = makeKey();
+  const auth = authenticator([record]);
+  const twice = [
+    { 'X-RDCP-API-Key': [key, key] },
+    { 'X-RDCP-API-Key': [key, 'other'] },
+    { Authorization: ['Bearer a', 'Bearer a'] },
+    { 'X-RDCP-API-Key': key, 'X-RDCP-Auth-Method': ['api-key', 'api-key'] },
+  ];
+  for (const headers of twice) {
+    await assert.rejects(auth.authenticate(request(headers)), failsWith('RDCP_MALFORMED_REQUEST'));
+  }
+});
+
+test('a key and a bearer token together are refused, an Authorization of another scheme beside a key is not', async () => {
+  const { key, record } = makeKey();
+  const auth = authenticator([record]);
+  for (const authorization of ['Bearer abc', 'bearer abc', 'Bearer', 'BEARER  abc']) {
+    await assert.rejects(
+      auth.authenticate(request({ 'X-RDCP-API-Key': key, Authorization: authorization })),
+      failsWith('RDCP_MALFORMED_REQUEST'),
+    );
+  }
+  const principal = await auth.authenticate(request({ 'X-RDCP-API-Key': key, Authorization: 'Basic eDp5' }));
+  assert.equal(principal?.clientId, 'ops');
+});
+
+test('a token is refused where tokens are not configured', async () => {
+  const auth = authenticator([makeKey().record]);
+  assert.deepEqual(auth.methods, ['api-key']);
+  await assert.rejects(
+    auth.authenticate(request({ Authorization: 'Bearer abc' })),
+    (error) => failsWith('RDCP_AUTH_FAILED', 'invalid_token')(error) && isRdcpError(error) && error.method === 'bearer',
+  );
+});
+
+test('a duplicate id or hash is a wrong configuration', () => {
+  const one = makeKey({ id: 'one' });
+  const duplicates = [
+    [one.record, makeKey({ id: 'one' }).record],
+    [one.record, { ...one.record, id: 'two' }],
+  ];
+  for (const records of duplicates) {
+    assert.throws(() => fixedKeys(records), failsWith('RDCP_CONFIG_INVALID'));
+  }
+});
+
+test('the headers of a real request authenticate, and a header sent twice on the wire is seen', async (t) => {
+  const { key, record } = makeKey();
+  const auth = authenticator([record]);
+  const server = createServer((incoming, response) => {
+    auth.authenticate({ headers: incoming.headersDistinct }).then(
+      (principal) => response.end(principal?.clientId),
+      (error: unknown) => response.end(isRdcpError(error) ? error.code : 'other'),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  assert.equal(await (await fetch(url, { headers: { 'x-rdcp-api-key': key } })).text(), 'ops');
+
+  const { request: send } = await import('node:http');
+  const answer = await new Promise<string>((resolve, reject) => {
+    send(url, { headers: ['X-RDCP-API-Key', key, 'x-rdcp-api-key', key, 'Host', 'localhost'] }, (response) => {
+      response.setEncoding('utf8').on('data', resolve);
+    })
+      .on('error', reject)
+      .end();
+  });
+  assert.equal(answer, 'RDCP_MALFORMED_REQUEST');
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
+import { ensureDevKey, readDevKey, secretKeyRecord } from '../../src/auth/dev-key.ts';
+import { failsWith } from './records.ts';
+
+function directory(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'rdcp-dev-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+test('a development key is made once, private, and known by its hash alone', (t) => {
+  const cwd = directory(t);
+  const record = ensureDevKey(cwd);
+  const key = readDevKey(cwd) ?? assert.fail('no key was written');
+  assert.deepEqual(inspectApiKey(key), { form: 'generated', env: 'dev', version: 1 });
+  assert.deepEqual(record, {
+    id: 'dev',
+    hash: hashApiKey(key),
+    clientId: 'dev',
+    scopes: ['discovery', 'status', 'control', 'admin'],
+  });
+  assert.equal(statSync(join(cwd, '.rdcp')).mode & 0o777, 0o700);
+  assert.equal(statSync(join(cwd, '.rdcp/dev-key')).mode & 0o777, 0o600);
+  assert.deepEqual(ensureDevKey(cwd), record);
+  assert.deepEqual(readdirSync(join(cwd, '.rdcp')), ['dev-key']);
+});
+
+const unusable: [string, (file: string) => void][] = [
+  ['others can read', (file) => chmodSync(file, 0o644)],
+  ['is cut short', (file) => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 30))],
+  ['is empty', (file) => writeFileSync(file, '')],
+  [
+    'is a link',
+    (file) => {
+      const target = `${file}-elsewhere`;
+      writeFileSync(target, readFileSync(file), { mode: 0o600 });
+      rmSync(file);
+      symlinkSync(target, file);
+    },
+  ],
+];
+for (const [what, spoil] of unusable) {
+  test(`a development key that ${what} is not used again`, (t) => {
+    const cwd = directory(t);
+    const before = ensureDevKey(cwd);
+    spoil(join(cwd, '.rdcp/dev-key'));
+    assert.equal(readDevKey(cwd), undefined);
+    const after = ensureDevKey(cwd);
+    assert.notEqual(after.hash, before.hash);
+    assert.equal(hashApiKey(readDevKey(cwd) ?? ''), after.hash);
+    assert.equal(statSync(join(cwd, '.rdcp/dev-key')).mode & 0o777, 0o600);
+  });
+}
+
+test('a directory that others could write to is made private', (t) => {
+  const cwd = directory(t);
+  mkdirSync(join(cwd, '.rdcp'), { mode: 0o777 });
+  ensureDevKey(cwd);
+  assert.equal(statSync(join(cwd, '.rdcp')).mode & 0o777, 0o700);
+});
+
+test('where no key can be kept, the start fails with what to configure instead', (t) => {
+  const cwd = directory(t);
+  writeFileSync(join(cwd, '.rdcp'), 'a file in the way');
+  assert.throws(() => ensureDevKey(cwd), failsWith('RDCP_CONFIG_INVALID'));
+});
+
+test('processes that start together agree on one key', async (t) => {
+  const cwd = directory(t);
+  const module = join(import.meta.dirname, '../../src/auth/dev-key.ts');
+  const script = `import { ensureDevKey } from ${JSON.stringify(module)}; process.stdout.write(ensureDevKey(process.argv[1]).hash);`;
+  const run = promisify(execFile);
+  const starts = Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script, cwd]));
+  const hashes = new Set((await Promise.all(starts)).map(({ stdout }) => stdout));
+  assert.deepEqual([...hashes], [hashApiKey(readDevKey(cwd) ?? '')]);
+});
+
+test('a key from the environment holds every scope', () => {
+  const secret = 'a-secret-of-at-least-32-characters';
+  assert.deepEqual(secretKeyRecord(secret, 'RDCP_API_KEY'), {
+    id: 'env',
+    hash: hashApiKey(secret),
+    clientId: 'env',
+    scopes: ['discovery', 'status', 'control', 'admin'],
+  });
+  assert.throws(() => secretKeyRecord('short', 'RDCP_API_KEY'), failsWith('RDCP_CONFIG_INVALID'));
+});
