@@ -1,0 +1,23 @@
+import { RdcpError } from '../errors.ts';
+import { createMemoryStore } from './memory.ts';
+import { createSqliteStore } from './sqlite.ts';
+import type { StateStore } from './state-store.ts';
+
+/**
+ * The store that the configuration names. Nothing of SQLite is loaded unless it is the one.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`, in one line that names the field
+ */
+export function openStore(store: string | StateStore): StateStore {
+  if (typeof store !== 'string') return store;
+  if (store === 'memory:') return createMemoryStore();
+  if (store.startsWith('sqlite:')) {
+    const file = store.slice('sqlite:'.length);
+    if (file !== '' && !file.includes('\0')) return createSqliteStore(file);
+    throw invalid('sqlite: must be followed by the path of a file');
+  }
+  throw invalid("must be 'memory:', 'sqlite:FILE' or a StateStore");
+}
+
+function invalid(problem: string): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: ${problem}`, { details: { field: 'store' } });
+}

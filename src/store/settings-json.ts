@@ -1,0 +1,11 @@
+import type { Setting, Settings } from './state-store.ts';
+
+/** Settings as stores outside the process keep them: `[["NAME",{"permanent":true}],…]`. */
+export function encodeSettings(settings: Settings): string {
+  return JSON.stringify([...settings]);
+}
+
+/** @throws for text that {@link encodeSettings} did not write */
+export function decodeSettings(json: string): Settings {
+  return new Map(JSON.parse(json) as [string, Setting][]);
+}

@@ -1,0 +1,175 @@
+import { closeSync, openSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { RdcpError } from '../errors.ts';
+
+/** `RDCP` in ASCII: marks the file as ours, so that the database of another application is never written to. */
+const APPLICATION_ID = 0x52444350;
+
+/** How long opening waits for another process that is making the same file, in milliseconds. */
+const OPEN_TIMEOUT_MS = 5_000;
+
+/**
+ * The schema, one step per release that changed it; `user_version` counts the steps a file has taken. A step that was
+ * released is never edited.
+ */
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE scope (
+    key TEXT PRIMARY KEY,
+    revision INTEGER NOT NULL,
+    settings TEXT NOT NULL,
+    changed_at INTEGER NOT NULL,
+    -- Rises by every write of any scope, so that what others changed is found without reading all.
+    version INTEGER NOT NULL UNIQUE,
+    writer TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE audit (
+    -- AUTOINCREMENT: a cursor must not meet a position that was used before a prune.
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    client TEXT,
+    tenant TEXT,
+    retain_until INTEGER NOT NULL,
+    entry TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX audit_at ON audit (at);
+  CREATE INDEX audit_action ON audit (action);
+  CREATE INDEX audit_outcome ON audit (outcome);
+  CREATE INDEX audit_client ON audit (client);
+  CREATE INDEX audit_tenant ON audit (tenant);
+  CREATE INDEX audit_retain_until ON audit (retain_until);
+
+  CREATE TABLE audit_category (
+    position INTEGER NOT NULL REFERENCES audit ON DELETE CASCADE,
+    category TEXT NOT NULL,
+    PRIMARY KEY (position, category)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX audit_category_position ON audit_category (category, position);
+
+  CREATE TABLE replay (
+    key TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL,
+    response TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX replay_expires_at ON replay (expires_at);
+  `,
+];
+
+/**
+ * Opens the file, makes it (mode 0600) where there is none, and brings its schema up to date.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` that says in one line what is wrong with the file
+ */
+export function openSqliteFile(file: string): DatabaseSync {
+  // Resolved, so that neither `:memory:` nor a `file:` URI means to SQLite anything but a file of that name.
+  const path = resolve(file);
+  let database: DatabaseSync | undefined;
+  try {
+    // SQLite would make it readable for everybody; its -wal and -shm files take over the mode of this one.
+    closeSync(openSync(path, 'a', 0o600));
+    // Loaded only here: importing this package must stay light, and Node 22 warns that node:sqlite is experimental.
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    database = new DatabaseSync(path);
+    prepareFile(database);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw refusal(error);
+  }
+}
+
+function prepareFile(database: DatabaseSync): void {
+  database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`);
+  refuseForeignFile(database);
+  switchToWal(database);
+  // FULL syncs the log at every commit: what was acknowledged survives a loss of power, not only of the process.
+  database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+  migrate(database);
+  database.exec('PRAGMA busy_timeout = 200');
+}
+
+function pragma(database: DatabaseSync, name: string): unknown {
+  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+}
+
+function refuseForeignFile(database: DatabaseSync): void {
+  const owner = pragma(database, 'application_id');
+  const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count;
+  if (owner === APPLICATION_ID || (owner === 0 && tables === 0)) return;
+  throw new FileRefusal('is the SQLite database of another application');
+}
+
+/** SQLite does not always wait for the lock that this switch needs, so it is tried again until the same deadline. */
+function switchToWal(database: DatabaseSync): void {
+  const deadline = performance.now() + OPEN_TIMEOUT_MS;
+  for (;;) {
+    try {
+      if (pragma(database, 'journal_mode = WAL') === 'wal') return;
+      throw new FileRefusal('is on a file system that SQLite cannot share between processes (no write-ahead log)');
+    } catch (error) {
+      if (primaryCode(error) !== SQLITE_BUSY || performance.now() > deadline) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
+
+function migrate(database: DatabaseSync): void {
+  if (steps(database) === MIGRATIONS.length) return;
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Read again under the lock: another process may have taken the steps meanwhile.
+    for (const step of MIGRATIONS.slice(steps(database))) database.exec(step);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function steps(database: DatabaseSync): number {
+  const version = Number(pragma(database, 'user_version'));
+  if (version <= MIGRATIONS.length) return version;
+  throw new FileRefusal(
+    `was written by a newer release of this package (schema ${version}; this release knows ${MIGRATIONS.length})`,
+  );
+}
+
+class FileRefusal extends Error {}
+
+/** Primary result codes, https://www.sqlite.org/rescode.html. */
+const SQLITE_BUSY = 5;
+const WRONG_FILE: Readonly<Record<string | number, string>> = {
+  [SQLITE_BUSY]: 'is locked by another program',
+  8: 'cannot be written',
+  10: 'cannot be read or written: input/output error',
+  11: 'is damaged',
+  13: 'cannot be written: the disk is full',
+  14: 'cannot be opened',
+  26: 'is not a SQLite database',
+  ENOENT: 'cannot be made: its directory does not exist',
+  ENOTDIR: 'cannot be made: its directory does not exist',
+  EACCES: 'may not be written by this process',
+  EPERM: 'may not be written by this process',
+  EROFS: 'is on a file system that is read-only',
+  EISDIR: 'is a directory',
+  ENOSPC: 'cannot be made: the disk is full',
+};
+
+function primaryCode(error: unknown): number | undefined {
+  const code = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
+  return typeof code === 'number' ? code & 0xff : undefined;
+}
+
+/** The path is not in the message: it ends in logs, and the operator knows what is configured. */
+function refusal(error: unknown): RdcpError {
+  const code = primaryCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
+  const problem = error instanceof FileRefusal ? error.message : (WRONG_FILE[code] ?? 'cannot be used');
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: the SQLite file ${problem}`, {
+    details: { field: 'store' },
+    cause: error,
+  });
+}

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { SQLOutputValue } from 'node:sqlite';
+import { decodeSettings, encodeSettings } from './settings-json.ts';
+import { createSqliteTrail } from './sqlite-audit.ts';
+import { openSqliteFile } from './sqlite-file.ts';
+import type { Commit, CommitResult, ReplayRecord, ScopeState, StateStore } from './state-store.ts';
+import { Subscribers } from './subscribers.ts';
+
+/** How often the file is asked whether another process wrote it, in milliseconds. */
+const POLL_MS = 100;
+
+type Row = Record<string, SQLOutputValue>;
+
+/**
+ * State in one SQLite file, shared by the processes of one host. A commit is one transaction, synced to disk before it is
+ * acknowledged. The file must be on a local disk: the write-ahead log needs shared memory.
+ *
+ * SQLite works in the calling thread: a commit takes a fraction of a millisecond, and waits at most 200 ms where
+ * another process holds the lock, after which it rejects.
+ * @param file the path; made with mode 0600 where there is none
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
+ */
+export function createSqliteStore(file: string): StateStore {
+  const database = openSqliteFile(file);
+  const inode = statSync(resolve(file)).ino;
+  const writer = randomUUID();
+  const trail = createSqliteTrail(database);
+  const subscribers = new Subscribers();
+
+  const begin = database.prepare('BEGIN IMMEDIATE');
+  const end = database.prepare('COMMIT');
+  const abort = database.prepare('ROLLBACK');
+  const readScope = database.prepare('SELECT revision, settings, changed_at FROM scope WHERE key = ?');
+  const readScopes = database.prepare('SELECT key, revision, settings, changed_at FROM scope');
+  const readChanges = database.prepare(
+    'SELECT key, revision, settings, changed_at FROM scope WHERE version > ? AND writer <> ? ORDER BY version',
+  );
+  const readVersion = database.prepare('SELECT coalesce(max(version), 0) AS version FROM scope');
+  const writeScope = database.prepare(
+    `INSERT INTO scope (key, revision, settings, changed_at, version, writer)
+     VALUES (?, ?, ?, ?, (SELECT coalesce(max(version), 0) + 1 FROM scope), ?)
+     ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, settings = excluded.settings,
+       changed_at = excluded.changed_at, version = excluded.version, writer = excluded.writer`,
+  );
+  const readReplay = database.prepare('SELECT * FROM replay WHERE key = ? AND expires_at > ?');
+  const writeReplay = database.prepare(
+    'INSERT OR REPLACE INTO replay (key, fingerprint, response, expires_at) VALUES (?, ?, ?, ?)',
+  );
+  const dropReplays = database.prepare('DELETE FROM replay WHERE expires_at <= ?');
+  const readDataVersion = database.prepare('PRAGMA data_version');
+
+  /** Version of the newest change that this handle has read or announced. */
+  let seen = version();
+  /** SQLite's own number that moves when another connection commits; unknown before the first poll. */
+  let dataVersion: SQLOutputValue | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  function version(): number {
+    return Number(readVersion.get()?.version);
+  }
+
+  /** Runs `work` as one transaction, which is undone unless it comes to `committed`. */
+  function transaction(work: () => CommitResult): CommitResult {
+    begin.run();
+    try {
+      const result = work();
+      (result.outcome === 'committed' ? end : abort).run();
+      return result;
+    } catch (error) {
+      rollback();
+      throw error;
+    }
+  }
+
+  // SQLite itself rolls back on a full disk and on an input/output error; there is nothing left to undo then.
+  function rollback(): void {
+    try {
+      abort.run();
+    } catch {}
+  }
+
+  function replayOf(key: string, now: number): ReplayRecord | undefined {
+    const row = readReplay.get(key, now);
+    if (row === undefined) return undefined;
+    return {
+      key,
+      fingerprint: String(row.fingerprint),
+      response: String(row.response),
+      expiresAt: Number(row.expires_at),
+    };
+  }
+
+  function apply({ state, audit, replay, now }: Commit): CommitResult {
+    const answered = replay && replayOf(replay.key, now);
+    if (answered !== undefined) return { outcome: 'replayed', replay: answered };
+    if (state !== undefined) {
+      const current = scopeState(readScope.get(state.scope));
+      if (current.revision !== state.expectedRevision) return { outcome: 'conflict', current };
+      writeScope.run(state.scope, current.revision + 1, encodeSettings(state.settings), now, writer);
+    }
+    trail.append(audit);
+    if (replay !== undefined) {
+      dropReplays.run(now);
+      writeReplay.run(replay.key, replay.fingerprint, replay.response, replay.expiresAt);
+    }
+    return state === undefined
+      ? { outcome: 'committed' }
+      : { outcome: 'committed', revision: state.expectedRevision + 1 };
+  }
+
+  function poll(): void {
+    try {
+      const current = readDataVersion.get()?.data_version;
+      if (current === dataVersion) return;
+      const newest = version();
+      const changes = readChanges.all(seen, writer);
+      dataVersion = current;
+      seen = newest;
+      for (const row of changes) subscribers.announce(String(row.key), scopeState(row));
+    } catch {
+      // The next poll asks again: what was not announced is still newer than `seen`. check() tells of the fault.
+    }
+  }
+
+  return {
+    name: 'sqlite',
+    shared: true,
+
+    async load() {
+      // With subscribers, what changed meanwhile still has to be announced.
+      if (subscribers.size === 0) seen = version();
+      const scopes = new Map<string, ScopeState>();
+      for (const row of readScopes.iterate()) scopes.set(String(row.key), scopeState(row));
+      return scopes;
+    },
+
+    async commit(commit) {
+      return transaction(() => apply(commit));
+    },
+
+    async findReplay(key, now) {
+      return replayOf(key, now);
+    },
+
+    subscribe(listener) {
+      if (closed) return () => {};
+      timer ??= setInterval(poll, POLL_MS).unref();
+      return subscribers.add(listener, () => {
+        clearInterval(timer);
+        timer = undefined;
+      });
+    },
+
+    async queryAudit(query) {
+      return trail.page(query);
+    },
+
+    async newestAudit() {
+      return trail.newest();
+    },
+
+    async pruneAudit(now) {
+      let dropped = 0;
+      for (;;) {
+        const batch = trail.prune(now);
+        dropped += batch;
+        if (batch === 0) return dropped;
+        // Other work, here and in the processes that wait for the lock, goes on between the batches.
+        await new Promise((proceed) => setImmediate(proceed));
+      }
+    },
+
+    async check() {
+      readVersion.get();
+      // A file that was removed or replaced under us takes writes that nobody will ever read.
+      if ((await stat(resolve(file))).ino !== inode) throw new Error('the SQLite file was replaced');
+    },
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      clearInterval(timer);
+      subscribers.clear();
+      database.close();
+    },
+  };
+}
+
+function scopeState(row: Row | undefined): ScopeState {
+  if (row === undefined) return { revision: 0, settings: new Map() };
+  return {
+    revision: Number(row.revision),
+    settings: decodeSettings(String(row.settings)),
+    changedAt: Number(row.changed_at),
+  };
+}

@@ -1,0 +1,36 @@
+import { diag } from '@opentelemetry/api';
+import type { ScopeKey, ScopeState, StateStore } from './state-store.ts';
+
+type Listener = Parameters<StateStore['subscribe']>[0];
+
+/** The listeners of a store. One that throws is reported and keeps none of the others from hearing. */
+export class Subscribers {
+  readonly #listeners = new Set<{ readonly listener: Listener }>();
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  /** Returns the way to stop; `ended` is called when it was the last. */
+  add(listener: Listener, ended: () => void): () => void {
+    const subscription = { listener };
+    this.#listeners.add(subscription);
+    return () => {
+      if (this.#listeners.delete(subscription) && this.#listeners.size === 0) ended();
+    };
+  }
+
+  announce(scope: ScopeKey, state: ScopeState): void {
+    for (const { listener } of this.#listeners) {
+      try {
+        listener(scope, state);
+      } catch (error) {
+        diag.error('rdcp: a subscriber of the state store threw', error);
+      }
+    }
+  }
+
+  clear(): void {
+    this.#listeners.clear();
+  }
+}
