@@ -1,0 +1,176 @@
+import { PanelBuilder as BarGaugeBuilder } from '@grafana/grafana-foundation-sdk/bargauge';
+import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
+import { VizLegendOptionsBuilder } from '@grafana/grafana-foundation-sdk/common';
+import { MappingType, ThresholdsConfigBuilder, ThresholdsMode } from '@grafana/grafana-foundation-sdk/dashboard';
+import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
+import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
+import { PanelBuilder as StateTimelineBuilder } from '@grafana/grafana-foundation-sdk/statetimeline';
+import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/table';
+import { PanelBuilder as TimeSeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
+import {
+  CATEGORY,
+  categoriesOn,
+  controlLatency,
+  enabled,
+  grownBy,
+  PROCESS,
+  perSecond,
+  temporaryControls,
+} from './queries.ts';
+
+export const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
+
+/** A query over time, with a name for its series. */
+function series(expr: string, legend = '', refId = 'A'): Builder<Dataquery> {
+  return new DataqueryBuilder().refId(refId).expr(expr).legendFormat(legend).range();
+}
+
+/** A query of the end of the range alone. */
+function now(expr: string, legend = ''): DataqueryBuilder {
+  return new DataqueryBuilder().refId('A').expr(expr).legendFormat(legend).instant();
+}
+
+function stat(title: string, description: string, expr: string): StatBuilder {
+  return new StatBuilder()
+    .title(title)
+    .description(description)
+    .datasource(DATASOURCE)
+    .withTarget(now(expr))
+    .noValue('0')
+    .span(6)
+    .height(4);
+}
+
+function graph(title: string, description: string, ...targets: Builder<Dataquery>[]): TimeSeriesBuilder {
+  return new TimeSeriesBuilder()
+    .title(title)
+    .description(description)
+    .datasource(DATASOURCE)
+    .targets(targets)
+    .min(0)
+    .fillOpacity(10)
+    .span(12)
+    .height(8);
+}
+
+/** Green up to a value, orange from there on. */
+function calmBelow(value: number): ThresholdsConfigBuilder {
+  return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps([
+    { value: null, color: 'green' },
+    { value, color: 'orange' },
+  ]);
+}
+
+export const nowPanels = [
+  stat('Categories on', 'Debug categories that are on in at least one process.', categoriesOn).thresholds(calmBelow(1)),
+  stat('Temporary controls', 'Settings that end by themselves.', temporaryControls).thresholds(calmBelow(1)),
+  stat(
+    'Debug records a second',
+    'As the processes measure it over their rate window.',
+    `sum(rdcp_debug_call_rate{${CATEGORY}})`,
+  )
+    .decimals(1)
+    .thresholds(calmBelow(100)),
+  stat(
+    'Credentials refused',
+    'In the time range of the dashboard.',
+    grownBy('rdcp_auth_failures_total', '', '$__range'),
+  )
+    .decimals(0)
+    .thresholds(calmBelow(1)),
+];
+
+export const categoryPanels = [
+  new StateTimelineBuilder()
+    .title('Which categories were on')
+    .description('By process. The audit trail says who switched them, and why.')
+    .datasource(DATASOURCE)
+    .withTarget(series(enabled, '{{rdcp_category_name}} · {{instance}}'))
+    .mappings([
+      {
+        type: MappingType.ValueToText,
+        options: { 0: { text: 'off', color: 'text', index: 0 }, 1: { text: 'on', color: 'orange', index: 1 } },
+      },
+    ])
+    .mergeValues(true)
+    .rowHeight(0.8)
+    .legend(new VizLegendOptionsBuilder().showLegend(false))
+    .span(24)
+    .height(10),
+  graph(
+    'Debug records a second, from the counters',
+    'Zero where a category is off: nothing is counted that was not emitted.',
+    series(perSecond('rdcp_debug_calls_total', 'rdcp_category_name'), '{{rdcp_category_name}}'),
+  ),
+  graph(
+    'Debug records a second, as measured in the processes',
+    'The figures that discovery and status answer, over the window of 60 seconds.',
+    series(`sum by (rdcp_category_name) (rdcp_debug_call_rate{${CATEGORY}})`, '{{rdcp_category_name}}'),
+  ),
+  new BarGaugeBuilder()
+    .title('Debug records in the time range')
+    .description('What a category costs in records.')
+    .datasource(DATASOURCE)
+    .withTarget(
+      now(
+        `sum by (rdcp_category_name) (increase(rdcp_debug_calls_total{${CATEGORY}}[$__range]))`,
+        '{{rdcp_category_name}}',
+      ),
+    )
+    .decimals(0)
+    .min(0)
+    .span(12)
+    .height(8),
+  graph(
+    'Debug records lost a second',
+    'Calls that were on but not emitted: their attributes or the log pipeline threw, or they came from inside an emission.',
+    series(perSecond('rdcp_debug_dropped_total', 'rdcp_category_name'), '{{rdcp_category_name}}'),
+  ),
+];
+
+export const controlPanels = [
+  graph(
+    'Control requests',
+    'By action and outcome, in each interval.',
+    series(
+      grownBy('rdcp_control_requests_total', 'rdcp_action, rdcp_outcome', '$__rate_interval'),
+      '{{rdcp_action}} {{rdcp_outcome}}',
+    ),
+  ),
+  graph(
+    'Control latency',
+    'From the request to the answer, with the commit of state and audit entry in it.',
+    series(controlLatency(0.5), 'median', 'A'),
+    series(controlLatency(0.95), '95th percentile', 'B'),
+    series(controlLatency(0.99), '99th percentile', 'C'),
+  ).unit('s'),
+  graph(
+    'Refused credentials',
+    'By the method that was tried and the reason, in each interval.',
+    series(
+      grownBy('rdcp_auth_failures_total', 'rdcp_auth_method, rdcp_reason', '$__rate_interval'),
+      '{{rdcp_auth_method}} {{rdcp_reason}}',
+    ),
+  ),
+  graph(
+    'Temporary controls',
+    'Live ones, as each process knows them: processes that share a store agree.',
+    series(`max by (instance) (rdcp_control_temporary{${PROCESS}})`, '{{instance}}'),
+  ),
+];
+
+export const processPanels = [
+  new TableBuilder()
+    .title('Processes')
+    .description('What each says of itself: the resource of its telemetry.')
+    .datasource(DATASOURCE)
+    .withTarget(now(`target_info{${PROCESS}}`).format(PromQueryFormat.Table))
+    .span(24)
+    .height(6),
+  graph('Scraped', '1 while Prometheus reaches the process.', series(`up{${PROCESS}}`, '{{instance}}')).max(1),
+  graph(
+    'Duration of a scrape',
+    'Grows with the number of categories.',
+    series(`scrape_duration_seconds{${PROCESS}}`, '{{instance}}'),
+  ).unit('s'),
+];

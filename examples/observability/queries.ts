@@ -1,0 +1,42 @@
+// PromQL of the dashboard. The names are those of OpenTelemetry's Prometheus exporter: dots become underscores, monotonic
+// counters end in _total, and the unit is not appended (a histogram in seconds keeps its bare name).
+
+/** Processes that the dashboard's variables choose. */
+export const PROCESS = 'job=~"$job", instance=~"$instance"';
+/** Categories that they choose, in those processes. */
+export const CATEGORY = `${PROCESS}, rdcp_category_name=~"$category"`;
+
+/** A category as one process has it; with metrics per tenant, it is on when it is on for anybody. */
+export const enabled = `max by (instance, rdcp_category_name) (rdcp_category_enabled{${CATEGORY}})`;
+
+export const categoriesOn = `sum(max by (rdcp_category_name) (rdcp_category_enabled{${CATEGORY}}))`;
+
+/** Processes that share a store count the same controls, so the largest count is the number. */
+export const temporaryControls = `max(rdcp_control_temporary{${PROCESS}})`;
+
+export function perSecond(counter: string, labels: string): string {
+  return `sum by (${labels}) (rate(${counter}{${CATEGORY}}[$__rate_interval]))`;
+}
+
+/**
+ * How much a counter grew in a window. A counter of OpenTelemetry appears with its first count, and increase() does not
+ * see the step from nothing to 1: a series that is new in the window counts as it stands.
+ */
+export function grownBy(counter: string, labels: string, window: string): string {
+  const series = `${counter}{${PROCESS}}`;
+  const old = `(increase(${series}[${window}]) and ${series} offset ${window})`;
+  const fresh = `(${series} unless ${series} offset ${window})`;
+  return `sum by (${labels}) (${old} or ${fresh})`;
+}
+
+export function controlLatency(quantile: number): string {
+  return `histogram_quantile(${quantile}, sum by (le) (rate(rdcp_control_duration_bucket{${PROCESS}}[$__rate_interval])))`;
+}
+
+/** The length of a scrape more than a step, so that a switch between two steps is in one window whole. */
+const STEP_AND_SCRAPE = '75s';
+export const ANNOTATION_STEP = '60s';
+
+export const switched = `sum by (rdcp_category_name) (changes(rdcp_category_enabled{${CATEGORY}}[${STEP_AND_SCRAPE}])) > 0`;
+
+export const requested = `${grownBy('rdcp_control_requests_total', 'rdcp_action, rdcp_outcome', STEP_AND_SCRAPE)} > 0`;

@@ -1,0 +1,70 @@
+import Router from '@koa/router';
+import Koa from 'koa';
+import { koaBody } from 'koa-body';
+import { z } from 'zod';
+import type { Customers } from './customers.ts';
+import type { Orders } from './orders.ts';
+import { priceService } from './price-service.ts';
+import type { Random } from './random.ts';
+import { Refusal } from './refusal.ts';
+
+const orderRequest = z.strictObject({ sku: z.string().min(1).max(64), quantity: z.number().int().min(1).max(20) });
+
+interface State {
+  customer: string;
+}
+
+/** Every route of the shop, with what it goes through, in order. */
+export function createApp(parts: { customers: Customers; orders: Orders; random: Random }): Koa {
+  const { customers, orders, random } = parts;
+
+  const shop = new Router<State>();
+  shop.get('/', (ctx) => {
+    ctx.body = { shop: 'open' };
+  });
+  shop.get('/orders', onlyCustomers(customers), (ctx) => {
+    ctx.body = { orders: orders.recent(ctx.state.customer) };
+  });
+  shop.post(
+    '/orders',
+    onlyCustomers(customers),
+    koaBody({ multipart: false, text: false, urlencoded: false }),
+    async (ctx) => {
+      const request = orderRequest.safeParse(ctx.request.body);
+      if (!request.success) throw new Refusal(400, 'an order is { sku, quantity }');
+      ctx.status = 201;
+      ctx.body = await orders.place(ctx.state.customer, request.data.sku, request.data.quantity);
+    },
+  );
+
+  const app = new Koa();
+  app.use(answerErrors);
+  app.use(shop.routes());
+  app.use(priceService(random).routes());
+  return app;
+}
+
+function onlyCustomers(customers: Customers): Koa.Middleware<State> {
+  return async (ctx, next) => {
+    const customer = await customers.identify(ctx.req.headers.authorization);
+    if (customer === undefined) throw new Refusal(401, 'a token of a customer is needed');
+    ctx.state.customer = customer;
+    await next();
+  };
+}
+
+const answerErrors: Koa.Middleware = async (ctx, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const { status, message } = answerTo(error);
+    ctx.status = status;
+    ctx.body = { error: message };
+    if (status === 500) console.error(error);
+  }
+};
+
+function answerTo(error: unknown): { status: number; message: string } {
+  const meantForTheCustomer = error instanceof Refusal || (error instanceof Koa.HttpError && error.expose);
+  return meantForTheCustomer ? error : { status: 500, message: 'the shop has a problem' };
+}
