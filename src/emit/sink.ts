@@ -1,0 +1,53 @@
+import { Console } from 'node:console';
+import { trace } from '@opentelemetry/api';
+import type { Clock } from '../clock.ts';
+import type { Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
+import { ATTR_CATEGORY_NAME } from '../semconv.ts';
+import { isConnected, type Logger, SEVERITY, type Telemetry } from '../telemetry.ts';
+import { formatLine } from './line.ts';
+import { runInSpan } from './span.ts';
+
+export interface SinkOptions {
+  readonly telemetry: Telemetry;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Takes a call's line, without its end, while no logger provider is there. @default writes it on stderr */
+  readonly writeLine?: (line: string) => void;
+}
+
+/** Where debug calls go: to the OpenTelemetry logger, else to stderr; spans to the OpenTelemetry tracer. */
+export function createSink({ telemetry, clock, writeLine = writeToStderr() }: SinkOptions): Sink {
+  /** The logger that was found to lead somewhere. One that does not may get its provider at any time. */
+  let connected: Logger | undefined;
+
+  function emit(category: CategoryDescriptor, message: string, attributes: Attributes | undefined): void {
+    const { logger } = telemetry;
+    if (logger !== connected) {
+      if (!isConnected(logger)) {
+        writeLine(formatLine(clock.now(), category.name, message, attributes, trace.getActiveSpan()?.spanContext()));
+        return;
+      }
+      connected = logger;
+    }
+    logger.emit({
+      severityNumber: SEVERITY.DEBUG.severityNumber,
+      severityText: SEVERITY.DEBUG.severityText,
+      body: message,
+      attributes: { ...attributes, [ATTR_CATEGORY_NAME]: category.name },
+    });
+  }
+
+  return {
+    emit,
+    span: <T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T): T =>
+      runInSpan(() => telemetry.tracer, name, { [ATTR_CATEGORY_NAME]: category.name }, fn),
+  };
+}
+
+/** A console of our own: it bears a closed stderr, and no application that patches the global one sees our lines twice. */
+function writeToStderr(): (line: string) => void {
+  let stderr: Console | undefined;
+  return (line) => {
+    stderr ??= new Console(process.stderr, process.stderr);
+    stderr.error(line);
+  };
+}

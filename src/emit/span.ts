@@ -1,0 +1,134 @@
+import { isPromise } from 'node:util/types';
+import { context, diag, type Exception, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import type { Attributes } from '../gate/types.ts';
+
+/**
+ * Runs `fn` in an active span, exactly once, whatever the tracer does. What `fn` throws or returns goes on to the
+ * caller; the span ends then, or when a returned promise settles.
+ */
+export function runInSpan<T>(tracer: () => Tracer, name: string, attributes: Attributes, fn: (span?: Span) => T): T {
+  const span = start(tracer, name, attributes);
+  if (span === undefined) return fn();
+  const ending = new Ending(span);
+  try {
+    return endWith(
+      context.with(trace.setSpan(context.active(), span), () => fn(span)),
+      ending,
+    );
+  } catch (error) {
+    ending.failed(error);
+    throw error;
+  }
+}
+
+function start(tracer: () => Tracer, name: string, attributes: Attributes): Span | undefined {
+  try {
+    return tracer().startSpan(name, { attributes: { ...attributes } });
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
+}
+
+/** Ends its span once, and keeps what the span throws from the application. */
+class Ending {
+  private span: Span | undefined;
+
+  constructor(span: Span) {
+    this.span = span;
+  }
+
+  succeeded(): void {
+    this.end(() => {});
+  }
+
+  failed(error: unknown): void {
+    this.end((span) => {
+      span.recordException(exception(error));
+      span.setStatus({ code: SpanStatusCode.ERROR, ...(error instanceof Error ? { message: error.message } : {}) });
+    });
+  }
+
+  private end(finish: (span: Span) => void): void {
+    const span = this.span;
+    if (span === undefined) return;
+    this.span = undefined;
+    try {
+      finish(span);
+      span.end();
+    } catch (error) {
+      report(error);
+    }
+  }
+}
+
+/** Gives back what `fn` returned, and ends the span when it is done. */
+function endWith<T>(result: T, ending: Ending): T {
+  if (isPromise(result)) return endWithPromise(result, ending);
+  if (!endWithThenable(result, ending)) ending.succeeded();
+  return result;
+}
+
+function endWithPromise<T>(promise: T & Promise<unknown>, ending: Ending): T {
+  // With the intrinsic `then`: a subclass may start its work, a database query say, when its own is called.
+  const settled = Promise.prototype.then.call(
+    promise,
+    (value) => {
+      ending.succeeded();
+      return value;
+    },
+    (error) => {
+      ending.failed(error);
+      throw error;
+    },
+  );
+  // A plain promise is answered by its continuation, so that a rejection that nobody handles is still reported as
+  // such: to watch the promise itself would count as handling it. One with methods of its own must stay what it is.
+  if (isPlain(promise)) return settled as T;
+  settled.catch(() => {});
+  return promise;
+}
+
+function isPlain(promise: Promise<unknown>): boolean {
+  return Object.getPrototypeOf(promise) === Promise.prototype && Reflect.ownKeys(promise).length === 0;
+}
+
+/**
+ * Listens in when the application itself calls `then` on a thenable that is no promise. Calling it here would run a
+ * lazy one, such as the query of a query builder, a second time. False when the value is none, or cannot be listened to.
+ */
+function endWithThenable(value: unknown, ending: Ending): boolean {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;
+  try {
+    const then: unknown = Reflect.get(value, 'then');
+    if (typeof then !== 'function') return false;
+    return Reflect.defineProperty(value, 'then', {
+      configurable: true,
+      enumerable: Object.prototype.propertyIsEnumerable.call(value, 'then'),
+      writable: true,
+      value(this: unknown, onFulfilled?: unknown, onRejected?: unknown) {
+        return Reflect.apply(then, this, [
+          (result: unknown) => {
+            ending.succeeded();
+            return typeof onFulfilled === 'function' ? onFulfilled(result) : result;
+          },
+          (error: unknown) => {
+            ending.failed(error);
+            if (typeof onRejected === 'function') return onRejected(error);
+            throw error;
+          },
+        ]);
+      },
+    });
+  } catch {
+    return false;
+  }
+}
+
+function exception(error: unknown): Exception {
+  return error instanceof Error || typeof error === 'string' ? error : `thrown: ${typeof error}`;
+}
+
+function report(error: unknown): void {
+  diag.error('rdcp: a span of a debug category failed', error);
+}

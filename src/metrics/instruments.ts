@@ -1,0 +1,208 @@
+import {
+  type BatchObservableResult,
+  type Counter,
+  diag,
+  type Histogram,
+  type Meter,
+  type Observable,
+  ValueType,
+} from '@opentelemetry/api';
+import type { Gate } from '../gate/types.ts';
+import {
+  ATTR_ACTION,
+  ATTR_AUTH_METHOD,
+  ATTR_CATEGORY_NAME,
+  ATTR_OUTCOME,
+  ATTR_REASON,
+  ATTR_SCOPE,
+  METRIC_AUTH_FAILURES,
+  METRIC_CATEGORY_ENABLED,
+  METRIC_CONTROL_DURATION,
+  METRIC_CONTROL_REQUESTS,
+  METRIC_CONTROL_TEMPORARY,
+  METRIC_DEBUG_CALL_RATE,
+  METRIC_DEBUG_CALLS,
+  METRIC_DEBUG_DROPPED,
+} from '../semconv.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Schedule } from './schedule.ts';
+import type { ControlInstruments, Measurements } from './types.ts';
+
+/** How often another meter provider is looked for, milliseconds. */
+const PROVIDER_CHECK_MS = 1000;
+
+/** Seconds: 1 ms to 10 s. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export interface InstrumentsOptions {
+  readonly telemetry: Pick<Telemetry, 'meter'>;
+  readonly gate: Pick<Gate, 'categories' | 'droppedTotal'>;
+  readonly measurements: Pick<Measurements, 'callsTotal' | 'callsPerSecond'>;
+  /** Every category as the global scope sees it. */
+  readonly states: () => Iterable<{ readonly index: number; readonly enabled: boolean }>;
+  /** Live temporary controls of the global scope, and of all tenants together. */
+  readonly temporaryControls: () => { readonly global: number; readonly tenants: number };
+  readonly schedule: Schedule;
+}
+
+export interface Instruments extends ControlInstruments {
+  /** Makes every instrument on the current meter, where it is not the one they are on. */
+  refresh(): void;
+  close(): void;
+}
+
+/**
+ * The OpenTelemetry instruments. Those of categories are observable and read the same slots as the answers of the
+ * endpoint, so that a scrape and an answer cannot disagree.
+ */
+export function createInstruments(options: InstrumentsOptions): Instruments {
+  const { telemetry, schedule } = options;
+  const observation = createObservation(options);
+  let current: InstrumentSet | undefined;
+
+  function refresh(): void {
+    guarded(() => {
+      const { meter } = telemetry;
+      if (meter === current?.meter) return;
+      current?.remove();
+      current = undefined;
+      // Kept before the instruments are made: a meter that throws is asked once, not every second.
+      current = { meter, remove() {} };
+      current = createInstrumentSet(meter, observation);
+    });
+  }
+
+  refresh();
+  const stop = schedule(PROVIDER_CHECK_MS, refresh);
+  return {
+    refresh,
+    controlRequest(action, outcome, seconds) {
+      refresh();
+      guarded(() => {
+        const attributes = { [ATTR_ACTION]: action, [ATTR_OUTCOME]: outcome };
+        current?.controlRequests?.add(1, attributes);
+        current?.controlDuration?.record(seconds, attributes);
+      });
+    },
+    authFailure(method, reason) {
+      refresh();
+      guarded(() => current?.authFailures?.add(1, { [ATTR_AUTH_METHOD]: method, [ATTR_REASON]: reason }));
+    },
+    close() {
+      stop();
+      guarded(() => current?.remove());
+      current = undefined;
+    },
+  };
+}
+
+/** Every instrument on one meter. */
+interface InstrumentSet {
+  readonly meter: Meter;
+  readonly controlRequests?: Counter;
+  readonly controlDuration?: Histogram;
+  readonly authFailures?: Counter;
+  /** Ends the observation. */
+  remove(): void;
+}
+
+interface Observables {
+  readonly calls: Observable;
+  readonly rate: Observable;
+  readonly dropped: Observable;
+  readonly enabled: Observable;
+  readonly temporary: Observable;
+}
+
+type Observe = (result: BatchObservableResult, observables: Observables) => void;
+
+function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
+  const valueType = ValueType.INT;
+  const observables: Observables = {
+    calls: meter.createObservableCounter(METRIC_DEBUG_CALLS, {
+      description: 'Debug calls emitted since the process started.',
+      unit: '{call}',
+      valueType,
+    }),
+    rate: meter.createObservableGauge(METRIC_DEBUG_CALL_RATE, {
+      description: 'Debug calls emitted per second, over the rate window.',
+      unit: '{call}/s',
+    }),
+    dropped: meter.createObservableCounter(METRIC_DEBUG_DROPPED, {
+      description: 'Debug calls that were on but not emitted.',
+      unit: '{call}',
+      valueType,
+    }),
+    enabled: meter.createObservableGauge(METRIC_CATEGORY_ENABLED, {
+      description: 'Whether the category is on for everybody without an override: 0 or 1.',
+      valueType,
+    }),
+    temporary: meter.createObservableUpDownCounter(METRIC_CONTROL_TEMPORARY, {
+      description: 'Temporary controls in force.',
+      unit: '{control}',
+      valueType,
+    }),
+  };
+  const all = Object.values(observables);
+  const callback = (result: BatchObservableResult) => guarded(() => observe(result, observables));
+  meter.addBatchObservableCallback(callback, all);
+  return {
+    meter,
+    controlRequests: meter.createCounter(METRIC_CONTROL_REQUESTS, {
+      description: 'Control requests.',
+      unit: '{request}',
+      valueType,
+    }),
+    controlDuration: meter.createHistogram(METRIC_CONTROL_DURATION, {
+      description: 'Time from the arrival of a control request to its outcome.',
+      unit: 's',
+      advice: { explicitBucketBoundaries: DURATION_BUCKETS },
+    }),
+    authFailures: meter.createCounter(METRIC_AUTH_FAILURES, {
+      description: 'Requests whose credential was refused.',
+      unit: '{request}',
+      valueType,
+    }),
+    remove: () => meter.removeBatchObservableCallback(callback, all),
+  };
+}
+
+const GLOBAL_SCOPE = { [ATTR_SCOPE]: 'global' };
+const TENANT_SCOPES = { [ATTR_SCOPE]: 'tenant' };
+
+/**
+ * Reads everything observable. A scrape may hold thousands of categories, so their attribute objects are made once.
+ * Tenants are one series together: one each would be a series per customer.
+ */
+function createObservation(options: InstrumentsOptions): Observe {
+  const { gate, measurements, states, temporaryControls } = options;
+  const attributes: { readonly [ATTR_CATEGORY_NAME]: string }[] = [];
+  let tenantsSeen = false;
+  return (result, { calls, rate, dropped, enabled, temporary }) => {
+    for (const { index, name } of gate.categories()) {
+      attributes[index] ??= { [ATTR_CATEGORY_NAME]: name };
+      const category = attributes[index];
+      result.observe(calls, measurements.callsTotal(index), category);
+      result.observe(rate, measurements.callsPerSecond(index), category);
+      const lost = gate.droppedTotal(index);
+      if (lost > 0) result.observe(dropped, lost, category);
+    }
+    for (const state of states()) {
+      const category = attributes[state.index];
+      if (category !== undefined) result.observe(enabled, state.enabled ? 1 : 0, category);
+    }
+    const { global, tenants } = temporaryControls();
+    tenantsSeen ||= tenants > 0;
+    result.observe(temporary, global, GLOBAL_SCOPE);
+    if (tenantsSeen) result.observe(temporary, tenants, TENANT_SCOPES);
+  };
+}
+
+/** An SDK that throws is the application's matter; it must not fail a request or a timer of ours. */
+function guarded(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    diag.error('rdcp: a metric instrument failed', error);
+  }
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../clock.ts';
+import type { Gate } from '../gate/types.ts';
+import { createEventLoopDelay } from './event-loop-delay.ts';
+import { createRates } from './rates.ts';
+import type { Schedule } from './schedule.ts';
+import type { Measurements } from './types.ts';
+
+export interface MeasurementsOptions {
+  readonly gate: Pick<Gate, 'categories' | 'callsTotal'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Seconds over which rates, processor use and event-loop delay are measured. */
+  readonly windowSeconds: number;
+  readonly schedule: Schedule;
+}
+
+/** Measures from now on, until closed. */
+export function createMeasurements(options: MeasurementsOptions): Measurements & { close(): void } {
+  const { gate, clock, windowSeconds, schedule } = options;
+  const rates = createRates({ gate, clock, windowSeconds, cpuMicroseconds });
+  const delay = createEventLoopDelay(windowSeconds * 1000, clock);
+  const stop = schedule(rates.intervalMs, () => {
+    rates.sample();
+    delay.rotate();
+  });
+  return {
+    callsTotal: (index) => gate.callsTotal(index),
+    callsPerSecond: (index) => rates.callsPerSecond(index),
+    process() {
+      const { rss, heapUsed } = process.memoryUsage();
+      const cpuUsage = rates.cpuPercent();
+      const eventLoopDelay = delay.p99();
+      return {
+        ...(cpuUsage === undefined ? {} : { cpuUsage }),
+        memoryUsage: rss,
+        heapUsed,
+        ...(eventLoopDelay === undefined ? {} : { eventLoopDelay }),
+      };
+    },
+    close() {
+      stop();
+      delay.close();
+    },
+  };
+}
+
+function cpuMicroseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '../clock.ts';
+import type { Gate } from '../gate/types.ts';
+
+/** Snapshots in one window, at most: a long window is sampled less often, so that its memory stays the same. */
+const SNAPSHOTS_PER_WINDOW = 60;
+
+/** What had been counted at one moment. */
+interface Snapshot {
+  /** Monotonic, milliseconds. */
+  readonly time: number;
+  /** Processor time that the process had used, microseconds. */
+  readonly cpu: number;
+  /** Calls by category index; a category that is not in it was registered later and counts as zero. */
+  readonly totals: Float64Array;
+}
+
+/** When the process started nothing had been called, and no processor time been used. */
+const PROCESS_START: Snapshot = { time: 0, cpu: 0, totals: new Float64Array(0) };
+
+export interface RatesOptions {
+  readonly gate: Pick<Gate, 'categories' | 'callsTotal'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly windowSeconds: number;
+  /** Processor time that the process has used since it started, microseconds. */
+  readonly cpuMicroseconds: () => number;
+}
+
+/** Rates over a sliding window, measured between two moments that were really observed. */
+export interface Rates {
+  /** How often {@link Rates.sample} wants to be called, milliseconds. */
+  readonly intervalMs: number;
+  /** Remembers what is counted now. A late call makes the resolution coarser, never the rate wrong. */
+  sample(): void;
+  callsPerSecond(index: number): number;
+  /** Processor time per time, in percent of one core; `undefined` before any time has passed. */
+  cpuPercent(): number | undefined;
+}
+
+export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: RatesOptions): Rates {
+  const windowMs = windowSeconds * 1000;
+  /** Oldest first; never empty once the first sample is taken. */
+  const snapshots: Snapshot[] = [];
+
+  function sample(): void {
+    const now = clock.monotonic();
+    const count = gate.categories().length;
+    const spare = dropOutdated(now);
+    const totals = spare !== undefined && spare.length === count ? spare : new Float64Array(count);
+    for (let index = 0; index < count; index++) totals[index] = gate.callsTotal(index);
+    snapshots.push({ time: now, cpu: cpuMicroseconds(), totals });
+  }
+
+  /** Keeps the newest of those that are a window old, and returns an array to use again. */
+  function dropOutdated(now: number): Float64Array | undefined {
+    let spare: Float64Array | undefined;
+    for (let next = snapshots[1]; next !== undefined && now - next.time >= windowMs; next = snapshots[1]) {
+      spare = snapshots.shift()?.totals;
+    }
+    return spare;
+  }
+
+  /** The newest snapshot that is a window old, or the oldest there is. */
+  function baseline(now: number): Snapshot {
+    let found = snapshots[0] ?? PROCESS_START;
+    for (const snapshot of snapshots) {
+      if (now - snapshot.time < windowMs) break;
+      found = snapshot;
+    }
+    return found;
+  }
+
+  function callsPerSecond(index: number): number {
+    const now = clock.monotonic();
+    const base = baseline(now);
+    // Where the first sample is younger than the window and so is not the start of the process, the calls before it
+    // count as outside the window.
+    const elapsed = Math.max(now - base.time, Math.min(now, windowMs));
+    const calls = gate.callsTotal(index) - (base.totals[index] ?? 0);
+    return elapsed > 0 ? (calls / elapsed) * 1000 : 0;
+  }
+
+  function cpuPercent(): number | undefined {
+    const now = clock.monotonic();
+    const base = baseline(now);
+    const elapsed = now - base.time;
+    return elapsed > 0 ? ((cpuMicroseconds() - base.cpu) / (elapsed * 1000)) * 100 : undefined;
+  }
+
+  if (clock.monotonic() <= windowMs) snapshots.push(PROCESS_START);
+  sample();
+  return { intervalMs: Math.max(1000, windowMs / SNAPSHOTS_PER_WINDOW), sample, callsPerSecond, cpuPercent };
+}
