@@ -1,0 +1,89 @@
+import { ERROR_STATUS, type ErrorCode, RdcpError } from '../errors.ts';
+
+/** What a response that is no success says. */
+export interface ResponseFacts {
+  readonly status: number;
+  readonly requestId: string;
+  /** The body as JSON, or `undefined` where it is none. */
+  readonly body: unknown;
+  /** The `Retry-After` header. */
+  readonly retryAfter: string | null;
+}
+
+/**
+ * An error that a server answered. `code` is one of ours: where the server sent another (`serverCode`), or something
+ * that is no RDCP error at all, the one that is nearest to the HTTP status.
+ */
+export class RdcpResponseError extends RdcpError {
+  /** The code as it was sent; `undefined` when the answer held no RDCP error, as that of a proxy in between. */
+  readonly serverCode: string | undefined;
+  /** The request's id: asking again with it repeats no control that took effect. */
+  readonly requestId: string;
+  readonly #status: number;
+
+  constructor({ status, requestId, body, retryAfter }: ResponseFacts) {
+    const { code, message, method, details } = envelope(body);
+    super(knownCode(code, status), message ?? `The server answered ${status} without an RDCP error`, {
+      ...(details === undefined ? {} : { details }),
+      ...(method === undefined ? {} : { method }),
+      ...(retryAfter === null ? {} : { headers: { 'Retry-After': retryAfter } }),
+    });
+    this.serverCode = code;
+    this.requestId = requestId;
+    this.#status = status;
+  }
+
+  /** The HTTP status of the answer. */
+  override get status(): number {
+    return this.#status;
+  }
+}
+
+interface Envelope {
+  readonly code?: string;
+  readonly message?: string;
+  readonly method?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** The fields of the error envelope that have the right type; the others are as if they were not there. */
+function envelope(body: unknown): Envelope {
+  const error = isRecord(body) && isRecord(body.error) ? body.error : {};
+  return {
+    ...(typeof error.code === 'string' ? { code: error.code } : {}),
+    ...(typeof error.message === 'string' ? { message: error.message } : {}),
+    ...(typeof error.method === 'string' ? { method: error.method } : {}),
+    ...(isRecord(error.details) ? { details: error.details } : {}),
+  };
+}
+
+function knownCode(code: string | undefined, status: number): ErrorCode {
+  if (code !== undefined && isErrorCode(code)) return code;
+  const exact = CODE_OF_STATUS.get(status);
+  if (exact !== undefined) return exact;
+  return status >= 500 ? 'RDCP_SERVER_ERROR' : 'RDCP_MALFORMED_REQUEST';
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_STATUS, code);
+}
+
+/** For answers without a code of ours. Where several codes share a status, the one that claims least. */
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [401, 'RDCP_AUTH_FAILED'],
+  [403, 'RDCP_FORBIDDEN'],
+  [404, 'RDCP_NOT_FOUND'],
+  [405, 'RDCP_METHOD_NOT_ALLOWED'],
+  [406, 'RDCP_MEDIA_NOT_ACCEPTABLE'],
+  [408, 'RDCP_TIMEOUT'],
+  [413, 'RDCP_REQUEST_TOO_LARGE'],
+  [415, 'RDCP_MEDIA_UNSUPPORTED'],
+  [429, 'RDCP_RATE_LIMITED'],
+  [502, 'RDCP_UNAVAILABLE'],
+  [503, 'RDCP_UNAVAILABLE'],
+  [504, 'RDCP_TIMEOUT'],
+]);
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,144 @@
+import { isRdcpError, RdcpError } from '../errors.ts';
+import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
+import { isRecord, RdcpResponseError } from './response-error.ts';
+
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
+/** The part of `fetch` that is used. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface RdcpClientOptions {
+  /** Where the server is, `http://127.0.0.1:9465`. A path in it stands before every path of the protocol. */
+  readonly baseUrl: string;
+  /** Sent as `X-RDCP-API-Key`. */
+  readonly apiKey?: string;
+  /** Sent as `Authorization: Bearer`; a function is asked before every request. Not together with `apiKey`. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** Sent as `X-RDCP-Client-ID`: a label for the audit trail; the credential says who is asking. */
+  readonly clientId?: string;
+  /** Sent as `X-RDCP-Tenant-ID`. */
+  readonly tenantId?: string;
+  /** @default the global `fetch` */
+  readonly fetch?: Fetch;
+  /** Milliseconds until a request is given up. @default 30000 (RDCP 1.0, Limits) */
+  readonly timeoutMs?: number;
+  /** Sent with every request, for a proxy in between. The protocol's own headers win. @default {} */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface RequestOptions {
+  /** An Identifier. Control requests with the same one take effect once. @default a random UUID */
+  readonly requestId?: string;
+  /** Gives the request up early; the promise then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Call {
+  readonly path: string;
+  readonly query?: URLSearchParams;
+  /** Makes the request a POST. */
+  readonly body?: unknown;
+  /** Statuses beside 2xx that carry an answer and no error. */
+  readonly answers?: readonly number[];
+}
+
+/** Sends one request and gives its answer. */
+export type Transport = <T>(call: Call, options?: RequestOptions) => Promise<T>;
+
+/** @throws {TypeError} when the options contradict each other, or the base URL is no absolute HTTP URL */
+export function createTransport(options: RdcpClientOptions): Transport {
+  if (options.apiKey !== undefined && options.token !== undefined) {
+    throw new TypeError('apiKey and token are two credentials: give one');
+  }
+  const base = baseOf(options.baseUrl);
+  const send = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const timeoutMs = options.timeoutMs ?? 30_000;
+
+  return async (call, { requestId = crypto.randomUUID(), signal } = {}) => {
+    signal?.throwIfAborted();
+    const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`;
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const init: RequestInit = {
+      method: call.body === undefined ? 'GET' : 'POST',
+      headers: await headersOf(options, requestId, call.body !== undefined),
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+      // A redirect would take the API key to another origin: fetch drops only Authorization on the way.
+      redirect: 'error',
+      cache: 'no-store',
+    };
+    try {
+      const response = await send(base + call.path + query, init);
+      return answerOf(response, await response.text(), requestId, call.answers ?? []);
+    } catch (cause) {
+      if (isRdcpError(cause)) throw cause;
+      signal?.throwIfAborted();
+      throw failure(cause, deadline.aborted, requestId);
+    }
+  };
+}
+
+function baseOf(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new TypeError('baseUrl must be an HTTP URL');
+  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not hold a credential');
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+async function headersOf(options: RdcpClientOptions, requestId: string, hasBody: boolean): Promise<Headers> {
+  const headers = new Headers(options.headers);
+  headers.set('Accept', JSON_MEDIA_TYPE);
+  headers.set(HEADERS.protocol, PROTOCOL);
+  headers.set(HEADERS.requestId, requestId);
+  if (hasBody) headers.set('Content-Type', JSON_MEDIA_TYPE);
+  if (options.clientId !== undefined) headers.set(HEADERS.clientId, options.clientId);
+  if (options.tenantId !== undefined) headers.set(HEADERS.tenantId, options.tenantId);
+  if (options.apiKey !== undefined) {
+    headers.set(HEADERS.authMethod, 'api-key');
+    headers.set(HEADERS.apiKey, sendable(options.apiKey, 'apiKey'));
+  } else if (options.token !== undefined) {
+    const token = typeof options.token === 'string' ? options.token : await options.token();
+    headers.set(HEADERS.authMethod, 'bearer');
+    headers.set('Authorization', `Bearer ${sendable(token, 'token')}`);
+  }
+  return headers;
+}
+
+/** Checked here because the error of `Headers` would show the credential. */
+function sendable(credential: string, name: string): string {
+  if (!VISIBLE_ASCII.test(credential)) throw new TypeError(`${name} must hold only visible ASCII characters`);
+  return credential;
+}
+
+function answerOf<T>(response: Response, text: string, requestId: string, answers: readonly number[]): T {
+  const body = parse(text);
+  const spoken = isRecord(body) && body.protocol === PROTOCOL;
+  const answered = response.ok || (answers.includes(response.status) && spoken && !('error' in body));
+  if (!answered) {
+    const retryAfter = response.headers.get('Retry-After');
+    throw new RdcpResponseError({ status: response.status, requestId, body, retryAfter });
+  }
+  if (!spoken) {
+    throw new RdcpError('RDCP_VERSION_UNSUPPORTED', `What answers at this address does not speak ${PROTOCOL}`, {
+      details: { requestId },
+    });
+  }
+  return body as T;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function failure(cause: unknown, timedOut: boolean, requestId: string): RdcpError {
+  return timedOut
+    ? new RdcpError('RDCP_TIMEOUT', 'The server did not answer in time', { details: { requestId }, cause })
+    : new RdcpError('RDCP_UNAVAILABLE', 'The server cannot be reached', {
+        details: { requestId, reason: 'network' },
+        cause,
+      });
+}

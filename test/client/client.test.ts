@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createRdcpClient, isRdcpError, RdcpResponseError } from '../../src/client.ts';
+
+interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+type Handler = (seen: Seen, response: ServerResponse, count: number) => void;
+
+/** A real HTTP server that notes what arrives. */
+async function serve(t: TestContext, handler: Handler): Promise<{ url: string; seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    seen.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
+    handler(seen.at(-1) ?? assert.fail(), response, seen.length);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+function json(response: ServerResponse, body: unknown, status = 200, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+const answer = (fields: object = {}) => ({ protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z', ...fields });
+
+test('every call goes to its path with the headers of the protocol', async (t) => {
+  const { url, seen } = await serve(t, (_, response) => json(response, answer()));
+  const client = createRdcpClient({
+    baseUrl: `${url}/`,
+    apiKey: 'key',
+    clientId: 'cli',
+    tenantId: 'acme',
+    headers: { 'X-Proxy': 'yes', accept: 'text/html' },
+  });
+  await client.wellKnown();
+  await client.discovery();
+  await client.status();
+  await client.health();
+  await client.metrics();
+  await client.tenants();
+  await client.session();
+  await client.audit();
+  assert.deepEqual(
+    seen.map(({ method, url: path }) => `${method} ${path}`),
+    [
+      'GET /.well-known/rdcp',
+      'GET /rdcp/v1/discovery',
+      'GET /rdcp/v1/status',
+      'GET /rdcp/v1/health',
+      'GET /rdcp/v1/metrics',
+      'GET /rdcp/v1/tenants',
+      'GET /rdcp/v1/session',
+      'GET /rdcp/v1/audit',
+    ],
+  );
+  for (const { headers } of seen) {
+    assert.equal(headers.accept, 'application/json');
+    assert.equal(headers['x-rdcp-protocol'], 'rdcp/1.0');
+    assert.equal(headers['x-rdcp-auth-method'], 'api-key');
+    assert.equal(headers['x-rdcp-api-key'], 'key');
+    assert.equal(headers['x-rdcp-client-id'], 'cli');
+    assert.equal(headers['x-rdcp-tenant-id'], 'acme');
+    assert.equal(headers['x-proxy'], 'yes');
+  }
+  assert.equal(new Set(seen.map(({ headers }) => headers['x-rdcp-request-id'])).size, seen.length);
+});
+
+test('control sends the body of the protocol under the id that the caller names', async (t) => {
+  const { url, seen } = await serve(t, (_, response) => json(response, answer({ status: 'success' })));
+  const client = createRdcpClient({ baseUrl: `${url}/behind/a/path` });
+  await client.control({ action: 'enable', categories: 'SQL', options: { duration: '5m' } }, { requestId: 'r-1' });
+  await client.disable(['SQL', 'HTTP'], { reason: 'done' });
+  await client.toggle('SQL');
+  await client.reset();
+  assert.deepEqual(
+    seen.map(({ body }) => JSON.parse(body)),
+    [
+      { action: 'enable', categories: 'SQL', options: { duration: '5m' } },
+      { action: 'disable', categories: ['SQL', 'HTTP'], options: { reason: 'done' } },
+      { action: 'toggle', categories: 'SQL' },
+      { action: 'reset' },
+    ],
+  );
+  assert.equal(seen[0]?.url, '/behind/a/path/rdcp/v1/control');
+  assert.equal(seen[0]?.headers['x-rdcp-request-id'], 'r-1');
+  assert.equal(seen[0]?.headers['content-type'], 'application/json');
+  assert.equal(seen[0]?.headers['x-rdcp-auth-method'], undefined);
+});
+
+test('a token function is asked before every request', async (t) => {
+  const { url, seen } = await serve(t, (_, response) => json(response, answer()));
+  let count = 0;
+  const client = createRdcpClient({
+    baseUrl: url,
+    token: async () => {
+      count += 1;
+      return `token-${count}`;
+    },
+  });
+  await client.status();
+  await client.status();
+  assert.deepEqual(
+    seen.map(({ headers }) => headers.authorization),
+    ['Bearer token-1', 'Bearer token-2'],
+  );
+});
+
+test('an error of the server keeps its code, status, method, details and Retry-After', async (t) => {
+  const { url } = await serve(t, (_, response) =>
+    json(
+      response,
+      {
+        protocol: 'rdcp/1.0',
+        error: {
+          code: 'RDCP_RATE_LIMITED',
+          message: 'Slow down',
+          method: 'api-key',
+          details: { limit: 60 },
+          protocol: 'rdcp/1.0',
+        },
+      },
+      429,
+      { 'Retry-After': '12' },
+    ),
+  );
+  const client = createRdcpClient({ baseUrl: url });
+  await assert.rejects(client.status({ requestId: 'r-9' }), (error) => {
+    assert.ok(isRdcpError(error) && error instanceof RdcpResponseError);
+    assert.equal(error.code, 'RDCP_RATE_LIMITED');
+    assert.equal(error.status, 429);
+    assert.equal(error.message, 'Slow down');
+    assert.equal(error.method, 'api-key');
+    assert.deepEqual(error.details, { limit: 60 });
+    assert.deepEqual(error.headers, { 'Retry-After': '12' });
+    assert.equal(error.requestId, 'r-9');
+    return true;
+  });
+});
+
+const foreign: [string, number, string, string, string | undefined][] = [
+  ['an unknown code', 418, '{"error":{"code":"RDCP_TEA_POT","message":"m"}}', 'RDCP_MALFORMED_REQUEST', 'RDCP_TEA_POT'],
+  ['an unknown 5xx code', 507, '{"error":{"code":"RDCP_DISK_FULL"}}', 'RDCP_SERVER_ERROR', 'RDCP_DISK_FULL'],
+  ['a name that every object has', 400, '{"error":{"code":"toString"}}', 'RDCP_MALFORMED_REQUEST', 'toString'],
+  ['the page of a proxy', 502, '<html>Bad Gateway</html>', 'RDCP_UNAVAILABLE', undefined],
+  ['an empty body', 404, '', 'RDCP_NOT_FOUND', undefined],
+  ['fields of the wrong type', 403, '{"error":{"code":7,"message":[],"details":"x"}}', 'RDCP_FORBIDDEN', undefined],
+  [
+    'a code known under another status',
+    403,
+    '{"error":{"code":"RDCP_AUTH_FAILED"}}',
+    'RDCP_AUTH_FAILED',
+    'RDCP_AUTH_FAILED',
+  ],
+];
+for (const [what, status, body, code, serverCode] of foreign) {
+  test(`an answer with ${what} is still an error that tells code and status`, async (t) => {
+    const { url } = await serve(t, (_, response) => response.writeHead(status).end(body));
+    await assert.rejects(createRdcpClient({ baseUrl: url }).status(), (error) => {
+      assert.ok(error instanceof RdcpResponseError);
+      assert.equal(error.code, code);
+      assert.equal(error.serverCode, serverCode);
+      assert.equal(error.status, status);
+      assert.notEqual(error.message, '');
+      return true;
+    });
+  });
+}
+
+for (const [what, body] of [
+  ['a web page', '<html>'],
+  ['another protocol', '{"protocol":"rdcp/2.0"}'],
+  ['nothing', ''],
+]) {
+  test(`a success that is ${what} is refused`, async (t) => {
+    const { url } = await serve(t, (_, response) => response.end(body));
+    await assert.rejects(
+      createRdcpClient({ baseUrl: url }).status(),
+      (error) => isRdcpError(error) && error.code === 'RDCP_VERSION_UNSUPPORTED',
+    );
+  });
+}
+
+test('the health of an unhealthy server is an answer, an error with the same status is not', async (t) => {
+  const { url } = await serve(t, (_, response, count) =>
+    json(
+      response,
+      count === 1 ? answer({ status: 'unhealthy', checks: [] }) : answer({ error: { code: 'RDCP_UNAVAILABLE' } }),
+      503,
+    ),
+  );
+  const client = createRdcpClient({ baseUrl: url });
+  assert.equal((await client.health()).status, 'unhealthy');
+  await assert.rejects(client.health(), (error) => isRdcpError(error) && error.code === 'RDCP_UNAVAILABLE');
+});
+
+test('a server that is not there is RDCP_UNAVAILABLE', async () => {
+  const client = createRdcpClient({ baseUrl: 'http://127.0.0.1:1' });
+  await assert.rejects(client.status(), (error) => isRdcpError(error) && error.code === 'RDCP_UNAVAILABLE');
+});
+
+test('a server that does not answer in time is RDCP_TIMEOUT, also in the middle of a body', async (t) => {
+  const { url } = await serve(t, (_, response, count) => {
+    if (count === 2) response.write('{"protocol":');
+  });
+  const client = createRdcpClient({ baseUrl: url, timeoutMs: 100 });
+  for (const _ of [1, 2]) {
+    await assert.rejects(client.status(), (error) => isRdcpError(error) && error.code === 'RDCP_TIMEOUT');
+  }
+});
+
+test('an aborted request rejects with the reason of the caller', async (t) => {
+  const { url } = await serve(t, () => {});
+  const client = createRdcpClient({ baseUrl: url });
+  const reason = new Error('changed my mind');
+  const controller = new AbortController();
+  const pending = client.status({ signal: controller.signal });
+  controller.abort(reason);
+  await assert.rejects(pending, reason);
+  await assert.rejects(client.status({ signal: controller.signal }), reason);
+});
+
+test('a control whose connection breaks is sent once more with the same id', async (t) => {
+  const { url, seen } = await serve(t, (_, response, count) => {
+    if (count === 1) response.destroy();
+    else json(response, answer({ status: 'success' }));
+  });
+  const client = createRdcpClient({ baseUrl: url });
+  assert.equal((await client.toggle('SQL')).status, 'success');
+  assert.equal(seen.length, 2);
+  assert.equal(seen[0]?.headers['x-rdcp-request-id'], seen[1]?.headers['x-rdcp-request-id']);
+  assert.equal(seen[0]?.body, seen[1]?.body);
+});
+
+test('a control is not sent a third time, and not again after a refusal', async (t) => {
+  const broken = await serve(t, (_, response) => response.destroy());
+  await assert.rejects(createRdcpClient({ baseUrl: broken.url }).toggle('SQL'));
+  assert.equal(broken.seen.length, 2);
+  const refusing = await serve(t, (_, response) =>
+    json(response, answer({ error: { code: 'RDCP_UNAVAILABLE' } }), 503),
+  );
+  await assert.rejects(createRdcpClient({ baseUrl: refusing.url }).toggle('SQL'));
+  assert.equal(refusing.seen.length, 1);
+});
+
+test('a redirect is not followed with the credential', async (t) => {
+  const elsewhere = await serve(t, (_, response) => json(response, answer()));
+  const { url } = await serve(t, (_, response) => response.writeHead(307, { Location: elsewhere.url }).end());
+  await assert.rejects(createRdcpClient({ baseUrl: url, apiKey: 'key' }).status(), isRdcpError);
+  assert.equal(elsewhere.seen.length, 0);
+});
+
+test('audit filters become query parameters, and the iterator reads every page', async (t) => {
+  const { url, seen } = await serve(t, (_, response, count) =>
+    json(response, answer({ entries: [{ id: `e${count}` }], ...(count < 3 ? { otelrdcp_next: `c ${count}` } : {}) })),
+  );
+  const client = createRdcpClient({ baseUrl: url });
+  const ids: string[] = [];
+  const filter = { limit: 1, since: new Date(0), action: 'enable', category: 'SQL' } as const;
+  for await (const entry of client.auditEntries(filter)) ids.push(entry.id);
+  assert.deepEqual(ids, ['e1', 'e2', 'e3']);
+  const queries = seen.map((each) => Object.fromEntries(new URL(each.url, url).searchParams));
+  const first = { limit: '1', since: '1970-01-01T00:00:00.000Z', action: 'enable', category: 'SQL' };
+  assert.deepEqual(queries, [first, { ...first, cursor: 'c 1' }, { ...first, cursor: 'c 2' }]);
+});
+
+test('options that cannot be meant are refused, and a bad credential is not shown', async () => {
+  for (const baseUrl of ['localhost:9465', '/rdcp', 'file:///etc/passwd', 'http://user:pass@localhost']) {
+    assert.throws(() => createRdcpClient({ baseUrl }), TypeError);
+  }
+  assert.throws(() => createRdcpClient({ baseUrl: 'http://localhost', apiKey: 'a', token: 'b' }), TypeError);
+  await assert.rejects(
+    createRdcpClient({ baseUrl: 'http://localhost', apiKey: 'secret\n' }).status(),
+    (error) => error instanceof TypeError && !error.message.includes('secret'),
+  );
+});
