@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { isRdcpError } from '../../src/errors.ts';
+import { openStore } from '../../src/store/open.ts';
+import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { appendAudit, auditEntry, auditIds, change, NOW } from './samples.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rdcp-sqlite-'));
+  file = join(folder, 'state.db');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** Bytes in use once garbage is collected. */
+function retainedBytes(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** Asserts that opening is refused as a mistake in the configuration, in one line without the path. */
+function assertRefused(path: string, problem: RegExp): void {
+  assert.throws(
+    () => createSqliteStore(path),
+    (error) => {
+      assert.ok(isRdcpError(error));
+      assert.equal(error.code, 'RDCP_CONFIG_INVALID');
+      assert.equal(error.details?.field, 'store');
+      assert.match(error.message, /^configuration: store: the SQLite file .+$/);
+      assert.match(error.message, problem);
+      assert.ok(!error.message.includes(folder), error.message);
+      return true;
+    },
+  );
+}
+
+test('the file and those beside it are readable for their owner alone', async () => {
+  const store = createSqliteStore(file);
+  await store.commit(change('acme', 0, { A: { permanent: true } }));
+  const files = readdirSync(folder);
+  assert.deepEqual(files.toSorted(), ['state.db', 'state.db-shm', 'state.db-wal']);
+  for (const name of files) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
+  await store.close();
+});
+
+test('state, overlays with their times and the trail outlive a restart', async () => {
+  const first = createSqliteStore(file);
+  const commit = change('acme', 0, { A: { permanent: true, temporary: { enabled: false, expiresAt: NOW + 60_000 } } });
+  await first.commit(commit);
+  await first.close();
+
+  const second = createSqliteStore(file);
+  const state = (await second.load()).get('acme');
+  assert.deepEqual([...(state?.settings ?? [])], [...(commit.state?.settings ?? [])]);
+  assert.equal(state?.revision, 1);
+  assert.deepEqual(await second.newestAudit(), commit.audit);
+  await second.close();
+});
+
+test('a file name that SQLite would read as something else is a file', async () => {
+  const previous = process.cwd();
+  process.chdir(folder);
+  try {
+    for (const name of [':memory:', 'file:state?mode=memory']) {
+      await openStore(`sqlite:${name}`).close();
+      assert.ok(readdirSync(folder).includes(name), name);
+    }
+  } finally {
+    process.chdir(previous);
+  }
+});
+
+test('a file that is no database is refused, and left as it is', () => {
+  const text = 'not a database, but long enough to hold the header of one; '.repeat(20);
+  writeFileSync(file, text);
+  assertRefused(file, /is not a SQLite database$/);
+  assert.equal(statSync(file).size, text.length);
+});
+
+test('the database of another application is refused, and left as it is', () => {
+  const other = new DatabaseSync(file);
+  other.exec('CREATE TABLE customer (id INTEGER PRIMARY KEY)');
+  other.close();
+  assertRefused(file, /is the SQLite database of another application$/);
+  const again = new DatabaseSync(file);
+  assert.deepEqual(
+    again
+      .prepare('SELECT name FROM sqlite_schema')
+      .all()
+      .map(({ name }) => name),
+    ['customer'],
+  );
+  again.close();
+});
+
+test('a file of a newer release is refused, and says so', async () => {
+  await createSqliteStore(file).close();
+  const later = new DatabaseSync(file);
+  later.exec('PRAGMA user_version = 999');
+  later.close();
+  assertRefused(file, /was written by a newer release of this package \(schema 999; this release knows \d+\)$/);
+});
+
+test('a folder that does not exist, and a folder in place of a file, are refused', () => {
+  assertRefused(join(folder, 'missing', 'state.db'), /cannot be made: its directory does not exist$/);
+  mkdirSync(file);
+  assertRefused(file, /is a directory$/);
+});
+
+test('a damaged file is refused or rejects, and never reads as an empty state', async () => {
+  const store = createSqliteStore(file);
+  await store.commit(change('acme', 0, { A: { permanent: true } }));
+  await store.close();
+  const { size } = statSync(file);
+  const bytes = Buffer.alloc(size - 4096, 0xa5);
+  execFileSync('dd', [`of=${file}`, 'bs=4096', 'seek=1', 'conv=notrunc'], {
+    input: bytes,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  await assert.rejects(async () => {
+    const damaged = createSqliteStore(file);
+    try {
+      await damaged.load();
+    } finally {
+      await damaged.close();
+    }
+  });
+});
+
+test('while another program holds the lock a commit rejects soon and changes nothing; then it works', async () => {
+  const store = createSqliteStore(file);
+  await store.commit(change('acme', 0, { A: { permanent: true } }));
+  const holder = new DatabaseSync(file);
+  holder.exec('BEGIN IMMEDIATE');
+
+  const began = performance.now();
+  await assert.rejects(store.commit(change('acme', 1, {})), /locked/);
+  assert.ok(performance.now() - began < 1_000);
+  assert.equal((await store.load()).get('acme')?.revision, 1);
+  await store.check();
+
+  holder.exec('ROLLBACK');
+  holder.close();
+  assert.equal((await store.commit(change('acme', 1, {}))).outcome, 'committed');
+  assert.equal((await auditIds(store)).length, 2);
+  await store.close();
+});
+
+test('a full disk rejects the commit, leaves nothing half written, and what was there stays readable', async () => {
+  // A limit on the size of files is a disk that is full for this process, without mounting one.
+  const script = `
+    import { createSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite.ts'))};
+    import { change, auditIds } from ${JSON.stringify(join(import.meta.dirname, 'samples.ts'))};
+    const store = createSqliteStore(process.argv[1]);
+    let committed = 0, failed;
+    while (failed === undefined && committed < 10_000) {
+      await store.commit(change('acme', committed, { A: { temporary: { enabled: true, expiresAt: committed + 1 } } })).then(
+        () => { committed += 1; },
+        (error) => { failed = error.message; },
+      );
+    }
+    const state = (await store.load()).get('acme');
+    const entries = (await auditIds(store)).length;
+    console.log(JSON.stringify({ committed, failed, revision: state.revision, at: state.settings.get('A').temporary.expiresAt, entries }));
+  `;
+  const limited = spawnSync(
+    'sh',
+    [
+      '-c',
+      'trap "" XFSZ; ulimit -f 800; exec "$0" --no-warnings --input-type=module -e "$1" -- "$2"',
+      process.execPath,
+      script,
+      file,
+    ],
+    { encoding: 'utf8' },
+  );
+  assert.equal(limited.status, 0, limited.stderr);
+  const told = JSON.parse(limited.stdout);
+  assert.match(told.failed, /disk|full|I\/O/);
+  assert.ok(told.committed > 0 && told.committed < 10_000);
+  assert.deepEqual(
+    { revision: told.revision, at: told.at, entries: told.entries },
+    { revision: told.committed, at: told.committed, entries: told.committed },
+  );
+
+  const store = createSqliteStore(file);
+  assert.equal((await store.load()).get('acme')?.revision, told.committed);
+  assert.equal((await store.commit(change('acme', told.committed, {}))).outcome, 'committed');
+  await store.close();
+});
+
+test('check rejects when the file was taken away under the store', async () => {
+  const store = createSqliteStore(file);
+  await store.check();
+  renameSync(file, `${file}.old`);
+  await assert.rejects(store.check());
+  writeFileSync(file, '');
+  await assert.rejects(store.check(), /replaced/);
+  await store.close();
+});
+
+test('a page of a long trail is read in memory that does not grow with the trail, whatever the filter', async () => {
+  const store = createSqliteStore(file);
+  const rows = 100_000;
+  await appendAudit(store, [auditEntry({ outcome: 'denied', identity: { clientId: 'rare' }, categories: ['RARE'] })]);
+  const filler = new DatabaseSync(file);
+  filler.exec('PRAGMA synchronous = OFF; BEGIN');
+  const insert = filler.prepare(
+    "INSERT INTO audit (at, action, outcome, client, retain_until, entry) VALUES (?, 'enable', 'success', 'console', ?, ?)",
+  );
+  const category = filler.prepare("INSERT INTO audit_category (position, category) VALUES (?, 'DATABASE')");
+  const entry = JSON.stringify(auditEntry());
+  for (let index = 0; index < rows; index += 1) {
+    category.run(insert.run(NOW + index, NOW + index, entry).lastInsertRowid);
+  }
+  filler.exec('COMMIT');
+  filler.close();
+
+  const queries = [
+    {},
+    { client: 'rare' },
+    { outcome: 'denied' as const },
+    { category: 'RARE' },
+    { category: 'DATABASE' },
+    { since: NOW + rows - 5 },
+    { until: NOW + 1 },
+    { since: NOW + 5, until: NOW + 10 },
+    { client: 'console', until: NOW + 50 },
+  ];
+  const before = retainedBytes();
+  for (const query of queries) {
+    const began = performance.now();
+    const { entries } = await store.queryAudit({ limit: 100, ...query });
+    const took = performance.now() - began;
+    assert.ok(entries.length > 0, JSON.stringify(query));
+    assert.ok(took < 250, `${JSON.stringify(query)} took ${took} ms`);
+  }
+  let cursor: string | undefined;
+  let read = 0;
+  let most = 0;
+  do {
+    const page = await store.queryAudit({ limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
+    read += page.entries.length;
+    cursor = page.next;
+    if (read % 20_000 === 0) most = Math.max(most, retainedBytes());
+  } while (cursor !== undefined);
+  assert.equal(read, rows + 1);
+  // The rows are over 80 MB as text.
+  assert.ok(most - before < 8 * 2 ** 20, `memory in use grew by ${Math.round((most - before) / 2 ** 20)} MiB`);
+  await store.close();
+});
+
+test('SQLite is loaded by the first SQLite store, not by the import', () => {
+  const script = `
+    const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/store/open.ts'))});
+    const loaded = () => process.moduleLoadList.includes('NativeModule sqlite');
+    const before = loaded();
+    openStore('memory:');
+    const memory = loaded();
+    openStore('sqlite:' + process.argv[1]);
+    console.log(JSON.stringify([before, memory, loaded()]));
+  `;
+  const told = execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', script, '--', file]);
+  assert.deepEqual(JSON.parse(String(told)), [false, false, true]);
+});
