@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -44,7 +45,8 @@ function keyOf(env: Environment): { shell: string; where: string } {
   if (env.RDCP_API_KEYS_FILE !== undefined || env.RDCP_CONFIG !== undefined) {
     return { shell: '$RDCP_API_KEY', where: 'your own: put it in RDCP_API_KEY of your shell' };
   }
-  return { shell: '$(cat .rdcp/dev-key)', where: 'in .rdcp/dev-key' };
+  const file = resolve('.rdcp/dev-key');
+  return { shell: `$(cat ${/^[\w./-]+$/.test(file) ? file : `'${file}'`})`, where: `in ${file}` };
 }
 
 /** The endpoint is started by another module, at its own pace: it has two seconds. */

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A program that a test started, and everything it has written. */
+export interface Child {
+  readonly output: { stdout: string; stderr: string };
+  /** Asks it to end, and waits: SIGKILL after ten seconds. Its exit code, or the signal that ended it. */
+  end(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
+  /** Waits until it has ended by itself. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+}
+
+export async function start(
+  program: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv },
+): Promise<Child> {
+  const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    output.stderr += text;
+  });
+  const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
+  await once(child, 'spawn');
+  return { output, ended, end: (signal = 'SIGTERM') => end(child, ended, signal) };
+}
+
+async function end<T>(child: ChildProcess, ended: Promise<T>, signal: NodeJS.Signals): Promise<T> {
+  child.kill(signal);
+  const deadline = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  try {
+    return await ended;
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+/** The first value of `look` that is not undefined. */
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | Promise<T | undefined>,
+  ms = 15_000,
+): Promise<T> {
+  for (const deadline = Date.now() + ms; ; await sleep(50)) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
+  }
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { start, until } from './child.ts';
+import { ROOT } from './running-shop.ts';
+
+export const FOLDER = join(ROOT, 'examples/observability');
+
+/** Skips aloud where a program is not installed; fails there in CI, where nothing may be skipped unseen. */
+export async function withProgram(t: TestContext, program: string, run: () => Promise<void>): Promise<void> {
+  if (spawnSync(program, ['--version']).error === undefined) return run();
+  const skipped = `${program} is not installed (Debian: apt-get install prometheus): not tested: ${t.name}`;
+  assert.notEqual(process.env.CI, 'true', skipped);
+  console.error(skipped);
+  t.skip(skipped);
+}
+
+/** One series of an answer: its labels and the newest value. */
+export interface Sample {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface Prometheus {
+  query(expr: string): Promise<Sample[]>;
+  labelValues(label: string, selector: string): Promise<string[]>;
+  end(): Promise<unknown>;
+}
+
+/** A real Prometheus that scrapes one process every second, under the job name `shop`. */
+export async function startPrometheus(target: string): Promise<Prometheus> {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-prometheus-'));
+  const config = join(directory, 'prometheus.yml');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files: [join(FOLDER, 'rules/*.yml')],
+      scrape_configs: [{ job_name: 'shop', static_configs: [{ targets: [target] }] }],
+    }),
+  );
+  const child = await start(
+    'prometheus',
+    [`--config.file=${config}`, `--storage.tsdb.path=${join(directory, 'data')}`, '--web.listen-address=127.0.0.1:0'],
+    { cwd: directory },
+  );
+  const end = async () => {
+    await child.end();
+    rmSync(directory, { recursive: true });
+  };
+  try {
+    const address = await until(
+      'Prometheus to be ready',
+      () =>
+        (/Server is ready/.test(child.output.stderr) || undefined) &&
+        /msg="Listening on" address=(\S+)/.exec(child.output.stderr)?.[1],
+    );
+    const ask = async <T>(path: string, parameters: Record<string, string>): Promise<T> => {
+      const response = await fetch(`http://${address}/api/v1/${path}?${new URLSearchParams(parameters)}`);
+      const { status, data, error } = (await response.json()) as { status: string; data: T; error?: string };
+      assert.equal(status, 'success', `${error}: ${JSON.stringify(parameters)}`);
+      return data;
+    };
+    return {
+      end,
+      async query(expr) {
+        type Answer = { result: { metric: Record<string, string>; value: [number, string] }[] };
+        const { result } = await ask<Answer>('query', { query: expr });
+        return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+      },
+      labelValues: (label, selector) => ask<string[]>(`label/${label}/values`, { 'match[]': selector }),
+    };
+  } catch (error) {
+    await end();
+    throw new Error(`Prometheus did not start: ${child.output.stderr}`, { cause: error });
+  }
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ControlResponse, DiscoveredCategory, DiscoveryResponse } from '../../src/protocol/messages.ts';
+import { type Child, start, until } from './child.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const MAIN = join(ROOT, 'examples/shop/main.ts');
+
+/** The example runs the package as it is built, as a user of it does. */
+export function assertBuilt(): void {
+  assert.ok(existsSync(join(ROOT, 'dist/register.js')), 'dist/ is missing: run npm run build first');
+}
+
+/** The example as its owner runs it, in a directory of its own and on ports that were free. */
+export interface RunningShop {
+  readonly child: Child;
+  readonly control: string;
+  readonly metrics: string;
+  get<T>(path: string): Promise<T>;
+  post(body: object): Promise<ControlResponse>;
+  category(name: string): Promise<DiscoveredCategory>;
+  /** The text of a scrape. */
+  scrape(): Promise<string>;
+  end(): Promise<number | NodeJS.Signals | null>;
+}
+
+/** The environment of this process without what would change the example, and with what it needs. */
+export async function shopEnvironment(): Promise<NodeJS.ProcessEnv & { RDCP_PORT: string; METRICS_PORT: string }> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(OTEL|RDCP|SHOP|NODE)_/.test(name));
+  const [rdcp, metrics] = await freePorts(2);
+  return {
+    ...Object.fromEntries(inherited),
+    SHOP_PORT: '0',
+    SHOP_RATE: '10',
+    RDCP_PORT: String(rdcp),
+    METRICS_PORT: String(metrics),
+    OTEL_EXPORTER_PROMETHEUS_PORT: String(metrics),
+  };
+}
+
+export async function startShop(): Promise<RunningShop> {
+  assertBuilt();
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-shop-'));
+  const env = await shopEnvironment();
+  const register = import.meta.resolve('opentelemetry-instrumentation-rdcp/register');
+  const child = await start(process.execPath, ['--import', register, MAIN], { cwd, env });
+  const control = `http://127.0.0.1:${env.RDCP_PORT}`;
+  const metrics = `http://127.0.0.1:${env.METRICS_PORT}/metrics`;
+  const end = async () => {
+    const code = await child.end();
+    rmSync(cwd, { recursive: true });
+    return code;
+  };
+  try {
+    await until('the guide of the example', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));
+  } catch (error) {
+    await end();
+    throw new Error(`the example did not start: ${child.output.stdout}${child.output.stderr}`, { cause: error });
+  }
+
+  const key = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
+  async function request<T>(path: string, init: RequestInit): Promise<T> {
+    const response = await fetch(`${control}${path}`, {
+      ...init,
+      headers: { 'X-RDCP-API-Key': key, 'X-RDCP-Client-ID': 'night-shift', 'Content-Type': 'application/json' },
+    });
+    const body = await response.text();
+    assert.equal(response.status, 200, `${path}: ${body}`);
+    return JSON.parse(body) as T;
+  }
+
+  return {
+    child,
+    control,
+    metrics,
+    end,
+    get: (path) => request(path, {}),
+    post: (body) => request('/rdcp/v1/control', { method: 'POST', body: JSON.stringify(body) }),
+    async category(name) {
+      const { categories } = await request<DiscoveryResponse>('/rdcp/v1/discovery', {});
+      const found = categories.find((category) => category.name === name);
+      assert.ok(found, `${name} is not in ${categories.map((category) => category.name)}`);
+      return found;
+    },
+    scrape: async () => (await fetch(metrics)).text(),
+  };
+}
+
+/** The exporter cannot be told to take any port, so ports are tried out first, all at once so that they differ. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  return Promise.all(
+    servers.map(async (server) => {
+      const address = server.address();
+      server.close();
+      await once(server, 'close');
+      assert.ok(typeof address === 'object' && address !== null);
+      return address.port;
+    }),
+  );
+}

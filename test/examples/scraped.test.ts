@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dashboard } from '../../examples/observability/dashboard.ts';
+import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
+import { until } from './child.ts';
+import { type Prometheus, startPrometheus, withProgram } from './prometheus.ts';
+import { type RunningShop, startShop } from './running-shop.ts';
+
+test('a real Prometheus scrapes what discovery answers, and every query of the dashboard has data', async (t) => {
+  await withProgram(t, 'prometheus', async () => {
+    const shop = await startShop();
+    try {
+      const prometheus = await startPrometheus(new URL(shop.metrics).host);
+      try {
+        await compareTotals(shop, prometheus);
+        await askEveryQuery(shop, prometheus);
+      } finally {
+        await prometheus.end();
+      }
+    } finally {
+      await shop.end();
+    }
+  });
+});
+
+async function compareTotals(shop: RunningShop, prometheus: Prometheus): Promise<void> {
+  await shop.post({ action: 'enable', categories: ['DATABASE', 'ORDERS'], options: { duration: '1h' } });
+  await until('some calls of both', async () => {
+    const { categories } = await shop.get<DiscoveryResponse>('/rdcp/v1/discovery');
+    return categories.filter((category) => category.metrics.callsTotal > 10).length === 2 || undefined;
+  });
+  // With every category off nothing is counted any more: the two can be compared although the shop goes on.
+  await shop.post({ action: 'reset' });
+  const { performance } = await shop.get<DiscoveryResponse>('/rdcp/v1/discovery');
+  assert.ok(performance.totalCalls > 20);
+
+  const scraped = await until('a scrape of the final totals', async () => {
+    const samples = await prometheus.query('rdcp_debug_calls_total');
+    const sum = samples.reduce((total, sample) => total + sample.value, 0);
+    return sum === performance.totalCalls ? samples : undefined;
+  });
+  assert.deepEqual(
+    Object.fromEntries(scraped.map(({ metric, value }) => [metric.rdcp_category_name, value])),
+    performance.categoryBreakdown,
+  );
+}
+
+/** The values of Grafana's variables: everything, and windows that hold several scrapes of one second. */
+const VARIABLES: Record<string, string> = {
+  $job: '.+',
+  $instance: '.+',
+  $category: '.+',
+  $__rate_interval: '10s',
+  $__range: '60s',
+};
+
+function substitute(expr: string): string {
+  const filled = expr.replaceAll(/\$\w+/g, (name) => VARIABLES[name] ?? assert.fail(`what is ${name}?`));
+  return filled.replaceAll('[75s]', '[20s]').replaceAll('offset 75s', 'offset 20s');
+}
+
+async function askEveryQuery(shop: RunningShop, prometheus: Prometheus): Promise<void> {
+  const { panels, templating, annotations } = dashboard();
+  const queries = [
+    ...(panels ?? []).flatMap((panel) =>
+      ('targets' in panel ? (panel.targets ?? []) : []).map((target) => [panel.title, Reflect.get(target, 'expr')]),
+    ),
+    ...(annotations?.list ?? []).map((annotation) => [annotation.name, annotation.expr]),
+  ];
+  assert.ok(queries.length >= 15);
+
+  const unanswered = new Map(queries.map(([title, expr]) => [substitute(String(expr)), title]));
+  // What is shown over a short window comes and goes: requests and refusals go on until every query had its answer.
+  for (let round = 0; unanswered.size > 0; round++) {
+    assert.ok(round < 20, `no data: ${JSON.stringify([...unanswered], undefined, 2)}`);
+    await shop.post({
+      action: round % 2 === 0 ? 'enable' : 'disable',
+      categories: ['DATABASE', 'CACHE'],
+      options: { duration: '1m', reason: 'the dashboard wants data' },
+    });
+    await fetch(`${shop.control}/rdcp/v1/status`, { headers: { 'X-RDCP-API-Key': 'no key of anybody' } });
+    await sleep(1000);
+    for (const expr of unanswered.keys()) {
+      const samples = await prometheus.query(expr);
+      if (samples.some((sample) => Number.isFinite(sample.value))) unanswered.delete(expr);
+    }
+  }
+
+  const categories = await prometheus.labelValues(
+    'rdcp_category_name',
+    'rdcp_category_enabled{job=~".+", instance=~".+"}',
+  );
+  assert.ok(categories.includes('DATABASE'));
+  const choices = (templating?.list ?? []).filter((variable) => variable.type === 'query');
+  assert.equal(choices.length, 3);
+  for (const { definition } of choices) {
+    const [, selector, label] = /^label_values\((.+), (\w+)\)$/.exec(definition ?? '') ?? [];
+    assert.ok(selector !== undefined && label !== undefined, definition);
+    assert.notDeepEqual(await prometheus.labelValues(label, substitute(selector)), [], definition);
+  }
+}

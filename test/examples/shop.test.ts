@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { AuditResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
+import { start, until } from './child.ts';
+import { assertBuilt, ROOT, type RunningShop, shopEnvironment, startShop } from './running-shop.ts';
+
+const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'QUEUE', 'X-DISCOUNTS'];
+
+test('npm start -- --once makes ten seconds of traffic, finds every answer right and exits with 0', async () => {
+  assertBuilt();
+  const child = await start(
+    process.execPath,
+    ['--import', 'opentelemetry-instrumentation-rdcp/register', 'examples/shop/main.ts', '--once'],
+    { cwd: ROOT, env: { ...(await shopEnvironment()), RDCP_API_KEY: 'a key of this test alone, 32 or more' } },
+  );
+  const code = await child.ended;
+  assert.equal(code, 0, child.output.stderr);
+  assert.match(child.output.stdout, /^\d+ requests, [1-9]\d* orders accepted$/m);
+});
+
+describe('the running example', () => {
+  let shop: RunningShop;
+  before(async () => {
+    shop = await startShop();
+  });
+  after(() => shop.end());
+
+  test('tells at start what to try, with addresses and the key file as they are, and never the key', async () => {
+    const { stdout } = shop.child.output;
+    assert.ok(stdout.includes(`${shop.control}/rdcp/v1/discovery`));
+    assert.ok(stdout.includes(`${shop.control}/rdcp/v1/control`));
+    assert.ok(stdout.includes(shop.metrics));
+    assert.match(stdout, /\$\(cat \S*\.rdcp\/dev-key\)/);
+    assert.doesNotMatch(stdout + shop.child.output.stderr, /rdcp_dev_v\d/);
+  });
+
+  test('lists its categories, each described and off', async () => {
+    const { categories } = await shop.get<DiscoveryResponse>('/rdcp/v1/discovery');
+    assert.deepEqual(
+      categories.map((category) => category.name),
+      CATEGORIES,
+    );
+    for (const category of categories) {
+      assert.equal(category.enabled, false);
+      assert.ok(category.description.length > 20, category.name);
+    }
+  });
+
+  test('a category switched on for two seconds says what it does, is counted, audited, and off again by itself', async () => {
+    const untouched = await shop.category('DATABASE');
+    assert.equal(untouched.metrics.callsTotal, 0);
+    const seen = shop.child.output.stderr.length;
+
+    const answer = await shop.post({
+      action: 'enable',
+      categories: 'DATABASE',
+      options: { temporary: true, duration: '2s', reason: 'orders are slow' },
+    });
+    assert.equal(answer.status, 'success');
+    assert.equal(answer.changes[0]?.temporary, true);
+
+    const line = await until('a line of DATABASE with trace ids', () =>
+      shop.child.output.stderr
+        .slice(seen)
+        .split('\n')
+        .find((text) => /DATABASE query .*trace_id=[0-9a-f]{32} span_id=[0-9a-f]{16}/.test(text)),
+    );
+    assert.match(line, /db\.query\.text/);
+    const during = await shop.category('DATABASE');
+    assert.equal(during.enabled, true);
+    assert.equal(during.temporary, true);
+    assert.ok(during.metrics.callsTotal > 0);
+    assert.ok(during.metrics.callsPerSecond > 0);
+
+    const off = await until(
+      'DATABASE to be off',
+      async () => {
+        const now = await shop.category('DATABASE');
+        return now.enabled ? undefined : now;
+      },
+      4000,
+    );
+    assert.equal(off.temporary, false);
+    const metric = /^rdcp_debug_calls_total\{.*rdcp_category_name="DATABASE".*\} (\d+)$/m.exec(await shop.scrape());
+    assert.equal(Number(metric?.[1]), off.metrics.callsTotal);
+    assert.equal(
+      (await shop.category('DATABASE')).metrics.callsTotal,
+      off.metrics.callsTotal,
+      'nothing more is counted',
+    );
+
+    const { entries } = await shop.get<AuditResponse>('/rdcp/v1/audit?category=DATABASE');
+    const [expired, enabled] = entries;
+    assert.equal(expired?.action, 'expire');
+    assert.deepEqual(
+      expired?.changes.map((change) => [change.category, change.previousState, change.newState]),
+      [['DATABASE', true, false]],
+    );
+    assert.equal(enabled?.action, 'enable');
+    assert.equal(enabled?.reason, 'orders are slow');
+    assert.equal(enabled?.identity.clientId, 'dev');
+    assert.equal(enabled?.outcome, 'success');
+  });
+
+  test('SIGTERM ends it with exit code 0', async () => {
+    assert.equal(await shop.child.end(), 0, shop.child.output.stderr);
+  });
+});
