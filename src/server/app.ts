@@ -1,0 +1,139 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Router } from '@koa/router';
+import Koa from 'koa';
+import type { AuditTrail } from '../audit/types.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Clock } from '../clock.ts';
+import type { ResolvedConfig } from '../config.ts';
+import type { ControlPlane } from '../control/types.ts';
+import type { ControlInstruments, Measurements } from '../metrics/types.ts';
+import { PATHS } from '../protocol/constants.ts';
+import type { RequestState } from './context.ts';
+import { createHealthChecks } from './health-checks.ts';
+import { answer } from './middleware/answer.ts';
+import { authenticate } from './middleware/authenticate.ts';
+import { authorize } from './middleware/authorize.ts';
+import { clockSkew } from './middleware/clock-skew.ts';
+import { controlRequest } from './middleware/control-request.ts';
+import { errorBoundary } from './middleware/error-boundary.ts';
+import { hostAndOrigin } from './middleware/host-and-origin.ts';
+import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
+import { isOurs, knownPath, methodNotAllowed } from './middleware/known-path.ts';
+import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
+import { contentNegotiation, protocolVersion } from './middleware/negotiation.ts';
+import { rateLimit } from './middleware/rate-limit.ts';
+import { clientId, requestId } from './middleware/request-id.ts';
+import { singleHeaders } from './middleware/single-headers.ts';
+import { tenancy } from './middleware/tenancy.ts';
+import { createRateLimiter } from './rate-limit.ts';
+import { createRefusals } from './refusals.ts';
+import { audit } from './routes/audit.ts';
+import { control } from './routes/control.ts';
+import { discovery } from './routes/discovery.ts';
+import { health } from './routes/health.ts';
+import { metrics } from './routes/metrics.ts';
+import { session } from './routes/session.ts';
+import { status } from './routes/status.ts';
+import { tenants } from './routes/tenants.ts';
+import { wellKnown } from './routes/well-known.ts';
+import { withoutTracing } from './suppress-tracing.ts';
+
+export interface AppDependencies {
+  readonly config: ResolvedConfig;
+  readonly plane: ControlPlane;
+  readonly trail: AuditTrail;
+  readonly authenticator: Authenticator;
+  readonly measurements: Measurements;
+  readonly instruments: ControlInstruments;
+  /** Resolves when the store answers. */
+  readonly checkStore: () => Promise<void>;
+  /** True once the server closes: every request is then answered 503. */
+  readonly closing: () => boolean;
+  readonly clock: Clock;
+  readonly randomUUID: () => string;
+  /** Told of errors that the client learns nothing about. */
+  readonly report: (error: unknown) => void;
+}
+
+/** Answers a request that is ours. Any other is passed to `next` untouched, or answered 404 where there is none. */
+export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
+
+/** The endpoint: every route with its steps, in the order in which they run. */
+export function createApp(dependencies: AppDependencies): RequestHandler {
+  const { config, trail, authenticator, instruments, clock, randomUUID, closing, report } = dependencies;
+  const { controlPerMinute, readPerMinute, anonymousPerMinute, requestTimeoutSeconds } = config.limits;
+  const refusals = createRefusals({ trail, instruments });
+  const runChecks = createHealthChecks({ checks: healthChecks(dependencies), clock });
+
+  const anonymous = createRateLimiter({ name: 'anonymous', limit: anonymousPerMinute, clock });
+  const reads = rateLimit(createRateLimiter({ name: 'read', limit: readPerMinute, clock }));
+  const controls = rateLimit(createRateLimiter({ name: 'control', limit: controlPerMinute, clock }));
+  const credential = authenticate({ authenticator, limiter: anonymous });
+  const optionalCredential = authenticate({ authenticator, limiter: anonymous }, 'allowed');
+  const open = authenticate({ authenticator, limiter: anonymous }, 'open');
+  const read = tenancy('read');
+  const change = tenancy('change');
+
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  router.get(PATHS.wellKnown, open, reads, answer(wellKnown(dependencies)));
+  router.get(
+    PATHS.health,
+    optionalCredential,
+    reads,
+    authorize('status', 'discovery'),
+    read,
+    answer(health({ runChecks, clock })),
+  );
+  router.get(PATHS.discovery, credential, reads, authorize('discovery'), read, answer(discovery(dependencies)));
+  router.get(PATHS.status, credential, reads, authorize('status', 'discovery'), read, answer(status(dependencies)));
+  router.get(PATHS.metrics, credential, reads, authorize('discovery'), read, answer(metrics(dependencies)));
+  router.get(PATHS.tenants, credential, reads, authorize('admin'), read, answer(tenants(dependencies)));
+  router.get(PATHS.audit, credential, reads, authorize('admin'), read, answer(audit(dependencies)));
+  router.get(PATHS.session, credential, reads, read, answer(session(dependencies)));
+  router.post(
+    PATHS.control,
+    credential,
+    controls,
+    authorize('control'),
+    change,
+    clockSkew(clock),
+    jsonMediaType(),
+    jsonBody(),
+    controlRequest(),
+    answer(control(dependencies)),
+  );
+
+  const app = new Koa<RequestState>({ proxy: false });
+  app.use(errorBoundary({ randomUUID, refusals, report }));
+  app.use(refuseWhileClosing(closing));
+  app.use(singleHeaders());
+  app.use(requestId());
+  app.use(clientId());
+  app.use(hostAndOrigin());
+  app.use(knownPath());
+  app.use(protocolVersion());
+  app.use(contentNegotiation());
+  app.use(timeout(requestTimeoutSeconds, report));
+  app.use(router.routes());
+  app.use(methodNotAllowed(router));
+  // The boundary has answered and reported every error; what is left is a client that went away.
+  app.on('error', () => undefined);
+
+  const handle = app.callback();
+  return (req, res, next) => {
+    if (next !== undefined && !isOurs(req.url)) next();
+    else withoutTracing(() => void handle(req, res));
+  };
+}
+
+/** Without the store or the trail the service still does its work, so they degrade it; what the application registers is its word. */
+function healthChecks({ config, checkStore, trail }: AppDependencies) {
+  const trailHealthy = () => {
+    if (!trail.healthy) throw new Error('the last write of the audit trail failed');
+  };
+  return [
+    { name: 'store', run: checkStore, onFailure: 'warn' as const },
+    { name: 'audit', run: trailHealthy, onFailure: 'warn' as const },
+    ...Object.entries(config.health).map(([name, run]) => ({ name, run, onFailure: 'fail' as const })),
+  ];
+}

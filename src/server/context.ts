@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import type { Middleware, ParameterizedContext } from 'koa';
+import type { Principal } from '../auth/principal.ts';
+import type { Scope } from '../control/types.ts';
+import type { ControlRequest } from '../protocol/control-request.ts';
+import type { AuditEntry, AuditIdentity, TenantContext } from '../protocol/messages.ts';
+
+/** Whose settings a request addresses. */
+export interface Tenancy {
+  readonly scope: Scope;
+  /** In multi-tenant mode: stands in the answer. */
+  readonly tenant?: TenantContext;
+  /** The `X-RDCP-Tenant-Name` that came along, made safe for the trail. */
+  readonly tenantName?: string;
+}
+
+/** What the steps of a request tell each other. */
+export interface RequestState {
+  requestId: string;
+  /** True when the client named the request id itself. */
+  requestIdGiven: boolean;
+  mediaType: string;
+  /** True once the time-out was answered: nothing that comes later may touch the response. */
+  expired: boolean;
+  /** True for a refusal that repeats one which the trail already has. */
+  refusalRepeated: boolean;
+  /** Who asks; absent without a valid credential. */
+  principal?: Principal;
+  tenancy?: Tenancy;
+  control?: ControlRequest;
+}
+
+export type Context = ParameterizedContext<RequestState>;
+
+/** One step of an endpoint: it passes the request on, or throws an `RdcpError`. */
+export type Step = Middleware<RequestState>;
+
+export interface Answer {
+  readonly body: object;
+  /** @default 200 */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The last step of an endpoint. */
+export type Handler = (ctx: Context) => Answer | Promise<Answer>;
+
+/** The only value of a header that may be sent once; the first of several, which an earlier step has refused. */
+export function header(req: IncomingMessage, name: string): string | undefined {
+  return req.headersDistinct[name.toLowerCase()]?.[0];
+}
+
+/** What a step left for the ones after it. A route table that lacks that step is a defect of ours. */
+export function required<K extends 'principal' | 'tenancy' | 'control'>(
+  ctx: Context,
+  name: K,
+): NonNullable<RequestState[K]> {
+  const value = ctx.state[name];
+  if (value === undefined) throw new Error(`no step before this one has set ${name}`);
+  return value;
+}
+
+/** The principal as the audit trail writes it. */
+export function identityOf(principal: Principal | undefined): AuditIdentity {
+  if (principal === undefined) return {};
+  const { method, userId, clientId, scopes, sessionId } = principal;
+  return {
+    method,
+    userId,
+    ...(clientId !== undefined && { clientId }),
+    scopes,
+    ...(sessionId !== undefined && { sessionId }),
+  };
+}
+
+const MAX_USER_AGENT_LENGTH = 256;
+
+/** Where the request came from, as the audit trail writes it. */
+export function sourceOf(req: IncomingMessage): NonNullable<AuditEntry['source']> {
+  const userAgent = req.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH);
+  return { address: clientAddress(req), ...(userAgent !== undefined && { userAgent }) };
+}
+
+/** Address of the peer of the connection. Forwarding headers are never believed: anybody can send them. */
+export function clientAddress(req: IncomingMessage): string {
+  return (req.socket.remoteAddress ?? 'unknown').replace(/^::ffff:(?=\d+\.)/, '');
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../clock.ts';
+import type { HealthCheckRecord, HealthResponse } from '../protocol/messages.ts';
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Throws or rejects when what it looks at is not well. */
+  readonly run: () => unknown;
+  /** What a failure means: `warn` degrades the service, `fail` makes it unhealthy. */
+  readonly onFailure: 'warn' | 'fail';
+}
+
+export interface Health {
+  readonly status: HealthResponse['status'];
+  readonly checks: readonly HealthCheckRecord[];
+}
+
+/** Longest that one check may take, in milliseconds. */
+const DEADLINE_MS = 5000;
+/** How long a result answers further probes, in milliseconds: a flood of them costs one run. */
+const FRESH_MS = 1000;
+
+/** Runs every check side by side. Callers at the same time share a run, and a result is kept for a second. */
+export function createHealthChecks({
+  checks,
+  clock,
+  deadlineMs = DEADLINE_MS,
+}: {
+  checks: readonly HealthCheck[];
+  clock: Pick<Clock, 'monotonic'>;
+  deadlineMs?: number;
+}): () => Promise<Health> {
+  const guarded = checks.map((check) => oneAtATime(check));
+  let running: Promise<Health> | undefined;
+  let latest: { readonly health: Health; readonly at: number } | undefined;
+
+  const runAll = async (): Promise<Health> => {
+    const records = await Promise.all(guarded.map((check) => runCheck(check, clock, deadlineMs)));
+    const health = { status: overall(records), checks: records };
+    latest = { health, at: clock.monotonic() };
+    running = undefined;
+    return health;
+  };
+
+  return async () => {
+    if (latest !== undefined && clock.monotonic() - latest.at < FRESH_MS) return latest.health;
+    running ??= runAll();
+    return running;
+  };
+}
+
+/** A check that hangs is not started again, so that hanging runs do not pile up behind probes. */
+function oneAtATime({ name, run, onFailure }: HealthCheck): HealthCheck {
+  let pending: Promise<unknown> | undefined;
+  return {
+    name,
+    onFailure,
+    run: () => {
+      pending ??= Promise.resolve(run()).finally(() => {
+        pending = undefined;
+      });
+      return pending;
+    },
+  };
+}
+
+async function runCheck(
+  { name, run, onFailure }: HealthCheck,
+  clock: Pick<Clock, 'monotonic'>,
+  deadlineMs: number,
+): Promise<HealthCheckRecord> {
+  const started = clock.monotonic();
+  const passed = await withinDeadline(async () => run(), deadlineMs);
+  const duration = `${Math.max(0, Math.round(clock.monotonic() - started))}ms`;
+  return { name, status: passed ? 'pass' : onFailure, duration };
+}
+
+async function withinDeadline(run: () => Promise<unknown>, deadlineMs: number): Promise<boolean> {
+  const { promise: expired, resolve: expire } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(expire, deadlineMs, false).unref();
+  const passed = run().then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([passed, expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function overall(records: readonly HealthCheckRecord[]): Health['status'] {
+  if (records.some(({ status }) => status === 'fail')) return 'unhealthy';
+  return records.some(({ status }) => status === 'warn') ? 'degraded' : 'healthy';
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import type { ResolvedConfig } from '../config.ts';
+
+/** What a listener of our own demands of the `Host` and `Origin` of the requests that came through it. */
+export interface HostPolicy {
+  /** Whether the host of a `Host` header, lower-case and without its port, is one that this server goes by. */
+  allows(host: string): boolean;
+  /** Schemes under which clients reach it. */
+  readonly schemes: readonly ('http' | 'https')[];
+}
+
+type ServerConfig = Exclude<ResolvedConfig['server'], false>;
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** `localhost` (RFC 6761, section 6.3), 127.0.0.0/8 or ::1, with or without brackets. */
+export function isLoopback(host: string): boolean {
+  const name = bare(host);
+  const family = isIP(name);
+  return name === 'localhost' || (family !== 0 && loopback.check(name, family === 4 ? 'ipv4' : 'ipv6'));
+}
+
+export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {
+  const names = new Set([host, ...allowedHosts].map(bare));
+  return {
+    allows: (name) => names.has(bare(name)) || isLoopback(name),
+    schemes: tls !== undefined ? ['https'] : behindTlsProxy ? ['http', 'https'] : ['http'],
+  };
+}
+
+function bare(host: string): string {
+  return host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+}
+
+const policies = new WeakMap<IncomingMessage, HostPolicy>();
+
+/** Marks a request as one that came through a listener of our own. */
+export function applyHostPolicy(req: IncomingMessage, policy: HostPolicy): void {
+  policies.set(req, policy);
+}
+
+/** `undefined` for a request of an application that mounted us: which hosts it serves is its own matter. */
+export function hostPolicyOf(req: IncomingMessage): HostPolicy | undefined {
+  return policies.get(req);
+}

@@ -1,0 +1,43 @@
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { authenticationRequired } from '../../auth/refusal.ts';
+import { isRdcpError, type RdcpError } from '../../errors.ts';
+import { type Context, clientAddress, type Step } from '../context.ts';
+import { addressKey, type RateLimiter } from '../rate-limit.ts';
+import { count } from './rate-limit.ts';
+
+/**
+ * Finds out who asks. Requests without a valid credential are counted per address, whatever becomes of them: once the
+ * quota is spent they get 429, while a valid credential from the same address is still served.
+ * @param anonymous whether a request may go on without a credential; `open` lets even a wrong one pass as none
+ */
+export function authenticate(
+  { authenticator, limiter }: { authenticator: Authenticator; limiter: RateLimiter },
+  anonymous: 'refused' | 'allowed' | 'open' = 'refused',
+): Step {
+  return async (ctx, next) => {
+    const { principal, failure } = await identify(ctx, authenticator);
+    if (principal !== undefined) {
+      ctx.state.principal = principal;
+      return next();
+    }
+    // A server error says nothing about the credential, so it costs the client nothing.
+    if (failure === undefined || failure.status < 500) count(ctx, limiter, addressKey(clientAddress(ctx.req)));
+    if (anonymous === 'open') return next();
+    if (failure !== undefined) throw failure;
+    if (anonymous === 'refused') throw authenticationRequired(authenticator.methods);
+    return next();
+  };
+}
+
+async function identify(
+  ctx: Context,
+  authenticator: Authenticator,
+): Promise<{ principal?: Principal | undefined; failure?: RdcpError }> {
+  try {
+    return { principal: await authenticator.authenticate({ headers: ctx.req.headersDistinct }) };
+  } catch (error) {
+    if (isRdcpError(error)) return { failure: error };
+    throw error;
+  }
+}

@@ -1,0 +1,50 @@
+import { isRdcpError } from '../../errors.ts';
+import { HEADERS, JSON_MEDIA_TYPE } from '../../protocol/constants.ts';
+import type { Step } from '../context.ts';
+import { ANSWER_HEADERS, contentType, errorResponse, toRdcpError } from '../error-answer.ts';
+import { hostPolicyOf } from '../host-policy.ts';
+import type { Refusals } from '../refusals.ts';
+
+/** RFC 6797. A year, as the preload lists ask; sub-domains are not ours to decide on. */
+const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
+
+/**
+ * The outermost step: gives every answer the headers that all carry, and turns whatever was thrown into the error
+ * envelope. Koa's own handler, which strips headers and answers in plain text, never gets to see an error.
+ */
+export function errorBoundary({
+  randomUUID,
+  refusals,
+  report,
+}: {
+  randomUUID: () => string;
+  refusals: Refusals;
+  report: (error: unknown) => void;
+}): Step {
+  return async (ctx, next) => {
+    ctx.state.requestId = randomUUID();
+    ctx.state.requestIdGiven = false;
+    ctx.state.mediaType = JSON_MEDIA_TYPE;
+    ctx.state.expired = false;
+    ctx.state.refusalRepeated = false;
+    ctx.set(ANSWER_HEADERS);
+    ctx.set(HEADERS.requestId, ctx.state.requestId);
+    ctx.vary('Accept');
+    if (isHttps(ctx.req)) ctx.set('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
+    try {
+      await next();
+    } catch (thrown) {
+      const error = toRdcpError(thrown);
+      if (!isRdcpError(thrown)) report(thrown);
+      refusals.note(ctx, error);
+      ctx.set({ ...error.headers });
+      ctx.set('Content-Type', contentType(ctx.state.mediaType));
+      ctx.status = error.status;
+      ctx.body = JSON.stringify(errorResponse(error));
+    }
+  };
+}
+
+function isHttps(req: Parameters<typeof hostPolicyOf>[0]): boolean {
+  return 'encrypted' in req.socket || hostPolicyOf(req)?.schemes.includes('https') === true;
+}

@@ -1,0 +1,29 @@
+import { RdcpError } from '../../errors.ts';
+import { header, type Step } from '../context.ts';
+import { hostPolicyOf } from '../host-policy.ts';
+
+/** RFC 9110, section 7.2: a name or an IPv6 literal, and a port. */
+const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
+
+/**
+ * Keeps web pages out. A page that points a name of its own at this address (DNS rebinding) comes with a `Host` that
+ * is not ours; a page that posts across sites comes with an `Origin` that is not ours. In an application that mounted
+ * us, the hosts are its own matter, and an `Origin` must be of the host that the request names.
+ */
+export function hostAndOrigin(): Step {
+  return (ctx, next) => {
+    const policy = hostPolicyOf(ctx.req);
+    const host = header(ctx.req, 'host')?.toLowerCase();
+    if (policy !== undefined) {
+      const name = host === undefined ? undefined : HOST.exec(host)?.[1];
+      if (name === undefined) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'Host must be a host name and a port');
+      if (!policy.allows(name)) throw new RdcpError('RDCP_FORBIDDEN', 'This server does not answer for that host');
+    }
+    const origin = header(ctx.req, 'origin')?.toLowerCase();
+    const schemes = policy?.schemes ?? ['http', 'https'];
+    if (origin !== undefined && !schemes.some((scheme) => origin === `${scheme}://${host}`)) {
+      throw new RdcpError('RDCP_FORBIDDEN', 'Requests from other origins are not accepted');
+    }
+    return next();
+  };
+}

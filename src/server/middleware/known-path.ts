@@ -1,0 +1,45 @@
+import type { Router } from '@koa/router';
+import { RdcpError } from '../../errors.ts';
+import { PATH_PREFIX, PATHS, PROTOCOL } from '../../protocol/constants.ts';
+import type { RequestState, Step } from '../context.ts';
+
+const KNOWN: ReadonlySet<string> = new Set(Object.values(PATHS));
+const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
+
+/** The path as it was sent: nothing is decoded or normalised, so that no two spellings lead to one endpoint. */
+export function rawPath(url: string | undefined): string {
+  return (url ?? '').split('?', 1)[0] ?? '';
+}
+
+/** Whether a request is for us, in an application that mounted us. */
+export function isOurs(url: string | undefined): boolean {
+  const path = rawPath(url);
+  return path.startsWith(PATH_PREFIX) || path === PATHS.wellKnown;
+}
+
+/** Lets exact paths of the protocol through and no other. */
+export function knownPath(): Step {
+  return (ctx, next) => {
+    const path = rawPath(ctx.req.url);
+    if (KNOWN.has(path)) return next();
+    const version = VERSION.exec(path)?.[1];
+    if (version !== undefined && version !== '1') throw versionUnsupported();
+    throw new RdcpError('RDCP_NOT_FOUND', 'There is no such resource');
+  };
+}
+
+/** A version that the client states and that is not ours. */
+export function versionUnsupported(): RdcpError {
+  return new RdcpError('RDCP_VERSION_UNSUPPORTED', `This server speaks ${PROTOCOL}`, {
+    details: { supported: [PROTOCOL] },
+  });
+}
+
+/** After the router: a path that is known, by a method that it has not. `OPTIONS` is one like any other. */
+export function methodNotAllowed(router: Router<RequestState>): Step {
+  return (ctx) => {
+    const methods = router.stack.filter(({ path }) => path === ctx.path).flatMap((layer) => layer.methods);
+    const allow = [...methods].sort().join(', ');
+    throw new RdcpError('RDCP_METHOD_NOT_ALLOWED', `This resource allows ${allow}`, { headers: { Allow: allow } });
+  };
+}

@@ -1,0 +1,33 @@
+import { identityKey } from '../../auth/principal.ts';
+import { RdcpError } from '../../errors.ts';
+import type { Context, Step } from '../context.ts';
+import type { RateLimiter } from '../rate-limit.ts';
+
+/**
+ * Limits the authenticated identity, whatever its headers say. It stands before the scope check, because a refusal
+ * costs an entry of the audit trail, and so must be limited too. A request without an identity was counted by address.
+ */
+export function rateLimit(limiter: RateLimiter): Step {
+  return (ctx, next) => {
+    const { principal } = ctx.state;
+    if (principal !== undefined) count(ctx, limiter, identityKey(principal));
+    return next();
+  };
+}
+
+/**
+ * Counts the request, and says how the quota stands in the fields of draft-ietf-httpapi-ratelimit-headers.
+ * @throws {RdcpError} `RDCP_RATE_LIMITED` when it is spent
+ */
+export function count(ctx: Context, limiter: RateLimiter, key: string): void {
+  const { name, limit, windowSeconds } = limiter;
+  const { allowed, remaining, resetSeconds, repeated } = limiter.take(key);
+  ctx.set('RateLimit-Policy', `"${name}";q=${limit};w=${windowSeconds}`);
+  ctx.set('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
+  if (allowed) return;
+  ctx.state.refusalRepeated = repeated;
+  throw new RdcpError('RDCP_RATE_LIMITED', `More than ${limit} requests in ${windowSeconds} seconds`, {
+    details: { limit, windowSeconds, retryAfterSeconds: resetSeconds },
+    headers: { 'Retry-After': String(resetSeconds) },
+  });
+}

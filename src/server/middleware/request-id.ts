@@ -1,0 +1,33 @@
+import { RdcpError } from '../../errors.ts';
+import { HEADERS } from '../../protocol/constants.ts';
+import { isIdentifier } from '../../protocol/names.ts';
+import { header, type Step } from '../context.ts';
+
+/** Takes the client's request id in place of the generated one, which a request with a bad id keeps. */
+export function requestId(): Step {
+  return (ctx, next) => {
+    const given = identifierHeader(ctx.req, HEADERS.requestId);
+    if (given !== undefined) {
+      ctx.state.requestId = given;
+      ctx.state.requestIdGiven = true;
+      ctx.set(HEADERS.requestId, given);
+    }
+    return next();
+  };
+}
+
+/** The client's name for itself must be well-formed, and grants nothing: the identity is the credential's. */
+export function clientId(): Step {
+  return (ctx, next) => {
+    identifierHeader(ctx.req, HEADERS.clientId);
+    return next();
+  };
+}
+
+function identifierHeader(req: Parameters<typeof header>[0], name: string): string | undefined {
+  const value = header(req, name);
+  if (value === undefined || isIdentifier(value)) return value;
+  throw new RdcpError('RDCP_MALFORMED_REQUEST', `${name} must be 1 to 255 of a-z A-Z 0-9 . _ -`, {
+    details: { field: name },
+  });
+}

@@ -1,0 +1,28 @@
+import { RdcpError } from '../../errors.ts';
+import { HEADERS } from '../../protocol/constants.ts';
+import type { Step } from '../context.ts';
+
+/**
+ * Node drops fields beyond its own limit without a word, and a dropped tenant header would change what a request
+ * means. The listener's limit is one above this, so that nothing is dropped unseen.
+ */
+export const MAX_HEADER_FIELDS = 100;
+
+/** Headers whose second value could be read differently by a proxy in front of us. */
+const SINGLE = [...Object.values(HEADERS), 'Host', 'Origin', 'Content-Type', 'Content-Encoding', 'Date'];
+
+/** Refuses a header that was sent twice where one value counts. (Doubled credentials are the authenticator's.) */
+export function singleHeaders(): Step {
+  return (ctx, next) => {
+    if (ctx.req.rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
+      throw new RdcpError('RDCP_MALFORMED_REQUEST', `The request has more than ${MAX_HEADER_FIELDS} header fields`);
+    }
+    const headers = ctx.req.headersDistinct;
+    for (const name of SINGLE) {
+      if ((headers[name.toLowerCase()]?.length ?? 0) > 1) {
+        throw new RdcpError('RDCP_MALFORMED_REQUEST', `${name} was sent more than once`, { details: { field: name } });
+      }
+    }
+    return next();
+  };
+}

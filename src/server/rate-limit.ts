@@ -1,0 +1,127 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../clock.ts';
+
+/** What became of one request. */
+export interface Verdict {
+  readonly allowed: boolean;
+  /** Requests that would be allowed now. */
+  readonly remaining: number;
+  /** Seconds, rounded up, until the oldest counted request leaves the window and gives its place back. */
+  readonly resetSeconds: number;
+  /** True for a refusal after an earlier one, with no request allowed between them. */
+  readonly repeated: boolean;
+}
+
+export interface RateLimiter {
+  /** Name of the quota in the `RateLimit` fields. */
+  readonly name: string;
+  readonly limit: number;
+  readonly windowSeconds: number;
+  /** Counts a request of this key when it is allowed. */
+  take(key: string): Verdict;
+}
+
+/** Counters kept at most; the key that was quiet longest is forgotten first. */
+const MAX_KEYS = 10_000;
+
+/**
+ * A rolling window that is exact: the time of every allowed request is kept until it leaves the window, so that no
+ * window of that length, wherever it begins, holds more than the limit. (A counter per fixed minute lets twice the
+ * limit through around its boundary.) Refused requests are not counted.
+ */
+export function createRateLimiter({
+  name,
+  limit,
+  clock,
+  windowSeconds = 60,
+}: {
+  name: string;
+  limit: number;
+  clock: Pick<Clock, 'monotonic'>;
+  windowSeconds?: number;
+}): RateLimiter {
+  const windowMs = windowSeconds * 1000;
+  const logs = new LRUCache<string, RequestLog>({ max: MAX_KEYS });
+  return {
+    name,
+    limit,
+    windowSeconds,
+    take: (key) => {
+      const now = clock.monotonic();
+      let log = logs.get(key);
+      if (log === undefined) {
+        log = new RequestLog(limit);
+        logs.set(key, log);
+      }
+      log.forget(now - windowMs);
+      const allowed = log.count < limit;
+      const repeated = !allowed && log.refusing;
+      log.refusing = !allowed;
+      if (allowed) log.add(now);
+      return {
+        allowed,
+        remaining: limit - log.count,
+        resetSeconds: Math.max(1, Math.ceil((log.oldest + windowMs - now) / 1000)),
+        repeated,
+      };
+    },
+  };
+}
+
+/** Times of the allowed requests of one key, oldest first: a ring that grows up to the limit. */
+class RequestLog {
+  refusing = false;
+  count = 0;
+  readonly #limit: number;
+  #times: Float64Array;
+  #head = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#times = new Float64Array(Math.min(limit, 8));
+  }
+
+  get oldest(): number {
+    return this.#times[this.#head] ?? 0;
+  }
+
+  /** Drops what happened at `until` or before. */
+  forget(until: number): void {
+    while (this.count > 0 && this.oldest <= until) {
+      this.#head = (this.#head + 1) % this.#times.length;
+      this.count -= 1;
+    }
+  }
+
+  add(time: number): void {
+    if (this.count === this.#times.length) this.#grow();
+    this.#times[(this.#head + this.count) % this.#times.length] = time;
+    this.count += 1;
+  }
+
+  #grow(): void {
+    const grown = new Float64Array(Math.min(this.#limit, this.#times.length * 2));
+    for (let index = 0; index < this.count; index += 1) {
+      grown[index] = this.#times[(this.#head + index) % this.#times.length] ?? 0;
+    }
+    this.#times = grown;
+    this.#head = 0;
+  }
+}
+
+/**
+ * The address as a key for counting. One IPv6 subscriber holds at least a /64 (RFC 6177), so the whole of it counts as
+ * one address.
+ */
+export function addressKey(address: string): string {
+  if (!address.includes(':')) return address;
+  const [left = '', right] = address.replace(/%.*$/, '').toLowerCase().split('::');
+  const head = left === '' ? [] : left.split(':');
+  const tail = right === undefined || right === '' ? [] : right.split(':');
+  const groups =
+    right === undefined ? head : [...head, ...Array(Math.max(0, 8 - head.length - tail.length)).fill('0'), ...tail];
+  return groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':');
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { identityKey } from '../../auth/principal.ts';
+import type { Clock } from '../../clock.ts';
+import type { CommandContext, ControlPlane } from '../../control/types.ts';
+import type { ControlInstruments } from '../../metrics/types.ts';
+import { HEADERS } from '../../protocol/constants.ts';
+import type { ControlRequest } from '../../protocol/control-request.ts';
+import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../context.ts';
+
+interface Sources {
+  readonly plane: ControlPlane;
+  readonly instruments: ControlInstruments;
+  readonly clock: Clock;
+}
+
+/** `POST /rdcp/v1/control`: hands the checked request to the control plane and counts what came of it. */
+export function control({ plane, instruments, clock }: Sources): Handler {
+  return async (ctx) => {
+    const request = required(ctx, 'control');
+    const started = clock.monotonic();
+    const seconds = () => (clock.monotonic() - started) / 1000;
+    try {
+      const { response, replayed } = await plane.control(request, commandContext(ctx, request));
+      instruments.controlRequest(request.action, response.status, seconds());
+      return { body: response, ...(replayed && { headers: { [HEADERS.replayed]: 'true' } }) };
+    } catch (error) {
+      instruments.controlRequest(request.action, 'failed', seconds());
+      throw error;
+    }
+  };
+}
+
+function commandContext(ctx: Context, request: ControlRequest): CommandContext {
+  const principal = required(ctx, 'principal');
+  const tenancy = required(ctx, 'tenancy');
+  const { requestId, requestIdGiven } = ctx.state;
+  return {
+    ...tenancy,
+    identity: identityOf(principal),
+    requestId,
+    source: sourceOf(ctx.req),
+    ...(requestIdGiven && {
+      replay: {
+        key: JSON.stringify([identityKey(principal), requestId]),
+        fingerprint: fingerprint(request, tenancy),
+      },
+    }),
+  };
+}
+
+/** Tells whether a repeated request id asks for the same: the same fields in another order or spelling are. */
+function fingerprint({ action, categories, options }: ControlRequest, { scope }: Tenancy): string {
+  const { temporary, duration, reason } = options ?? {};
+  return createHash('sha256')
+    .update(JSON.stringify([scope.key, action, categories, temporary, duration, reason]))
+    .digest('hex');
+}

@@ -1,0 +1,23 @@
+import type { Clock } from '../../clock.ts';
+import type { SessionResponse } from '../../protocol/messages.ts';
+import { timestamp } from '../../protocol/time.ts';
+import { type Handler, required } from '../context.ts';
+import { opening } from './opening.ts';
+
+/** `GET /rdcp/v1/session`: the auth context of the credential that was sent. */
+export function session({ clock }: { clock: Clock }): Handler {
+  return (ctx) => {
+    const { method, userId, tenantId, scopes, sessionId, expiresAt } = required(ctx, 'principal');
+    const body: SessionResponse = {
+      ...opening(ctx, clock),
+      authenticated: true,
+      method,
+      userId,
+      ...(tenantId !== undefined && { tenantId }),
+      scopes,
+      ...(sessionId !== undefined && { sessionId }),
+      ...(expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
+    };
+    return { body };
+  };
+}

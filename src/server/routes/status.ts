@@ -1,0 +1,27 @@
+import type { Clock } from '../../clock.ts';
+import type { ControlPlane } from '../../control/types.ts';
+import type { Measurements } from '../../metrics/types.ts';
+import type { StatusResponse } from '../../protocol/messages.ts';
+import { type Handler, required } from '../context.ts';
+import { measured, totals } from './discovery.ts';
+import { opening } from './opening.ts';
+
+interface Sources {
+  readonly plane: ControlPlane;
+  readonly measurements: Measurements;
+  readonly clock: Clock;
+}
+
+/** `GET /rdcp/v1/status`: which categories are on. While the whole instrumentation is off, none is. */
+export function status({ plane, measurements, clock }: Sources): Handler {
+  return (ctx) => {
+    const views = plane.view(required(ctx, 'tenancy').scope);
+    const body: StatusResponse = {
+      ...opening(ctx, clock),
+      enabled: plane.enabled,
+      categories: Object.fromEntries(views.map(({ name, enabled }) => [name, plane.enabled && enabled])),
+      performance: totals(views.map(({ index }) => measured(index, measurements))),
+    };
+    return { body };
+  };
+}

@@ -1,0 +1,45 @@
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { ResolvedConfig } from '../../config.ts';
+import { PATHS, PROTOCOL, SCOPES } from '../../protocol/constants.ts';
+import type { WellKnownDocument } from '../../protocol/messages.ts';
+import type { Handler } from '../context.ts';
+
+/** `GET /.well-known/rdcp`: what this server is and can do, for clients that know only its address. */
+export function wellKnown({
+  config,
+  authenticator,
+}: {
+  config: ResolvedConfig;
+  authenticator: Authenticator;
+}): Handler {
+  const document: WellKnownDocument = {
+    protocol: PROTOCOL,
+    endpoints: {
+      discovery: PATHS.discovery,
+      control: PATHS.control,
+      status: PATHS.status,
+      health: PATHS.health,
+    },
+    capabilities: {
+      multiTenancy: config.tenancy !== false,
+      performanceMetrics: true,
+      temporaryControls: true,
+      auditTrail: true,
+    },
+    security: {
+      level: config.security.level,
+      methods: authenticator.methods,
+      scopes: SCOPES,
+      required: true,
+      keyRotation: authenticator.methods.includes('api-key'),
+      tokenRefresh: false,
+    },
+    otelrdcp_endpoints: {
+      metrics: PATHS.metrics,
+      tenants: PATHS.tenants,
+      audit: PATHS.audit,
+      session: PATHS.session,
+    },
+  };
+  return () => ({ body: document });
+}
