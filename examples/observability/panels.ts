@@ -155,7 +155,7 @@ export const controlPanels = [
   graph(
     'Temporary controls',
     'Live ones, as each process knows them: processes that share a store agree.',
-    series(`max by (instance) (rdcp_control_temporary{${PROCESS}})`, '{{instance}}'),
+    series(`max by (instance, rdcp_scope) (rdcp_control_temporary{${PROCESS}})`, '{{rdcp_scope}} · {{instance}}'),
   ),
 ];
 

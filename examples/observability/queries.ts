@@ -11,8 +11,8 @@ export const enabled = `max by (instance, rdcp_category_name) (rdcp_category_ena
 
 export const categoriesOn = `sum(max by (rdcp_category_name) (rdcp_category_enabled{${CATEGORY}}))`;
 
-/** Processes that share a store count the same controls, so the largest count is the number. */
-export const temporaryControls = `max(rdcp_control_temporary{${PROCESS}})`;
+/** Processes that share a store report the same controls, so the largest count is the number; tenants count apart. */
+export const temporaryControls = `sum(max by (rdcp_scope) (rdcp_control_temporary{${PROCESS}}))`;
 
 export function perSecond(counter: string, labels: string): string {
   return `sum by (${labels}) (rate(${counter}{${CATEGORY}}[$__rate_interval]))`;

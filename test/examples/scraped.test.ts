@@ -71,12 +71,12 @@ async function askEveryQuery(shop: RunningShop, prometheus: Prometheus): Promise
   assert.ok(queries.length >= 15);
 
   const unanswered = new Map(queries.map(([title, expr]) => [substitute(String(expr)), title]));
-  // What is shown over a short window comes and goes: requests and refusals go on until every query had its answer.
+  // The false tokens of some customers make AUTH lose a call. What is shown over a short window comes and goes: requests and refusals go on until every query had its answer.
   for (let round = 0; unanswered.size > 0; round++) {
     assert.ok(round < 20, `no data: ${JSON.stringify([...unanswered], undefined, 2)}`);
     await shop.post({
       action: round % 2 === 0 ? 'enable' : 'disable',
-      categories: ['DATABASE', 'CACHE'],
+      categories: ['DATABASE', 'AUTH'],
       options: { duration: '1m', reason: 'the dashboard wants data' },
     });
     await fetch(`${shop.control}/rdcp/v1/status`, { headers: { 'X-RDCP-API-Key': 'no key of anybody' } });
