@@ -73,7 +73,7 @@ export function createTransport(options: RdcpClientOptions): Transport {
     } catch (cause) {
       if (isRdcpError(cause)) throw cause;
       signal?.throwIfAborted();
-      throw failure(cause, deadline.aborted, requestId);
+      throw failure(cause, deadline.aborted, base, requestId);
     }
   };
 }
@@ -134,11 +134,11 @@ function parse(text: string): unknown {
   }
 }
 
-function failure(cause: unknown, timedOut: boolean, requestId: string): RdcpError {
+function failure(cause: unknown, timedOut: boolean, base: string, requestId: string): RdcpError {
   return timedOut
-    ? new RdcpError('RDCP_TIMEOUT', 'The server did not answer in time', { details: { requestId }, cause })
-    : new RdcpError('RDCP_UNAVAILABLE', 'The server cannot be reached', {
-        details: { requestId, reason: 'network' },
+    ? new RdcpError('RDCP_TIMEOUT', `The server at ${base} did not answer in time`, { details: { requestId }, cause })
+    : new RdcpError('RDCP_UNAVAILABLE', `The server at ${base} cannot be reached`, {
+        details: { requestId },
         cause,
       });
 }

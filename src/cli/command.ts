@@ -1,0 +1,154 @@
+import { parseArgs } from 'node:util';
+
+/** What a command may touch, so that one can be run in a test as it is run by main. */
+export interface Terminal {
+  /** What was asked for; safe to pipe. */
+  out(text: string): void;
+  /** Notes and errors, one line each. */
+  note(text: string): void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly now: () => number;
+}
+
+export interface Option {
+  readonly type: 'string' | 'boolean';
+  /** One line for `--help`. */
+  readonly help: string;
+  /** Stands for the value in `--help`. @default 'VALUE' */
+  readonly value?: string;
+}
+
+/** The values given, by name of the option; one that was not given is absent. */
+export type Values = Readonly<Record<string, string | boolean | undefined>>;
+
+export interface Command {
+  readonly summary: string;
+  /** What follows the options in the usage line. */
+  readonly operands?: string;
+  readonly options: Readonly<Record<string, Option>>;
+  /** Lines below the options in `--help`. */
+  readonly notes?: readonly string[];
+  /** @returns the exit code; nothing means 0 */
+  run(terminal: Terminal, values: Values, operands: readonly string[]): Promise<number | undefined>;
+}
+
+export interface Group {
+  readonly summary: string;
+  readonly commands: Readonly<Record<string, Command | Group>>;
+  readonly notes?: readonly string[];
+}
+
+/** Wrong use of the command line: one line on stderr and exit code 2. */
+export class UsageError extends Error {}
+
+/** Runs what the arguments name, below a group. @param path the names that led here, for help and messages */
+export async function dispatch(
+  group: Group,
+  path: readonly string[],
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined) {
+    terminal.note(groupHelp(group, path));
+    return 2;
+  }
+  if (name === '--help' || name === '-h' || name === 'help') {
+    terminal.out(groupHelp(group, path));
+    return 0;
+  }
+  const found = Object.hasOwn(group.commands, name) ? group.commands[name] : undefined;
+  if (found === undefined) {
+    const what = name.startsWith('-') ? 'option' : 'command';
+    throw new UsageError(`unknown ${what} ${name}; see '${path.join(' ')} --help'`);
+  }
+  const next = [...path, name];
+  return 'commands' in found ? dispatch(found, next, rest, terminal) : runCommand(found, next, rest, terminal);
+}
+
+async function runCommand(
+  command: Command,
+  path: readonly string[],
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const { values, positionals } = parse(command, path, args);
+  if (values.help === true) {
+    terminal.out(commandHelp(command, path));
+    return 0;
+  }
+  return (await command.run(terminal, values, positionals)) ?? 0;
+}
+
+const HELP = { type: 'boolean', short: 'h' } as const;
+
+function parse(command: Command, path: readonly string[], args: readonly string[]) {
+  const options = Object.fromEntries(Object.entries(command.options).map(([name, { type }]) => [name, { type }]));
+  try {
+    return parseArgs({
+      args: [...args],
+      options: { ...options, help: HELP },
+      allowPositionals: true,
+    });
+  } catch (error) {
+    const problem = error instanceof Error ? error.message.split(/[.\n]/)[0] : 'cannot be read';
+    throw new UsageError(`${problem}; see '${path.join(' ')} --help'`);
+  }
+}
+
+function groupHelp({ summary, commands, notes = [] }: Group, path: readonly string[]): string {
+  const lines = Object.entries(commands).map(([name, each]) => [name, each.summary] as const);
+  return [
+    `Usage: ${path.join(' ')} <command> [options]`,
+    '',
+    summary,
+    '',
+    'Commands:',
+    ...aligned(lines),
+    '',
+    ...notes,
+    `'${path.join(' ')} <command> --help' tells more.`,
+  ].join('\n');
+}
+
+function commandHelp({ summary, operands, options, notes = [] }: Command, path: readonly string[]): string {
+  const lines = Object.entries(options).map(
+    ([name, { type, value = 'VALUE', help }]) => [`--${name}${type === 'string' ? ` ${value}` : ''}`, help] as const,
+  );
+  return [
+    `Usage: ${path.join(' ')}${operands === undefined ? '' : ` ${operands}`} [options]`,
+    '',
+    summary,
+    '',
+    'Options:',
+    ...aligned([...lines, ['-h, --help', 'show this text'] as const]),
+    ...(notes.length === 0 ? [] : ['', ...notes]),
+  ].join('\n');
+}
+
+function aligned(lines: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...lines.map(([left]) => left.length));
+  return lines.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+}
+
+/** Text from elsewhere, fit for a terminal: what could move its cursor or colour it is written as an escape. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `\\u{${code.toString(16)}}`;
+  });
+}
+
+/** The value of a string option, or nothing where it was not given. */
+export function text(values: Values, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** @throws {UsageError} when the option was not given, or is empty */
+export function required(values: Values, name: string, placeholder = 'VALUE'): string {
+  const value = text(values, name);
+  if (value === undefined || value === '') throw new UsageError(`--${name} ${placeholder} is required`);
+  return value;
+}

@@ -1,0 +1,97 @@
+import type { AuditFilter } from '../../client/audit.ts';
+import type { AuditEntry } from '../../protocol/messages.ts';
+import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
+import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
+import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { table } from '../table.ts';
+
+const ACTIONS = [
+  'enable',
+  'disable',
+  'toggle',
+  'reset',
+  'status',
+  'expire',
+  'authenticate',
+  'authorize',
+  'prune',
+] as const;
+const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
+
+export const audit: Command = {
+  summary: 'show who changed what, newest first',
+  options: {
+    limit: { type: 'string', value: 'N', help: 'entries at most, 1 to 1000 (default: 20)' },
+    since: { type: 'string', value: 'WHEN', help: 'from then on: 2h ago as 2h, or 2026-01-31T00:00:00.000Z' },
+    until: { type: 'string', value: 'WHEN', help: 'until just before then' },
+    action: { type: 'string', value: 'NAME', help: `only ${ACTIONS.join(', ')}` },
+    outcome: { type: 'string', value: 'NAME', help: `only ${OUTCOMES.join(', ')}` },
+    category: { type: 'string', value: 'NAME', help: 'only what touched this category' },
+    client: { type: 'string', value: 'ID', help: 'only what this client did' },
+    cursor: { type: 'string', value: 'CURSOR', help: 'go on where an earlier answer ended' },
+    ...CONNECTION_OPTIONS,
+  },
+  run: async (terminal, values, operands) => {
+    if (operands.length > 0) throw new UsageError('audit takes no operands');
+    const answer = await connect(terminal, values).audit(filterOf(terminal, values));
+    if (values.json === true) {
+      terminal.out(JSON.stringify(answer, undefined, 2));
+      return 0;
+    }
+    terminal.out(table(['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', 'REASON'], answer.entries.map(rowOf)));
+    if (answer.otelrdcp_next !== undefined) terminal.note(`There is more: --cursor ${answer.otelrdcp_next}`);
+    return 0;
+  },
+};
+
+function filterOf(terminal: Terminal, values: Values): AuditFilter {
+  const limit = Number(text(values, 'limit') ?? 20);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) throw new UsageError('--limit must be 1 to 1000');
+  const given = {
+    since: instant(terminal, values, 'since'),
+    until: instant(terminal, values, 'until'),
+    action: oneOf(ACTIONS, values, 'action'),
+    outcome: oneOf(OUTCOMES, values, 'outcome'),
+    category: text(values, 'category'),
+    client: text(values, 'client'),
+    cursor: text(values, 'cursor'),
+  };
+  return { limit, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
+}
+
+function instant(terminal: Terminal, values: Values, name: string): Timestamp | undefined {
+  const value = text(values, name);
+  if (value === undefined || parseTimestamp(value) !== undefined) return value;
+  const seconds = parseDuration(value);
+  if (seconds === undefined) throw new UsageError(`--${name} must be as 2h (ago), or 2026-01-31T00:00:00.000Z`);
+  return timestamp(Math.max(0, terminal.now() - seconds * 1000));
+}
+
+function oneOf<T extends string>(allowed: readonly T[], values: Values, name: string): T | undefined {
+  const value = text(values, name);
+  const found = allowed.find((each) => each === value);
+  if (value !== undefined && found === undefined)
+    throw new UsageError(`--${name} must be one of ${allowed.join(', ')}`);
+  return found;
+}
+
+function rowOf({
+  timestamp: time,
+  identity,
+  action,
+  categories,
+  outcome,
+  error,
+  reason,
+  tenant,
+}: AuditEntry): string[] {
+  const who = identity.userId ?? identity.clientId ?? '-';
+  return [
+    time,
+    tenant === undefined ? who : `${who} (${tenant.id})`,
+    action,
+    categories.join(',') === '' ? '-' : categories.join(','),
+    error === undefined ? outcome : `${outcome} ${error}`,
+    reason ?? '-',
+  ];
+}

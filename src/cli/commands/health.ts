@@ -1,0 +1,20 @@
+import { type Command, UsageError } from '../command.ts';
+import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { table } from '../table.ts';
+
+export const health: Command = {
+  summary: 'tell how the service is; exit code 1 when it is unhealthy',
+  options: CONNECTION_OPTIONS,
+  run: async (terminal, values, operands) => {
+    if (operands.length > 0) throw new UsageError('health takes no operands');
+    const answer = await connect(terminal, values).health();
+    if (values.json === true) {
+      terminal.out(JSON.stringify(answer, undefined, 2));
+    } else {
+      terminal.out(answer.status);
+      const rows = (answer.checks ?? []).map(({ name, status, duration }) => [name, status, duration]);
+      if (rows.length > 0) terminal.out(`\n${table(['CHECK', 'STATUS', 'TOOK'], rows)}`);
+    }
+    return answer.status === 'unhealthy' ? 1 : 0;
+  },
+};

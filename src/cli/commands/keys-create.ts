@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { generateApiKey, hashApiKey } from '../../auth/api-key.ts';
+import type { ApiKeyRecord } from '../../config.ts';
+import { SCOPES, type Scope } from '../../protocol/constants.ts';
+import { isIdentifier } from '../../protocol/names.ts';
+import { formatDuration, parseDuration, timestamp } from '../../protocol/time.ts';
+import { type Command, required, text, UsageError, type Values } from '../command.ts';
+import { updateKeys } from '../keys-store.ts';
+
+export const keysCreate: Command = {
+  summary: 'make an API key and print it, this once',
+  options: {
+    file: { type: 'string', value: 'FILE', help: 'the keys file; made when it is not there' },
+    client: { type: 'string', value: 'ID', help: 'the client that the key is for' },
+    scopes: { type: 'string', value: 'A,B', help: `what it may do: ${SCOPES.join(', ')}` },
+    tenant: { type: 'string', value: 'ID', help: 'the tenant that it belongs to (default: none)' },
+    user: { type: 'string', value: 'ID', help: 'the user it stands for (default: the client)' },
+    env: { type: 'string', value: 'NAME', help: 'where it is used, as part of the key (default: live)' },
+    expires: { type: 'string', value: '90d', help: 'how long it is valid (default: until it is revoked)' },
+  },
+  notes: [
+    'The key alone goes to stdout: KEY=$(rdcp keys create --file keys.json --client ops --scopes status,control)',
+    'The file holds its hash; nobody can read the key from it. A running service takes it up within a second.',
+  ],
+  run: async (terminal, values, operands) => {
+    if (operands.length > 0) throw new UsageError('keys create takes no operands');
+    const file = required(values, 'file', 'FILE');
+    const key = makeKey(text(values, 'env'));
+    const record = recordOf(key, values, terminal.now());
+    await updateKeys(file, (records) => [...records, record]);
+    terminal.out(key);
+    terminal.note(
+      `Added ${record.id} to ${file}: ${summary(record, text(values, 'expires'))}. The key is not shown again.`,
+    );
+    return 0;
+  },
+};
+
+function makeKey(env: string | undefined): string {
+  try {
+    return generateApiKey({ randomBytes, ...(env === undefined ? {} : { env }) });
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
+    throw error;
+  }
+}
+
+function recordOf(key: string, values: Values, now: number): ApiKeyRecord {
+  const hash = hashApiKey(key);
+  const clientId = identifier(values, 'client') ?? required(values, 'client', 'ID');
+  const userId = identifier(values, 'user');
+  const tenantId = identifier(values, 'tenant');
+  const expires = text(values, 'expires');
+  return {
+    id: `key-${hash.slice('sha256:'.length, 'sha256:'.length + 12)}`,
+    hash,
+    clientId,
+    ...(userId === undefined ? {} : { userId }),
+    ...(tenantId === undefined ? {} : { tenantId }),
+    scopes: scopesOf(required(values, 'scopes', 'A,B')),
+    ...(expires === undefined ? {} : { expiresAt: timestamp(now + secondsOf(expires) * 1000) }),
+  };
+}
+
+function identifier(values: Values, name: string): string | undefined {
+  const value = text(values, name);
+  if (value === undefined || isIdentifier(value)) return value;
+  throw new UsageError(`--${name} must be 1 to 255 of a-z A-Z 0-9 . _ -`);
+}
+
+function scopesOf(list: string): Scope[] {
+  const names = new Set(list.split(',').map((name) => name.trim()));
+  const scopes = SCOPES.filter((scope) => names.has(scope));
+  if (scopes.length !== names.size) throw new UsageError(`--scopes must name some of ${SCOPES.join(', ')}`);
+  return scopes;
+}
+
+function secondsOf(expires: string): number {
+  const seconds = parseDuration(expires);
+  // A date beyond the year 9999 has no Timestamp.
+  if (seconds === undefined || seconds > 1000 * 366 * 86_400) {
+    throw new UsageError('--expires must be a duration such as 12h or 90d');
+  }
+  return seconds;
+}
+
+function summary(record: ApiKeyRecord, expires: string | undefined): string {
+  const parts = [`client ${record.clientId}`, `scopes ${record.scopes.join(', ')}`];
+  if (record.tenantId !== undefined) parts.push(`tenant ${record.tenantId}`);
+  const seconds = expires === undefined ? undefined : parseDuration(expires);
+  parts.push(seconds === undefined ? 'never expires' : `expires in ${formatDuration(seconds)}`);
+  return parts.join('; ');
+}

@@ -1,0 +1,21 @@
+import { type Command, required, UsageError } from '../command.ts';
+import { readKeys, updateKeys } from '../keys-store.ts';
+
+export const keysRevoke: Command = {
+  summary: 'take an API key out of its file: it ends within a second',
+  operands: 'ID',
+  options: { file: { type: 'string', value: 'FILE', help: 'the keys file' } },
+  run: async (terminal, values, operands) => {
+    const file = required(values, 'file', 'FILE');
+    const [id] = operands;
+    if (id === undefined || operands.length > 1) throw new UsageError('keys revoke takes one ID');
+    readKeys(file);
+    await updateKeys(file, (records) => {
+      const kept = records.filter((record) => record.id !== id);
+      if (kept.length === records.length) throw new Error(`${file} holds no key ${id}`);
+      return kept;
+    });
+    terminal.note(`Revoked ${id}.`);
+    return 0;
+  },
+};

@@ -1,0 +1,75 @@
+import type { ControlCommand } from '../../client/client.ts';
+import type { ControlAction } from '../../protocol/constants.ts';
+import type { ControlResponse } from '../../protocol/messages.ts';
+import { isCategoryName } from '../../protocol/names.ts';
+import { parseDuration } from '../../protocol/time.ts';
+import { type Command, type Option, printable, text, UsageError, type Values } from '../command.ts';
+import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { remaining } from '../remaining.ts';
+import { table } from '../table.ts';
+
+const FOR: Option = { type: 'string', value: '5m', help: 'end by itself after that time (default: stays)' };
+const REASON: Option = { type: 'string', value: 'TEXT', help: 'why, for the audit trail' };
+const ALL: Option = { type: 'boolean', help: 'every category' };
+
+export const enable = switching('enable', 'switch categories on', { for: FOR });
+export const disable = switching('disable', 'switch categories off', { for: FOR });
+export const toggle = switching('toggle', 'switch categories to the other state', { for: FOR });
+export const reset = switching('reset', 'drop what was set: categories return to what they inherit', { all: ALL });
+
+function switching(action: ControlAction, summary: string, options: Readonly<Record<string, Option>>): Command {
+  return {
+    summary,
+    operands: 'all' in options ? 'NAME...|--all' : 'NAME...',
+    options: { ...options, reason: REASON, ...CONNECTION_OPTIONS },
+    run: async (terminal, values, operands) => {
+      const answer = await connect(terminal, values).control(commandOf(action, values, operands));
+      terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : changes(answer, terminal.now()));
+      if (answer.status === 'partial') terminal.note(`rdcp: applied in part: ${printable(answer.message)}`);
+      return answer.status === 'failed' ? 1 : 0;
+    },
+  };
+}
+
+function commandOf(action: ControlAction, values: Values, names: readonly string[]): ControlCommand {
+  const duration = text(values, 'for');
+  const reason = text(values, 'reason');
+  if (duration !== undefined && parseDuration(duration) === undefined) {
+    throw new UsageError('--for must be a duration such as 30s, 5m or 2h');
+  }
+  const options = {
+    ...(duration === undefined ? {} : { temporary: true, duration }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  return {
+    action,
+    ...(values.all === true ? everything(names) : { categories: checkedNames(action, names) }),
+    ...(Object.keys(options).length === 0 ? {} : { options }),
+  };
+}
+
+function everything(names: readonly string[]): Record<never, never> {
+  if (names.length > 0) throw new UsageError('--all and names exclude each other');
+  return {};
+}
+
+function checkedNames(action: ControlAction, names: readonly string[]): string[] {
+  const wrong = names.find((name) => !isCategoryName(name));
+  if (wrong !== undefined) throw new UsageError(`${wrong} is no category name: they are upper case, as SQL_POOL`);
+  if (names.length === 0) throw new UsageError(`${action} needs the name of a category; see 'rdcp list'`);
+  return [...new Set(names)];
+}
+
+function changes(answer: ControlResponse, now: number): string {
+  const rows = answer.changes.map(({ category, previousState, newState, expiresAt }) => [
+    category,
+    stateName(previousState),
+    stateName(newState),
+    expiresAt === undefined ? '-' : remaining(expiresAt, now),
+  ]);
+  return table(['CATEGORY', 'WAS', 'NOW', 'FOR'], rows);
+}
+
+function stateName(enabled: boolean): string {
+  return enabled ? 'on' : 'off';
+}

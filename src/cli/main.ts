@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+import { isRdcpError } from '../errors.ts';
+import { VERSION } from '../version.ts';
+import { dispatch, printable, type Terminal, UsageError } from './command.ts';
+import { root } from './commands/root.ts';
+import { explain } from './explain.ts';
+
+const terminal: Terminal = {
+  out: (text) => process.stdout.write(`${text}\n`),
+  note: (text) => process.stderr.write(`${text}\n`),
+  env: process.env,
+  cwd: process.cwd(),
+  now: () => Date.now(),
+};
+
+async function main(args: readonly string[]): Promise<number> {
+  if (args[0] === '--version' || args[0] === '-v') {
+    terminal.out(VERSION);
+    return 0;
+  }
+  try {
+    return await dispatch(root, ['rdcp'], args, terminal);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      terminal.note(`rdcp: ${printable(error.message)}`);
+      return 2;
+    }
+    terminal.note(`rdcp: ${printable(isRdcpError(error) ? explain(error) : messageOf(error))}`);
+    return 1;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+// A reader such as `head` that has seen enough is no failure of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});
