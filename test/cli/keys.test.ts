@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
+import { openKeysFile } from '../../src/auth/keys-file.ts';
+import { rdcp, temporaryDirectory } from './run.ts';
+
+const create = (file: string, ...rest: string[]) => rdcp(['keys', 'create', '--file', file, ...rest]);
+const recordsOf = (file: string) => JSON.parse(readFileSync(file, 'utf8')).keys;
+
+test('keys create prints the key alone and keeps its hash in a private file', async (t) => {
+  const file = join(temporaryDirectory(t), 'keys.json');
+  const before = Date.now();
+  const made = await create(
+    file,
+    ...['--client', 'ops', '--scopes', 'control,status', '--tenant', 'acme'],
+    ...['--user', 'ann', '--env', 'test', '--expires', '90d'],
+  );
+  assert.equal(made.code, 0);
+  assert.match(made.stdout, /^rdcp_test_v1_[0-9A-Za-z]{49}\n$/);
+  const key = made.stdout.trim();
+  assert.equal(inspectApiKey(key).form, 'generated');
+  assert.equal(made.stderr.includes(key), false);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+
+  const [record] = recordsOf(file);
+  const { id, expiresAt, ...rest } = record;
+  assert.match(id, /^key-[0-9a-f]{12}$/);
+  assert.deepEqual(rest, {
+    hash: hashApiKey(key),
+    clientId: 'ops',
+    userId: 'ann',
+    tenantId: 'acme',
+    scopes: ['status', 'control'],
+  });
+  const days = (Date.parse(expiresAt) - before) / 86_400_000;
+  assert.ok(days > 89.99 && days < 90.01, `expires in ${days} days`);
+
+  const opened = openKeysFile(file);
+  t.after(() => opened.close());
+  assert.equal(opened.find(hashApiKey(key))?.principal.userId, 'ann');
+});
+
+test('keys made at the same time are all kept, and no draft or lock stays behind', async (t) => {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, 'keys.json');
+  const clients = Array.from({ length: 8 }, (_, index) => `c${index}`);
+  const made = await Promise.all(clients.map((client) => create(file, '--client', client, '--scopes', 'status')));
+  assert.deepEqual(
+    made.map(({ code, stderr }) => (code === 0 ? 0 : stderr)),
+    clients.map(() => 0),
+  );
+  assert.deepEqual(
+    recordsOf(file)
+      .map(({ clientId }: { clientId: string }) => clientId)
+      .sort(),
+    clients,
+  );
+  assert.deepEqual(readdirSync(directory), ['keys.json']);
+});
+
+test('keys list shows every key and its state, never a hash', async (t) => {
+  const file = join(temporaryDirectory(t), 'keys.json');
+  const record = (id: string, fields: object) => ({
+    id,
+    hash: hashApiKey(id),
+    clientId: 'ops',
+    scopes: ['status', 'admin'],
+    ...fields,
+  });
+  const keys = [
+    record('a', { tenantId: 'acme' }),
+    record('b', { expiresAt: '2020-01-01T00:00:00.000Z' }),
+    record('c', { notBefore: '2999-01-01T00:00:00.000Z' }),
+  ];
+  writeFileSync(file, JSON.stringify({ keys }));
+  const listed = await rdcp(['keys', 'list', '--file', file]);
+  assert.deepEqual(
+    listed.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/)),
+    [
+      ['ID', 'CLIENT', 'SCOPES', 'TENANT', 'EXPIRES', 'STATE'],
+      ['a', 'ops', 'status,admin', 'acme', 'never', 'active'],
+      ['b', 'ops', 'status,admin', '-', '2020-01-01T00:00:00.000Z', 'expired'],
+      ['c', 'ops', 'status,admin', '-', 'never', 'not yet valid'],
+    ],
+  );
+  const json = await rdcp(['keys', 'list', '--file', file, '--json']);
+  assert.deepEqual(
+    JSON.parse(json.stdout).keys.map(({ id, state }: { id: string; state: string }) => [id, state]),
+    [
+      ['a', 'active'],
+      ['b', 'expired'],
+      ['c', 'not yet valid'],
+    ],
+  );
+  assert.equal(json.stdout.includes('sha256'), false);
+});
+
+test('keys revoke takes the key out; an unknown id changes nothing', async (t) => {
+  const file = join(temporaryDirectory(t), 'keys.json');
+  await create(file, '--client', 'one', '--scopes', 'status');
+  await create(file, '--client', 'two', '--scopes', 'status');
+  const [first, second] = recordsOf(file);
+  const unknown = await rdcp(['keys', 'revoke', '--file', file, 'key-nope']);
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /^rdcp: .*holds no key key-nope\n$/);
+  assert.equal(recordsOf(file).length, 2);
+  assert.equal((await rdcp(['keys', 'revoke', '--file', file, first.id])).code, 0);
+  assert.deepEqual(recordsOf(file), [second]);
+});
+
+test('a file that is there keeps its mode, and a link stays a link', async (t) => {
+  const directory = temporaryDirectory(t);
+  const file = join(directory, 'real.json');
+  const link = join(directory, 'keys.json');
+  writeFileSync(file, '');
+  chmodSync(file, 0o640);
+  symlinkSync(file, link);
+  assert.equal((await create(link, '--client', 'ops', '--scopes', 'status')).code, 0);
+  assert.equal(statSync(file).mode & 0o777, 0o640);
+  assert.equal(recordsOf(file).length, 1);
+});
+
+test('a broken keys file is told and left alone', async (t) => {
+  const file = join(temporaryDirectory(t), 'keys.json');
+  writeFileSync(file, '{"keys":[{}]}');
+  const made = await create(file, '--client', 'ops', '--scopes', 'status');
+  assert.equal(made.code, 1);
+  assert.equal(made.stdout, '');
+  assert.match(made.stderr, /^rdcp: RDCP_CONFIG_INVALID: keys file .*keys\.json: keys\.0\.id [^\n]+\n$/);
+  assert.equal(readFileSync(file, 'utf8'), '{"keys":[{}]}');
+});
+
+const usage: [string, string[]][] = [
+  ['no file', ['keys', 'create', '--client', 'ops', '--scopes', 'status']],
+  ['no client', ['keys', 'create', '--file', 'k.json', '--scopes', 'status']],
+  ['no scopes', ['keys', 'create', '--file', 'k.json', '--client', 'ops']],
+  ['an unknown scope', ['keys', 'create', '--file', 'k.json', '--client', 'ops', '--scopes', 'status,root']],
+  ['an unknown option', ['keys', 'create', '--file', 'k.json', '--client', 'ops', '--scopes', 'status', '--bogus']],
+  ['a client with a space', ['keys', 'create', '--file', 'k.json', '--client', 'o s', '--scopes', 'status']],
+  [
+    'an environment in capitals',
+    ['keys', 'create', '--file', 'k.json', '--client', 'o', '--scopes', 'status', '--env', 'X'],
+  ],
+  ['no duration', ['keys', 'create', '--file', 'k.json', '--client', 'o', '--scopes', 'status', '--expires', 'soon']],
+  [
+    'too long a duration',
+    ['keys', 'create', '--file', 'k.json', '--client', 'o', '--scopes', 'status', '--expires', '99999999d'],
+  ],
+  ['an operand too many', ['keys', 'list', '--file', 'k.json', 'x']],
+  ['no id to revoke', ['keys', 'revoke', '--file', 'k.json']],
+  ['an unknown command', ['keys', 'frobnicate']],
+];
+for (const [what, args] of usage) {
+  test(`${what}: one line on stderr, exit code 2, no file`, async (t) => {
+    const cwd = temporaryDirectory(t);
+    const { code, stdout, stderr } = await rdcp(args, { cwd });
+    assert.equal(code, 2);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^rdcp: [^\n]+\n$/);
+    assert.deepEqual(readdirSync(cwd), []);
+  });
+}

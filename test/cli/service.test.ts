@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { generateApiKey } from '../../src/auth/api-key.ts';
+import { ensureDevKey, readDevKey } from '../../src/auth/dev-key.ts';
+import { rdcp, temporaryDirectory } from './run.ts';
+
+interface Seen {
+  readonly target: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** A service that always gives the same answer and notes what it was asked. */
+async function service(t: TestContext, answer: object, status = 200): Promise<{ url: string; seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    seen.push({ target: `${request.method} ${request.url}`, headers: request.headers, body });
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z', ...answer }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+const cells = (stdout: string) =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/));
+const key = generateApiKey({ env: 'test', randomBytes });
+const env = { RDCP_API_KEY: key };
+
+test('list shows categories, their state and their rates; what a service says cannot move the cursor', async (t) => {
+  const metrics = { callsTotal: 7, callsPerSecond: 0.25 };
+  const until = new Date(Date.now() + 3_700_000).toISOString();
+  const categories = [
+    { name: 'HTTP', description: 'requests\u001b[2J', enabled: false, temporary: false, metrics },
+    { name: 'SQL', description: 'queries', enabled: true, temporary: true, otelrdcp_expiresAt: until, metrics },
+    { name: 'TLS', description: 'handshakes', enabled: true, temporary: true, metrics },
+  ];
+  const { url, seen } = await service(t, { categories });
+  const { code, stdout } = await rdcp(['list', '--url', url], { env });
+  assert.equal(code, 0);
+  assert.deepEqual(cells(stdout), [
+    ['CATEGORY', 'STATE', 'FOR', 'CALLS', 'CALLS/S', 'DESCRIPTION'],
+    ['HTTP', 'off', '-', '7', '0.3', 'requests\\u{1b}[2J'],
+    ['SQL', 'on', '1h 1m', '7', '0.3', 'queries'],
+    ['TLS', 'on', 'a while', '7', '0.3', 'handshakes'],
+  ]);
+  assert.equal(seen[0]?.headers['x-rdcp-api-key'], key);
+});
+
+test('enable asks for what its options say and shows what changed', async (t) => {
+  const change = {
+    category: 'SQL',
+    previousState: false,
+    newState: true,
+    temporary: true,
+    effectiveAt: '2026-01-01T00:00:00.000Z',
+    expiresAt: new Date(Date.now() + 299_000).toISOString(),
+  };
+  const { url, seen } = await service(t, { status: 'partial', message: 'here alone', changes: [change] });
+  const finished = await rdcp(
+    ['enable', 'SQL', 'HTTP', '--for', '5m', '--reason', 'slow pages', '--tenant', 'acme', '--url', url],
+    { env },
+  );
+  assert.equal(finished.code, 0);
+  assert.match(finished.stdout, /^CATEGORY +WAS +NOW +FOR\nSQL +off +on +4m 5\ds\n$/);
+  assert.equal(finished.stderr, 'rdcp: applied in part: here alone\n');
+  assert.equal(seen[0]?.target, 'POST /rdcp/v1/control');
+  assert.equal(seen[0]?.headers['x-rdcp-tenant-id'], 'acme');
+  assert.deepEqual(JSON.parse(seen[0]?.body ?? ''), {
+    action: 'enable',
+    categories: ['SQL', 'HTTP'],
+    options: { temporary: true, duration: '5m', reason: 'slow pages' },
+  });
+});
+
+test('disable, toggle and reset ask for their action', async (t) => {
+  const { url, seen } = await service(t, { status: 'success', message: 'ok', changes: [] });
+  await rdcp(['disable', 'SQL'], { env: { ...env, RDCP_URL: url } });
+  await rdcp(['toggle', 'SQL'], { env: { ...env, RDCP_URL: url } });
+  await rdcp(['reset', 'SQL'], { env: { ...env, RDCP_URL: url } });
+  await rdcp(['reset', '--all', '--reason', 'incident over'], { env: { ...env, RDCP_URL: url } });
+  assert.deepEqual(
+    seen.map(({ body }) => JSON.parse(body)),
+    [
+      { action: 'disable', categories: ['SQL'] },
+      { action: 'toggle', categories: ['SQL'] },
+      { action: 'reset', categories: ['SQL'] },
+      { action: 'reset', options: { reason: 'incident over' } },
+    ],
+  );
+});
+
+test('status, health and audit are tables for people and JSON for machines', async (t) => {
+  const performance = { totalCalls: 12, callsPerSecond: 0.5 };
+  const statusOf = await service(t, { enabled: true, categories: { HTTP: false, SQL: true }, performance });
+  const status = await rdcp(['status', '--url', statusOf.url], { env });
+  assert.equal(
+    status.stdout,
+    'CATEGORY  STATE\nHTTP      off\nSQL       on\n\n12 debug calls so far, 0.5 per second now\n',
+  );
+  const asJson = await rdcp(['status', '--json', '--url', statusOf.url], { env });
+  assert.deepEqual(JSON.parse(asJson.stdout).categories, { HTTP: false, SQL: true });
+
+  const checks = [{ name: 'store', status: 'fail', duration: '3ms' }];
+  const unhealthy = await service(t, { status: 'unhealthy', checks }, 503);
+  const health = await rdcp(['health', '--url', unhealthy.url], { env });
+  assert.equal(health.code, 1);
+  assert.equal(health.stdout, 'unhealthy\n\nCHECK  STATUS  TOOK\nstore  fail    3ms\n');
+
+  const entry = {
+    timestamp: '2026-01-01T00:00:00.000Z',
+    action: 'enable',
+    categories: ['SQL'],
+    outcome: 'denied',
+    error: 'RDCP_FORBIDDEN',
+    identity: { userId: 'ann' },
+    tenant: { id: 'acme' },
+    reason: 'slow\u009bpages',
+  };
+  const trail = await service(t, { entries: [entry], otelrdcp_next: 'c2' });
+  const audit = await rdcp(['audit', '--limit', '5', '--outcome', 'denied', '--url', trail.url], { env });
+  assert.deepEqual(cells(audit.stdout), [
+    ['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', 'REASON'],
+    ['2026-01-01T00:00:00.000Z', 'ann (acme)', 'enable', 'SQL', 'denied RDCP_FORBIDDEN', 'slow\\u{9b}pages'],
+  ]);
+  assert.match(audit.stderr, /--cursor c2/);
+  assert.equal(trail.seen[0]?.target, 'GET /rdcp/v1/audit?limit=5&outcome=denied');
+});
+
+test('audit reads a duration as that long ago', async (t) => {
+  const { url, seen } = await service(t, { entries: [] });
+  const before = Date.now();
+  await rdcp(['audit', '--since', '2h', '--url', url], { env });
+  const since = new URL(seen[0]?.target.split(' ')[1] ?? '', url).searchParams.get('since') ?? '';
+  const age = before - Date.parse(since);
+  assert.ok(Math.abs(age - 7_200_000) < 60_000, `asked for ${since}`);
+});
+
+test('a refusal is one line with what the service said, exit code 1', async (t) => {
+  const details = { reason: 'insufficient_scopes', requiredScopes: ['control'], providedScopes: ['status'] };
+  const { url } = await service(t, { error: { code: 'RDCP_FORBIDDEN', message: 'Not allowed', details } }, 403);
+  const { code, stdout, stderr } = await rdcp(['enable', 'SQL', '--url', url], { env });
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.equal(
+    stderr,
+    'rdcp: RDCP_FORBIDDEN: Not allowed (reason: insufficient_scopes; requiredScopes: control; providedScopes: status)\n',
+  );
+});
+
+test('the key comes from --key-file before RDCP_API_KEY before .rdcp/dev-key', async (t) => {
+  const cwd = temporaryDirectory(t);
+  const { url, seen } = await service(t, {
+    categories: {},
+    enabled: true,
+    performance: { totalCalls: 0, callsPerSecond: 0 },
+  });
+  const other = generateApiKey({ env: 'file', randomBytes });
+  writeFileSync(join(cwd, 'key'), `${other}\n`);
+  await rdcp(['status', '--url', url], { cwd });
+  ensureDevKey(cwd);
+  await rdcp(['status', '--url', url], { cwd });
+  await rdcp(['status', '--url', url], { cwd, env });
+  await rdcp(['status', '--url', url, '--key-file', 'key'], { cwd, env });
+  assert.deepEqual(
+    seen.map(({ headers }) => headers['x-rdcp-api-key']),
+    [undefined, readDevKey(cwd), key, other],
+  );
+});
+
+test('a mistyped key is told before it is sent, and never shown', async (t) => {
+  const { url, seen } = await service(t, {});
+  const mistyped = `${key.slice(0, 20)}${key.charAt(20) === 'x' ? 'y' : 'x'}${key.slice(21)}`;
+  const { code, stderr } = await rdcp(['status', '--url', url], { env: { RDCP_API_KEY: mistyped } });
+  assert.equal(code, 2);
+  assert.equal(stderr, 'rdcp: the key in RDCP_API_KEY is mistyped\n');
+  assert.equal(seen.length, 0);
+});
+
+test('a service that is not there is told with its address', async () => {
+  const { code, stderr } = await rdcp(['status', '--url', 'http://127.0.0.1:1'], { env });
+  assert.equal(code, 1);
+  assert.match(stderr, /^rdcp: RDCP_UNAVAILABLE: The server at http:\/\/127\.0\.0\.1:1 cannot be reached[^\n]*\n$/);
+});
+
+const usage: string[][] = [
+  ['enable'],
+  ['enable', 'sql'],
+  ['enable', 'SQL', '--for', 'ever'],
+  ['reset'],
+  ['reset', 'SQL', '--all'],
+  ['disable', 'SQL', '--all'],
+  ['status', 'SQL'],
+  ['audit', '--limit', '0'],
+  ['audit', '--action', 'explode'],
+  ['status', '--url', 'localhost:9465'],
+  ['status', '--url', 'http://user:secret@localhost'],
+  ['status', '--tenant', 'a b'],
+];
+for (const args of usage) {
+  test(`rdcp ${args.join(' ')} is wrong use: one line, exit code 2`, async () => {
+    const { code, stdout, stderr } = await rdcp(args, { env });
+    assert.equal(code, 2);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^rdcp: [^\n]+\n$/);
+    assert.equal(stderr.includes('secret'), false);
+  });
+}
