@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../src/clock.ts';
+import { createHealthChecks, type HealthCheck } from '../../src/server/health-checks.ts';
+
+const pass: HealthCheck = { name: 'fine', run: () => undefined, onFailure: 'fail' };
+const rejects = async () => {
+  throw new Error('down');
+};
+
+test('with every check passing the service is healthy', async () => {
+  const { status, checks } = await createHealthChecks({ checks: [pass], clock: systemClock })();
+  assert.equal(status, 'healthy');
+  assert.deepEqual(
+    checks.map(({ name, status }) => [name, status]),
+    [['fine', 'pass']],
+  );
+  assert.match(checks[0]?.duration ?? '', /^\d+ms$/);
+});
+
+test('a failing dependency that is not vital degrades the service', async () => {
+  const checks: HealthCheck[] = [pass, { name: 'store', run: rejects, onFailure: 'warn' }];
+  const health = await createHealthChecks({ checks, clock: systemClock })();
+  assert.equal(health.status, 'degraded');
+  assert.equal(health.checks[1]?.status, 'warn');
+});
+
+test('a failing check of the application makes it unhealthy, whether it rejects or throws', async () => {
+  const throws = () => {
+    throw new Error('down');
+  };
+  for (const run of [rejects, throws]) {
+    const checks: HealthCheck[] = [
+      { name: 'store', run: rejects, onFailure: 'warn' },
+      { name: 'database', run, onFailure: 'fail' },
+    ];
+    const health = await createHealthChecks({ checks, clock: systemClock })();
+    assert.equal(health.status, 'unhealthy');
+    assert.equal(health.checks[1]?.status, 'fail');
+  }
+});
+
+test('a check that hangs fails at its deadline, holds up no other, and is not started a second time', async () => {
+  let now = 0;
+  let started = 0;
+  const hang: HealthCheck = {
+    name: 'hang',
+    run: () => {
+      started += 1;
+      return new Promise(() => undefined);
+    },
+    onFailure: 'fail',
+  };
+  const run = createHealthChecks({ checks: [hang, pass], clock: { monotonic: () => now }, deadlineMs: 20 });
+  assert.deepEqual(
+    (await run()).checks.map(({ status }) => status),
+    ['fail', 'pass'],
+  );
+  now = 5000;
+  assert.equal((await run()).status, 'unhealthy');
+  assert.equal(started, 1);
+});
+
+test('a flood of probes costs one run a second', async () => {
+  let now = 0;
+  let runs = 0;
+  const counted: HealthCheck = {
+    name: 'counted',
+    run: async () => {
+      runs += 1;
+    },
+    onFailure: 'fail',
+  };
+  const run = createHealthChecks({ checks: [counted], clock: { monotonic: () => now } });
+  await Promise.all(Array.from({ length: 100 }, run));
+  now = 999;
+  await run();
+  assert.equal(runs, 1);
+  now = 1000;
+  await run();
+  assert.equal(runs, 2);
+});
+
+test('checks run side by side', async () => {
+  const { promise: bothStarted, resolve } = Promise.withResolvers<void>();
+  let started = 0;
+  const waitsForBoth = () => {
+    started += 1;
+    if (started === 2) resolve();
+    return bothStarted;
+  };
+  const checks: HealthCheck[] = ['one', 'two'].map((name) => ({ name, run: waitsForBoth, onFailure: 'fail' }));
+  assert.equal((await createHealthChecks({ checks, clock: systemClock, deadlineMs: 2000 })()).status, 'healthy');
+});
