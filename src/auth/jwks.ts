@@ -1,0 +1,100 @@
+import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
+import type { Clock } from '../clock.ts';
+import { RdcpError } from '../errors.ts';
+
+export interface RemoteKeysOptions {
+  readonly uri: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly clock: Clock;
+}
+
+/** How long a key set is used without asking again. */
+const FRESH_MS = 10 * 60_000;
+/** How long an old set is used while the issuer does not answer. */
+const STALE_MS = 24 * 3_600_000;
+/** Pause between two requests, also after one that failed and however many unknown key ids arrive. */
+const COOLDOWN_MS = 30_000;
+const TIMEOUT_MS = 3000;
+const MAX_BYTES = 256 * 1024;
+
+type LocalKeys = ReturnType<typeof createLocalJWKSet>;
+
+/**
+ * Keys that an issuer publishes (RFC 7517). jose's own remote set refuses every token once its copy is too old and the
+ * issuer is away, and asks at once again after a failure; this one keeps what it has for a day, and pauses.
+ * @returns the way from a token's header to its key. It rejects with `RDCP_UNAVAILABLE` while the issuer does not
+ * answer and the key is not known, and with an error of jose for a token whose key does not exist
+ */
+export function createRemoteKeys({ uri, fetch, clock }: RemoteKeysOptions) {
+  let keys: LocalKeys | undefined;
+  let fetchedAt = Number.NEGATIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let failure: unknown;
+  let pending: Promise<void> | undefined;
+
+  const load = async () => {
+    try {
+      keys = createLocalJWKSet(await fetchKeys(uri, fetch));
+      fetchedAt = clock.monotonic();
+      failure = undefined;
+    } catch (cause) {
+      failure = cause;
+    } finally {
+      triedAt = clock.monotonic();
+      pending = undefined;
+    }
+  };
+
+  /** Joins the request that is under way, or makes one unless the last is too recent. */
+  const refresh = (): Promise<void> | undefined => {
+    if (pending === undefined && clock.monotonic() - triedAt >= COOLDOWN_MS) pending = load();
+    return pending;
+  };
+
+  const unavailable = () => {
+    const seconds = Math.max(1, Math.ceil((triedAt + COOLDOWN_MS - clock.monotonic()) / 1000));
+    return new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be checked at the moment', {
+      headers: { 'Retry-After': String(seconds) },
+      cause: failure,
+    });
+  };
+
+  return async (header: JWSHeaderParameters): Promise<CryptoKey> => {
+    if (clock.monotonic() - fetchedAt >= FRESH_MS) await refresh();
+    if (keys === undefined || clock.monotonic() - fetchedAt >= STALE_MS) throw unavailable();
+    try {
+      return await keys(header);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      await refresh();
+      return keys(header).catch((missing: unknown) => {
+        throw failure !== undefined && missing instanceof errors.JWKSNoMatchingKey ? unavailable() : missing;
+      });
+    }
+  };
+}
+
+async function fetchKeys(uri: string, fetch: RemoteKeysOptions['fetch']): Promise<JSONWebKeySet> {
+  const response = await fetch(uri, {
+    headers: { Accept: 'application/jwk-set+json, application/json' },
+    // Keys come from the address that the operator named, and from nowhere that it points to.
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`the key set was answered with status ${response.status}`);
+  }
+  return JSON.parse(await readBounded(response));
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_BYTES) throw new Error('the key set is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

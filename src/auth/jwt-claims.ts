@@ -1,0 +1,76 @@
+import type { JWTPayload } from 'jose';
+import { SCOPES, type Scope } from '../protocol/constants.ts';
+import { isIdentifier } from '../protocol/names.ts';
+import type { TrustedIssuer } from './jwt-issuer.ts';
+import type { Principal } from './principal.ts';
+
+/** Clock difference between issuer and us that is tolerated, in seconds. */
+export const CLOCK_TOLERANCE_SECONDS = 60;
+/** 31 December 9999: later instants have no Timestamp. */
+const LATEST_SECONDS = 253_402_300_799;
+/** A name that may go into log lines and consoles. */
+const NAME = /^[^\p{C}]{1,255}$/u;
+/**
+ * Claims of OpenID Connect ID tokens (Core 1.0, sections 2 and 3.3.2.11). An ID token tells a client who signed in and
+ * grants nothing, but it has the issuer, the signature, and often an audience, that an access token has too.
+ */
+const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash'];
+
+/**
+ * Who a token speaks for, once its signature, issuer, audience, `exp` and `nbf` were verified.
+ * @throws {Error} for claims that no access token of ours has
+ */
+export function principalOf(claims: JWTPayload, issuer: TrustedIssuer, nowMs: number): Principal {
+  refuseMisuse(claims);
+  const { sub, exp, iat } = claims;
+  if (typeof sub !== 'string' || !NAME.test(sub)) throw new Error('the subject is malformed');
+  if (typeof exp !== 'number' || !(exp >= 0 && exp <= LATEST_SECONDS)) throw new Error('the expiry is out of range');
+  if (iat !== undefined && !(iat <= nowMs / 1000 + CLOCK_TOLERANCE_SECONDS)) throw new Error('issued in the future');
+  const clientId = firstName(claims, ['client_id', 'azp'], isIdentifier);
+  const sessionId = firstName(claims, ['sid', 'jti'], (name) => NAME.test(name));
+  const tenantId = tenantOf(claims[issuer.tenantClaim]);
+  return {
+    method: 'bearer',
+    userId: sub,
+    ...(clientId === undefined ? {} : { clientId }),
+    ...(tenantId === undefined ? {} : { tenantId }),
+    scopes: scopesOf(claims, issuer.scopeClaims),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    expiresAt: exp * 1000,
+  };
+}
+
+function refuseMisuse(claims: JWTPayload): void {
+  const foreign = ID_TOKEN_CLAIMS.find((name) => Object.hasOwn(claims, name));
+  if (foreign !== undefined) throw new Error('an ID token is no access token');
+  // RFC 7800: the token is worth something only to the holder of a key, which a bearer does not show.
+  if (Object.hasOwn(claims, 'cnf')) throw new Error('the token is bound to a key');
+}
+
+/** A tenant that is named but malformed must not become no tenant at all, which sees more. */
+function tenantOf(claim: unknown): string | undefined {
+  if (claim === undefined) return undefined;
+  if (typeof claim === 'string' && isIdentifier(claim)) return claim;
+  throw new Error('the tenant is malformed');
+}
+
+/** Only our own scopes count; the issuer may have others. */
+function scopesOf(claims: JWTPayload, names: readonly string[]): Scope[] {
+  const name = names.find((each) => claims[each] !== undefined);
+  const claim = name === undefined ? [] : claims[name];
+  const granted = typeof claim === 'string' ? claim.split(' ') : claim;
+  if (!Array.isArray(granted) || granted.some((scope) => typeof scope !== 'string')) {
+    throw new Error('the scopes are malformed');
+  }
+  return SCOPES.filter((scope) => granted.includes(scope));
+}
+
+function firstName(
+  claims: JWTPayload,
+  names: readonly string[],
+  isUsable: (name: string) => boolean,
+): string | undefined {
+  return names
+    .map((name) => claims[name])
+    .find((value): value is string => typeof value === 'string' && isUsable(value));
+}

@@ -1,0 +1,138 @@
+import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import type { CryptoKey, JWSHeaderParameters } from 'jose';
+import { RdcpError } from '../errors.ts';
+import { createRemoteKeys, type RemoteKeysOptions } from './jwks.ts';
+
+export const JWT_ALGORITHMS = ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
+
+/** Who may issue tokens, and how they are checked. Exactly one of `secret`, `publicKey` and `jwksUri` is given. */
+export interface JwtIssuer {
+  /** The `iss` claim, compared character by character. */
+  readonly issuer: string;
+  /** One of these must be in the `aud` claim. */
+  readonly audience: string | readonly string[];
+  /** The only signature algorithms that are accepted. A secret goes with `HS256` alone, a public key never with it. */
+  readonly algorithms: readonly JwtAlgorithm[];
+  /** Shared secret for HS256, at least 32 bytes in UTF-8. */
+  readonly secret?: string;
+  /** Public key or certificate, PEM. RSA keys have at least 2048 bits. */
+  readonly publicKey?: string;
+  /** Where the issuer publishes its keys (RFC 7517). Plain HTTP is accepted on loopback alone. */
+  readonly jwksUri?: string;
+  /** The claim with the scopes, separated by spaces or as a list. @default 'scope', else 'scopes' */
+  readonly scopeClaim?: string;
+  /** The claim with the tenant's id. @default 'tenant_id' */
+  readonly tenantClaim?: string;
+}
+
+/** An issuer that was checked, with the way to its keys. */
+export interface TrustedIssuer {
+  readonly issuer: string;
+  readonly audience: string[];
+  readonly algorithms: string[];
+  readonly scopeClaims: readonly string[];
+  readonly tenantClaim: string;
+  /** The key for a token with this header. */
+  key(header: JWSHeaderParameters): KeyObject | Promise<CryptoKey>;
+}
+
+/** RFC 7518, section 3.2: a key for HS256 is as long as its hash at least. */
+const MIN_SECRET_BYTES = 32;
+/** RFC 7518, section 3.3. */
+const MIN_RSA_BITS = 2048;
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/**
+ * Checks the issuers of a configuration.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field and never shows a secret
+ */
+export function trustIssuers(
+  issuers: readonly JwtIssuer[],
+  remote: Omit<RemoteKeysOptions, 'uri'>,
+): ReadonlyMap<string, TrustedIssuer> {
+  const trusted = new Map<string, TrustedIssuer>();
+  for (const [index, issuer] of issuers.entries()) {
+    const field = issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`;
+    if (issuer.issuer === '') throw invalid(`${field}.issuer`, 'must not be empty');
+    if (trusted.has(issuer.issuer)) throw invalid(`${field}.issuer`, 'is that of an earlier issuer');
+    trusted.set(issuer.issuer, trust(issuer, field, remote));
+  }
+  return trusted;
+}
+
+function trust(issuer: JwtIssuer, field: string, remote: Omit<RemoteKeysOptions, 'uri'>): TrustedIssuer {
+  const audience = typeof issuer.audience === 'string' ? [issuer.audience] : [...issuer.audience];
+  if (audience.length === 0 || audience.includes('')) throw invalid(`${field}.audience`, 'must not be empty');
+  if (issuer.algorithms.length === 0) throw invalid(`${field}.algorithms`, 'must hold at least one algorithm');
+  return {
+    issuer: issuer.issuer,
+    audience,
+    algorithms: [...issuer.algorithms],
+    scopeClaims: issuer.scopeClaim === undefined ? ['scope', 'scopes'] : [issuer.scopeClaim],
+    tenantClaim: issuer.tenantClaim ?? 'tenant_id',
+    key: keyOf(issuer, field, remote),
+  };
+}
+
+function keyOf(
+  { secret, publicKey, jwksUri, algorithms }: JwtIssuer,
+  field: string,
+  remote: Omit<RemoteKeysOptions, 'uri'>,
+): TrustedIssuer['key'] {
+  const sources = [secret, publicKey, jwksUri].filter((source) => source !== undefined);
+  if (sources.length !== 1) throw invalid(field, 'must hold one of secret, publicKey and jwksUri');
+  // An issuer that took both kinds would accept a token signed with its own public key as the shared secret.
+  const wrong = algorithms.find((name) => (name === 'HS256') !== (secret !== undefined));
+  if (wrong !== undefined) throw invalid(`${field}.algorithms`, `must not hold ${wrong} with this kind of key`);
+  if (secret !== undefined) {
+    const key = secretKey(secret, `${field}.secret`);
+    return () => key;
+  }
+  if (publicKey !== undefined) {
+    const key = publicKeyOf(publicKey, algorithms, `${field}.publicKey`);
+    return () => key;
+  }
+  return createRemoteKeys({ ...remote, uri: trustedUri(jwksUri ?? '', `${field}.jwksUri`) });
+}
+
+function secretKey(secret: string, field: string): KeyObject {
+  const bytes = Buffer.from(secret, 'utf8');
+  if (bytes.length < MIN_SECRET_BYTES) throw invalid(field, `must hold at least ${MIN_SECRET_BYTES} bytes`);
+  return createSecretKey(bytes);
+}
+
+function publicKeyOf(pem: string, algorithms: readonly JwtAlgorithm[], field: string): KeyObject {
+  if (pem.includes('PRIVATE KEY')) throw invalid(field, 'must be a public key, not a private one');
+  const key = readPem(pem, field);
+  const misfit = algorithms.find((name) => !fits(key, name));
+  if (misfit !== undefined) throw invalid(field, `must be a key for ${misfit}`);
+  if (key.asymmetricKeyType === 'rsa' && (key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
+    throw invalid(field, `must have at least ${MIN_RSA_BITS} bits`);
+  }
+  return key;
+}
+
+function readPem(pem: string, field: string): KeyObject {
+  try {
+    return createPublicKey(pem);
+  } catch (cause) {
+    throw invalid(field, 'must be a public key or certificate in PEM form', cause);
+  }
+}
+
+function fits({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject, algorithm: JwtAlgorithm): boolean {
+  if (algorithm === 'ES256') return type === 'ec' && details?.namedCurve === 'prime256v1';
+  return algorithm === 'EdDSA' ? type === 'ed25519' : type === 'rsa';
+}
+
+function trustedUri(uri: string, field: string): string {
+  const url = URL.parse(uri);
+  const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
+  if (url === null || !trusted) throw invalid(field, 'must be an https URL');
+  return url.href;
+}
+
+function invalid(field: string, problem: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field }, cause });
+}

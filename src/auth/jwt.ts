@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto';
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../clock.ts';
+import { isRdcpError } from '../errors.ts';
+import type { CredentialVerifier } from './authenticators.ts';
+import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
+import { readHeader } from './jwt-header.ts';
+import { type JwtIssuer, type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
+import type { Principal } from './principal.ts';
+import { refusal } from './refusal.ts';
+
+/** Longest token that is looked at, in bytes: what a request's headers have room for. */
+const MAX_TOKEN_BYTES = 8 * 1024;
+/** A verified token is verified again after this time, so that a key that its issuer withdrew ends. */
+const MAX_CACHE_MS = 5 * 60_000;
+
+export interface JwtVerifierOptions {
+  readonly issuers: readonly JwtIssuer[];
+  readonly clock: Clock;
+  /** For the issuers' key sets. @default the global `fetch` */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Most verified tokens that are remembered. @default 10000 */
+  readonly cacheSize?: number;
+}
+
+interface Verified {
+  readonly principal: Principal;
+  /** Milliseconds since the epoch. */
+  readonly verifiedAt: number;
+}
+
+/**
+ * Verifies bearer tokens that are JWTs of a configured issuer (RFC 7519, RFC 9068, and the advice of RFC 8725).
+ * Verified tokens are remembered by their SHA-256 until they expire, five minutes at most; refused ones are not.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when an issuer is wrong
+ */
+export function createJwtVerifier({
+  issuers,
+  clock,
+  fetch = globalThis.fetch,
+  cacheSize = 10_000,
+}: JwtVerifierOptions): CredentialVerifier {
+  const trusted = trustIssuers(issuers, { fetch, clock });
+  const cache = new LRUCache<string, Verified>({ max: cacheSize });
+
+  const verifyAnew = async (token: string, digest: string): Promise<Principal> => {
+    try {
+      const principal = await verify(token, trusted, clock.now());
+      cache.set(digest, { principal, verifiedAt: clock.now() });
+      return principal;
+    } catch (error) {
+      if (isRdcpError(error)) throw error;
+      throw refusal('bearer', error instanceof errors.JWTExpired ? 'token_expired' : 'invalid_token', error);
+    }
+  };
+
+  return {
+    verify: (token) => {
+      if (Buffer.byteLength(token, 'latin1') > MAX_TOKEN_BYTES) throw refusal('bearer');
+      const digest = hash('sha256', token, 'base64url');
+      const known = cache.get(digest);
+      return known !== undefined && holds(known, clock.now()) ? known.principal : verifyAnew(token, digest);
+    },
+    close: () => cache.clear(),
+  };
+}
+
+function holds({ principal, verifiedAt }: Verified, now: number): boolean {
+  const age = now - verifiedAt;
+  return age >= 0 && age < MAX_CACHE_MS && now < (principal.expiresAt ?? 0);
+}
+
+async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>, now: number): Promise<Principal> {
+  const header = readHeader(token);
+  const issuer = trusted.get(claimedIssuer(decodeJwt(token)));
+  if (issuer === undefined) throw new Error('not the token of a known issuer');
+  // Before the key: a token with a wrong algorithm must not make anybody fetch.
+  if (header.alg === undefined || !issuer.algorithms.includes(header.alg))
+    throw new Error('not an algorithm of the issuer');
+  const { payload } = await jwtVerify(token, await issuer.key(header), {
+    algorithms: issuer.algorithms,
+    issuer: issuer.issuer,
+    audience: issuer.audience,
+    requiredClaims: ['exp', 'sub', 'iss', 'aud'],
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(now),
+  });
+  return principalOf(payload, issuer, now);
+}
+
+/** Not verified yet: it only chooses whose key is tried. */
+function claimedIssuer({ iss }: JWTPayload): string {
+  return typeof iss === 'string' ? iss : '';
+}
