@@ -5,8 +5,18 @@ import { createApiKeyVerifier } from './api-keys.ts';
 import type { Authenticator } from './authenticator.ts';
 import { createAuthenticator } from './authenticators.ts';
 import { ensureDevKey } from './dev-key.ts';
+import { createJwtVerifier } from './jwt.ts';
+import type { JwtIssuer } from './jwt-issuer.ts';
 import { fixedKeys, type KeySource } from './key-set.ts';
 import { openKeysFile } from './keys-file.ts';
+
+type ApiKeys = ResolvedConfig['security']['apiKeys'];
+
+/** The credentials of a configuration. */
+export interface CredentialSettings {
+  readonly apiKeys?: ApiKeys;
+  readonly jwt?: JwtIssuer | readonly JwtIssuer[] | undefined;
+}
 
 export interface AuthenticationOptions {
   readonly clock: Clock;
@@ -27,17 +37,21 @@ export interface ConfiguredAuthentication {
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when a keys file is wrong, or the development key cannot be kept
  */
 export function openAuthentication(
-  { apiKeys }: ResolvedConfig['security'],
+  { apiKeys, jwt }: CredentialSettings,
   { clock, cwd, report }: AuthenticationOptions,
 ): ConfiguredAuthentication {
-  const keys = keySource(apiKeys ?? [ensureDevKey(cwd)], report);
-  const apiKey = createApiKeyVerifier({ keys, clock });
-  return { authenticator: createAuthenticator({ apiKey }), development: apiKeys === undefined };
+  const development = apiKeys === undefined && jwt === undefined;
+  // Tokens first: they may be refused as a configuration, and nothing is open or watched by then.
+  const bearer = jwt === undefined ? undefined : createJwtVerifier({ issuers: [jwt].flat(), clock });
+  const records = development ? [ensureDevKey(cwd)] : apiKeys;
+  const apiKey = records === undefined ? undefined : createApiKeyVerifier({ keys: keySource(records, report), clock });
+  const authenticator = createAuthenticator({
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(bearer === undefined ? {} : { bearer }),
+  });
+  return { authenticator, development };
 }
 
-function keySource(
-  apiKeys: NonNullable<ResolvedConfig['security']['apiKeys']>,
-  report: AuthenticationOptions['report'],
-): KeySource {
+function keySource(apiKeys: NonNullable<ApiKeys>, report: AuthenticationOptions['report']): KeySource {
   return 'file' in apiKeys ? openKeysFile(apiKeys.file, { report }) : fixedKeys(apiKeys);
 }

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type CredentialSettings, openAuthentication } from '../../src/auth/configured.ts';
+import { readDevKey } from '../../src/auth/dev-key.ts';
+import { failsWith, makeKey, request } from './records.ts';
+import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign, stoppedClock } from './tokens.ts';
+
+function open(t: TestContext, settings: CredentialSettings, cwd = mkdtempSync(join(tmpdir(), 'rdcp-auth-'))) {
+  const opened = openAuthentication(settings, { clock: stoppedClock(), cwd, report: assert.fail });
+  t.after(() => {
+    opened.authenticator.close();
+    rmSync(cwd, { recursive: true });
+  });
+  return { ...opened, cwd };
+}
+
+const withKey = (key: string) => request({ 'X-RDCP-API-Key': key });
+
+test('without any credential the development key is the only one', async (t) => {
+  const { authenticator, development, cwd } = open(t, {});
+  assert.equal(development, true);
+  assert.deepEqual(authenticator.methods, ['api-key']);
+  const principal = await authenticator.authenticate(withKey(readDevKey(cwd) ?? ''));
+  assert.deepEqual(principal?.scopes, ['discovery', 'status', 'control', 'admin']);
+  assert.equal(principal?.clientId, 'dev');
+});
+
+test('with records, a keys file or tokens no development key is made', async (t) => {
+  const { key, record } = makeKey();
+  const fromRecords = open(t, { apiKeys: [record] });
+  assert.equal((await fromRecords.authenticator.authenticate(withKey(key)))?.clientId, 'ops');
+
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-auth-'));
+  const file = join(directory, 'keys.json');
+  writeFileSync(file, JSON.stringify({ keys: [record] }));
+  const fromFile = open(t, { apiKeys: { file } }, directory);
+  assert.equal((await fromFile.authenticator.authenticate(withKey(key)))?.clientId, 'ops');
+
+  const jwt = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256'], secret: SECRET } as const;
+  const fromTokens = open(t, { jwt });
+  assert.deepEqual(fromTokens.authenticator.methods, ['bearer']);
+  const token = await sign(secretBytes(), { alg: 'HS256' }, claims());
+  const principal = await fromTokens.authenticator.authenticate(request({ authorization: `Bearer ${token}` }));
+  assert.equal(principal?.userId, 'ann');
+  await assert.rejects(
+    fromTokens.authenticator.authenticate(withKey(key)),
+    failsWith('RDCP_AUTH_FAILED', 'invalid_key'),
+  );
+
+  const both = open(t, { apiKeys: [record], jwt: [jwt] });
+  assert.deepEqual(both.authenticator.methods, ['api-key', 'bearer']);
+  for (const { development, cwd } of [fromRecords, fromFile, fromTokens, both]) {
+    assert.equal(development, false);
+    assert.equal(readdirSync(cwd).includes('.rdcp'), false);
+  }
+});
+
+test('an empty list of keys lets nobody in', async (t) => {
+  const { authenticator, development } = open(t, { apiKeys: [] });
+  assert.equal(development, false);
+  await assert.rejects(
+    authenticator.authenticate(withKey(makeKey().key)),
+    failsWith('RDCP_AUTH_FAILED', 'invalid_key'),
+  );
+});
