@@ -1,10 +1,11 @@
 import { RdcpError } from '../errors.ts';
 import { createMemoryStore } from './memory.ts';
+import { createRedisStore } from './redis.ts';
 import { createSqliteStore } from './sqlite.ts';
 import type { StateStore } from './state-store.ts';
 
 /**
- * The store that the configuration names. Nothing of SQLite is loaded unless it is the one.
+ * The store that the configuration names. SQLite and the package `redis` are loaded only when they are the one.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, in one line that names the field
  */
 export function openStore(store: string | StateStore): StateStore {
@@ -15,7 +16,17 @@ export function openStore(store: string | StateStore): StateStore {
     if (file !== '' && !file.includes('\0')) return createSqliteStore(file);
     throw invalid('sqlite: must be followed by the path of a file');
   }
-  throw invalid("must be 'memory:', 'sqlite:FILE' or a StateStore");
+  if (/^rediss?:/.test(store)) {
+    if (isRedisUrl(store)) return createRedisStore({ url: store });
+    throw invalid('redis: must be a URL, redis://[user:password@]host[:port][/database]');
+  }
+  throw invalid("must be 'memory:', 'sqlite:FILE', 'redis://…', 'rediss://…' or a StateStore");
+}
+
+function isRedisUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { hostname, pathname } = new URL(text);
+  return hostname !== '' && /^(\/\d*)?$/.test(pathname);
 }
 
 function invalid(problem: string): RdcpError {

@@ -86,10 +86,15 @@ export interface AuditQuery {
 }
 
 export interface AuditPage {
-  /** Newest first. */
+  /** Newest first. A page may hold fewer than `limit`, also none, although there is a next one. */
   readonly entries: readonly AuditEntry[];
   /** Absent on the last page. */
   readonly next?: string;
+}
+
+/** How a store lost changes that it had acknowledged: it was found empty, or restored from an older copy. */
+export interface StoreReset {
+  readonly reason: 'empty' | 'rollback';
 }
 
 /**
@@ -107,8 +112,16 @@ export interface StateStore {
   commit(commit: Commit): Promise<CommitResult>;
   /** The unexpired replay record under a key. */
   findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;
-  /** Calls back with every scope that somebody else changed. Returns the way to stop. */
+  /**
+   * Calls back with every scope that somebody else changed, in its newest state; a change of this handle may come too.
+   * A store that could not be reached at first tells every scope once it is. Returns the way to stop.
+   */
   subscribe(listener: (scope: ScopeKey, state: ScopeState) => void): () => void;
+  /**
+   * Calls back when a shared store came back with less than it had acknowledged. What it holds now is in force, although
+   * revisions went back: the listener calls {@link StateStore.load}. Absent where that cannot happen. Returns the way to stop.
+   */
+  onReset?(listener: (reset: StoreReset) => void): () => void;
   /** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` with `details.field` `cursor` for a cursor that no page gave out */
   queryAudit(query: AuditQuery): Promise<AuditPage>;
   /** The entry written last, which a new process's hash chain points at. */

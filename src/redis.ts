@@ -1,0 +1,1 @@
+export { createRedisStore, type RedisClient, type RedisStoreOptions } from './store/redis.ts';

@@ -1,0 +1,66 @@
+import type { AuditEntry } from '../protocol/messages.ts';
+import { auditFilter, decodeCursor, encodeCursor } from './audit-query.ts';
+import type { AuditPage, AuditQuery } from './state-store.ts';
+
+/** Entries fetched by one command of a filtered page, or of a prune. */
+const BATCH = 250;
+/** Entries that one page looks at: what a rare filter has not found by then is for the next page. */
+const MOST_SCANNED = 20_000;
+
+/** A stream id: milliseconds and a counter. */
+const STREAM_ID = /^\d{1,16}-\d{1,19}$/;
+
+type Send = (args: readonly string[]) => Promise<unknown>;
+
+/** The trail in a Redis stream. Redis gives the order; filters work here, batch by batch. */
+export function createRedisTrail(send: Send, stream: string) {
+  async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number) {
+    const reply = (await send([command, stream, from, to, 'COUNT', String(count)])) as [unknown, unknown[]][];
+    return reply.map(([id, fields]) => ({
+      id: String(id),
+      entry: JSON.parse(String(fields[1])) as AuditEntry,
+    }));
+  }
+
+  return {
+    async page(query: AuditQuery): Promise<AuditPage> {
+      const matches = auditFilter(query);
+      const entries: AuditEntry[] = [];
+      const size = Math.max(BATCH, query.limit + 1);
+      let before = query.cursor === undefined ? '+' : `(${decodeCursor(query.cursor, STREAM_ID)}`;
+      let last = '';
+      for (let scanned = 0; scanned < MOST_SCANNED; scanned += size) {
+        const batch = await range('XREVRANGE', before, '-', size);
+        for (const { id, entry } of batch) {
+          if (matches(entry)) {
+            // One match beyond the page tells that there is a next one.
+            if (entries.length === query.limit) return { entries, next: encodeCursor(last) };
+            entries.push(entry);
+          }
+          last = id;
+        }
+        if (batch.length < size) return { entries };
+        before = `(${last}`;
+      }
+      return { entries, next: encodeCursor(last) };
+    },
+
+    async newest(): Promise<AuditEntry | undefined> {
+      return (await range('XREVRANGE', '+', '-', 1))[0]?.entry;
+    },
+
+    /** Walks from the oldest until a batch has nothing to drop: entries are retained equally long, so the oldest end first. */
+    async prune(now: number): Promise<number> {
+      let dropped = 0;
+      let after = '-';
+      for (;;) {
+        const batch = await range('XRANGE', after, '+', BATCH);
+        const ended = batch.filter(({ entry }) => Date.parse(entry.compliance.retainUntil) <= now).map(({ id }) => id);
+        if (ended.length > 0) dropped += Number(await send(['XDEL', stream, ...ended]));
+        const last = batch.at(-1);
+        if (last === undefined || batch.length < BATCH || ended.length === 0) return dropped;
+        after = `(${last.id}`;
+      }
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+
+// The scripts that read and write the state. Each runs as one atomic step of the server. All keys carry the hash tag
+// {rdcp}, so that they live in one slot of a cluster:
+//
+//   meta     hash: epoch, version, head
+//   scopes   hash: scope -> "<revision> <changedAt> <operation>\n<settings>"
+//   changes  sorted set: scope -> the version of its last change
+//   heads    hash: version -> the operation that made it, for the last 10,000 versions
+//   audit    stream of entries
+//   op       the outcome of one operation, for a minute
+//   replay   an answer kept for repeats
+//
+// `version` counts all changes of state. A process remembers the version and operation it saw last: a store that was
+// restored from an old copy has a lower version, or another operation under that version. `epoch` is drawn when a
+// store is found empty or old, so that every process hears of it, also one that was away.
+
+/** Versions whose operation is kept: a process that missed more of them cannot tell an old copy by its last change. */
+const HEADS = 10_000;
+
+/** ARGV 1 to 3: epoch, version and head that the caller saw last, the epoch empty where it saw none. */
+const LINEAGE = `
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'head')
+local epoch, version, head = meta[1], tonumber(meta[2] or '0'), meta[3] or ''
+local lost = false
+if ARGV[1] ~= '' then
+  local seen = tonumber(ARGV[2])
+  if not epoch or epoch ~= ARGV[1] or version < seen then
+    lost = true
+  elseif seen > 0 then
+    local operation = redis.call('HGET', KEYS[4], string.format('%d', seen))
+    lost = operation and operation ~= ARGV[3]
+  end
+end
+`;
+
+/**
+ * KEYS: meta scopes changes heads. ARGV: lineage, a fresh epoch. Answers `reset` with how it came, `all` with every scope, or
+ * `changes` with the scopes changed since; then epoch, version, head, server time in ms, and scope, value, …
+ */
+export const SYNC = script(`${LINEAGE}
+local how = 'changes'
+if lost then
+  how = epoch and 'rollback' or 'empty'
+  -- A store that lost changes but kept its epoch takes a new one: those that still hold the lost changes all hear of it.
+  if epoch ~= false and epoch ~= ARGV[1] then
+    how = redis.call('HGET', KEYS[1], 'cause') or 'empty'
+  else
+    epoch = ARGV[4]
+    redis.call('HSET', KEYS[1], 'epoch', epoch, 'version', version, 'cause', how)
+  end
+elseif not epoch then
+  epoch = ARGV[4]
+  redis.call('HSET', KEYS[1], 'epoch', epoch, 'version', version, 'cause', 'empty')
+end
+local time = redis.call('TIME')
+local reply = { how, epoch, string.format('%d', version), head, time[1] .. string.format('%03d', math.floor(time[2] / 1000)) }
+if lost or ARGV[1] == '' then
+  if not lost then reply[1] = 'all' end
+  for _, item in ipairs(redis.call('HGETALL', KEYS[2])) do reply[#reply + 1] = item end
+else
+  for _, scope in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[2], '+inf')) do
+    reply[#reply + 1] = scope
+    reply[#reply + 1] = redis.call('HGET', KEYS[2], scope) or ''
+  end
+end
+return reply
+`);
+
+/**
+ * KEYS: meta scopes changes heads audit op replay. ARGV: lineage; 4 operation; 5 server time after which it must not run any
+ * more; 6 audit entry; 7 scope; 8 expected revision, empty where no state is written; 9 wall time; 10 settings; 11 replay value,
+ * empty for none; 12 its life in ms; 13 a fresh epoch; 14 channel. Answers `committed` and the revision, `conflict` and the scope's
+ * value, `replayed` and the replay value, `late` or `lost`.
+ */
+export const COMMIT = script(`${LINEAGE}
+-- The same operation again: it was sent twice, and took effect the first time.
+local done = redis.call('GET', KEYS[6])
+if done then return { 'committed', done } end
+-- The caller has given up waiting, and told so.
+local time = redis.call('TIME')
+if ARGV[5] ~= '' and time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[5]) then return { 'late' } end
+if lost then return { 'lost' } end
+if ARGV[11] ~= '' then
+  local kept = redis.call('GET', KEYS[7])
+  if kept and tonumber(string.match(kept, '^%-?%d+')) > tonumber(ARGV[9]) then return { 'replayed', kept } end
+end
+local revision = ''
+if ARGV[8] ~= '' then
+  local current = redis.call('HGET', KEYS[2], ARGV[7]) or ''
+  if (tonumber(string.match(current, '^%d+')) or 0) ~= tonumber(ARGV[8]) then return { 'conflict', current } end
+  revision = string.format('%d', tonumber(ARGV[8]) + 1)
+end
+redis.call('XADD', KEYS[5], '*', 'entry', ARGV[6])
+redis.call('SET', KEYS[6], revision, 'PX', 60000)
+if ARGV[11] ~= '' then redis.call('SET', KEYS[7], ARGV[11], 'PX', ARGV[12]) end
+if revision == '' then return { 'committed', '' } end
+if not epoch then
+  epoch = ARGV[13]
+  redis.call('HSET', KEYS[1], 'epoch', epoch, 'cause', 'empty')
+end
+version = version + 1
+local value = revision .. ' ' .. ARGV[9] .. ' ' .. ARGV[4] .. '\\n' .. ARGV[10]
+redis.call('HSET', KEYS[1], 'version', string.format('%d', version), 'head', ARGV[4])
+redis.call('HSET', KEYS[2], ARGV[7], value)
+redis.call('ZADD', KEYS[3], version, ARGV[7])
+redis.call('HSET', KEYS[4], string.format('%d', version), ARGV[4])
+redis.call('HDEL', KEYS[4], string.format('%d', version - ${HEADS}))
+local message = { epoch, string.format('%d', version), ARGV[4], head, ARGV[7] }
+-- A larger one costs every subscriber more than asking for it.
+if #value <= 65536 then message[6] = value end
+redis.call('PUBLISH', ARGV[14], cjson.encode(message))
+return { 'committed', revision }
+`);
+
+export interface Script {
+  readonly text: string;
+  /** The name under which the server keeps it. */
+  readonly sha: string;
+}
+
+function script(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}

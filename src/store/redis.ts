@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { diag } from '@opentelemetry/api';
+import { RdcpError } from '../errors.ts';
+import { createRedisTrail } from './redis-audit.ts';
+import { borrowRedis, CLIENT_OPTIONS, connectRedis, type RedisClient } from './redis-connection.ts';
+import { COMMIT, type Script, SYNC } from './redis-scripts.ts';
+import { decodeSettings, encodeSettings } from './settings-json.ts';
+import type {
+  Commit,
+  CommitResult,
+  ReplayRecord,
+  ScopeKey,
+  ScopeState,
+  StateStore,
+  StoreReset,
+} from './state-store.ts';
+import { Subscribers } from './subscribers.ts';
+
+export type { RedisClient } from './redis-connection.ts';
+
+export type RedisStoreOptions = {
+  /** Put in front of every key and the channel: services that share a Redis each take their own. @default '' */
+  readonly prefix?: string;
+  /** Milliseconds after which a command that Redis did not answer is given up. @default 1000 */
+  readonly deadlineMs?: number;
+  /** Milliseconds between two looks at the revision, which find what a lost message did not tell. @default 1000 */
+  readonly pollMs?: number;
+} & (
+  | {
+      /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. Connections are made and closed by the store. */
+      readonly url: string;
+    }
+  | {
+      /**
+       * A client of the `redis` package that the application connects and closes. A second connection like it is made for
+       * messages. It should have `disableOfflineQueue`.
+       */
+      readonly client: RedisClient;
+    }
+);
+
+/** What this handle saw last of the store's history. */
+interface Lineage {
+  readonly epoch: string;
+  readonly version: number;
+  readonly head: string;
+}
+
+type Send = (args: readonly string[]) => Promise<unknown>;
+
+/** The first load brings everything at once, so it may take longer than other commands. */
+const LOAD_DEADLINE_FACTOR = 5;
+/** How long Redis remembers a replay record past its end: its own clock must not end it early. */
+const REPLAY_SLACK_MS = 60_000;
+
+/**
+ * State shared by a fleet through Redis 6.2 or newer. A commit is one script and takes effect once, or not at all; how durable
+ * it is depends on the persistence that the Redis is configured with. Other processes hear of it by pub/sub, and at the latest by the
+ * next poll. One that finds changes missing that Redis had acknowledged tells so through `onReset`.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the package `redis` is not installed
+ */
+export function createRedisStore(options: RedisStoreOptions): StateStore {
+  const { prefix = '', deadlineMs = 1_000, pollMs = 1_000 } = options;
+  const key = (name: string) => `${prefix}{rdcp}:${name}`;
+  const channel = key('changed');
+  const writer = randomUUID();
+  const subscribers = new Subscribers();
+  const resets = new Set<{ readonly listener: (reset: StoreReset) => void }>();
+
+  let known: Lineage | undefined;
+  /** Redis's clock minus our monotonic one, in milliseconds, as of the last answer. */
+  let clockOffset: number | undefined;
+  let operations = 0;
+  let closed = false;
+
+  const makeClient = clientMaker(options);
+  const commands =
+    'client' in options
+      ? borrowRedis(options.client, () => void sync().catch(() => {}))
+      : connectRedis(makeClient, deadlineMs, (client) => synchronize((args) => client.sendCommand(args)));
+  const messages = connectRedis(makeClient, deadlineMs, async (client) => {
+    await client.subscribe(channel, hear);
+    // What was published before the subscription.
+    void sync().catch(() => {});
+  });
+  const timer = setInterval(poll, pollMs).unref();
+  const send: Send = (args) => commands.send(args, deadlineMs);
+  const trail = createRedisTrail(send, key('audit'));
+
+  function lineageArguments(lineage: Lineage | undefined): string[] {
+    return lineage === undefined ? ['', '0', ''] : [lineage.epoch, String(lineage.version), lineage.head];
+  }
+
+  async function readChanges(through: Send, since: Lineage | undefined) {
+    const keys = [key('meta'), key('scopes'), key('changes'), key('heads')];
+    const sentAt = performance.now();
+    const reply = (await evaluate(through, SYNC, keys, [...lineageArguments(since), randomUUID()])) as unknown[];
+    const [how, epoch, version, head, time, ...pairs] = reply.map(String);
+    clockOffset = Number(time) - (sentAt + performance.now()) / 2;
+    const scopes = new Map<ScopeKey, ScopeState>();
+    for (let index = 0; index < pairs.length; index += 2) {
+      scopes.set(String(pairs[index]), scopeState(String(pairs[index + 1])));
+    }
+    const lineage: Lineage = { epoch: String(epoch), version: Number(version), head: String(head) };
+    return { how, lineage, scopes };
+  }
+
+  async function synchronize(through: Send): Promise<void> {
+    const { how, lineage, scopes } = await readChanges(through, known);
+    // Messages may have told of more while the answer was on its way.
+    if (how === 'changes' && known?.epoch === lineage.epoch && known.version > lineage.version) return;
+    known = lineage;
+    if (how === 'empty' || how === 'rollback') announceReset({ reason: how });
+    for (const [scope, state] of scopes) subscribers.announce(scope, state);
+  }
+
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  /** Reads what changed. The answer tells of everything that was committed before this call. */
+  function sync(): Promise<void> {
+    if (running === undefined) {
+      running = synchronize(send).finally(() => {
+        running = undefined;
+      });
+      return running;
+    }
+    next ??= running
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        return sync();
+      });
+    return next;
+  }
+
+  function poll(): void {
+    sync().catch(() => {});
+    // Tells a connection that died unnoticed; a message is never waited for.
+    messages.send(['PING'], deadlineMs).catch(() => {});
+  }
+
+  /** A message is believed when it follows what is known without a gap; after any other the store itself is asked. */
+  function hear(message: string): void {
+    const change = parseMessage(message);
+    if (change === undefined) return;
+    const { scope, value, previous, ...lineage } = change;
+    if (known?.epoch === lineage.epoch && lineage.version <= known.version) return;
+    const follows = known?.epoch === lineage.epoch && known.version + 1 === lineage.version && known.head === previous;
+    if (!follows || value === undefined) {
+      void sync().catch(() => {});
+      return;
+    }
+    known = lineage;
+    subscribers.announce(scope, scopeState(value));
+  }
+
+  function announceReset(reset: StoreReset): void {
+    diag.warn(`rdcp: Redis has lost changes that it had acknowledged (${reset.reason})`);
+    for (const { listener } of resets) {
+      try {
+        listener(reset);
+      } catch (error) {
+        diag.error('rdcp: a listener to resets of the state store threw', error);
+      }
+    }
+  }
+
+  async function commit({ state, audit, replay, now }: Commit): Promise<CommitResult> {
+    operations += 1;
+    const operation = `${writer}-${operations}`;
+    const names = ['meta', 'scopes', 'changes', 'heads', 'audit', `op:${operation}`, `replay:${replay?.key ?? ''}`];
+    const reply = (await evaluate(send, COMMIT, names.map(key), [
+      ...lineageArguments(known),
+      operation,
+      clockOffset === undefined ? '' : String(Math.ceil(performance.now() + clockOffset + deadlineMs)),
+      JSON.stringify(audit),
+      state?.scope ?? '',
+      state === undefined ? '' : String(state.expectedRevision),
+      String(now),
+      state === undefined ? '' : encodeSettings(state.settings),
+      replay === undefined ? '' : `${replay.expiresAt}\n${replay.fingerprint}\n${replay.response}`,
+      String(replay === undefined ? 0 : Math.max(1, Math.ceil(replay.expiresAt - now)) + REPLAY_SLACK_MS),
+      randomUUID(),
+      channel,
+    ])) as unknown[];
+    const [outcome, value = ''] = reply.map(String);
+    switch (outcome) {
+      case 'committed':
+        return state === undefined ? { outcome } : { outcome, revision: Number(value) };
+      case 'conflict':
+        return { outcome, current: scopeState(value) };
+      case 'replayed':
+        return { outcome, replay: replayRecord(replay?.key ?? '', value) };
+      case 'lost':
+        await sync();
+        throw new Error('Redis has lost changes that it had acknowledged; its state was read again');
+      default:
+        throw new Error(`Redis did not reach the commit within ${deadlineMs} ms`);
+    }
+  }
+
+  return {
+    name: 'redis',
+    shared: true,
+
+    async load() {
+      const patient: Send = (args) => commands.send(args, deadlineMs * LOAD_DEADLINE_FACTOR);
+      const { lineage, scopes } = await readChanges(patient, undefined);
+      // Where something is known already, the next sync still has to compare it, and to tell subscribers.
+      known ??= lineage;
+      return scopes;
+    },
+
+    commit,
+
+    async findReplay(replayKey, now) {
+      const value = await send(['GET', key(`replay:${replayKey}`)]);
+      if (value === null || value === undefined) return undefined;
+      const record = replayRecord(replayKey, String(value));
+      return record.expiresAt > now ? record : undefined;
+    },
+
+    subscribe: (listener) => (closed ? () => {} : subscribers.add(listener, () => {})),
+
+    onReset(listener) {
+      const entry = { listener };
+      resets.add(entry);
+      return () => resets.delete(entry);
+    },
+
+    queryAudit: (query) => trail.page(query),
+    newestAudit: () => trail.newest(),
+    pruneAudit: (now) => trail.prune(now),
+    check: () => sync(),
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      clearInterval(timer);
+      subscribers.clear();
+      resets.clear();
+      messages.close();
+      commands.close();
+    },
+  };
+}
+
+/** Runs a script by its name, and sends its text to a server that does not know it yet. */
+async function evaluate(
+  send: Send,
+  script: Script,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args];
+  try {
+    return await send(['EVALSHA', script.sha, ...rest]);
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    return send(['EVAL', script.text, ...rest]);
+  }
+}
+
+function clientMaker(options: RedisStoreOptions): () => RedisClient {
+  if ('client' in options) {
+    const { client } = options;
+    return () =>
+      client.duplicate({ ...CLIENT_OPTIONS, socket: { ...client.options?.socket, reconnectStrategy: false } });
+  }
+  const { createClient } = loadRedis();
+  // A fresh object each time: the client writes into its options.
+  return () => createClient({ ...CLIENT_OPTIONS, url: options.url, socket: { reconnectStrategy: false } });
+}
+
+function loadRedis(): { createClient(options: object): RedisClient } {
+  try {
+    return createRequire(import.meta.url)('redis');
+  } catch (error) {
+    throw new RdcpError('RDCP_CONFIG_INVALID', 'configuration: store: needs the package redis, version 6, installed', {
+      details: { field: 'store' },
+      cause: error,
+    });
+  }
+}
+
+/** `undefined` for what the commit script did not send: anybody may publish on a channel. */
+function parseMessage(message: string) {
+  try {
+    const [epoch, version, head, previous, scope, value] = JSON.parse(message) as unknown[];
+    if (typeof scope !== 'string') return undefined;
+    return {
+      epoch: String(epoch),
+      version: Number(version),
+      head: String(head),
+      previous: String(previous),
+      scope,
+      value: typeof value === 'string' ? value : undefined,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** `<revision> <changedAt> <operation>\n<settings>`; empty for a scope that was never written. */
+function scopeState(value: string): ScopeState {
+  if (value === '') return { revision: 0, settings: new Map() };
+  const line = value.indexOf('\n');
+  const [revision, changedAt] = value.slice(0, line).split(' ');
+  return {
+    revision: Number(revision),
+    settings: decodeSettings(value.slice(line + 1)),
+    changedAt: Number(changedAt),
+  };
+}
+
+/** `<expiresAt>\n<fingerprint>\n<response>`. */
+function replayRecord(key: string, value: string): ReplayRecord {
+  const [expiresAt, fingerprint = ''] = value.split('\n', 2);
+  return {
+    key,
+    fingerprint,
+    response: value.slice(String(expiresAt).length + fingerprint.length + 2),
+    expiresAt: Number(expiresAt),
+  };
+}

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A real `redis-server` with a password, on a port of its own, that tests stop, freeze and restore. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** Runs a command by a connection of its own. */
+  command(...args: string[]): string;
+  kill(): Promise<void>;
+  /** Stops the process with SIGSTOP: connections stay open, and nobody answers. */
+  freeze(): void;
+  thaw(): void;
+  /** Starts it again on the same port, with the data that was saved, if any. */
+  start(): Promise<void>;
+  /** Writes the data to the file that the next start reads. */
+  save(): void;
+  /** Keeps a copy of the saved data; the function puts it back for the next start. */
+  backUp(): () => void;
+  /** Forgets the saved data. */
+  wipe(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Why the tests that need Redis cannot run here, or `false`. Where CI is set that is a failure: a suite that skips
+ * everywhere proves nothing.
+ */
+export function whyNoRedis(): string | false {
+  const missing = missingPart();
+  if (missing !== false && process.env.CI === 'true') throw new Error(missing);
+  return missing;
+}
+
+function missingPart(): string | false {
+  if (spawnSync('redis-server', ['--version']).status !== 0) return 'redis-server is not installed';
+  try {
+    createRequire(import.meta.url).resolve('redis');
+    return false;
+  } catch {
+    return 'the package redis is not installed';
+  }
+}
+
+export async function startRedis(password = 'correct horse'): Promise<RedisServer> {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-redis-'));
+  const dump = join(folder, 'dump.rdb');
+  let running: ChildProcess | undefined;
+
+  const server: RedisServer = {
+    port,
+    url: `redis://:${encodeURIComponent(password)}@127.0.0.1:${port}`,
+
+    command(...args) {
+      const env = { ...process.env, REDISCLI_AUTH: password };
+      const result = spawnSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8', env, timeout: 5_000 });
+      if (result.status !== 0) throw new Error(`redis-cli ${args[0]}: ${result.stderr}`);
+      return result.stdout.trim();
+    },
+
+    async kill() {
+      if (running === undefined) return;
+      const ended = once(running, 'exit');
+      running.kill('SIGKILL');
+      await ended;
+      running = undefined;
+    },
+
+    freeze: () => void running?.kill('SIGSTOP'),
+    thaw: () => void running?.kill('SIGCONT'),
+
+    async start() {
+      const settings = { port: String(port), bind: '127.0.0.1', dir: folder, save: '', appendonly: 'no' };
+      const args = Object.entries({ ...settings, requirepass: password }).flatMap(([name, value]) => [
+        `--${name}`,
+        value,
+      ]);
+      running = spawn('redis-server', args, { stdio: 'ignore' });
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          if (server.command('PING') === 'PONG') return;
+        } catch (error) {
+          if (attempt > 100) throw error;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+
+    save: () => void server.command('SAVE'),
+    backUp() {
+      copyFileSync(dump, `${dump}.old`);
+      return () => copyFileSync(`${dump}.old`, dump);
+    },
+    wipe: () => rmSync(dump, { force: true }),
+
+    async close() {
+      server.thaw();
+      await server.kill();
+      rmSync(folder, { recursive: true });
+    },
+  };
+  await server.start();
+  return server;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}

@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { createRedisStore } from '../../src/store/redis.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
+import { stateStoreContract } from './contract.ts';
+import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+
+const missing = whyNoRedis();
+if (missing !== false) {
+  test('the Redis store keeps the contract', { skip: missing }, () => {});
+} else {
+  let server: RedisServer;
+  before(async () => {
+    server = await startRedis();
+  });
+  after(() => server.close());
+
+  stateStoreContract('redis', async () => {
+    const prefix = `${randomUUID()}:`;
+    const opened: StateStore[] = [];
+    return {
+      async open() {
+        const store = createRedisStore({ url: server.url, prefix });
+        opened.push(store);
+        return store;
+      },
+      async dispose() {
+        for (const store of opened) await store.close();
+      },
+    };
+  });
+}
