@@ -1,4 +1,3 @@
-import { Console } from 'node:console';
 import { trace } from '@opentelemetry/api';
 import type { Clock } from '../clock.ts';
 import type { Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
@@ -6,6 +5,7 @@ import { ATTR_CATEGORY_NAME } from '../semconv.ts';
 import { isConnected, type Logger, SEVERITY, type Telemetry } from '../telemetry.ts';
 import { formatLine } from './line.ts';
 import { runInSpan } from './span.ts';
+import { createStderrWriter } from './stderr.ts';
 
 export interface SinkOptions {
   readonly telemetry: Telemetry;
@@ -15,7 +15,7 @@ export interface SinkOptions {
 }
 
 /** Where debug calls go: to the OpenTelemetry logger, else to stderr; spans to the OpenTelemetry tracer. */
-export function createSink({ telemetry, clock, writeLine = writeToStderr() }: SinkOptions): Sink {
+export function createSink({ telemetry, clock, writeLine = createStderrWriter() }: SinkOptions): Sink {
   /** The logger that was found to lead somewhere. One that does not may get its provider at any time. */
   let connected: Logger | undefined;
 
@@ -40,14 +40,5 @@ export function createSink({ telemetry, clock, writeLine = writeToStderr() }: Si
     emit,
     span: <T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T): T =>
       runInSpan(() => telemetry.tracer, name, { [ATTR_CATEGORY_NAME]: category.name }, fn),
-  };
-}
-
-/** A console of our own: it bears a closed stderr, and no application that patches the global one sees our lines twice. */
-function writeToStderr(): (line: string) => void {
-  let stderr: Console | undefined;
-  return (line) => {
-    stderr ??= new Console(process.stderr, process.stderr);
-    stderr.error(line);
   };
 }

@@ -7,6 +7,7 @@ import {
   type Observable,
   ValueType,
 } from '@opentelemetry/api';
+import type { Schedule } from '../clock.ts';
 import type { Gate } from '../gate/types.ts';
 import {
   ATTR_ACTION,
@@ -25,7 +26,6 @@ import {
   METRIC_DEBUG_DROPPED,
 } from '../semconv.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Schedule } from './schedule.ts';
 import type { ControlInstruments, Measurements } from './types.ts';
 
 /** How often another meter provider is looked for, milliseconds. */
@@ -59,13 +59,15 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
   const { telemetry, schedule } = options;
   const observation = createObservation(options);
   let current: InstrumentSet | undefined;
+  let closed = false;
 
   function refresh(): void {
+    if (closed) return;
     guarded(() => {
       const { meter } = telemetry;
       if (meter === current?.meter) return;
-      current?.remove();
-      current = undefined;
+      const previous = current;
+      guarded(() => previous?.remove());
       // Kept before the instruments are made: a meter that throws is asked once, not every second.
       current = { meter, remove() {} };
       current = createInstrumentSet(meter, observation);
@@ -89,6 +91,7 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
       guarded(() => current?.authFailures?.add(1, { [ATTR_AUTH_METHOD]: method, [ATTR_REASON]: reason }));
     },
     close() {
+      closed = true;
       stop();
       guarded(() => current?.remove());
       current = undefined;

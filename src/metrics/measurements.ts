@@ -1,8 +1,7 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Schedule } from '../clock.ts';
 import type { Gate } from '../gate/types.ts';
 import { createEventLoopDelay } from './event-loop-delay.ts';
 import { createRates } from './rates.ts';
-import type { Schedule } from './schedule.ts';
 import type { Measurements } from './types.ts';
 
 export interface MeasurementsOptions {

@@ -1,0 +1,142 @@
+import { diag, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
+import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
+import { parseConfig, type RdcpConfig } from './config.ts';
+import { isRdcpError } from './errors.ts';
+import { createRdcp, type Rdcp } from './rdcp.ts';
+import { createTelemetry, isConnected, type Logger, type Telemetry } from './telemetry.ts';
+import { INSTRUMENTATION_NAME, VERSION } from './version.ts';
+
+/** What {@link RdcpInstrumentation} takes: the configuration of the remote control, and OpenTelemetry's `enabled`. */
+export type RdcpInstrumentationConfig = RdcpConfig & InstrumentationConfig;
+
+/**
+ * Remote control of a service's debug output, as an OpenTelemetry instrumentation: pass one to `NodeSDK` or to
+ * `registerInstrumentations`. Enabled, which it is from the start unless `enabled: false`, it opens its endpoint;
+ * disabled, every category is off and the endpoint says so.
+ */
+export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentationConfig> {
+  readonly #config: RdcpConfig;
+  #meterProviderGiven = false;
+  #tracerProviderGiven = false;
+  #rdcp: Rdcp | undefined;
+  #listening: Promise<{ readonly url: string }> | undefined;
+
+  /**
+   * @param config as for `createRdcp`, and OpenTelemetry's `enabled`. @default loopback, port 9465, a development key
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID`, whose message is one line that names the field
+   */
+  constructor(config: RdcpInstrumentationConfig = {}) {
+    // The base class would call enable() before a field of this one exists.
+    super(INSTRUMENTATION_NAME, VERSION, { ...config, enabled: false });
+    this.setConfig(config);
+    const { enabled = true, ...rdcp } = config;
+    parseConfig(rdcp);
+    this.#config = rdcp;
+    if (!enabled) return;
+    this.#rdcp = this.#create();
+    this.enable();
+  }
+
+  /** The remote control itself, to mount `rdcp.callback()` in a server of your own. Made on first use. */
+  get rdcp(): Rdcp {
+    this.#rdcp ??= this.#create();
+    return this.#rdcp;
+  }
+
+  /**
+   * The endpoint's address, once it listens; enabling has begun that already.
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or an address that needs TLS; or the system's error
+   * when the port cannot be had
+   */
+  listen(): Promise<{ readonly url: string }> {
+    this.#listening ??= this.rdcp.listen();
+    return this.#listening;
+  }
+
+  /** Turns the categories back to what they are set to, and opens the endpoint unless `server: false`. Never throws. */
+  override enable(): void {
+    super.enable();
+    try {
+      this.rdcp.setEnabled(true);
+      if (this.#config.server !== false) this.listen().catch(reportStart);
+    } catch (error) {
+      reportStart(error);
+    }
+  }
+
+  /** Turns every category off. The endpoint goes on answering. */
+  override disable(): void {
+    super.disable();
+    this.#rdcp?.setEnabled(false);
+  }
+
+  /** Closes the endpoint gracefully and writes the audit trail out. Enabling again opens a new one. */
+  async close(): Promise<void> {
+    const rdcp = this.#rdcp;
+    super.disable();
+    this.#rdcp = undefined;
+    this.#listening = undefined;
+    await rdcp?.close();
+  }
+
+  override setMeterProvider(meterProvider: MeterProvider): void {
+    super.setMeterProvider(meterProvider);
+    this.#meterProviderGiven = meterProvider !== metrics.getMeterProvider();
+  }
+
+  override setTracerProvider(tracerProvider: TracerProvider): void {
+    super.setTracerProvider(tracerProvider);
+    this.#tracerProviderGiven = tracerProvider !== trace.getTracerProvider();
+  }
+
+  /** This instrumentation patches no module. */
+  protected override init(): [] {
+    return [];
+  }
+
+  #create(): Rdcp {
+    const rdcp = createRdcp(this.#config, { telemetry: this.#telemetry() });
+    rdcp.setEnabled(this.isEnabled());
+    return rdcp;
+  }
+
+  /**
+   * What was set on this instrumentation comes first. Where nothing was, or only the stand-in of a provider that was
+   * not registered yet, the registered provider counts, whenever it comes.
+   */
+  #telemetry(): Telemetry {
+    const registered = createTelemetry();
+    const meter = () => (this.#meterProviderGiven ? this.meter : registered.meter);
+    const tracer = () => (this.#tracerProviderGiven ? this.tracer : registered.tracer);
+    const given = (): Logger => this.logger;
+    let connected: Logger | undefined;
+    return {
+      get meter() {
+        return meter();
+      },
+      get tracer() {
+        return tracer();
+      },
+      get logger() {
+        const logger = given();
+        if (logger === connected) return logger;
+        if (!isConnected(logger)) return registered.logger;
+        connected = logger;
+        return logger;
+      },
+    };
+  }
+}
+
+/** One line for the operator, beside OpenTelemetry's own diagnostics, which are off by default. */
+function reportStart(error: unknown): void {
+  diag.error('rdcp: the endpoint did not start', error);
+  console.error(`rdcp: the endpoint did not start: ${describe(error)}`);
+}
+
+/** Our own messages are written to be shown; of another error its code tells enough. */
+function describe(error: unknown): string {
+  if (isRdcpError(error)) return error.message;
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : 'internal error';
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { after, beforeEach, describe, it } from 'node:test';
+import { context, ProxyTracerProvider, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { createSink } from '../../src/emit/sink.ts';
+import type { CategoryDescriptor } from '../../src/gate/types.ts';
+import { createTelemetry } from '../../src/telemetry.ts';
+
+const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
+
+/** What makes an object a thenable, such as the query of a query builder. */
+const THEN = 'then';
+
+context.setGlobalContextManager(new AsyncLocalStorageContextManager());
+const exporter = new InMemorySpanExporter();
+trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
+const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
+
+const ended = () => exporter.getFinishedSpans();
+
+describe('a span of a category', () => {
+  beforeEach(() => exporter.reset());
+  after(() => trace.disable());
+
+  it('is active while the function runs, has its name and category, and ends with it', () => {
+    const result = sink.span(PAYMENTS, 'charge', (span) => {
+      span?.setAttribute('order', 42);
+      assert.equal(trace.getActiveSpan(), span);
+      assert.equal(ended().length, 0);
+      return 'charged';
+    });
+    assert.equal(result, 'charged');
+    const [span] = ended();
+    assert.equal(span?.name, 'charge');
+    assert.deepEqual(span?.attributes, { 'rdcp.category.name': 'PAYMENTS', order: 42 });
+    assert.equal(span?.status.code, SpanStatusCode.UNSET);
+  });
+
+  it('passes on what the function throws, as the same object, and records it', () => {
+    const problem = new TypeError('no such card');
+    assert.throws(
+      () =>
+        sink.span(PAYMENTS, 'charge', () => {
+          throw problem;
+        }),
+      (error) => error === problem,
+    );
+    const [span] = ended();
+    assert.deepEqual(span?.status, { code: SpanStatusCode.ERROR, message: 'no such card' });
+    assert.equal(span?.events[0]?.name, 'exception');
+  });
+
+  it('passes on a thrown value that is no error', () => {
+    assert.throws(
+      () =>
+        sink.span(PAYMENTS, 'charge', () => {
+          throw undefined;
+        }),
+      (error) => error === undefined,
+    );
+    assert.equal(ended()[0]?.status.code, SpanStatusCode.ERROR);
+  });
+
+  it('ends when the promise settles, and gives its value', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const result = sink.span(PAYMENTS, 'charge', () => promise);
+    assert.equal(ended().length, 0);
+    resolve('charged');
+    assert.equal(await result, 'charged');
+    assert.equal(ended().length, 1);
+  });
+
+  it('rejects as the promise does', async () => {
+    const problem = new Error('declined');
+    await assert.rejects(
+      sink.span(PAYMENTS, 'charge', async () => {
+        throw problem;
+      }),
+      (error) => error === problem,
+    );
+    assert.equal(ended().length, 1);
+    assert.equal(ended()[0]?.status.code, SpanStatusCode.ERROR);
+  });
+
+  it('leaves a rejection that nobody handles to be reported as one', () => {
+    const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+    const script = `
+      const { createSink } = await import(${source('emit/sink.ts')});
+      const { createTelemetry } = await import(${source('telemetry.ts')});
+      process.on('unhandledRejection', (error) => console.log('unhandled:', error.message));
+      const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 } });
+      sink.span({ index: 0, name: 'PAYMENTS' }, 'charge', async () => { throw new Error('nobody looks'); });
+      sink.span({ index: 0, name: 'PAYMENTS' }, 'charge', async () => { throw new Error('looked at'); }).catch(() => {});`;
+    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    assert.equal(child.stdout, 'unhandled: nobody looks\n', child.stderr);
+  });
+
+  it('gives back a promise with methods of its own as it is', async () => {
+    class Query extends Promise<string> {
+      cancel() {}
+    }
+    const query = Query.resolve('rows') as Query;
+    assert.equal(
+      sink.span(PAYMENTS, 'select', () => query),
+      query,
+    );
+    const decorated = Object.assign(Promise.resolve('rows'), { kill() {} });
+    assert.equal(
+      sink.span(PAYMENTS, 'run', () => decorated),
+      decorated,
+    );
+    await Promise.all([query, decorated]);
+    assert.equal(ended().length, 2);
+  });
+
+  it('runs a lazy thenable once, when the application awaits it, and ends then', async () => {
+    let runs = 0;
+    const query = {
+      where: () => query,
+      [THEN](resolve: (rows: string) => unknown) {
+        runs += 1;
+        setImmediate(resolve, 'rows');
+      },
+    };
+    const result = sink.span(PAYMENTS, 'select', () => query);
+    assert.equal(result, query);
+    assert.equal(runs, 0);
+    assert.equal(ended().length, 0);
+    assert.equal(await result.where(), 'rows');
+    assert.equal(runs, 1);
+    assert.equal(ended().length, 1);
+  });
+
+  it('ends at once around a thenable that cannot be listened to', () => {
+    const frozen = Object.freeze({
+      [THEN]() {},
+    });
+    assert.equal(
+      sink.span(PAYMENTS, 'select', () => frozen),
+      frozen,
+    );
+    assert.equal(ended().length, 1);
+  });
+
+  it('runs the function once and bare when the tracer throws', () => {
+    const broken: Tracer = {
+      startSpan() {
+        throw new Error('tracer is broken');
+      },
+      startActiveSpan() {
+        throw new Error('tracer is broken');
+      },
+    };
+    const telemetry = Object.defineProperty(createTelemetry(), 'tracer', { value: broken });
+    const bare = createSink({ telemetry, clock: { now: () => 0 }, writeLine() {} });
+    let runs = 0;
+    assert.equal(
+      bare.span(PAYMENTS, 'charge', (span) => {
+        runs += 1;
+        return span;
+      }),
+      undefined,
+    );
+    assert.equal(runs, 1);
+  });
+
+  it('goes to a tracer provider that is registered later, by another copy of the API too', () => {
+    trace.disable();
+    const late = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
+    late.span(PAYMENTS, 'before', () => {});
+    // Another copy of the API registers a stand-in of its own, which knows nothing of ours.
+    const standIn = new ProxyTracerProvider();
+    const own = new InMemorySpanExporter();
+    standIn.setDelegate(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: own })] }));
+    const registries = globalThis as { [key: symbol]: Record<string, unknown> };
+    const registry = registries[Symbol.for('opentelemetry.js.api.1')];
+    assert.ok(registry);
+    registry.trace = standIn;
+    late.span(PAYMENTS, 'after', () => {});
+    assert.deepEqual(
+      own.getFinishedSpans().map(({ name }) => name),
+      ['after'],
+    );
+  });
+});

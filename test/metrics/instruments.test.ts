@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createNoopMeter, type Meter } from '@opentelemetry/api';
+import type { CategoryDescriptor } from '../../src/gate/types.ts';
+import { createInstruments } from '../../src/metrics/instruments.ts';
+import { createPrometheus, samples } from './scrape.ts';
+
+const CATEGORIES: CategoryDescriptor[] = ['PAYMENTS', 'CACHE'].map((name, index) => ({
+  index,
+  name,
+  description: '',
+  defaultEnabled: false,
+}));
+
+/** Instruments over slots that the test sets, on a meter that it may replace. */
+function bench(meter: Meter) {
+  const state = {
+    meter,
+    calls: [0, 0],
+    dropped: [0, 0],
+    enabled: [false, false],
+    temporary: { global: 0, tenants: 0 },
+    categories: [...CATEGORIES],
+    tick: () => {},
+  };
+  const instruments = createInstruments({
+    telemetry: {
+      get meter() {
+        return state.meter;
+      },
+    },
+    gate: { categories: () => state.categories, droppedTotal: (index) => state.dropped[index] ?? 0 },
+    measurements: {
+      callsTotal: (index) => state.calls[index] ?? 0,
+      callsPerSecond: (index) => (state.calls[index] ?? 0) / 60,
+    },
+    states: () => state.categories.map(({ index }) => ({ index, enabled: state.enabled[index] ?? false })),
+    temporaryControls: () => state.temporary,
+    schedule: (_milliseconds, task) => {
+      state.tick = task;
+      return () => {
+        state.tick = () => {};
+      };
+    },
+  });
+  return { state, instruments };
+}
+
+describe('instruments', () => {
+  it('scrape what the slots hold, under the names that dashboards use', async () => {
+    const { provider, scrape } = createPrometheus();
+    const { state } = bench(provider.getMeter('rdcp'));
+    state.calls = [120, 0];
+    state.dropped = [3, 0];
+    state.enabled = [true, false];
+    state.temporary = { global: 2, tenants: 0 };
+    const text = await scrape();
+    assert.deepEqual(samples(text, 'rdcp_debug_calls_total', 'rdcp_category_name'), { PAYMENTS: 120, CACHE: 0 });
+    assert.deepEqual(samples(text, 'rdcp_debug_call_rate', 'rdcp_category_name'), { PAYMENTS: 2, CACHE: 0 });
+    assert.deepEqual(samples(text, 'rdcp_debug_dropped_total', 'rdcp_category_name'), { PAYMENTS: 3 });
+    assert.deepEqual(samples(text, 'rdcp_category_enabled', 'rdcp_category_name'), { PAYMENTS: 1, CACHE: 0 });
+    assert.deepEqual(samples(text, 'rdcp_control_temporary', 'rdcp_scope'), { global: 2 });
+    state.calls = [121, 5];
+    assert.deepEqual(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name'), {
+      PAYMENTS: 121,
+      CACHE: 5,
+    });
+  });
+
+  it('show the tenants as one series, from the first control of theirs on', async () => {
+    const { provider, scrape } = createPrometheus();
+    const { state } = bench(provider.getMeter('rdcp'));
+    state.temporary = { global: 1, tenants: 3 };
+    assert.deepEqual(samples(await scrape(), 'rdcp_control_temporary', 'rdcp_scope'), { global: 1, tenant: 3 });
+    state.temporary = { global: 1, tenants: 0 };
+    assert.deepEqual(samples(await scrape(), 'rdcp_control_temporary', 'rdcp_scope'), { global: 1, tenant: 0 });
+  });
+
+  it('show a category that is registered after them', async () => {
+    const { provider, scrape } = createPrometheus();
+    const { state } = bench(provider.getMeter('rdcp'));
+    await scrape();
+    state.categories.push({ index: 2, name: 'LATE', description: '', defaultEnabled: false });
+    state.calls[2] = 9;
+    assert.equal(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name').LATE, 9);
+  });
+
+  it('count control requests and refused credentials, and time the former from 1 ms to 10 s', async () => {
+    const { provider, scrape } = createPrometheus();
+    const { instruments } = bench(provider.getMeter('rdcp'));
+    instruments.controlRequest('enable', 'success', 0.004);
+    instruments.controlRequest('enable', 'success', 0.2);
+    instruments.controlRequest('disable', 'failed', 30);
+    instruments.authFailure('api-key', 'invalid_key');
+    const text = await scrape();
+    assert.deepEqual(samples(text, 'rdcp_control_requests_total', 'rdcp_outcome'), { success: 2, failed: 1 });
+    assert.deepEqual(samples(text, 'rdcp_auth_failures_total', 'rdcp_reason'), { invalid_key: 1 });
+    const enabling = text.split('\n').filter((line) => line.includes('rdcp_action="enable"'));
+    const buckets = samples(enabling.join('\n'), 'rdcp_control_duration_bucket', 'le');
+    assert.deepEqual(
+      [buckets['0.001'], buckets['0.005'], buckets['0.1'], buckets['0.25'], buckets['10'], buckets['+Inf']],
+      [0, 1, 1, 2, 2, 2],
+    );
+  });
+
+  it('move to a provider that is registered later, at the next check', async () => {
+    const { state } = bench(createNoopMeter());
+    const { provider, scrape } = createPrometheus();
+    state.meter = provider.getMeter('rdcp');
+    state.calls = [4, 0];
+    assert.deepEqual(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name'), {});
+    state.tick();
+    assert.equal(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name').PAYMENTS, 4);
+  });
+
+  it('leave the provider that was replaced', async () => {
+    const first = createPrometheus();
+    const { state, instruments } = bench(first.provider.getMeter('rdcp'));
+    const second = createPrometheus();
+    state.meter = second.provider.getMeter('rdcp');
+    instruments.controlRequest('enable', 'success', 0.001);
+    state.calls = [7, 7];
+    const before = await first.scrape();
+    assert.deepEqual(samples(before, 'rdcp_debug_calls_total', 'rdcp_category_name'), {});
+    const after = await second.scrape();
+    assert.equal(samples(after, 'rdcp_debug_calls_total', 'rdcp_category_name').PAYMENTS, 7);
+    assert.deepEqual(samples(after, 'rdcp_control_requests_total', 'rdcp_outcome'), { success: 1 });
+  });
+
+  it('are observed no more once closed', async () => {
+    const { provider, scrape } = createPrometheus();
+    const { instruments } = bench(provider.getMeter('rdcp'));
+    instruments.close();
+    instruments.controlRequest('enable', 'success', 0.001);
+    assert.doesNotMatch(await scrape(), /rdcp_debug_calls|rdcp_control_requests/);
+  });
+
+  it('break nothing when the meter or what they read throws', async () => {
+    const broken: Meter = {
+      ...createNoopMeter(),
+      createObservableCounter() {
+        throw new Error('meter is broken');
+      },
+    };
+    const { state, instruments } = bench(broken);
+    instruments.controlRequest('enable', 'success', 0.001);
+    instruments.authFailure('none', 'missing');
+    const { provider, scrape } = createPrometheus();
+    state.meter = provider.getMeter('rdcp');
+    state.tick();
+    Object.defineProperty(state, 'categories', {
+      get() {
+        throw new Error('slots are broken');
+      },
+    });
+    assert.match(await scrape(), /target_info/);
+    instruments.close();
+  });
+});

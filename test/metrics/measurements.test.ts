@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/clock.ts';
+import { createEventLoopDelay } from '../../src/metrics/event-loop-delay.ts';
+import { createMeasurements } from '../../src/metrics/measurements.ts';
+import type { Schedule } from '../../src/clock.ts';
+
+const gate = { categories: () => [], callsTotal: () => 7 };
+
+function block(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+describe('measurements', () => {
+  it('are of this process: processor, memory, heap and event loop', async () => {
+    const measurements = createMeasurements({ gate, clock: systemClock, windowSeconds: 60, schedule: () => () => {} });
+    block(30);
+    await sleep(60);
+    const { cpuUsage = -1, memoryUsage = -1, heapUsed = -1, eventLoopDelay = -1 } = measurements.process();
+    measurements.close();
+    assert.ok(cpuUsage > 0 && cpuUsage < 1000, `processor ${cpuUsage}`);
+    assert.ok(memoryUsage > heapUsed && heapUsed > 1e6, `resident ${memoryUsage}, heap ${heapUsed}`);
+    assert.ok(eventLoopDelay >= 0, `delay ${eventLoopDelay}`);
+    assert.equal(measurements.callsTotal(0), 7);
+  });
+
+  it('sample by the schedule they are given, and no more once closed', () => {
+    let task: (() => void) | undefined;
+    const schedule: Schedule = (_milliseconds, scheduled) => {
+      task = scheduled;
+      return () => {
+        task = undefined;
+      };
+    };
+    let now = 0;
+    let calls = 0;
+    const measurements = createMeasurements({
+      gate: {
+        categories: () => [{ index: 0, name: 'A', description: '', defaultEnabled: false }],
+        callsTotal: () => calls,
+      },
+      clock: { monotonic: () => now },
+      windowSeconds: 2,
+      schedule,
+    });
+    calls = 100;
+    for (const at of [1000, 2000, 3000, 4000]) {
+      now = at;
+      task?.();
+    }
+    assert.equal(measurements.callsPerSecond(0), 0);
+    measurements.close();
+    assert.equal(task, undefined);
+  });
+
+  it('keep no process alive', () => {
+    const module = new URL('../../src/metrics/measurements.ts', import.meta.url).href;
+    const schedule = new URL('../../src/clock.ts', import.meta.url).href;
+    const script = `
+      const { createMeasurements } = await import('${module}');
+      const { unrefInterval } = await import('${schedule}');
+      createMeasurements({ gate: { categories: () => [] }, clock: { monotonic: () => performance.now() },
+        windowSeconds: 60, schedule: unrefInterval });
+      console.log('done');`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    assert.equal(output, 'done\n');
+  });
+});
+
+describe('event-loop delay', () => {
+  it('is the delay beyond the interval of the timer that measures it', async () => {
+    const delay = createEventLoopDelay(60_000, systemClock);
+    await sleep(200);
+    const idle = delay.p99() ?? Number.NaN;
+    block(400);
+    await sleep(60);
+    const blocked = delay.p99() ?? Number.NaN;
+    delay.close();
+    assert.ok(blocked >= 300, `blocked for 400 ms, measured ${blocked}`);
+    assert.ok(idle < blocked, `idle ${idle}`);
+  });
+
+  it('is forgotten a window after it happened', async () => {
+    let now = 0;
+    const delay = createEventLoopDelay(60_000, { monotonic: () => now });
+    await sleep(50);
+    block(400);
+    await sleep(50);
+    now = 30_000;
+    delay.rotate();
+    assert.ok((delay.p99() ?? 0) >= 300, 'half a window later it still counts');
+    await sleep(50);
+    now = 60_000;
+    delay.rotate();
+    const later = delay.p99() ?? Number.NaN;
+    delay.close();
+    assert.ok(later < 300, `measured ${later}`);
+  });
+
+  it('is not told before anything was measured', () => {
+    const delay = createEventLoopDelay(60_000, systemClock);
+    assert.equal(delay.p99(), undefined);
+    delay.close();
+  });
+});

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { CategoryDescriptor } from '../../src/gate/types.ts';
+import { createRates } from '../../src/metrics/rates.ts';
+
+const WINDOW_SECONDS = 60;
+const WINDOW_MS = WINDOW_SECONDS * 1000;
+
+/** Slots and a clock that the test moves by hand. */
+function bench({ startedAt = 0, cpu = () => 0 }: { startedAt?: number; cpu?: () => number } = {}) {
+  const descriptors: CategoryDescriptor[] = [];
+  const totals: number[] = [];
+  let now = startedAt;
+  const gate = { categories: () => descriptors, callsTotal: (index: number) => totals[index] ?? 0 };
+  const make = () =>
+    createRates({ gate, clock: { monotonic: () => now }, windowSeconds: WINDOW_SECONDS, cpuMicroseconds: cpu });
+  return {
+    make,
+    register(name: string) {
+      descriptors.push({ index: descriptors.length, name, description: '', defaultEnabled: false });
+      totals.push(0);
+    },
+    call(index: number, times = 1) {
+      totals[index] = (totals[index] ?? 0) + times;
+    },
+    pass(milliseconds: number) {
+      now += milliseconds;
+    },
+    now: () => now,
+  };
+}
+
+describe('call rates', () => {
+  it('count the whole life of a process that is younger than the window', () => {
+    const { make, register, call, pass } = bench();
+    register('A');
+    const rates = make();
+    pass(4000);
+    call(0, 8);
+    assert.equal(rates.callsPerSecond(0), 2);
+  });
+
+  it('are zero before any time has passed', () => {
+    const { make, register, call } = bench();
+    register('A');
+    const rates = make();
+    call(0, 5);
+    assert.equal(rates.callsPerSecond(0), 0);
+  });
+
+  it('forget what was called before the window', () => {
+    const { make, register, call, pass } = bench();
+    register('A');
+    const rates = make();
+    call(0, 600);
+    for (let second = 0; second < 61; second++) {
+      pass(1000);
+      rates.sample();
+    }
+    assert.equal(rates.callsPerSecond(0), 0);
+  });
+
+  it('divide by the time that really passed when the timer came late', () => {
+    const { make, register, call, pass } = bench();
+    register('A');
+    const rates = make();
+    pass(10_000);
+    rates.sample();
+    pass(290_000);
+    call(0, 290);
+    assert.equal(rates.callsPerSecond(0), 1);
+    rates.sample();
+    assert.equal(rates.callsPerSecond(0), 1, 'the late sample itself changes nothing');
+  });
+
+  it('count a category that was registered later as uncalled before', () => {
+    const { make, register, call, pass } = bench();
+    const rates = make();
+    for (let second = 0; second < 70; second++) {
+      pass(1000);
+      rates.sample();
+    }
+    register('LATE');
+    call(0, 120);
+    assert.equal(rates.callsPerSecond(0), 2);
+  });
+
+  it('leave out what was called before measuring began in an older process', () => {
+    const { make, register, call, pass } = bench({ startedAt: 3_600_000 });
+    register('A');
+    call(0, 1_000_000);
+    const rates = make();
+    pass(1000);
+    call(0, 60);
+    assert.equal(rates.callsPerSecond(0), 1);
+  });
+
+  it('are the calls of the window by its length, as an event log has them', () => {
+    const step = fc.record({ after: fc.integer({ min: 1, max: 2500 }), calls: fc.nat(20), sample: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 400 }), (steps) => {
+        const { make, register, call, pass, now } = bench();
+        register('A');
+        const rates = make();
+        const events: number[] = [];
+        const samples = [0];
+        for (const { after, calls, sample } of steps) {
+          pass(after);
+          call(0, calls);
+          for (let one = 0; one < calls; one++) events.push(now());
+          if (sample) {
+            rates.sample();
+            samples.push(now());
+          }
+          const start = samples.filter((time) => now() - time >= WINDOW_MS).at(-1) ?? 0;
+          const expected = events.filter((time) => time > start).length / ((now() - start) / 1000);
+          assert.ok(Math.abs(rates.callsPerSecond(0) - expected) < 1e-9);
+        }
+      }),
+    );
+  });
+
+  it('look back over no more than the window and one sample when the timer is on time', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(50), { minLength: 62, maxLength: 200 }), fc.nat(999), (callsPerStep, offset) => {
+        const { make, register, call, pass } = bench();
+        register('A');
+        const rates = make();
+        for (const calls of callsPerStep) {
+          pass(rates.intervalMs);
+          call(0, calls);
+          rates.sample();
+        }
+        pass(offset);
+        const seconds = (steps: number) => callsPerStep.slice(-steps).reduce((sum, calls) => sum + calls, 0);
+        const counted = rates.callsPerSecond(0) * (WINDOW_SECONDS + offset / 1000);
+        assert.ok(Math.abs(counted - seconds(60)) < 1e-6);
+      }),
+    );
+  });
+});
+
+describe('processor use', () => {
+  it('is the processor time of the window by its length, in percent of one core', () => {
+    let used = 0;
+    const { make, pass } = bench({ cpu: () => used });
+    const rates = make();
+    used = 30_000_000;
+    for (let second = 0; second < 60; second++) {
+      pass(1000);
+      rates.sample();
+    }
+    assert.equal(rates.cpuPercent(), 50);
+    for (let second = 0; second < 60; second++) {
+      pass(1000);
+      used += 1_500_000;
+      rates.sample();
+    }
+    assert.equal(rates.cpuPercent(), 150, 'the first minute is forgotten; two threads count more than a core');
+  });
+
+  it('is not told before any time has passed', () => {
+    assert.equal(bench().make().cpuPercent(), undefined);
+  });
+});
