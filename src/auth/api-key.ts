@@ -13,7 +13,7 @@ const ENVIRONMENT = /^[a-z0-9]{1,16}$/;
 const CURRENT_VERSION = 1;
 
 /** Fewest characters of a key that was not generated here: 128 bits, written in hexadecimal. */
-export const MIN_SECRET_LENGTH = 32;
+const MIN_SECRET_LENGTH = 32;
 /** Longest key that is looked at, in characters. */
 export const MAX_API_KEY_LENGTH = 1024;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;

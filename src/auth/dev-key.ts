@@ -7,7 +7,7 @@ import { SCOPES } from '../protocol/constants.ts';
 import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from './api-key.ts';
 
 /** Where the development key lies, below the working directory. */
-export const DEV_KEY_DIRECTORY = '.rdcp';
+const DEV_KEY_DIRECTORY = '.rdcp';
 const DEV_KEY_FILE = 'dev-key';
 
 /**

@@ -45,7 +45,7 @@ const bearerChallenge = 'Bearer realm="rdcp", error="invalid_token"';
  * belongs to the connection and has no challenge; where nothing else is configured, the API key's is given, because the
  * header is required with 401.
  */
-export function challenge(methods: readonly AuthMethod[]): string {
+function challenge(methods: readonly AuthMethod[]): string {
   const challenges = [
     ...(methods.includes('bearer') || methods.includes('hybrid') ? ['Bearer realm="rdcp"'] : []),
     ...(methods.includes('api-key') ? [API_KEY_CHALLENGE] : []),

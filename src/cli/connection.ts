@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { inspectApiKey } from '../auth/api-key.ts';
 import { readDevKey } from '../auth/dev-key.ts';
 import { createRdcpClient, type RdcpClient } from '../client/client.ts';
+import type { RdcpClientOptions } from '../client/transport.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 
@@ -11,24 +12,27 @@ const DEFAULT_URL = 'http://127.0.0.1:9465';
 export const CONNECTION_OPTIONS = {
   url: { type: 'string', value: 'URL', help: `the service (default: RDCP_URL, else ${DEFAULT_URL})` },
   'key-file': { type: 'string', value: 'FILE', help: 'holds the API key (default: RDCP_API_KEY, else .rdcp/dev-key)' },
+  'token-file': { type: 'string', value: 'FILE', help: 'holds a bearer token, to use instead of an API key' },
   tenant: { type: 'string', value: 'ID', help: 'the tenant that is meant' },
   json: { type: 'boolean', help: 'print the answer as JSON' },
 } as const satisfies Record<string, Option>;
 
 /** A client for the service and with the credential that options, environment and directory name, in that order. */
 export function connect(terminal: Terminal, values: Values): RdcpClient {
-  const apiKey = findKey(terminal, values);
+  const credential = findCredential(terminal, values);
   const tenantId = text(values, 'tenant');
   if (tenantId !== undefined && !isIdentifier(tenantId)) {
     throw new UsageError('--tenant must be 1 to 255 of a-z A-Z 0-9 . _ -');
   }
-  const baseUrl = text(values, 'url') ?? terminal.env.RDCP_URL ?? DEFAULT_URL;
-  if (apiKey !== undefined && isExposed(baseUrl)) terminal.note('rdcp: warning: the key travels unencrypted');
+  const baseUrl = text(values, 'url') ?? setting(terminal, 'RDCP_URL') ?? DEFAULT_URL;
+  if (credential !== undefined && isExposed(baseUrl)) {
+    terminal.note('rdcp: warning: the credential travels unencrypted');
+  }
   try {
     return createRdcpClient({
       baseUrl,
       clientId: 'rdcp-cli',
-      ...(apiKey === undefined ? {} : { apiKey }),
+      ...credential,
       ...(tenantId === undefined ? {} : { tenantId }),
     });
   } catch {
@@ -44,16 +48,36 @@ function isExposed(baseUrl: string): boolean {
   return url?.protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
 }
 
-function findKey(terminal: Terminal, values: Values): string | undefined {
-  const file = text(values, 'key-file');
-  if (file !== undefined) return checked(readFileSync(file, 'utf8').trim(), file);
-  const variable = terminal.env.RDCP_API_KEY;
-  return variable === undefined ? readDevKey(terminal.cwd) : checked(variable.trim(), 'RDCP_API_KEY');
+type Credential = Pick<RdcpClientOptions, 'apiKey'> | Pick<RdcpClientOptions, 'token'>;
+
+function findCredential(terminal: Terminal, values: Values): Credential | undefined {
+  const tokenFile = text(values, 'token-file');
+  const keyFile = text(values, 'key-file');
+  if (tokenFile !== undefined && keyFile !== undefined) {
+    throw new UsageError('--key-file and --token-file exclude each other');
+  }
+  if (tokenFile !== undefined) return { token: oneWord(readFileSync(tokenFile, 'utf8'), tokenFile) };
+  if (keyFile !== undefined) return { apiKey: checkedKey(readFileSync(keyFile, 'utf8'), keyFile) };
+  const variable = setting(terminal, 'RDCP_API_KEY');
+  if (variable !== undefined) return { apiKey: checkedKey(variable, 'RDCP_API_KEY') };
+  const apiKey = readDevKey(terminal.cwd);
+  return apiKey === undefined ? undefined : { apiKey };
+}
+
+/** An empty variable counts as not set, as OpenTelemetry's do. */
+function setting({ env }: Terminal, name: string): string | undefined {
+  return env[name] === '' ? undefined : env[name];
+}
+
+function oneWord(content: string, origin: string): string {
+  const word = content.trim();
+  if (!/^[\x21-\x7e]+$/.test(word)) throw new UsageError(`${origin} must hold one credential and nothing else`);
+  return word;
 }
 
 /** The checksum of a generated key tells a typing mistake before a request is made. */
-function checked(key: string, origin: string): string {
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError(`${origin} must hold one key`);
+function checkedKey(content: string, origin: string): string {
+  const key = oneWord(content, origin);
   if (inspectApiKey(key).form === 'mistyped') throw new UsageError(`the key in ${origin} is mistyped`);
   return key;
 }

@@ -182,6 +182,19 @@ test('the key comes from --key-file before RDCP_API_KEY before .rdcp/dev-key', a
   );
 });
 
+test('--token-file sends a bearer token and no key', async (t) => {
+  const cwd = temporaryDirectory(t);
+  const { url, seen } = await service(t, {
+    categories: {},
+    enabled: true,
+    performance: { totalCalls: 0, callsPerSecond: 0 },
+  });
+  writeFileSync(join(cwd, 'token'), 'a.b.c\n');
+  await rdcp(['status', '--url', url, '--token-file', 'token'], { cwd, env });
+  assert.equal(seen[0]?.headers.authorization, 'Bearer a.b.c');
+  assert.equal(seen[0]?.headers['x-rdcp-api-key'], undefined);
+});
+
 test('a mistyped key is told before it is sent, and never shown', async (t) => {
   const { url, seen } = await service(t, {});
   const mistyped = `${key.slice(0, 20)}${key.charAt(20) === 'x' ? 'y' : 'x'}${key.slice(21)}`;
@@ -210,6 +223,7 @@ const usage: string[][] = [
   ['status', '--url', 'localhost:9465'],
   ['status', '--url', 'http://user:secret@localhost'],
   ['status', '--tenant', 'a b'],
+  ['status', '--key-file', 'a', '--token-file', 'b'],
 ];
 for (const args of usage) {
   test(`rdcp ${args.join(' ')} is wrong use: one line, exit code 2`, async () => {
