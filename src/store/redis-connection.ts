@@ -119,7 +119,7 @@ export function borrowRedis(client: RedisClient, established: () => void): Redis
   const ignore = () => {};
   client.on('ready', established);
   client.on('error', ignore);
-  if (client.isReady) established();
+  if (client.isReady) queueMicrotask(established);
   return {
     async send(args, deadlineMs) {
       if (closed) throw new Error('the Redis store is closed');

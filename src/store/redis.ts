@@ -73,6 +73,9 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   let clockOffset: number | undefined;
   let operations = 0;
   let closed = false;
+  /** The synchronization in progress, and the one that follows for those who asked meanwhile. */
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
 
   const makeClient = clientMaker(options);
   const commands =
@@ -108,15 +111,13 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
 
   async function synchronize(through: Send): Promise<void> {
     const { how, lineage, scopes } = await readChanges(through, known);
-    // Messages may have told of more while the answer was on its way.
-    if (how === 'changes' && known?.epoch === lineage.epoch && known.version > lineage.version) return;
+    const before = known;
+    // A message, or another look, may have told of more while the answer was on its way.
+    if (before?.epoch === lineage.epoch && before.version > lineage.version) return;
     known = lineage;
-    if (how === 'empty' || how === 'rollback') announceReset({ reason: how });
+    if ((how === 'empty' || how === 'rollback') && before?.epoch !== lineage.epoch) announceReset({ reason: how });
     for (const [scope, state] of scopes) subscribers.announce(scope, state);
   }
-
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
 
   /** Reads what changed. The answer tells of everything that was committed before this call. */
   function sync(): Promise<void> {
@@ -145,15 +146,15 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   function hear(message: string): void {
     const change = parseMessage(message);
     if (change === undefined) return;
-    const { scope, value, previous, ...lineage } = change;
+    const { scope, state, previous, ...lineage } = change;
     if (known?.epoch === lineage.epoch && lineage.version <= known.version) return;
     const follows = known?.epoch === lineage.epoch && known.version + 1 === lineage.version && known.head === previous;
-    if (!follows || value === undefined) {
+    if (!follows || state === undefined) {
       void sync().catch(() => {});
       return;
     }
     known = lineage;
-    subscribers.announce(scope, scopeState(value));
+    subscribers.announce(scope, state);
   }
 
   function announceReset(reset: StoreReset): void {
@@ -296,7 +297,8 @@ function parseMessage(message: string) {
       head: String(head),
       previous: String(previous),
       scope,
-      value: typeof value === 'string' ? value : undefined,
+      // Left out where it is large.
+      state: typeof value === 'string' ? scopeState(value) : undefined,
     };
   } catch {
     return undefined;

@@ -47,7 +47,8 @@ function missingPart(): string | false {
   }
 }
 
-export async function startRedis(password = 'correct horse'): Promise<RedisServer> {
+export async function startRedis(...extra: string[]): Promise<RedisServer> {
+  const password = 'correct horse';
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-redis-'));
   const dump = join(folder, 'dump.rdb');
@@ -81,7 +82,7 @@ export async function startRedis(password = 'correct horse'): Promise<RedisServe
         `--${name}`,
         value,
       ]);
-      running = spawn('redis-server', args, { stdio: 'ignore' });
+      running = spawn('redis-server', [...args, ...extra], { stdio: 'ignore' });
       for (let attempt = 0; ; attempt += 1) {
         try {
           if (server.command('PING') === 'PONG') return;

@@ -1,0 +1,411 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
+import { GLOBAL_SCOPE, type ScopeState, type StateStore, type StoreReset } from '../../src/store/state-store.ts';
+import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { auditEntry, auditIds, change, NOW, replayRecord, until } from './samples.ts';
+
+/** Every process is back within this time of Redis's return. */
+const CONVERGED_MS = 5_000;
+/** An answer is given within this time, whatever Redis does. */
+const ANSWERED_MS = 2_000;
+
+/** A handle as a process holds it, with all that it was told. */
+interface Follower {
+  readonly store: StateStore;
+  readonly heard: Map<string, ScopeState>;
+  readonly resets: StoreReset[];
+}
+
+const missing = whyNoRedis();
+describe('the Redis store', { skip: missing }, () => {
+  let server: RedisServer;
+  let prefix: string;
+  let opened: StateStore[];
+
+  before(async () => {
+    server = await startRedis();
+  });
+  after(() => server.close());
+  beforeEach(() => {
+    prefix = `${randomUUID()}:`;
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const store of opened) await store.close();
+    server.thaw();
+    await server.kill();
+    server.wipe();
+    await server.start();
+  });
+
+  async function follow(url = server.url): Promise<Follower> {
+    const store = createRedisStore({ url, prefix });
+    opened.push(store);
+    const follower: Follower = { store, heard: new Map(), resets: [] };
+    store.subscribe((scope, state) => follower.heard.set(scope, state));
+    store.onReset?.((reset) => follower.resets.push(reset));
+    await store.load();
+    return follower;
+  }
+
+  async function rejectsSoon(work: Promise<unknown>): Promise<void> {
+    const began = performance.now();
+    await assert.rejects(work, (error) => {
+      assert.ok(!String(error).includes('correct horse'));
+      return true;
+    });
+    const took = performance.now() - began;
+    assert.ok(took < ANSWERED_MS, `took ${Math.round(took)} ms`);
+  }
+
+  /** Tries until the store answers again; resolves to the result. */
+  async function eventually<T>(work: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + CONVERGED_MS;
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  }
+
+  test('a killed Redis is answered by rejections at once, and its return is noticed', async () => {
+    const [a, b] = [await follow(), await follow()];
+    await a.store.commit(change('acme', 0, { A: { permanent: true } }));
+    server.save();
+    await server.kill();
+    await rejectsSoon(a.store.commit(change('acme', 1, {})));
+    await rejectsSoon(b.store.load());
+    await rejectsSoon(b.store.check());
+
+    await server.start();
+    const result = await eventually(() => a.store.commit(change('acme', 1, { B: { permanent: true } })));
+    assert.deepEqual(result, { outcome: 'committed', revision: 2 });
+    await until(() => b.heard.get('acme')?.revision === 2, 'the change after the return', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[], []], 'nothing was lost');
+  });
+
+  test('a frozen Redis is given up within the deadline, and does not run later what was refused', async () => {
+    const { store, resets } = await follow();
+    await store.commit(change('acme', 0, { A: { permanent: true } }));
+    server.freeze();
+    await rejectsSoon(store.commit(change('acme', 1, { LATE: { permanent: true } })));
+    await rejectsSoon(store.commit(change('acme', 1, { LATER: { permanent: true } })));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    server.thaw();
+
+    const loaded = await eventually(() => store.load());
+    assert.equal(loaded.get('acme')?.revision, 1);
+    assert.equal((await auditIds(store)).length, 1);
+    assert.equal((await store.commit(change('acme', 1, {}))).outcome, 'committed');
+    assert.deepEqual(resets, []);
+  });
+
+  test('a Redis that comes back empty is told, and nothing is brought back from a process’s memory', async () => {
+    const [a, b] = [await follow(), await follow()];
+    for (let revision = 0; revision < 3; revision += 1) await a.store.commit(change('acme', revision, {}));
+    await until(() => b.heard.get('acme')?.revision === 3, 'the changes');
+    await server.kill();
+    await server.start();
+
+    await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[{ reason: 'empty' }], [{ reason: 'empty' }]]);
+    assert.equal((await a.store.load()).size, 0);
+    const outdated = await b.store.commit(change('acme', 3, { A: { permanent: true } }));
+    assert.equal(outdated.outcome, 'conflict');
+    assert.deepEqual(await a.store.commit(change('acme', 0, {})), { outcome: 'committed', revision: 1 });
+    await until(() => b.heard.get('acme')?.revision === 1, 'a change of the new history');
+    assert.deepEqual([a.resets.length, b.resets.length], [1, 1], 'told once');
+  });
+
+  test('a Redis that comes back with an old copy is told, and the copy holds', async () => {
+    const [a, b] = [await follow(), await follow()];
+    await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
+    server.save();
+    await a.store.commit(change('acme', 1, { LOST: { permanent: true } }));
+    await until(() => b.heard.get('acme')?.revision === 2, 'the change that will be lost');
+    await server.kill();
+    await server.start();
+
+    await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[{ reason: 'rollback' }], [{ reason: 'rollback' }]]);
+    const state = (await b.store.load()).get('acme');
+    assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['OLD']]);
+  });
+
+  test('an old copy that others wrote on is told to whom was away meanwhile', async () => {
+    const proxy = await startProxy(server.port);
+    const away = await follow(server.url.replace(/\d+$/, String(proxy.port)));
+    const near = await follow();
+    await near.store.commit(change('acme', 0, { A: { permanent: true } }));
+    server.save();
+    await near.store.commit(change('acme', 1, { LOST: { permanent: true } }));
+    await until(() => away.heard.get('acme')?.revision === 2, 'the change that will be lost');
+    await near.store.close();
+    await proxy.cut();
+    await server.kill();
+    await server.start();
+
+    // A process that knows nothing of the lost change takes its place by two others: the count alone shows no loss.
+    const fresh = await follow();
+    await eventually(() => fresh.store.commit(change('acme', 1, { B: { permanent: true } })));
+    await fresh.store.commit(change('other', 0, { C: { permanent: true } }));
+    await proxy.mend();
+
+    await until(() => away.resets.length > 0, 'word of the reset', CONVERGED_MS);
+    assert.deepEqual(away.resets, [{ reason: 'rollback' }]);
+    assert.deepEqual([...((await away.store.load()).get('acme') as ScopeState).settings.keys()], ['B']);
+    await proxy.close();
+  });
+
+  test('a commit on a history that Redis lost does not take effect before the loss was told', async () => {
+    const { store, resets } = await follow();
+    await store.commit(change('acme', 0, {}));
+    await until(() => server.command('EXISTS', `${prefix}{rdcp}:meta`) === '1', 'the state');
+    // Emptied without a break of the connection: nothing but the commit itself can notice.
+    server.command('FLUSHALL');
+    await assert.rejects(store.commit(change('other', 0, { A: { permanent: true } })), /lost changes/);
+    assert.deepEqual(resets, [{ reason: 'empty' }]);
+    assert.equal((await store.load()).size, 0);
+    assert.equal((await store.commit(change('other', 0, {}))).outcome, 'committed');
+  });
+
+  test('a changed password is answered by rejections; with the old one back all is as before', async () => {
+    const [a, b] = [await follow(), await follow()];
+    await a.store.commit(change('acme', 0, {}));
+    server.command('CONFIG', 'SET', 'requirepass', 'battery staple');
+    for (const kind of ['pubsub', 'normal']) server.command('-a', 'battery staple', 'CLIENT', 'KILL', 'TYPE', kind);
+    await rejectsSoon(eventuallyRejects(() => a.store.commit({ audit: auditEntry(), now: NOW })));
+
+    server.command('-a', 'battery staple', 'CONFIG', 'SET', 'requirepass', 'correct horse');
+    const result = await eventually(() => a.store.commit(change('acme', 1, {})));
+    assert.equal(result.outcome, 'committed');
+    await until(() => b.heard.get('acme')?.revision === 2, 'the change after the password was put back', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[], []]);
+  });
+
+  test('a Redis that became a replica rejects commits, and takes them again when it is the primary', async () => {
+    const { store } = await follow();
+    await store.commit(change('acme', 0, {}));
+    server.command('REPLICAOF', '127.0.0.1', '1');
+    await rejectsSoon(store.commit(change('acme', 1, {})));
+    server.command('REPLICAOF', 'NO', 'ONE');
+    const result = await eventually(() => store.commit(change('acme', 1, {})));
+    assert.equal(result.outcome, 'committed');
+  });
+
+  test('a store opened while Redis is down tells everything once it is up', async () => {
+    const first = await follow();
+    await first.store.commit(change('acme', 0, { A: { permanent: true } }));
+    server.save();
+    await first.store.close();
+    await server.kill();
+
+    const store = createRedisStore({ url: server.url, prefix });
+    opened.push(store);
+    const heard = new Map<string, ScopeState>();
+    store.subscribe((scope, state) => heard.set(scope, state));
+    await rejectsSoon(store.load());
+    await server.start();
+    await until(() => heard.get('acme')?.revision === 1, 'the state', CONVERGED_MS);
+    assert.deepEqual([...(heard.get('acme') as ScopeState).settings.keys()], ['A']);
+  });
+
+  test('what is published on the channel by somebody else is harmless', async () => {
+    const [a, b] = [await follow(), await follow()];
+    await until(
+      () => server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).endsWith('2'),
+      'both subscriptions',
+    );
+    const forged = JSON.stringify(['epoch', '1', 'x', '', 'acme', '9 9 x\n[["A",{"permanent":true}]]']);
+    for (const message of ['', '{', 'null', '[]', '[1,2,3]', '{"a":1}', forged]) {
+      server.command('PUBLISH', `${prefix}{rdcp}:changed`, message);
+    }
+    await b.store.commit(change('acme', 0, { B: { permanent: true } }));
+    await until(() => a.heard.has('acme'), 'the real change');
+    assert.deepEqual([...(a.heard.get('acme') as ScopeState).settings.keys()], ['B']);
+  });
+
+  test('a command that a client sends twice takes effect once', async (t) => {
+    const client = newClient(server.url);
+    t.after(() => client.destroy());
+    await client.connect();
+    const stuttering: RedisClient = Object.assign(Object.create(client), {
+      async sendCommand(args: readonly string[]) {
+        await client.sendCommand(args);
+        return client.sendCommand(args);
+      },
+    });
+    const store = createRedisStore({ client: stuttering, prefix });
+    opened.push(store);
+    const replay = replayRecord();
+    assert.deepEqual(await store.commit(change('acme', 0, {}, { replay })), { outcome: 'committed', revision: 1 });
+    assert.deepEqual(await store.commit(change('acme', 1, {})), { outcome: 'committed', revision: 2 });
+    assert.equal((await auditIds(store)).length, 2);
+  });
+
+  test('a client of the application is used, listened to and left open', async (t) => {
+    const client = newClient(server.url);
+    t.after(() => client.destroy());
+    await client.connect();
+    const store = createRedisStore({ client, prefix });
+    opened.push(store);
+    const heard: string[] = [];
+    store.subscribe((scope) => heard.push(scope));
+    await store.load();
+    const { store: other } = await follow();
+    await other.commit(change('acme', 0, {}));
+    await until(() => heard.includes('acme'), 'the change');
+    await store.close();
+    await assert.rejects(store.check());
+    assert.equal(await client.sendCommand(['PING']), 'PONG');
+  });
+
+  test('every key is in one slot of a cluster', async () => {
+    const { store } = await follow();
+    await store.commit(change('acme', 0, { A: { permanent: true } }, { replay: replayRecord() }));
+    const keys = server.command('--scan').split('\n');
+    assert.ok(keys.length >= 7, keys.join(' '));
+    for (const name of keys) assert.ok(name.startsWith(`${prefix}{rdcp}:`), name);
+  });
+
+  test('processes that toggle at once while connections break lose no change and double none', async () => {
+    const followers = await Promise.all(Array.from({ length: 6 }, () => follow()));
+    const acknowledged: number[] = [];
+    const observer = await follow();
+    const seen: number[] = [];
+    observer.store.subscribe((_, { revision }) => seen.push(revision));
+
+    let broken = 0;
+    const breaking = setInterval(() => {
+      broken += Number(
+        server.command('CLIENT', 'KILL', 'TYPE', broken % 3 === 0 ? 'pubsub' : 'normal', 'SKIPME', 'yes'),
+      );
+    }, 25);
+    await Promise.all(
+      followers.map(async ({ store }, process) => {
+        for (let done = 0; done < 40; ) {
+          const state = await eventually(() => store.load());
+          const current = state.get(GLOBAL_SCOPE) ?? { revision: 0, settings: new Map() };
+          const enabled = !(current.settings.get('FLIP')?.permanent ?? false);
+          const commit = change(
+            GLOBAL_SCOPE,
+            current.revision,
+            { FLIP: { permanent: enabled } },
+            {
+              replay: replayRecord({ key: `process-${process}-${done}` }),
+            },
+          );
+          // A commit whose answer was lost is asked for again under its request id, as a client does.
+          const result = await eventually(() => store.commit(commit));
+          if (result.outcome === 'conflict') continue;
+          if (result.outcome === 'committed') acknowledged.push(result.revision as number);
+          done += 1;
+        }
+      }),
+    );
+    clearInterval(breaking);
+    assert.ok(broken > 10, `${broken} connections broken`);
+
+    const state = (await eventually(() => observer.store.load())).get(GLOBAL_SCOPE);
+    assert.equal(state?.revision, 240);
+    assert.equal(state?.settings.get('FLIP')?.permanent, false, 'an even number of toggles ends where it began');
+    assert.equal((await auditIds(observer.store)).length, 240);
+    assert.equal(new Set(acknowledged).size, acknowledged.length);
+    await until(() => seen.at(-1) === 240, 'the last revision at the observer', CONVERGED_MS);
+    for (const { heard, resets } of [observer, ...followers]) {
+      await until(() => heard.get(GLOBAL_SCOPE)?.revision === 240, 'the last revision everywhere', CONVERGED_MS);
+      assert.deepEqual(resets, []);
+    }
+  });
+
+  for (const down of [false, true]) {
+    test(`the application's process ends by itself although a store is open, Redis being ${down ? 'down' : 'up'}`, async () => {
+      const script = `
+        const { createRedisStore } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/store/redis.ts'))});
+        const store = createRedisStore({ url: ${JSON.stringify(server.url)}, prefix: ${JSON.stringify(prefix)} });
+        store.subscribe(() => {});
+        // The application's own work is what keeps it alive, for this long.
+        const work = setTimeout(() => {}, 3_000);
+        await store.load().then(() => console.log('loaded'), () => console.log('rejected'));
+        clearTimeout(work);
+      `;
+      if (down) await server.kill();
+      const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script]);
+      let printed = '';
+      child.stdout.on('data', (chunk) => {
+        printed += chunk;
+      });
+      const killer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      const [code, signal] = await once(child, 'exit');
+      clearTimeout(killer);
+      assert.deepEqual([code, signal, printed.trim()], [0, null, down ? 'rejected' : 'loaded']);
+    });
+  }
+});
+
+test('a change arrives by polling alone where messages are lost', { skip: missing }, async () => {
+  const server = await startRedis('--rename-command', 'SUBSCRIBE', '');
+  const a = createRedisStore({ url: server.url });
+  const b = createRedisStore({ url: server.url });
+  const heard: string[] = [];
+  b.subscribe((scope) => heard.push(scope));
+  await b.load();
+  await a.commit(change('acme', 0, {}));
+  await until(() => heard.includes('acme'), 'the change', CONVERGED_MS);
+  await a.close();
+  await b.close();
+  await server.close();
+});
+
+async function eventuallyRejects(work: () => Promise<unknown>): Promise<void> {
+  const deadline = performance.now() + ANSWERED_MS;
+  while (performance.now() < deadline) await work();
+}
+
+function newClient(url: string): RedisClient {
+  const { createClient } = createRequire(import.meta.url)('redis') as { createClient(options: object): RedisClient };
+  const client = createClient({ url, disableOfflineQueue: true });
+  client.on('error', () => {});
+  return client;
+}
+
+/** A way to Redis that a test cuts. */
+async function startProxy(target: number) {
+  const sockets = new Set<Socket>();
+  let server: Server;
+  function accept(socket: Socket): void {
+    const onward = connect(target, '127.0.0.1');
+    for (const end of [socket, onward]) {
+      sockets.add(end);
+      end.on('error', () => {});
+      end.on('close', () => {
+        sockets.delete(end);
+        socket.destroy();
+        onward.destroy();
+      });
+    }
+    socket.pipe(onward).pipe(socket);
+  }
+  async function listen(port: number): Promise<number> {
+    server = createServer(accept).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as { port: number }).port;
+  }
+  async function cut(): Promise<void> {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, 'close');
+  }
+  const port = await listen(0);
+  return { port, cut, mend: () => listen(port), close: cut };
+}
