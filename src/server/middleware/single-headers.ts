@@ -3,8 +3,8 @@ import { HEADERS } from '../../protocol/constants.ts';
 import type { Step } from '../context.ts';
 
 /**
- * Node drops fields beyond its own limit without a word, and a dropped tenant header would change what a request
- * means. The listener's limit is one above this, so that nothing is dropped unseen.
+ * Releases of Node drop fields beyond a limit of theirs without a word, and a dropped tenant header would change what a
+ * request means. Their limit is above this one, so that nothing is dropped unseen.
  */
 export const MAX_HEADER_FIELDS = 100;
 

@@ -1,13 +1,12 @@
 import type { AuditTrail } from '../../audit/types.ts';
 import type { Clock } from '../../clock.ts';
-import { isRdcpError, RdcpError } from '../../errors.ts';
+import { RdcpError } from '../../errors.ts';
 import { CONTROL_ACTIONS } from '../../protocol/constants.ts';
 import type { AuditAction, AuditOutcome, AuditResponse } from '../../protocol/messages.ts';
 import { isCategoryName, isIdentifier } from '../../protocol/names.ts';
 import { parseTimestamp } from '../../protocol/time.ts';
-import type { AuditPage, AuditQuery } from '../../store/state-store.ts';
+import type { AuditQuery } from '../../store/state-store.ts';
 import { type Handler, required } from '../context.ts';
-import { unavailable } from '../error-answer.ts';
 import { opening } from './opening.ts';
 
 const MAX_LIMIT = 1000;
@@ -46,7 +45,7 @@ export function audit({ trail, clock }: { trail: AuditTrail; clock: Clock }): Ha
   return async (ctx) => {
     const { scope } = required(ctx, 'tenancy');
     const query = parseAuditQuery(new URLSearchParams(ctx.querystring));
-    const page = await read(trail, scope.tenantId === undefined ? query : { ...query, tenant: scope.tenantId });
+    const page = await trail.query(scope.tenantId === undefined ? query : { ...query, tenant: scope.tenantId });
     const body: AuditResponse = {
       ...opening(ctx, clock),
       entries: page.entries,
@@ -83,12 +82,4 @@ function malformed(name: string, problem: string): RdcpError {
 
 function oneOf<T extends string>(values: readonly T[]): (value: string) => T | undefined {
   return (value) => values.find((candidate) => candidate === value);
-}
-
-async function read(trail: AuditTrail, query: AuditQuery): Promise<AuditPage> {
-  try {
-    return await trail.query(query);
-  } catch (error) {
-    throw isRdcpError(error) ? error : unavailable('The audit trail cannot be read now', error);
-  }
 }
