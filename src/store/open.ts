@@ -16,17 +16,8 @@ export function openStore(store: string | StateStore): StateStore {
     if (file !== '' && !file.includes('\0')) return createSqliteStore(file);
     throw invalid('sqlite: must be followed by the path of a file');
   }
-  if (/^rediss?:/.test(store)) {
-    if (isRedisUrl(store)) return createRedisStore({ url: store });
-    throw invalid('redis: must be a URL, redis://[user:password@]host[:port][/database]');
-  }
+  if (/^rediss?:/.test(store)) return createRedisStore({ url: store });
   throw invalid("must be 'memory:', 'sqlite:FILE', 'redis://…', 'rediss://…' or a StateStore");
-}
-
-function isRedisUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { hostname, pathname } = new URL(text);
-  return hostname !== '' && /^(\/\d*)?$/.test(pathname);
 }
 
 function invalid(problem: string): RdcpError {

@@ -58,7 +58,7 @@ const REPLAY_SLACK_MS = 60_000;
  * State shared by a fleet through Redis 6.2 or newer. A commit is one script and takes effect once, or not at all; how durable
  * it is depends on the persistence that the Redis is configured with. Other processes hear of it by pub/sub, and at the latest by the
  * next poll. One that finds changes missing that Redis had acknowledged tells so through `onReset`.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the package `redis` is not installed
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for a URL of another form, or when the package `redis` is not installed
  */
 export function createRedisStore(options: RedisStoreOptions): StateStore {
   const { prefix = '', deadlineMs = 1_000, pollMs = 1_000 } = options;
@@ -270,20 +270,39 @@ function clientMaker(options: RedisStoreOptions): () => RedisClient {
     return () =>
       client.duplicate({ ...CLIENT_OPTIONS, socket: { ...client.options?.socket, reconnectStrategy: false } });
   }
+  if (!isRedisUrl(options.url)) {
+    throw invalid('redis: must be a URL, redis://[user:password@]host[:port][/database] or rediss://…');
+  }
   const { createClient } = loadRedis();
   // A fresh object each time: the client writes into its options.
   return () => createClient({ ...CLIENT_OPTIONS, url: options.url, socket: { reconnectStrategy: false } });
+}
+
+function isRedisUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, pathname } = new URL(text);
+  try {
+    // The client decodes them only when it connects, again and again.
+    decodeURIComponent(username + password);
+  } catch {
+    return false;
+  }
+  return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname);
 }
 
 function loadRedis(): { createClient(options: object): RedisClient } {
   try {
     return createRequire(import.meta.url)('redis');
   } catch (error) {
-    throw new RdcpError('RDCP_CONFIG_INVALID', 'configuration: store: needs the package redis, version 6, installed', {
-      details: { field: 'store' },
-      cause: error,
-    });
+    throw invalid('needs the package redis, version 6, installed', error);
   }
+}
+
+function invalid(problem: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: ${problem}`, {
+    details: { field: 'store' },
+    cause,
+  });
 }
 
 /** `undefined` for what the commit script did not send: anybody may publish on a channel. */

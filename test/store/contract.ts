@@ -21,8 +21,10 @@ export interface StoreFixture {
   dispose(): Promise<void>;
 }
 
-/** What every {@link StateStore} does. `create` makes a fixture without any state. */
-export function stateStoreContract(name: string, create: () => Promise<StoreFixture>): void {
+/**
+ * What every {@link StateStore} does. `create` makes a fixture without any state; `shared` tells whether others can write it.
+ */
+export function stateStoreContract(name: string, shared: boolean, create: () => Promise<StoreFixture>): void {
   describe(`${name} keeps the contract of a state store:`, () => {
     let fixture: StoreFixture;
     let store: StateStore;
@@ -35,6 +37,7 @@ export function stateStoreContract(name: string, create: () => Promise<StoreFixt
 
     describe('state', () => {
       test('a store without state loads no scope, and answers', async () => {
+        assert.equal(store.shared, shared);
         assert.equal((await store.load()).size, 0);
         assert.equal(await store.newestAudit(), undefined);
         assert.deepEqual(await store.queryAudit({ limit: 10 }), { entries: [] });
@@ -395,50 +398,7 @@ export function stateStoreContract(name: string, create: () => Promise<StoreFixt
       });
     });
 
-    describe('changes of others', () => {
-      test('a commit of another handle arrives, with the newest state of its scope', async (t) => {
-        if (!store.shared) return t.skip('nobody else can write this store');
-        const heard = new Map<string, ScopeState>();
-        store.subscribe((scope, state) => heard.set(scope, state));
-        const other = await fixture.open();
-
-        await other.commit(change('acme', 0, { A: { permanent: true } }));
-        await other.commit(change('acme', 1, { A: { permanent: false } }));
-        await until(() => heard.get('acme')?.revision === 2, 'the second change of the other handle');
-        assert.deepEqual([...(heard.get('acme') as ScopeState).settings], [['A', { permanent: false }]]);
-        assert.equal(heard.get('acme')?.changedAt, NOW);
-
-        await other.commit(change(GLOBAL_SCOPE, 0, { B: { temporary: { enabled: true, expiresAt: NOW + 9 } } }));
-        await until(() => heard.has(GLOBAL_SCOPE), 'the change of another scope');
-        const settings = heard.get(GLOBAL_SCOPE)?.settings;
-        assert.deepEqual([...(settings ?? [])], [['B', { temporary: { enabled: true, expiresAt: NOW + 9 } }]]);
-      });
-
-      test('nothing arrives once the subscription has ended', async (t) => {
-        if (!store.shared) return t.skip('nobody else can write this store');
-        const ended: string[] = [];
-        const live: string[] = [];
-        store.subscribe((scope) => ended.push(scope))();
-        store.subscribe((scope) => live.push(scope));
-        const other = await fixture.open();
-        await other.commit(change('acme', 0, {}));
-        await until(() => live.includes('acme'), 'the change, at the subscription that still runs');
-        assert.deepEqual(ended, []);
-      });
-
-      test('a listener that throws keeps nobody from hearing', async (t) => {
-        if (!store.shared) return t.skip('nobody else can write this store');
-        const heard: string[] = [];
-        store.subscribe(() => {
-          throw new Error('a listener of the application');
-        });
-        store.subscribe((scope) => heard.push(scope));
-        const other = await fixture.open();
-        await other.commit(change('acme', 0, {}));
-        await other.commit(change('other', 0, {}));
-        await until(() => heard.includes('acme') && heard.includes('other'), 'both changes');
-      });
-    });
+    if (shared) changesOfOthers();
 
     describe('closing', () => {
       test('a closed store rejects instead of hanging, and can be closed again', async () => {
@@ -453,6 +413,50 @@ export function stateStoreContract(name: string, create: () => Promise<StoreFixt
         await assert.rejects(store.check());
       });
     });
+
+    function changesOfOthers(): void {
+      describe('changes of others', () => {
+        test('a commit of another handle arrives, with the newest state of its scope', async () => {
+          const heard = new Map<string, ScopeState>();
+          store.subscribe((scope, state) => heard.set(scope, state));
+          const other = await fixture.open();
+
+          await other.commit(change('acme', 0, { A: { permanent: true } }));
+          await other.commit(change('acme', 1, { A: { permanent: false } }));
+          await until(() => heard.get('acme')?.revision === 2, 'the second change of the other handle');
+          assert.deepEqual([...(heard.get('acme') as ScopeState).settings], [['A', { permanent: false }]]);
+          assert.equal(heard.get('acme')?.changedAt, NOW);
+
+          await other.commit(change(GLOBAL_SCOPE, 0, { B: { temporary: { enabled: true, expiresAt: NOW + 9 } } }));
+          await until(() => heard.has(GLOBAL_SCOPE), 'the change of another scope');
+          const settings = heard.get(GLOBAL_SCOPE)?.settings;
+          assert.deepEqual([...(settings ?? [])], [['B', { temporary: { enabled: true, expiresAt: NOW + 9 } }]]);
+        });
+
+        test('nothing arrives once the subscription has ended', async () => {
+          const ended: string[] = [];
+          const live: string[] = [];
+          store.subscribe((scope) => ended.push(scope))();
+          store.subscribe((scope) => live.push(scope));
+          const other = await fixture.open();
+          await other.commit(change('acme', 0, {}));
+          await until(() => live.includes('acme'), 'the change, at the subscription that still runs');
+          assert.deepEqual(ended, []);
+        });
+
+        test('a listener that throws keeps nobody from hearing', async () => {
+          const heard: string[] = [];
+          store.subscribe(() => {
+            throw new Error('a listener of the application');
+          });
+          store.subscribe((scope) => heard.push(scope));
+          const other = await fixture.open();
+          await other.commit(change('acme', 0, {}));
+          await other.commit(change('other', 0, {}));
+          await until(() => heard.includes('acme') && heard.includes('other'), 'both changes');
+        });
+      });
+    }
   });
 }
 

@@ -4,7 +4,7 @@ import { createMemoryStore } from '../../src/store/memory.ts';
 import { stateStoreContract } from './contract.ts';
 import { appendAudit, auditEntry, auditIds, NOW, replayRecord } from './samples.ts';
 
-stateStoreContract('memory', async () => {
+stateStoreContract('memory', false, async () => {
   const store = createMemoryStore();
   return { open: async () => store, dispose: () => store.close() };
 });

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { isRdcpError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
@@ -27,6 +31,8 @@ for (const store of [
   'redis://',
   'rediss://:99999',
   'redis://host/zero',
+  'redis://user:50%@host',
+  'rediss:host',
 ]) {
   test(`${JSON.stringify(store)} is refused in one line that names the field`, () => {
     assert.throws(
@@ -41,3 +47,26 @@ for (const store of [
     );
   });
 }
+
+test('a redis URL without the package redis installed is refused, and says what to install', () => {
+  const root = join(import.meta.dirname, '../..');
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-no-redis-'));
+  try {
+    cpSync(join(root, 'src'), join(folder, 'src'), { recursive: true });
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(join(root, 'node_modules/@opentelemetry'), join(folder, 'node_modules/@opentelemetry'));
+    const script = `
+      const { openStore } = await import(${JSON.stringify(join(folder, 'src/store/open.ts'))});
+      openStore('memory:');
+      try { openStore('redis://127.0.0.1'); } catch ({ code, message }) { console.log(code, message); }
+    `;
+    const args = ['--no-warnings', '--input-type=module', '-e', script];
+    const printed = execFileSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, NODE_PATH: '' } });
+    assert.equal(
+      printed.trim(),
+      'RDCP_CONFIG_INVALID configuration: store: needs the package redis, version 6, installed',
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

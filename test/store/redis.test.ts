@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { openStore } from '../../src/store/open.ts';
 import { createRedisStore } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
@@ -15,7 +17,14 @@ if (missing !== false) {
   });
   after(() => server.close());
 
-  stateStoreContract('redis', async () => {
+  test('a redis URL in the configuration opens a Redis store', async () => {
+    const store = openStore(server.url);
+    assert.equal(store.name, 'redis');
+    await store.check();
+    await store.close();
+  });
+
+  stateStoreContract('redis', true, async () => {
     const prefix = `${randomUUID()}:`;
     const opened: StateStore[] = [];
     return {

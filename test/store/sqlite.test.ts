@@ -5,7 +5,7 @@ import { createSqliteStore } from '../../src/store/sqlite.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
 
-stateStoreContract('sqlite', async () => {
+stateStoreContract('sqlite', true, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-sqlite-'));
   const opened: StateStore[] = [];
   return {
