@@ -21,11 +21,12 @@ export const unrefInterval: Schedule = (milliseconds, task) => {
   return () => clearInterval(timer);
 };
 
-/** Runs `fn` once after `ms` milliseconds, and returns the way to call it off. */
-export type Schedule = (fn: () => void, ms: number) => () => void;
+/** Runs `task` once, after `milliseconds`, and returns the way to call it off. */
+export type Delay = (milliseconds: number, task: () => void) => () => void;
 
-/** A timer that never keeps the process alive. */
-export const systemSchedule: Schedule = (fn, ms) => {
-  const timer = setTimeout(fn, ms).unref();
+/** On a timer that never keeps the process alive. */
+export const unrefTimeout: Delay = (milliseconds, task) => {
+  const timer = setTimeout(task, milliseconds);
+  timer.unref();
   return () => clearTimeout(timer);
 };

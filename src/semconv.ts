@@ -18,10 +18,28 @@ export const ATTR_OUTCOME = 'rdcp.outcome';
 export const ATTR_AUTH_METHOD = 'rdcp.auth.method';
 export const ATTR_REASON = 'rdcp.reason';
 
-/** Event name of audit log records. */
+export const ATTR_REQUEST_ID = 'rdcp.request.id';
+export const ATTR_CLIENT_ID = 'rdcp.client.id';
+export const ATTR_SCOPES = 'rdcp.auth.scopes';
+export const ATTR_TENANT_NAME = 'rdcp.tenant.name';
+export const ATTR_SECURITY_LEVEL = 'rdcp.security.level';
+export const ATTR_AUDIT_ID = 'rdcp.audit.id';
+export const ATTR_AUDIT_TIMESTAMP = 'rdcp.audit.timestamp';
+export const ATTR_AUDIT_CHANGES = 'rdcp.audit.changes';
+export const ATTR_AUDIT_COUNT = 'rdcp.audit.count';
+export const ATTR_AUDIT_SEQUENCE = 'rdcp.audit.sequence';
+export const ATTR_AUDIT_PREVIOUS_HASH = 'rdcp.audit.previous_hash';
+export const ATTR_AUDIT_HASH = 'rdcp.audit.hash';
+export const ATTR_AUDIT_RETAIN_UNTIL = 'rdcp.audit.retain_until';
+
+/** Event name of the log record of an audit entry. */
 export const EVENT_AUDIT = 'rdcp.audit';
+/** Event name of the record that tells, every hour, where this process's audit chain stands. */
+export const EVENT_AUDIT_CHECKPOINT = 'rdcp.audit.checkpoint';
 
 // OpenTelemetry semantic conventions, before names of our own.
 export const ATTR_CLIENT_ADDRESS = 'client.address';
 export const ATTR_USER_ID = 'user.id';
+export const ATTR_SESSION_ID = 'session.id';
+export const ATTR_ERROR_TYPE = 'error.type';
 export const ATTR_USER_AGENT_ORIGINAL = 'user_agent.original';

@@ -1,0 +1,83 @@
+import type { AuditEntry } from '../protocol/messages.ts';
+import {
+  ATTR_ACTION,
+  ATTR_AUDIT_CHANGES,
+  ATTR_AUDIT_COUNT,
+  ATTR_AUDIT_HASH,
+  ATTR_AUDIT_ID,
+  ATTR_AUDIT_PREVIOUS_HASH,
+  ATTR_AUDIT_RETAIN_UNTIL,
+  ATTR_AUDIT_SEQUENCE,
+  ATTR_AUDIT_TIMESTAMP,
+  ATTR_AUTH_METHOD,
+  ATTR_CATEGORY_NAME,
+  ATTR_CLIENT_ADDRESS,
+  ATTR_CLIENT_ID,
+  ATTR_ERROR_TYPE,
+  ATTR_INSTANCE_ID,
+  ATTR_OUTCOME,
+  ATTR_REASON,
+  ATTR_REQUEST_ID,
+  ATTR_SCOPES,
+  ATTR_SECURITY_LEVEL,
+  ATTR_SESSION_ID,
+  ATTR_TENANT_ID,
+  ATTR_TENANT_NAME,
+  ATTR_USER_AGENT_ORIGINAL,
+  ATTR_USER_ID,
+  EVENT_AUDIT,
+  EVENT_AUDIT_CHECKPOINT,
+} from '../semconv.ts';
+import { type LogRecord, SEVERITY } from '../telemetry.ts';
+import type { ChainHead } from './chain.ts';
+
+/** An entry of the trail as an OpenTelemetry log record: every field an attribute, so that it can be searched by each. */
+export function auditRecord(entry: AuditEntry): LogRecord {
+  const { identity, source, compliance } = entry;
+  return {
+    eventName: EVENT_AUDIT,
+    ...(entry.outcome === 'denied' ? SEVERITY.WARN : SEVERITY.INFO),
+    body: [entry.action, entry.categories.join(', '), entry.outcome].filter((part) => part !== '').join(' '),
+    attributes: present({
+      [ATTR_AUDIT_ID]: entry.id,
+      [ATTR_AUDIT_TIMESTAMP]: entry.timestamp,
+      [ATTR_ACTION]: entry.action,
+      [ATTR_OUTCOME]: entry.outcome,
+      [ATTR_CATEGORY_NAME]: entry.categories,
+      [ATTR_AUDIT_CHANGES]: JSON.stringify(entry.changes),
+      [ATTR_AUTH_METHOD]: identity.method,
+      [ATTR_USER_ID]: identity.userId,
+      [ATTR_CLIENT_ID]: identity.clientId,
+      [ATTR_SCOPES]: identity.scopes,
+      [ATTR_SESSION_ID]: identity.sessionId,
+      [ATTR_TENANT_ID]: entry.tenant?.id,
+      [ATTR_TENANT_NAME]: entry.tenant?.name,
+      [ATTR_REQUEST_ID]: entry.requestId,
+      [ATTR_REASON]: entry.reason,
+      [ATTR_CLIENT_ADDRESS]: source?.address,
+      [ATTR_USER_AGENT_ORIGINAL]: source?.userAgent,
+      [ATTR_ERROR_TYPE]: entry.error,
+      [ATTR_AUDIT_COUNT]: entry.count,
+      [ATTR_SECURITY_LEVEL]: compliance.securityLevel,
+      [ATTR_INSTANCE_ID]: compliance.instanceId,
+      [ATTR_AUDIT_SEQUENCE]: compliance.sequence,
+      [ATTR_AUDIT_PREVIOUS_HASH]: compliance.previousHash,
+      [ATTR_AUDIT_HASH]: compliance.hash,
+      [ATTR_AUDIT_RETAIN_UNTIL]: compliance.retainUntil,
+    }),
+  };
+}
+
+/** The head of the chain: kept elsewhere, it shows later that the newest entries were cut off. */
+export function checkpointRecord(instanceId: string, { sequence, hash }: ChainHead): LogRecord {
+  return {
+    eventName: EVENT_AUDIT_CHECKPOINT,
+    ...SEVERITY.INFO,
+    body: `audit checkpoint at entry ${sequence}`,
+    attributes: { [ATTR_INSTANCE_ID]: instanceId, [ATTR_AUDIT_SEQUENCE]: sequence, [ATTR_AUDIT_HASH]: hash },
+  };
+}
+
+function present(attributes: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,153 @@
+import { RdcpError } from '../errors.ts';
+import type { ControlRequest } from '../protocol/control-request.ts';
+import type { ChangeRecord } from '../protocol/messages.ts';
+import { formatDuration, timestamp } from '../protocol/time.ts';
+import type { Setting, Settings } from '../store/state-store.ts';
+import { type EffectiveState, type Ended, effectiveState, type Layers, liveOverlays, putSetting } from './state.ts';
+
+/** Bounds of temporary controls; durations in seconds. */
+export interface ControlLimits {
+  readonly defaultDuration: number;
+  readonly maxDuration: number;
+  /** Most live temporary controls in one scope. */
+  readonly maxTemporary: number;
+}
+
+/** The state that a command meets. */
+export interface Situation extends Layers {
+  /** Every registered category and the state that it has where nobody switched it. */
+  readonly defaults: ReadonlyMap<string, boolean>;
+  readonly limits: ControlLimits;
+  readonly ended: Ended;
+}
+
+export interface Transition {
+  /** The categories that were addressed: those named, or all. */
+  readonly categories: readonly string[];
+  /** One record per category, in the order of `categories`. */
+  readonly changes: readonly ChangeRecord[];
+  /** The new settings of the addressed scope; the very same object when nothing is to be written. */
+  readonly settings: Settings;
+}
+
+/**
+ * What a command does to the addressed scope, the tenant's where there is one and the global one otherwise.
+ * @param now wall time, milliseconds since the epoch
+ * @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND`, `RDCP_MALFORMED_REQUEST` for too long a duration, or
+ * `RDCP_TEMPORARY_LIMIT`; nothing is applied then
+ */
+export function transition(situation: Situation, request: ControlRequest, now: number): Transition {
+  const { defaults, limits } = situation;
+  const categories = request.categories ?? [...defaults.keys()].sort();
+  assertKnown(categories, defaults);
+  const expiresAt = overlayEnd(request, limits, now);
+  const before = situation.tenant ?? situation.global;
+
+  if (request.action === 'status') {
+    return { categories, settings: before, changes: changesBetween(situation, situation, categories, now) };
+  }
+  const settings = new Map(before);
+  for (const category of categories) {
+    putSetting(settings, category, nextSetting(category, situation, request, expiresAt));
+  }
+  if (expiresAt !== undefined) assertWithinLimit(settings, situation);
+  return { categories, settings, changes: changesBetween(situation, replaced(situation, settings), categories, now) };
+}
+
+/** The overlays of a scope that have ended, taken out. */
+export interface Expiry {
+  readonly settings: Settings;
+  readonly categories: readonly string[];
+  readonly changes: readonly ChangeRecord[];
+}
+
+/**
+ * Drops every ended overlay of the addressed scope, so that the layers below show again; `undefined` when there is none.
+ * Categories that are not registered (yet) are dropped without a record: nobody sees their state.
+ */
+export function expire(situation: Situation, now: number): Expiry | undefined {
+  const before = situation.tenant ?? situation.global;
+  const over = [...before].filter(([, { temporary }]) => temporary !== undefined && situation.ended(temporary));
+  if (over.length === 0) return undefined;
+  const settings = new Map(before);
+  for (const [category, { permanent }] of over) putSetting(settings, category, { permanent });
+  const categories = over.map(([category]) => category).sort();
+  const known = categories.filter((category) => situation.defaults.has(category));
+  const inForce: Situation = { ...situation, ended: () => false };
+  return { settings, categories, changes: changesBetween(inForce, replaced(situation, settings), known, now) };
+}
+
+/** The same layers with the addressed scope's settings replaced. */
+function replaced(situation: Situation, settings: Settings): Situation {
+  return situation.tenant === undefined ? { ...situation, global: settings } : { ...situation, tenant: settings };
+}
+
+function assertKnown(categories: readonly string[], defaults: ReadonlyMap<string, boolean>): void {
+  const unknown = categories.filter((category) => !defaults.has(category));
+  if (unknown.length === 0) return;
+  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${plural(unknown)}: ${unknown.join(', ')}`, {
+    details: { unknown },
+  });
+}
+
+function plural(names: readonly string[]): string {
+  return names.length === 1 ? 'category' : 'categories';
+}
+
+/** When the overlays of a request end; `undefined` when it is for good. Naming a duration means temporary. */
+function overlayEnd({ options }: ControlRequest, limits: ControlLimits, now: number): number | undefined {
+  const duration = options?.duration;
+  if (duration === undefined && options?.temporary !== true) return undefined;
+  const seconds = duration ?? limits.defaultDuration;
+  if (seconds > limits.maxDuration) {
+    const maximum = formatDuration(limits.maxDuration);
+    throw new RdcpError('RDCP_MALFORMED_REQUEST', `options.duration must be at most ${maximum}`, {
+      details: { field: 'options.duration', maximum },
+    });
+  }
+  return now + seconds * 1000;
+}
+
+/** The addressed scope's new setting for a category. */
+function nextSetting(
+  category: string,
+  situation: Situation,
+  { action }: ControlRequest,
+  expiresAt: number | undefined,
+): Setting {
+  if (action === 'reset') return {};
+  const enabled = action === 'toggle' ? !stateOf(category, situation).enabled : action === 'enable';
+  if (expiresAt === undefined) return { permanent: enabled };
+  const current = (situation.tenant ?? situation.global).get(category);
+  return { permanent: current?.permanent, temporary: { enabled, expiresAt } };
+}
+
+function stateOf(category: string, situation: Situation): EffectiveState {
+  return effectiveState(category, situation, situation.defaults.get(category) === true, situation.ended);
+}
+
+function changesBetween(
+  before: Situation,
+  after: Situation,
+  categories: readonly string[],
+  now: number,
+): readonly ChangeRecord[] {
+  return categories.map((category) => {
+    const { enabled, overlay } = stateOf(category, after);
+    return {
+      category,
+      previousState: stateOf(category, before).enabled,
+      newState: enabled,
+      temporary: overlay !== undefined,
+      effectiveAt: timestamp(now),
+      ...(overlay !== undefined && { expiresAt: timestamp(overlay.expiresAt) }),
+    };
+  });
+}
+
+function assertWithinLimit(settings: Settings, { limits: { maxTemporary }, ended }: Situation): void {
+  if (liveOverlays(settings, ended).size <= maxTemporary) return;
+  throw new RdcpError('RDCP_TEMPORARY_LIMIT', `At most ${maxTemporary} temporary controls may be in force at a time`, {
+    details: { maximum: maxTemporary },
+  });
+}

@@ -1,0 +1,19 @@
+export type { ApiKeyRecord, RdcpConfig } from './config.ts';
+export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
+export type { Attributes, AttributeValue, Category, CategoryOptions, Span } from './gate/types.ts';
+export { RdcpInstrumentation } from './instrumentation.ts';
+export type * from './protocol/messages.ts';
+export { createRdcp, type Rdcp } from './rdcp.ts';
+export type {
+  AuditPage,
+  AuditQuery,
+  Commit,
+  CommitResult,
+  Overlay,
+  ReplayRecord,
+  ScopeKey,
+  ScopeState,
+  Setting,
+  Settings,
+  StateStore,
+} from './store/state-store.ts';

@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { diag } from '@opentelemetry/api';
+import { createAuditTrail } from './audit/trail.ts';
+import { openAuthentication } from './auth/configured.ts';
+import { systemClock, unrefInterval, unrefTimeout } from './clock.ts';
+import { parseConfig, type RdcpConfig } from './config.ts';
+import { createControlPlane } from './control/plane.ts';
+import { createSink } from './emit/sink.ts';
+import { isRdcpError, RdcpError } from './errors.ts';
+import { gate } from './gate/gate.ts';
+import type { Category, CategoryOptions } from './gate/types.ts';
+import { createInstruments } from './metrics/instruments.ts';
+import { createMeasurements } from './metrics/measurements.ts';
+import { createApp } from './server/app.ts';
+import { isLoopback } from './server/host-policy.ts';
+import { createListener } from './server/listener.ts';
+import { openStore } from './store/open.ts';
+import { GLOBAL_SCOPE } from './store/state-store.ts';
+import { createTelemetry, type Telemetry } from './telemetry.ts';
+
+/** Handles a request that is ours and passes any other, untouched, to `next`; without `next` it is answered 404. */
+export type RdcpCallback = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
+
+/** A service's remote control: everything wired, nothing listening yet. */
+export interface Rdcp {
+  /** The debug category of that name; the same as `category()` of the api entry. */
+  category(name: string, options?: CategoryOptions): Category;
+  /** Runs `fn`, and everything asynchronous in it, as the tenant's. */
+  runWithTenant<T>(tenantId: string, fn: () => T): T;
+  /**
+   * Opens the endpoint's own port, which never keeps the process alive.
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or when the address or certificate cannot be used
+   */
+  listen(): Promise<{ readonly url: string }>;
+  /** The endpoint as a request handler, to mount in a `node:http`, Koa, Express or Fastify app. */
+  callback(): RdcpCallback;
+  /** Switches every category off, or back to what it is set to. The endpoint goes on answering. */
+  setEnabled(enabled: boolean): void;
+  /** Answers what is in flight, writes the audit trail out, and lets go of the gate: every category is off then. */
+  close(): Promise<void>;
+}
+
+const GLOBAL = { key: GLOBAL_SCOPE };
+
+/**
+ * Puts the service under remote control. Categories have their default state at once; what the store holds follows.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`, whose message is one line that names the field
+ */
+export function createRdcp(
+  config?: RdcpConfig,
+  { telemetry = createTelemetry() }: { telemetry?: Telemetry } = {},
+): Rdcp {
+  const resolved = parseConfig(config);
+  const { server, security, limits, controls } = resolved;
+  const clock = systemClock;
+  if (server !== false && security.apiKeys === undefined && !isLoopback(server.host)) {
+    throw invalid(
+      'security.apiKeys',
+      `is required to listen on ${server.host}: without a credential only loopback is served`,
+    );
+  }
+  const { authenticator } = openAuthentication(security, { clock, cwd: process.cwd(), report });
+  const store = openStore(resolved.store);
+
+  const trail = createAuditTrail({
+    store,
+    telemetry,
+    clock,
+    schedule: unrefInterval,
+    chain: {
+      securityLevel: security.level,
+      instanceId: randomUUID(),
+      retentionDays: resolved.audit.retentionDays,
+    },
+    randomUUID,
+    report,
+  });
+  const plane = createControlPlane({
+    gate,
+    store,
+    audit: trail,
+    sink: createSink({ telemetry, clock }),
+    clock,
+    delay: unrefTimeout,
+    limits: {
+      defaultDuration: controls.defaultDuration,
+      maxDuration: controls.maxDuration,
+      maxTemporary: controls.maxTemporaryPerTenant,
+      maxCategories: limits.maxCategories,
+    },
+    overrides: resolved.categories,
+    report,
+  });
+  const measurements = createMeasurements({
+    gate,
+    clock,
+    windowSeconds: resolved.metrics.rateWindowSeconds,
+    schedule: unrefInterval,
+  });
+  const instruments = createInstruments({
+    telemetry,
+    gate,
+    measurements,
+    states: () => plane.view(GLOBAL),
+    temporaryControls: () => {
+      const global = plane.temporaryControls(GLOBAL);
+      return { global, tenants: plane.temporaryControls() - global };
+    },
+    schedule: unrefInterval,
+  });
+
+  let closing: Promise<void> | undefined;
+  const handler = createApp({
+    config: resolved,
+    plane,
+    trail,
+    authenticator,
+    measurements,
+    instruments,
+    checkStore: () => store.check(),
+    closing: () => closing !== undefined,
+    clock,
+    randomUUID,
+    report,
+  });
+  const listener = server === false ? undefined : createListener(server, handler);
+
+  void plane.start();
+
+  async function closeAll(): Promise<void> {
+    await listener?.close();
+    await plane.close();
+    await trail.close();
+    measurements.close();
+    instruments.close();
+    authenticator.close();
+    await store.close();
+  }
+
+  return {
+    category: (name, options) => gate.category(name, options),
+    runWithTenant: (tenantId, fn) => gate.runWithTenant(tenantId, fn),
+    listen: async () => {
+      if (listener === undefined) throw invalid('server', 'is false: mount callback() instead of listening');
+      return listener.listen();
+    },
+    callback: () => handler,
+    setEnabled: (enabled) => plane.setEnabled(enabled),
+    close: () => {
+      closing ??= closeAll();
+      return closing;
+    },
+  };
+}
+
+function invalid(field: string, problem: string): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field } });
+}
+
+/** To OpenTelemetry's own diagnostics. Of our errors the code tells enough; of any other the stack is needed. */
+function report(error: unknown): void {
+  if (!isRdcpError(error)) diag.error('rdcp: internal error', error);
+  else
+    diag.error(`rdcp: ${error.code}: ${error.message}`, ...(error.cause instanceof Error ? [error.cause.message] : []));
+}
