@@ -69,6 +69,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   const resets = new Set<{ readonly listener: (reset: StoreReset) => void }>();
 
   let known: Lineage | undefined;
+  /** What was the newest when {@link StateStore.load} last answered. */
+  let loaded: Lineage | undefined;
   /** Redis's clock minus our monotonic one, in milliseconds, as of the last answer. */
   let clockOffset: number | undefined;
   let operations = 0;
@@ -110,8 +112,11 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   }
 
   async function synchronize(through: Send): Promise<void> {
-    const { how, lineage, scopes } = await readChanges(through, known);
+    const since = known;
+    const { how, lineage, scopes } = await readChanges(through, since);
     const before = known;
+    // A subscription began meanwhile, from further back than this look.
+    if (how === 'changes' && (before?.version ?? 0) < (since?.version ?? 0)) return;
     // A message, or another look, may have told of more while the answer was on its way.
     if (before?.epoch === lineage.epoch && before.version > lineage.version) return;
     known = lineage;
@@ -211,6 +216,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       const { lineage, scopes } = await readChanges(patient, undefined);
       // Where something is known already, the next sync still has to compare it, and to tell subscribers.
       known ??= lineage;
+      loaded = lineage;
       return scopes;
     },
 
@@ -223,7 +229,15 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       return record.expiresAt > now ? record : undefined;
     },
 
-    subscribe: (listener) => (closed ? () => {} : subscribers.add(listener, () => {})),
+    subscribe(listener) {
+      if (closed) return () => {};
+      if (subscribers.size === 0 && loaded !== undefined) {
+        // What came between the load and this call was told to nobody.
+        known = loaded;
+        void sync().catch(() => {});
+      }
+      return subscribers.add(listener, () => {});
+    },
 
     onReset(listener) {
       const entry = { listener };

@@ -1,5 +1,4 @@
 import { closeSync, openSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { RdcpError } from '../errors.ts';
 
@@ -61,12 +60,10 @@ const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Opens the file, makes it (mode 0600) where there is none, and brings its schema up to date.
+ * Opens the file at an absolute path, which SQLite takes neither for `:memory:` nor for a `file:` URI; makes it (mode 0600) where there is none, and brings its schema up to date.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` that says in one line what is wrong with the file
  */
-export function openSqliteFile(file: string): DatabaseSync {
-  // Resolved, so that neither `:memory:` nor a `file:` URI means to SQLite anything but a file of that name.
-  const path = resolve(file);
+export function openSqliteFile(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     // SQLite would make it readable for everybody; its -wal and -shm files take over the mode of this one.

@@ -24,8 +24,9 @@ type Row = Record<string, SQLOutputValue>;
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
  */
 export function createSqliteStore(file: string): StateStore {
-  const database = openSqliteFile(file);
-  const inode = statSync(resolve(file)).ino;
+  const path = resolve(file);
+  const database = openSqliteFile(path);
+  const inode = statSync(path).ino;
   const writer = randomUUID();
   const trail = createSqliteTrail(database);
   const subscribers = new Subscribers();
@@ -177,7 +178,7 @@ export function createSqliteStore(file: string): StateStore {
     async check() {
       readVersion.get();
       // A file that was removed or replaced under us takes writes that nobody will ever read.
-      if ((await stat(resolve(file))).ino !== inode) throw new Error('the SQLite file was replaced');
+      if ((await stat(path)).ino !== inode) throw new Error('the SQLite file was replaced');
     },
 
     async close() {

@@ -114,7 +114,8 @@ export interface StateStore {
   findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;
   /**
    * Calls back with every scope that somebody else changed, in its newest state; a change of this handle may come too.
-   * A store that could not be reached at first tells every scope once it is. Returns the way to stop.
+   * What changed between the last {@link StateStore.load} and this call comes too, and a store that could not be reached at
+   * first tells every scope once it is. Returns the way to stop.
    */
   subscribe(listener: (scope: ScopeKey, state: ScopeState) => void): () => void;
   /**

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import fc from 'fast-check';
-import { isRdcpError } from '../../src/errors.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
-import { timestamp } from '../../src/protocol/time.ts';
-import {
-  type AuditQuery,
-  type CommitResult,
-  GLOBAL_SCOPE,
-  type ScopeState,
-  type StateStore,
-} from '../../src/store/state-store.ts';
-import { appendAudit, auditEntry, auditIds, change, DAY, NOW, replayRecord, until } from './samples.ts';
+import { type CommitResult, GLOBAL_SCOPE, type ScopeState, type StateStore } from '../../src/store/state-store.ts';
+import { auditTrailContract } from './contract-audit.ts';
+import { auditEntry, auditIds, change, NOW, replayRecord, until } from './samples.ts';
 
 /** State of its own for one test, which any number of stores can be opened on. */
 export interface StoreFixture {
@@ -236,167 +227,7 @@ export function stateStoreContract(name: string, shared: boolean, create: () => 
       });
     });
 
-    describe('audit trail', () => {
-      test('an entry comes back exactly as it was written', async () => {
-        const entry = auditEntry({
-          tenant: { id: 'acme', name: 'Ünïcode 🦊 \u0000' },
-          count: 3,
-          error: 'RDCP_FORBIDDEN',
-        });
-        await store.commit({ audit: entry, now: NOW });
-        assert.deepEqual((await store.queryAudit({ limit: 1 })).entries, [entry]);
-        assert.deepEqual(await store.newestAudit(), entry);
-      });
-
-      test('order is the order of writing, although clocks disagree', async () => {
-        const times = [NOW, NOW - DAY, NOW + DAY, NOW - 1];
-        const entries = times.map((at) => auditEntry({ timestamp: timestamp(at) }));
-        await appendAudit(store, entries);
-        assert.deepEqual(await auditIds(store), entries.map(({ id }) => id).toReversed());
-        assert.deepEqual(await store.newestAudit(), entries.at(-1));
-      });
-
-      test('pages follow each other without gap or overlap while entries are added', async () => {
-        const entries = Array.from({ length: 7 }, () => auditEntry());
-        await appendAudit(store, entries);
-        const read: string[] = [];
-        let cursor: string | undefined;
-        do {
-          const page = await store.queryAudit({ limit: 3, ...(cursor === undefined ? {} : { cursor }) });
-          read.push(...page.entries.map(({ id }) => id));
-          cursor = page.next;
-          await appendAudit(store, [auditEntry()]);
-        } while (cursor !== undefined);
-        assert.deepEqual(read, entries.map(({ id }) => id).toReversed());
-      });
-
-      test('the last page has no next, also when it is full', async () => {
-        await appendAudit(store, [auditEntry(), auditEntry()]);
-        assert.equal((await store.queryAudit({ limit: 2 })).next, undefined);
-        assert.equal(typeof (await store.queryAudit({ limit: 1 })).next, 'string');
-      });
-
-      test('a cursor holds when the entry it points at is pruned', async () => {
-        const kept = [auditEntry(), auditEntry()];
-        await appendAudit(store, [...kept, auditEntry({ retainUntil: NOW }), auditEntry()]);
-        const { next } = await store.queryAudit({ limit: 2 });
-        await store.pruneAudit(NOW);
-        const rest = await store.queryAudit({ limit: 10, cursor: next as string });
-        assert.deepEqual(
-          rest.entries.map(({ id }) => id),
-          kept.map(({ id }) => id).toReversed(),
-        );
-      });
-
-      for (const cursor of [
-        '',
-        'x',
-        '0',
-        '-1',
-        'MA==',
-        "1' OR 1=1",
-        'LTE',
-        'MWUz',
-        'a'.repeat(4000),
-        '\u0000',
-        'OTk5OTk5OTk5OTk5OTk5OTk5OTk5OQ',
-      ]) {
-        test(`a cursor that no page gave out is refused: ${JSON.stringify(cursor.slice(0, 30))}`, async () => {
-          await appendAudit(store, [auditEntry()]);
-          await assert.rejects(
-            store.queryAudit({ limit: 1, cursor }),
-            (error) =>
-              isRdcpError(error) && error.code === 'RDCP_MALFORMED_REQUEST' && error.details?.field === 'cursor',
-          );
-        });
-      }
-
-      test('every filter, alone and combined, on every page, agrees with an array', async () => {
-        const at = fc.integer({ min: -3, max: 3 }).map((minutes) => NOW + minutes * 60_000);
-        const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-        const category = fc.constantFrom('A', 'B', 'X-C', 'AB');
-        const client = fc.constantFrom('console', 'ci', 'con');
-        const outcome = fc.constantFrom('success', 'partial', 'failed', 'denied' as const);
-        const action = fc.constantFrom('enable', 'toggle', 'expire', 'authorize' as const);
-        const tenant = fc.constantFrom('acme', 'acme.eu', '__proto__');
-        const written = fc.array(
-          fc.record({
-            at,
-            action,
-            outcome,
-            categories: fc.uniqueArray(category, { maxLength: 3 }),
-            client: some(client),
-            tenant: some(tenant),
-          }),
-          { maxLength: 25 },
-        );
-        const asked = fc.array(
-          fc.record({
-            limit: fc.integer({ min: 1, max: 8 }),
-            since: some(at),
-            until: some(at),
-            action: some(action),
-            category: some(category),
-            client: some(client),
-            outcome: some(outcome),
-            tenant: some(tenant),
-          }),
-          { minLength: 1, maxLength: 8 },
-        );
-        await fc.assert(
-          fc.asyncProperty(written, asked, async (records, queries) => {
-            const own = await create();
-            try {
-              const target = await own.open();
-              const entries = records.map((record) =>
-                auditEntry({
-                  timestamp: timestamp(record.at),
-                  action: record.action,
-                  outcome: record.outcome,
-                  categories: record.categories,
-                  identity: record.client === undefined ? {} : { clientId: record.client },
-                  ...(record.tenant === undefined ? {} : { tenant: { id: record.tenant } }),
-                }),
-              );
-              await appendAudit(target, entries);
-              for (const query of queries) {
-                const defined = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-                const read = await readAll(target, defined as unknown as AuditQuery);
-                assert.deepEqual(read, naive(entries, defined as unknown as AuditQuery));
-              }
-            } finally {
-              await own.dispose();
-            }
-          }),
-          { numRuns: 20 },
-        );
-      });
-
-      test('pruning drops what need not be retained any longer, and nothing else', async () => {
-        const entries = [NOW - 2, NOW - 1, NOW, NOW + 1, NOW + DAY].map((retainUntil) => auditEntry({ retainUntil }));
-        await appendAudit(store, entries);
-        assert.equal(await store.pruneAudit(NOW - DAY), 0);
-        assert.equal(await store.pruneAudit(NOW), 3);
-        assert.deepEqual(
-          await auditIds(store),
-          entries
-            .slice(3)
-            .map(({ id }) => id)
-            .toReversed(),
-        );
-        assert.equal(await store.pruneAudit(NOW), 0);
-        assert.equal(await store.pruneAudit(NOW + DAY), 2);
-        assert.equal(await store.newestAudit(), undefined);
-      });
-
-      test('entries written after everything was pruned can be paged', async () => {
-        await appendAudit(store, [auditEntry({ retainUntil: NOW })]);
-        await store.pruneAudit(NOW);
-        const entries = [auditEntry(), auditEntry()];
-        await appendAudit(store, entries);
-        assert.deepEqual(await readAll(store, { limit: 1 }), entries.toReversed());
-      });
-    });
+    auditTrailContract(create);
 
     if (shared) changesOfOthers();
 
@@ -433,6 +264,17 @@ export function stateStoreContract(name: string, shared: boolean, create: () => 
           assert.deepEqual([...(settings ?? [])], [['B', { temporary: { enabled: true, expiresAt: NOW + 9 } }]]);
         });
 
+        test('a change made between loading and subscribing arrives', async () => {
+          await store.load();
+          const other = await fixture.open();
+          await other.commit(change('acme', 0, {}));
+          // Time enough to notice it, and to tell nobody.
+          await new Promise((resolve) => setTimeout(resolve, 30));
+          const heard: string[] = [];
+          store.subscribe((scope) => heard.push(scope));
+          await until(() => heard.includes('acme'), 'the change');
+        });
+
         test('nothing arrives once the subscription has ended', async () => {
           const ended: string[] = [];
           const live: string[] = [];
@@ -458,27 +300,4 @@ export function stateStoreContract(name: string, shared: boolean, create: () => 
       });
     }
   });
-}
-
-async function readAll(store: StateStore, query: AuditQuery): Promise<AuditEntry[]> {
-  const entries: AuditEntry[] = [];
-  let page = await store.queryAudit(query);
-  for (;;) {
-    assert.ok(page.entries.length <= query.limit);
-    entries.push(...page.entries);
-    if (page.next === undefined) return entries;
-    page = await store.queryAudit({ ...query, cursor: page.next });
-  }
-}
-
-function naive(entries: readonly AuditEntry[], query: AuditQuery): AuditEntry[] {
-  return entries
-    .filter((entry) => query.since === undefined || Date.parse(entry.timestamp) >= query.since)
-    .filter((entry) => query.until === undefined || Date.parse(entry.timestamp) < query.until)
-    .filter((entry) => query.action === undefined || entry.action === query.action)
-    .filter((entry) => query.category === undefined || entry.categories.includes(query.category))
-    .filter((entry) => query.client === undefined || entry.identity.clientId === query.client)
-    .filter((entry) => query.outcome === undefined || entry.outcome === query.outcome)
-    .filter((entry) => query.tenant === undefined || entry.tenant?.id === query.tenant)
-    .toReversed();
 }

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import { GLOBAL_SCOPE, type ScopeState, type StateStore, type StoreReset } from '../../src/store/state-store.ts';
+import { startProxy } from './proxy.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { auditEntry, auditIds, change, NOW, replayRecord, until } from './samples.ts';
 
@@ -377,35 +377,4 @@ function newClient(url: string): RedisClient {
   const client = createClient({ url, disableOfflineQueue: true });
   client.on('error', () => {});
   return client;
-}
-
-/** A way to Redis that a test cuts. */
-async function startProxy(target: number) {
-  const sockets = new Set<Socket>();
-  let server: Server;
-  function accept(socket: Socket): void {
-    const onward = connect(target, '127.0.0.1');
-    for (const end of [socket, onward]) {
-      sockets.add(end);
-      end.on('error', () => {});
-      end.on('close', () => {
-        sockets.delete(end);
-        socket.destroy();
-        onward.destroy();
-      });
-    }
-    socket.pipe(onward).pipe(socket);
-  }
-  async function listen(port: number): Promise<number> {
-    server = createServer(accept).listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    return (server.address() as { port: number }).port;
-  }
-  async function cut(): Promise<void> {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-    await once(server, 'close');
-  }
-  const port = await listen(0);
-  return { port, cut, mend: () => listen(port), close: cut };
 }

@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A way to a server on this machine that a test cuts and mends. */
+export async function startProxy(target: number) {
+  const sockets = new Set<Socket>();
+  let server: Server;
+  function accept(socket: Socket): void {
+    const onward = connect(target, '127.0.0.1');
+    for (const end of [socket, onward]) {
+      sockets.add(end);
+      end.on('error', () => {});
+      end.on('close', () => {
+        sockets.delete(end);
+        socket.destroy();
+        onward.destroy();
+      });
+    }
+    socket.pipe(onward).pipe(socket);
+  }
+  async function listen(port: number): Promise<number> {
+    server = createServer(accept).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as { port: number }).port;
+  }
+  async function cut(): Promise<void> {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await once(server, 'close');
+  }
+  const port = await listen(0);
+  return { port, cut, mend: () => listen(port), close: cut };
+}
