@@ -67,11 +67,32 @@ const category = z.strictObject({
   enabled: z.boolean().optional(),
 });
 
+const jwtIssuer = z.strictObject({
+  /** The `iss` claim, compared character by character. */
+  issuer: z.string().min(1, 'must not be empty'),
+  /** One of these must be in the `aud` claim. */
+  audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+  /** The only signature algorithms that are accepted; HS256 goes with `secret` alone. */
+  algorithms: z.array(z.enum(['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'])).min(1, 'must hold at least one algorithm'),
+  /** Shared secret, at least 32 bytes. Exactly one of `secret`, `publicKey` and `jwksUri` is given. */
+  secret: z.string().optional(),
+  /** Public key or certificate, PEM; RSA keys have at least 2048 bits. */
+  publicKey: z.string().optional(),
+  /** Where the issuer publishes its keys (RFC 7517); HTTPS, except on loopback. */
+  jwksUri: z.string().optional(),
+  /** The claim with the scopes. @default 'scope', else 'scopes' */
+  scopeClaim: z.string().min(1).optional(),
+  /** The claim with the tenant's id. @default 'tenant_id' */
+  tenantClaim: z.string().min(1).optional(),
+});
+
 const security = z.strictObject({
   /** The level that the well-known document declares. @default 'basic' */
   level: z.enum(SECURITY_LEVELS).default('basic'),
   /** API keys: a JSON file `{ "keys": [record, …] }` that is re-read when it changes, or the records. @default none */
   apiKeys: z.union([z.strictObject({ file: z.string().min(1) }), z.array(apiKeyRecordSchema)]).optional(),
+  /** Who may issue bearer tokens (JWT). @default none */
+  jwt: z.union([jwtIssuer, z.array(jwtIssuer).min(1, 'must hold at least one issuer')]).optional(),
 });
 
 const controls = z
@@ -116,7 +137,7 @@ const STORE_METHODS = [
 
 const store = z.union(
   [
-    z.literal('memory:'),
+    z.string().regex(/^(?:memory:$|sqlite:.|rediss?:)/),
     z.custom<StateStore>(
       (value) =>
         typeof value === 'object' &&
@@ -124,7 +145,7 @@ const store = z.union(
         STORE_METHODS.every((name) => typeof Reflect.get(value, name) === 'function'),
     ),
   ],
-  { error: "must be 'memory:' or a StateStore" },
+  { error: "must be 'memory:', 'sqlite:FILE', 'redis://…', 'rediss://…' or a StateStore" },
 );
 
 const configSchema = z.strictObject({

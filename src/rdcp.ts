@@ -54,7 +54,7 @@ export function createRdcp(
   const resolved = parseConfig(config);
   const { server, security, limits, controls } = resolved;
   const clock = systemClock;
-  if (server !== false && security.apiKeys === undefined && !isLoopback(server.host)) {
+  if (server !== false && security.apiKeys === undefined && security.jwt === undefined && !isLoopback(server.host)) {
     throw invalid(
       'security.apiKeys',
       `is required to listen on ${server.host}: without a credential only loopback is served`,

@@ -46,7 +46,7 @@ test('a wrong configuration is told in one line that names the field and what is
     [{ controls: { defaultDuration: '2h', maxDuration: '1h' } }, /controls\.defaultDuration .*maxDuration/],
     [{ limits: { maxCategories: 5000 } }, /limits\.maxCategories .*4096/],
     [{ limits: { controlPerMinute: 0 } }, /limits\.controlPerMinute/],
-    [{ store: 'mysql://x' }, /store must be 'memory:'/],
+    [{ store: 'mysql://x' }, /store must be 'memory:', 'sqlite:FILE'/],
     [{ health: { db: 1 } }, /health\.db must be a function/],
     ['x', /object/],
   ];

@@ -15,15 +15,15 @@ export interface JwtIssuer {
   /** The only signature algorithms that are accepted. A secret goes with `HS256` alone, a public key never with it. */
   readonly algorithms: readonly JwtAlgorithm[];
   /** Shared secret for HS256, at least 32 bytes in UTF-8. */
-  readonly secret?: string;
+  readonly secret?: string | undefined;
   /** Public key or certificate, PEM. RSA keys have at least 2048 bits. */
-  readonly publicKey?: string;
+  readonly publicKey?: string | undefined;
   /** Where the issuer publishes its keys (RFC 7517). Plain HTTP is accepted on loopback alone. */
-  readonly jwksUri?: string;
+  readonly jwksUri?: string | undefined;
   /** The claim with the scopes, separated by spaces or as a list. @default 'scope', else 'scopes' */
-  readonly scopeClaim?: string;
+  readonly scopeClaim?: string | undefined;
   /** The claim with the tenant's id. @default 'tenant_id' */
-  readonly tenantClaim?: string;
+  readonly tenantClaim?: string | undefined;
 }
 
 /** An issuer that was checked, with the way to its keys. */
