@@ -16,6 +16,7 @@ export type RdcpInstrumentationConfig = RdcpConfig & InstrumentationConfig;
  */
 export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentationConfig> {
   readonly #config: RdcpConfig;
+  readonly #listeners: (() => void)[] = [];
   #meterProviderGiven = false;
   #tracerProviderGiven = false;
   #rdcp: Rdcp | undefined;
@@ -76,12 +77,14 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     super.disable();
     this.#rdcp = undefined;
     this.#listening = undefined;
+    this.#listeners.length = 0;
     await rdcp?.close();
   }
 
   override setMeterProvider(meterProvider: MeterProvider): void {
     super.setMeterProvider(meterProvider);
     this.#meterProviderGiven = meterProvider !== metrics.getMeterProvider();
+    for (const listener of this.#listeners) listener();
   }
 
   override setTracerProvider(tracerProvider: TracerProvider): void {
@@ -111,6 +114,10 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     const given = (): Logger => this.logger;
     let connected: Logger | undefined;
     return {
+      onChange: (listener) => {
+        this.#listeners.push(listener);
+        registered.onChange?.(listener);
+      },
       get meter() {
         return meter();
       },

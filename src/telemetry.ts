@@ -34,6 +34,11 @@ export interface Telemetry {
   readonly meter: Meter;
   readonly tracer: Tracer;
   readonly logger: Logger;
+  /**
+   * Calls back when another provider was set, or was noticed to be registered. Instruments have to move then: unlike
+   * loggers and tracers, nobody asks for them at each use.
+   */
+  onChange?(listener: () => void): void;
 }
 
 interface LoggerProvider {
@@ -66,7 +71,12 @@ export function createTelemetry(): Telemetry {
   let meter: Meter;
   let tracer: Tracer;
   let logger: Logger = NOOP_LOGGER;
+  const listeners: (() => void)[] = [];
+  const notify = () => {
+    for (const listener of listeners) listener();
+  };
   return {
+    onChange: (listener) => listeners.push(listener),
     get meter() {
       const provider = metrics.getMeterProvider();
       if (provider !== meterProvider) {
@@ -80,6 +90,7 @@ export function createTelemetry(): Telemetry {
       if (provider !== tracerProvider) {
         tracer = provider.getTracer(INSTRUMENTATION_NAME, VERSION);
         tracerProvider = provider;
+        notify();
       }
       return tracer;
     },
@@ -88,13 +99,14 @@ export function createTelemetry(): Telemetry {
       if (provider !== loggerProvider) {
         logger = provider?.getLogger(INSTRUMENTATION_NAME, VERSION) ?? NOOP_LOGGER;
         loggerProvider = provider;
+        notify();
       }
       return logger;
     },
   };
 }
 
-function registeredLoggerProvider(): LoggerProvider | undefined {
+export function registeredLoggerProvider(): LoggerProvider | undefined {
   // Read by index: every emitted call passes here, and Reflect.get takes ten times as long.
   const registries = globalThis as Registries;
   return registries[API_REGISTRY]?.logs ?? registries[LOGS_REGISTRY]?.(LOGS_COMPATIBILITY_VERSION);

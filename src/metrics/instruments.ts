@@ -28,14 +28,14 @@ import {
 import type { Telemetry } from '../telemetry.ts';
 import type { ControlInstruments, Measurements } from './types.ts';
 
-/** How often another meter provider is looked for, milliseconds. */
+/** How often a meter provider is looked for that nobody told of, milliseconds. */
 const PROVIDER_CHECK_MS = 1000;
 
 /** Seconds: 1 ms to 10 s. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface InstrumentsOptions {
-  readonly telemetry: Pick<Telemetry, 'meter'>;
+  readonly telemetry: Pick<Telemetry, 'meter' | 'onChange'>;
   readonly gate: Pick<Gate, 'categories' | 'droppedTotal'>;
   readonly measurements: Pick<Measurements, 'callsTotal' | 'callsPerSecond'>;
   /** Every category as the global scope sees it. */
@@ -75,6 +75,7 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
   }
 
   refresh();
+  telemetry.onChange?.(refresh);
   const stop = schedule(PROVIDER_CHECK_MS, refresh);
   return {
     refresh,

@@ -1,0 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+import { startFromEnvironment } from './register/start.ts';
+
+// Loaded by `node --import opentelemetry-instrumentation-rdcp/register app.js`. Worker threads load it too; the port and
+// the gate are the process's, so only the main thread starts anything.
+if (isMainThread) startFromEnvironment(process.env, (path) => readFileSync(path, 'utf8'));

@@ -1,0 +1,164 @@
+import { createRequire } from 'node:module';
+import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import type { NodeSDK } from '@opentelemetry/sdk-node';
+import type { RdcpConfig } from '../config.ts';
+import { configFromEnvironment, type ReadFile } from '../environment.ts';
+import { isRdcpError, RdcpError } from '../errors.ts';
+import { RdcpInstrumentation } from '../instrumentation.ts';
+import { INSTRUMENTATION_NAME } from '../version.ts';
+import { type Exporters, exportersFrom } from './exporters.ts';
+import { flushAtTheEnd } from './shutdown.ts';
+
+/**
+ * The SDK keeps 2,000 series of an instrument and puts what is more into one overflow series. The gate holds 4,096
+ * categories.
+ */
+const SERIES_LIMIT = 5000;
+
+/** Where the key is kept of a service for which no credential is configured. */
+const DEV_KEY_FILE = '.rdcp/dev-key';
+const CREDENTIALS = ['apiKeys', 'jwt', 'introspection', 'mtls'];
+
+/** Sees spans and keeps none. With no span processor at all there would be no tracer provider, so no trace ids. */
+const IDS_ONLY = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
+
+interface Packages {
+  readonly NodeSDK: typeof NodeSDK;
+  readonly PrometheusExporter: typeof PrometheusExporter;
+}
+
+/**
+ * Starts the OpenTelemetry SDK, its Prometheus endpoint and the remote control as the environment asks for; does nothing
+ * with `OTEL_SDK_DISABLED=true`. When the configuration is wrong or a package is missing it ends the process, before
+ * the application runs, with code 1 and one line on stderr.
+ */
+export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
+  if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return;
+  try {
+    start(env, readFile);
+  } catch (error) {
+    if (!isRdcpError(error)) throw error;
+    say(error.message);
+    process.exit(1);
+  }
+}
+
+function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
+  const config = configFromEnvironment(env, readFile);
+  const packages = loadPackages();
+  const exporters = exportersFrom(env);
+  const instrumentation = new RdcpInstrumentation(config);
+  const metricsListening = Promise.withResolvers<void>();
+  const sdk = withVariables(env, forNodeSdk(exporters), () => {
+    const made = createSdk(packages, exporters, instrumentation, (error) =>
+      error instanceof Error ? metricsListening.reject(error) : metricsListening.resolve(),
+    );
+    made.start();
+    return made;
+  });
+  if (exporters.otherMetrics.length > 0) metricsListening.resolve();
+  flushAtTheEnd({ sdk, instrumentation });
+  void announce({ config, instrumentation, exporters, metricsListening: metricsListening.promise });
+}
+
+/** Loaded here alone, and at once: an `await` would keep this entry from being required. */
+function loadPackages(): Packages {
+  const require = createRequire(import.meta.url);
+  const load = (name: string) => {
+    try {
+      return require(name);
+    } catch (cause) {
+      throw new RdcpError('RDCP_CONFIG_INVALID', `${name} is needed here: npm install ${name}`, { cause });
+    }
+  };
+  const { NodeSDK } = load('@opentelemetry/sdk-node');
+  const { PrometheusExporter } = load('@opentelemetry/exporter-prometheus');
+  return { NodeSDK, PrometheusExporter };
+}
+
+function createSdk(
+  { NodeSDK, PrometheusExporter }: Packages,
+  { prometheus, otherMetrics, traces }: Exporters,
+  instrumentation: RdcpInstrumentation,
+  metricsListening: (error: unknown) => void,
+): NodeSDK {
+  // Where metrics go elsewhere too, the SDK reads the variables, and so has to make the Prometheus endpoint as well.
+  const ours = otherMetrics.length === 0;
+  return new NodeSDK({
+    instrumentations: [instrumentation],
+    views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
+    ...(ours
+      ? { metricReaders: prometheus === undefined ? [] : [new PrometheusExporter(prometheus, metricsListening)] }
+      : {}),
+    ...(traces ? {} : { spanProcessors: [IDS_ONLY] }),
+  });
+}
+
+/** The variables as the SDK is to read them: its own default for a signal that nobody configured is to send it. */
+function forNodeSdk({ prometheus, otherMetrics, logs }: Exporters): Record<string, string> {
+  return {
+    ...(logs ? {} : { OTEL_LOGS_EXPORTER: 'none' }),
+    ...(otherMetrics.length === 0 || prometheus === undefined
+      ? {}
+      : {
+          OTEL_METRICS_EXPORTER: [...otherMetrics, 'prometheus'].join(','),
+          OTEL_EXPORTER_PROMETHEUS_HOST: prometheus.host,
+          OTEL_EXPORTER_PROMETHEUS_PORT: String(prometheus.port),
+        }),
+  };
+}
+
+/** Runs `make` under other variables. The application, and the processes it starts, see those that were set. */
+function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, string>, make: () => T): T {
+  const before = Object.keys(variables).map((name) => [name, env[name]] as const);
+  Object.assign(env, variables);
+  try {
+    return make();
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) delete env[name];
+      else env[name] = value;
+    }
+  }
+}
+
+interface Started {
+  readonly config: RdcpConfig;
+  readonly instrumentation: RdcpInstrumentation;
+  readonly exporters: Exporters;
+  readonly metricsListening: Promise<void>;
+}
+
+/** The one line of a start that went well. What did not start is told, and the application runs without it. */
+async function announce({ config, instrumentation, exporters, metricsListening }: Started): Promise<void> {
+  const [endpoint, metrics] = await Promise.allSettled([
+    config.server === false ? undefined : instrumentation.listen(),
+    exporters.prometheus === undefined ? undefined : metricsListening,
+  ]);
+  const parts: string[] = [];
+  if (endpoint.status === 'fulfilled' && endpoint.value !== undefined) {
+    parts.push(`remote control on ${endpoint.value.url}`);
+    if (usesDevelopmentKey(config)) parts.push(`its key in ${DEV_KEY_FILE}`);
+  }
+  if (exporters.prometheus !== undefined && metrics.status === 'fulfilled') {
+    parts.push(`metrics on ${metricsUrl(exporters.prometheus)}`);
+  }
+  if (parts.length > 0) say(parts.join(', '));
+  if (metrics.status === 'rejected') say(`the metrics endpoint did not start: ${codeOf(metrics.reason)}`);
+}
+
+function metricsUrl({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics`;
+}
+
+function usesDevelopmentKey({ security = {} }: RdcpConfig): boolean {
+  return CREDENTIALS.every((name) => Reflect.get(security, name) === undefined);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'internal error';
+}
+
+function say(message: string): void {
+  process.stderr.write(`rdcp: ${message.replaceAll(/\s+/g, ' ')}\n`);
+}
