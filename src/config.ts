@@ -135,9 +135,11 @@ const STORE_METHODS = [
   'close',
 ];
 
+const STORES = "must be 'memory:', 'sqlite:FILE', 'redis://…', 'rediss://…' or a StateStore";
+
 const store = z.union(
   [
-    z.string().regex(/^(?:memory:$|sqlite:.|rediss?:)/),
+    z.string().regex(/^(?:memory:$|sqlite:.|rediss?:)/, STORES),
     z.custom<StateStore>(
       (value) =>
         typeof value === 'object' &&
@@ -145,7 +147,7 @@ const store = z.union(
         STORE_METHODS.every((name) => typeof Reflect.get(value, name) === 'function'),
     ),
   ],
-  { error: "must be 'memory:', 'sqlite:FILE', 'redis://…', 'rediss://…' or a StateStore" },
+  { error: STORES },
 );
 
 const configSchema = z.strictObject({

@@ -54,6 +54,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/state-store.ts',
   ],
   client: ['protocol', 'errors.ts'],
+  register: ['environment.ts', 'telemetry.ts', 'config.ts', 'errors.ts', 'instrumentation.ts', 'auth', 'version.ts'],
   cli: ['client', 'auth', 'protocol', 'errors.ts', 'config.ts', 'version.ts', 'clock.ts'],
 };
 
@@ -67,8 +68,8 @@ const THIRD_PARTIES: Record<string, readonly string[]> = {
   'koa-body': ['server'],
   jose: ['auth'],
   redis: ['store'],
-  '@opentelemetry/sdk-node': ['register.ts'],
-  '@opentelemetry/exporter-prometheus': ['register.ts'],
+  '@opentelemetry/sdk-node': ['register'],
+  '@opentelemetry/exporter-prometheus': ['register'],
   '@opentelemetry/instrumentation': ['telemetry.ts', 'instrumentation.ts'],
   '@opentelemetry/api': [
     'metrics',
@@ -77,8 +78,9 @@ const THIRD_PARTIES: Record<string, readonly string[]> = {
     'server',
     'telemetry.ts',
     'instrumentation.ts',
+    'store',
     'rdcp.ts',
-    'register.ts',
+    'register',
   ],
   '@opentelemetry/api-logs': [],
 };

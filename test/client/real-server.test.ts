@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRdcpClient, isRdcpError, type RdcpClient } from '../../src/client.ts';
+import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
+import { rdcp as command } from '../cli/run.ts';
+
+// The client and the command against a service as an application runs it: one process, a keys file, the memory store.
+const directory = mkdtempSync(join(tmpdir(), 'rdcp-real-'));
+const file = join(directory, 'keys.json');
+let service: Rdcp;
+let url: string;
+let key: string;
+let client: RdcpClient;
+
+async function createKey(scopes: string): Promise<string> {
+  const { stdout, stderr, code } = await command([
+    'keys',
+    'create',
+    '--file',
+    file,
+    '--client',
+    'ops',
+    '--scopes',
+    scopes,
+  ]);
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}
+
+const run = (...args: string[]) => command([...args, '--url', url], { env: { RDCP_API_KEY: key } });
+
+before(async () => {
+  key = await createKey('discovery,status,control,admin');
+  service = createRdcp({
+    server: { port: 0 },
+    categories: { SQL: { description: 'queries' }, HTTP: { description: 'requests' } },
+    security: { apiKeys: { file } },
+  });
+  url = (await service.listen()).url;
+  client = createRdcpClient({ baseUrl: url, apiKey: key });
+});
+
+after(async () => {
+  await service.close();
+  rmSync(directory, { recursive: true });
+});
+
+test('every call of the client is answered by the service', async () => {
+  assert.equal((await client.wellKnown()).security.required, true);
+  const names = (await client.discovery()).categories.map(({ name }) => name);
+  assert.ok(names.includes('SQL') && names.includes('HTTP'));
+  assert.equal((await client.enable('SQL', { duration: '5m', reason: 'slow pages' })).changes[0]?.temporary, true);
+  assert.equal((await client.status()).categories.SQL, true);
+  assert.equal(service.category('SQL').enabled, true);
+  assert.equal((await client.toggle(['SQL'])).changes[0]?.newState, false);
+  assert.equal((await client.reset(['SQL'])).status, 'success');
+  assert.equal((await client.control({ action: 'status' })).action, 'status');
+  assert.equal((await client.health()).status, 'healthy');
+  assert.equal((await client.metrics()).metrics.callsTotal?.measured, true);
+  assert.equal((await client.session()).userId, 'ops');
+});
+
+test('a request id asked again takes effect once', async () => {
+  const command = { action: 'toggle', categories: 'HTTP' } as const;
+  const first = await client.control(command, { requestId: 'same-1' });
+  assert.deepEqual(await client.control(command, { requestId: 'same-1' }), first);
+  assert.equal((await client.status()).categories.HTTP, first.changes[0]?.newState);
+});
+
+test('the trail is read page by page', async () => {
+  for (let count = 0; count < 5; count += 1) await client.toggle('HTTP');
+  const ids: string[] = [];
+  for await (const entry of client.auditEntries({ limit: 2, category: 'HTTP' })) ids.push(entry.id);
+  assert.ok(ids.length >= 5);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test('a refusal of the service is an error with its code, status and details', async () => {
+  await assert.rejects(client.enable('NOPE'), (error) => {
+    assert.ok(isRdcpError(error));
+    assert.equal(error.code, 'RDCP_CATEGORY_NOT_FOUND');
+    assert.equal(error.status, 404);
+    assert.deepEqual(error.details?.unknown, ['NOPE']);
+    return true;
+  });
+  await assert.rejects(createRdcpClient({ baseUrl: url }).status(), (error) => {
+    return isRdcpError(error) && error.code === 'RDCP_AUTH_REQUIRED' && error.status === 401;
+  });
+});
+
+test('the commands of an incident: list, enable, status, audit, reset, health', async () => {
+  const listed = await run('list');
+  assert.match(listed.stdout, /^SQL +off +- +\d+ +\d+\.\d +queries$/m);
+  const enabled = await run('enable', 'SQL', '--for', '5m', '--reason', 'slow pages');
+  assert.match(enabled.stdout, /^SQL +off +on +(?:5m 0s|4m 5\ds)$/m);
+  assert.match((await run('status')).stdout, /^SQL +on$/m);
+  assert.match(
+    (await run('audit', '--limit', '1', '--action', 'enable')).stdout,
+    /ops +enable +SQL +success +slow pages$/m,
+  );
+  assert.match((await run('reset', 'SQL')).stdout, /^SQL +on +off +-$/m);
+  const health = await run('health');
+  assert.equal(health.code, 0, health.stderr);
+  assert.match(health.stdout, /^healthy\n/);
+  const unknown = await run('enable', 'NOPE');
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /^rdcp: RDCP_CATEGORY_NOT_FOUND: [^\n]*NOPE[^\n]*\n$/);
+});
+
+test('a key made while the service runs works, and ends when it is revoked, each within a second', async () => {
+  const fresh = await createKey('status');
+  const made = performance.now();
+  const other = createRdcpClient({ baseUrl: url, apiKey: fresh });
+  const works = () => other.status().then(Boolean, () => false);
+  while (!(await works())) {
+    assert.ok(performance.now() - made < 1000, 'the new key does not work');
+    await sleep(50);
+  }
+  const { stdout } = await command(['keys', 'list', '--file', file, '--json']);
+  const id: string = JSON.parse(stdout).keys.at(-1).id;
+  assert.equal((await command(['keys', 'revoke', '--file', file, id])).code, 0);
+  const revoked = performance.now();
+  while (await works()) {
+    assert.ok(performance.now() - revoked < 1000, 'the revoked key still works');
+    await sleep(50);
+  }
+  assert.equal((await client.session()).userId, 'ops', 'the first key goes on');
+});
