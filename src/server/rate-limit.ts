@@ -53,7 +53,7 @@ export function createRateLimiter({
         log = new RequestLog(limit);
         logs.set(key, log);
       }
-      log.forget(now - windowMs);
+      log.forget(now, windowMs);
       const allowed = log.count < limit;
       const repeated = !allowed && log.refusing;
       log.refusing = !allowed;
@@ -85,9 +85,9 @@ class RequestLog {
     return this.#times[this.#head] ?? 0;
   }
 
-  /** Drops what happened at `until` or before. */
-  forget(until: number): void {
-    while (this.count > 0 && this.oldest <= until) {
+  /** Drops what has left the window. */
+  forget(now: number, windowMs: number): void {
+    while (this.count > 0 && this.oldest + windowMs <= now) {
       this.#head = (this.#head + 1) % this.#times.length;
       this.count -= 1;
     }

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PATHS, RDCP_MEDIA_TYPE } from '../../src/protocol/constants.ts';
+import type { AuditResponse, ControlResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import { startServer, type TestRequest, type TestServer, withMembers } from '../support/server.ts';
+
+const enable = (more: Partial<TestRequest> = {}): TestRequest => ({
+  method: 'POST',
+  key: 'operator',
+  body: { action: 'enable', categories: ['DATABASE'] },
+  ...more,
+});
+
+async function statesOf(server: TestServer): Promise<Readonly<Record<string, boolean>>> {
+  return (await server.request<StatusResponse>(PATHS.status, { key: 'operator' })).body.categories;
+}
+
+test('enable answers with the change, and the gate follows', async (t) => {
+  const server = await startServer(t);
+  const { status, body, headers } = await server.request<ControlResponse>(PATHS.control, enable());
+  assert.equal(status, 200);
+  assert.equal(body.protocol, 'rdcp/1.0');
+  assert.equal(body.action, 'enable');
+  assert.deepEqual(body.categories, ['DATABASE']);
+  assert.equal(body.status, 'success');
+  assert.equal(body.changes[0]?.previousState, false);
+  assert.equal(body.changes[0]?.newState, true);
+  assert.equal(body.tenant, undefined);
+  assert.equal(headers.get('x-rdcp-replayed'), null);
+  assert.equal(server.gate.category('DATABASE').enabled, true);
+  assert.deepEqual(server.controlRequests, [['enable', 'success']]);
+});
+
+test('a body may be of the registered media type, name its charset, and hold more than ASCII', async (t) => {
+  const server = await startServer(t);
+  const reason = 'Störung 🔥 an der Kasse';
+  for (const type of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    RDCP_MEDIA_TYPE,
+    `${RDCP_MEDIA_TYPE}; charset=UTF-8`,
+  ]) {
+    const body = { action: 'enable', categories: 'HTTP', options: { reason } };
+    const { status } = await server.request(PATHS.control, enable({ body, headers: { 'Content-Type': type } }));
+    assert.equal(status, 200, type);
+  }
+  const { body } = await server.request<AuditResponse>(PATHS.audit, { key: 'admin' });
+  assert.deepEqual(new Set(body.entries.map((entry) => entry.reason)), new Set([reason]));
+});
+
+test('an unknown category changes nothing, not even the known ones', async (t) => {
+  const server = await startServer(t);
+  const body = { action: 'enable', categories: ['DATABASE', 'NO_SUCH'] };
+  const answer = await server.request(PATHS.control, enable({ body }));
+  assert.equal(answer.status, 404);
+  assert.equal(answer.body.error.code, 'RDCP_CATEGORY_NOT_FOUND');
+  assert.deepEqual(answer.body.error.details?.unknown, ['NO_SUCH']);
+  assert.equal((await statesOf(server)).DATABASE, false);
+  assert.deepEqual(server.controlRequests, [['enable', 'failed']]);
+});
+
+test('a request with an id of its own is answered once, and its repeat byte for byte the same', async (t) => {
+  const server = await startServer(t);
+  const toggle = enable({
+    body: { action: 'toggle', categories: 'DATABASE' },
+    headers: { 'X-RDCP-Request-ID': 'op-1' },
+  });
+  const first = await server.request(PATHS.control, toggle);
+  const again = await server.request(PATHS.control, toggle);
+  assert.equal(first.headers.get('x-rdcp-replayed'), null);
+  assert.equal(again.headers.get('x-rdcp-replayed'), 'true');
+  assert.equal(again.headers.get('x-rdcp-request-id'), 'op-1');
+  assert.equal(again.text, first.text);
+  assert.equal((await statesOf(server)).DATABASE, true);
+});
+
+test('the same fields in another order or spelling are the same request, other fields are not', async (t) => {
+  const server = await startServer(t);
+  const headers = { 'X-RDCP-Request-ID': 'op-2' };
+  const send = (body: string) => server.request(PATHS.control, enable({ headers, body }));
+  await send('{"action":"enable","categories":["HTTP"],"options":{"duration":"15m"}}');
+  const same = await send('{ "options": {"duration": 900}, "categories": "HTTP", "action": "enable" }');
+  assert.equal(same.headers.get('x-rdcp-replayed'), 'true');
+  const other = await send('{"action":"disable","categories":["HTTP"]}');
+  assert.equal(other.status, 422);
+  assert.equal(other.body.error.code, 'RDCP_REQUEST_ID_REUSED');
+});
+
+test('a request id belongs to the identity that used it', async (t) => {
+  const server = await startServer(t);
+  const headers = { 'X-RDCP-Request-ID': 'op-3' };
+  await server.request(PATHS.control, enable({ headers }));
+  const other = await server.request(PATHS.control, enable({ headers, key: 'admin' }));
+  assert.equal(other.status, 200);
+  assert.equal(other.headers.get('x-rdcp-replayed'), null);
+});
+
+test('without a request id every request is one of its own', async (t) => {
+  const server = await startServer(t);
+  const toggle = enable({ body: { action: 'toggle', categories: 'HTTP' } });
+  const ids = [await server.request(PATHS.control, toggle), await server.request(PATHS.control, toggle)].map(
+    ({ headers }) => headers.get('x-rdcp-request-id'),
+  );
+  assert.equal(new Set(ids).size, 2);
+  assert.equal((await statesOf(server)).HTTP, false);
+});
+
+for (const [name, value] of [
+  ['X-RDCP-Tenant-ID', 'acme'],
+  ['X-RDCP-Isolation-Level', 'organization'],
+] as const) {
+  test(`${name} on a change is refused where there are no tenants`, async (t) => {
+    const server = await startServer(t);
+    const { status, body } = await server.request(PATHS.control, enable({ headers: { [name]: value } }));
+    assert.equal(status, 400);
+    assert.equal(body.error.details?.field, name);
+    assert.equal((await statesOf(server)).DATABASE, false);
+  });
+}
+
+test('a Date header up to five minutes off is accepted, one further off is refused as clock skew', async (t) => {
+  const server = await startServer(t);
+  const at = (milliseconds: number) => ({ Date: new Date(Date.now() + milliseconds).toUTCString() });
+  for (const offset of [0, -290_000, 290_000]) {
+    assert.equal((await server.request(PATHS.control, enable({ headers: at(offset) }))).status, 200);
+  }
+  for (const offset of [-310_000, 310_000, -86_400_000]) {
+    const { status, body } = await server.request(PATHS.control, enable({ headers: at(offset) }));
+    assert.equal(status, 400);
+    assert.equal(body.error.code, 'RDCP_MALFORMED_REQUEST');
+    assert.equal(body.error.details?.reason, 'clock_skew');
+  }
+  assert.equal((await server.request(PATHS.control, enable({ headers: { Date: 'soon' } }))).status, 400);
+});
+
+for (const [body, field, says] of [
+  ['{}', 'action', /^action must be one of/],
+  ['{"action":"explode","categories":"HTTP"}', 'action', /^action must be one of/],
+  ['{"action":"enable"}', 'categories', /^categories is required for enable/],
+  ['{"action":"enable","categories":[]}', 'categories', /at least one/],
+  ['{"action":"enable","categories":["HTTP","lower"]}', 'categories.1', /must be a category name/],
+  ['{"action":"enable","categories":["HTTP","HTTP"]}', 'categories', /twice/],
+  ['{"action":"enable","categories":"HTTP","options":{"durration":5}}', 'options.durration', /not a known field/],
+  ['{"action":"enable","categories":"HTTP","options":{"duration":"5 minutes"}}', 'options.duration', /positive whole/],
+  ['{"action":"enable","categories":"HTTP","options":{"duration":"25h"}}', 'options.duration', /./],
+  ['{"action":"reset","options":{"duration":5}}', 'options.duration', /not allowed for reset/],
+  ['{"action":"enable","categories":"HTTP","options":{"reason":""}}', 'options.reason', /at least one/],
+  ['{"action":"enable","categories":"HTTP","options":{"reason":"a\\nb"}}', 'options.reason', /control characters/],
+  ['{"action":"enable","categories":"HTTP","__proto__":{"x":1}}', undefined, /./],
+  ['{"action":"enable","categories":"HTTP","ünknown":1}', 'ünknown', /not a known field/],
+  ['{"action":"enable","categories":"HTTP","constructor":{"prototype":{"x":1}}}', 'constructor', /not a known/],
+] as const) {
+  test(`the body ${body} is refused by its field`, async (t) => {
+    const server = await startServer(t);
+    const answer = await server.request(PATHS.control, enable({ body }));
+    assert.equal(answer.status, 400);
+    assert.equal(answer.body.error.code, 'RDCP_MALFORMED_REQUEST');
+    if (field !== undefined) assert.equal(answer.body.error.details?.field, field);
+    assert.match(answer.body.error.message, says);
+    assert.equal((await statesOf(server)).HTTP, false);
+  });
+}
+
+test('a body that states another version is told the one we speak', async (t) => {
+  const server = await startServer(t);
+  const send = (protocol: unknown) =>
+    server.request(PATHS.control, enable({ body: { protocol, action: 'enable', categories: 'HTTP' } }));
+  const other = await send('rdcp/2.0');
+  assert.equal(other.status, 400);
+  assert.equal(other.body.error.code, 'RDCP_VERSION_UNSUPPORTED');
+  assert.deepEqual(other.body.error.details?.supported, ['rdcp/1.0']);
+  assert.equal((await send('rdcp/1.0')).status, 200);
+  assert.equal((await send(1)).body.error.code, 'RDCP_MALFORMED_REQUEST');
+});
+
+test('a change that takes too long is answered 504, goes on, and is told of by the same request id', async (t) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const server = await startServer(t, {
+    config: { limits: { requestTimeoutSeconds: 1 } },
+    wrap: ({ plane }) => ({
+      plane: withMembers(plane, {
+        control: async (request, context) => {
+          const outcome = await plane.control(request, context);
+          await released;
+          return outcome;
+        },
+      }),
+    }),
+  });
+  const request = enable({ headers: { 'X-RDCP-Request-ID': 'slow-1' } });
+  const { status, body } = await server.request(PATHS.control, request);
+  assert.equal(status, 504);
+  assert.equal(body.error.code, 'RDCP_TIMEOUT');
+  release();
+  const again = await server.request<ControlResponse>(PATHS.control, request);
+  assert.equal(again.status, 200);
+  assert.equal(again.headers.get('x-rdcp-replayed'), 'true');
+  assert.equal(again.body.changes[0]?.newState, true);
+});
+
+test('a failure that was not foreseen is a plain server error, reported here and told to nobody else', async (t) => {
+  const failure = new Error('SQLITE_CORRUPT /var/lib/rdcp.db');
+  const server = await startServer(t, {
+    wrap: ({ plane }) => ({
+      plane: withMembers(plane, {
+        control: async () => {
+          throw failure;
+        },
+      }),
+    }),
+  });
+  const { status, text, body } = await server.request(PATHS.control, enable());
+  assert.equal(status, 500);
+  assert.equal(body.error.code, 'RDCP_SERVER_ERROR');
+  assert.ok(!text.includes('SQLITE') && !text.includes('/var'));
+  assert.deepEqual(server.reports, [failure]);
+});
+
+test('the name of a tenant goes into the trail without anything that a console would obey', async (t) => {
+  let seen: string | undefined;
+  const server = await startServer(t, {
+    wrap: ({ plane }) => ({
+      plane: withMembers(plane, {
+        control: (request, context) => {
+          seen = context.tenantName;
+          return plane.control(request, context);
+        },
+      }),
+    }),
+  });
+  const headers = { 'X-RDCP-Tenant-Name': `Acme\t\x9b31m${'x'.repeat(500)}` };
+  assert.equal((await server.request(PATHS.control, enable({ headers }))).status, 200);
+  assert.match(seen ?? '', /^Acme\\u0009\\u009b31mx+$/);
+  assert.ok((seen ?? '').length < 250);
+});
+
+test('once the server closes, everything is answered 503 and the connection ends', async (t) => {
+  const server = await startServer(t);
+  server.startClosing();
+  for (const [path, request] of [
+    [PATHS.control, enable()],
+    [PATHS.status, { key: 'status' }],
+    [PATHS.wellKnown, {}],
+  ] as const) {
+    const { status, body, headers } = await server.request(path, request);
+    assert.equal(status, 503);
+    assert.equal(body.error.code, 'RDCP_UNAVAILABLE');
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.equal(headers.get('connection'), 'close');
+  }
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import type { RdcpConfig } from '../../src/config.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse } from '../../src/protocol/messages.ts';
+import { startServer, type TestRequest } from '../support/server.ts';
+
+const CHANGE: TestRequest = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'HTTP' } };
+
+/** A server whose clock stands still until it is moved. */
+async function limited(t: TestContext, limits: RdcpConfig['limits']) {
+  let offset = 0;
+  const started = Math.round(systemClock.monotonic());
+  const clock: Clock = { now: () => Date.now(), monotonic: () => started + offset };
+  const server = await startServer(t, { clock, config: { limits: limits ?? {} } });
+  return {
+    server,
+    wait: (milliseconds: number) => {
+      offset += milliseconds;
+    },
+  };
+}
+
+test('control is limited per identity, whatever its headers say', async (t) => {
+  const { server, wait } = await limited(t, { controlPerMinute: 3 });
+  for (let index = 0; index < 3; index += 1) {
+    const headers = { 'X-RDCP-Client-ID': `client-${index}`, 'X-Forwarded-For': `192.0.2.${index}` };
+    const { status, headers: answered } = await server.request(PATHS.control, { ...CHANGE, headers });
+    assert.equal(status, 200);
+    assert.equal(answered.get('ratelimit-policy'), '"control";q=3;w=60');
+    assert.equal(answered.get('ratelimit'), `"control";r=${2 - index};t=60`);
+  }
+  wait(20_500);
+  const refused = await server.request(PATHS.control, CHANGE);
+  assert.equal(refused.status, 429);
+  assert.equal(refused.body.error.code, 'RDCP_RATE_LIMITED');
+  assert.equal(refused.headers.get('retry-after'), '40');
+  assert.equal(refused.headers.get('ratelimit'), '"control";r=0;t=40');
+  assert.equal((await server.request(PATHS.control, { ...CHANGE, key: 'admin' })).status, 200);
+  assert.equal((await server.request(PATHS.status, { key: 'operator' })).status, 200);
+  wait(40_000);
+  assert.equal((await server.request(PATHS.control, CHANGE)).status, 200);
+});
+
+test('reads have a quota of their own, on every read', async (t) => {
+  const { server } = await limited(t, { readPerMinute: 5 });
+  const paths = [PATHS.status, PATHS.discovery, PATHS.metrics, PATHS.session, PATHS.health];
+  for (const [index, path] of paths.entries()) {
+    const { status, headers } = await server.request(path, { key: 'operator' });
+    assert.equal(status, 200);
+    assert.equal(headers.get('ratelimit'), `"read";r=${4 - index};t=60`);
+  }
+  for (const path of paths) assert.equal((await server.request(path, { key: 'operator' })).status, 429);
+  assert.equal((await server.request(PATHS.control, CHANGE)).status, 200);
+});
+
+test('an identity that keeps asking for what it may not do is limited too', async (t) => {
+  const { server } = await limited(t, { controlPerMinute: 2 });
+  const statuses = [];
+  for (let index = 0; index < 3; index += 1) {
+    statuses.push((await server.request(PATHS.control, { ...CHANGE, key: 'status' })).status);
+  }
+  assert.deepEqual(statuses, [403, 403, 429]);
+});
+
+test('requests without a valid credential are limited per address, and a valid one is still served', async (t) => {
+  const { server, wait } = await limited(t, { anonymousPerMinute: 4 });
+  const wrong = { headers: { 'X-RDCP-API-Key': 'x'.repeat(40) } };
+  assert.equal((await server.request(PATHS.status)).status, 401);
+  assert.equal((await server.request(PATHS.status, wrong)).status, 401);
+  assert.equal((await server.request(PATHS.health)).status, 200);
+  assert.equal((await server.request(PATHS.wellKnown)).status, 200);
+  for (const [path, request] of [
+    [PATHS.status, {}],
+    [PATHS.status, wrong],
+    [PATHS.health, {}],
+    [PATHS.wellKnown, {}],
+    [PATHS.wellKnown, wrong],
+    [PATHS.control, { method: 'POST', body: {} }],
+  ] as const) {
+    const { status, headers } = await server.request(path, request);
+    assert.equal(status, 429);
+    assert.equal(headers.get('ratelimit-policy'), '"anonymous";q=4;w=60');
+    assert.ok(Number(headers.get('retry-after')) >= 1);
+  }
+  for (const path of [PATHS.status, PATHS.health, PATHS.wellKnown]) {
+    assert.equal((await server.request(path, { key: 'operator' })).status, 200);
+  }
+  wait(60_000);
+  assert.equal((await server.request(PATHS.health)).status, 200);
+});
+
+test('a client that runs into its limit again and again is one entry of the trail', async (t) => {
+  const { server } = await limited(t, { controlPerMinute: 1 });
+  for (let index = 0; index < 5; index += 1) await server.request(PATHS.control, CHANGE);
+  const { body } = await server.request<AuditResponse>(`${PATHS.audit}?outcome=denied`, { key: 'admin' });
+  assert.deepEqual(
+    body.entries.map(({ action, error }) => [action, error]),
+    [['authorize', 'RDCP_RATE_LIMITED']],
+  );
+});

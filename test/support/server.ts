@@ -1,0 +1,224 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { createAuditTrail } from '../../src/audit/trail.ts';
+import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { createApiKeyVerifier } from '../../src/auth/api-keys.ts';
+import type { Authenticator } from '../../src/auth/authenticator.ts';
+import { createAuthenticator } from '../../src/auth/authenticators.ts';
+import { fixedKeys } from '../../src/auth/key-set.ts';
+import { type Clock, systemClock, unrefTimeout } from '../../src/clock.ts';
+import { type ApiKeyRecord, parseConfig, type RdcpConfig, type ResolvedConfig } from '../../src/config.ts';
+import { createControlPlane } from '../../src/control/plane.ts';
+import type { ControlPlane } from '../../src/control/types.ts';
+import { createSink } from '../../src/emit/sink.ts';
+import { GateCore } from '../../src/gate/core.ts';
+import { createMeasurements } from '../../src/metrics/measurements.ts';
+import type { ErrorResponse } from '../../src/protocol/messages.ts';
+import { type AppDependencies, createApp, type RequestHandler } from '../../src/server/app.ts';
+import { createListener, type ListenerTimeouts } from '../../src/server/listener.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import { createTelemetry } from '../../src/telemetry.ts';
+
+/** The categories that every test server has. */
+export const CATEGORIES = ['DATABASE', 'HTTP', 'X-CUSTOM'] as const;
+
+/** A key for each set of scopes that tests need. */
+export const KEY_SCOPES = {
+  admin: ['admin'],
+  control: ['control'],
+  status: ['status'],
+  discovery: ['discovery'],
+  operator: ['discovery', 'status', 'control'],
+} as const;
+export type KeyName = keyof typeof KEY_SCOPES;
+
+export const KEYS = Object.fromEntries(
+  Object.keys(KEY_SCOPES).map((name) => [name, generateApiKey({ env: 'test', randomBytes })]),
+) as Readonly<Record<KeyName, string>>;
+
+const RECORDS: ApiKeyRecord[] = Object.entries(KEY_SCOPES).map(([name, scopes]) => ({
+  id: name,
+  hash: hashApiKey(KEYS[name as KeyName]),
+  clientId: `${name}-client`,
+  scopes: [...scopes],
+}));
+
+/** Limits that no test runs into by chance. */
+const GENEROUS = { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 };
+
+export interface TestServerOptions {
+  readonly config?: RdcpConfig;
+  readonly clock?: Clock;
+  readonly checkStore?: () => Promise<void>;
+  readonly timeouts?: Partial<ListenerTimeouts>;
+  /** Puts something in front of a part, to make it slow or failing. */
+  readonly wrap?: (dependencies: AppDependencies) => Partial<AppDependencies>;
+}
+
+export interface TestApp {
+  readonly handler: RequestHandler;
+  readonly config: ResolvedConfig;
+  readonly gate: GateCore;
+  readonly plane: ControlPlane;
+  /** What the client learned nothing about. */
+  readonly reports: unknown[];
+  readonly authFailures: (readonly [method: string, reason: string])[];
+  readonly controlRequests: (readonly [action: string, outcome: string])[];
+  startClosing(): void;
+}
+
+/** The endpoint on the real parts, listening nowhere. */
+export async function assembleApp(t: TestContext, options: TestServerOptions = {}): Promise<TestApp> {
+  const { clock = systemClock } = options;
+  const config = parseConfig({
+    ...options.config,
+    limits: { ...GENEROUS, ...options.config?.limits },
+    security: { apiKeys: RECORDS, ...options.config?.security },
+  });
+  const gate = new GateCore();
+  for (const name of CATEGORIES) gate.category(name, { description: `${name} in the test` });
+  const measurements = createMeasurements({ gate, clock, windowSeconds: 60, schedule: () => () => undefined });
+  const authenticator: Authenticator = createAuthenticator({
+    apiKey: createApiKeyVerifier({ keys: fixedKeys(RECORDS), clock }),
+  });
+  const store = createMemoryStore();
+  // Nothing of a test's debug output goes to its console.
+  const telemetry = createTelemetry();
+  const sink = createSink({ telemetry, clock, writeLine: () => undefined });
+  const reports: unknown[] = [];
+  const report = (error: unknown) => void reports.push(error);
+  const never = () => () => undefined;
+  const trail = createAuditTrail({
+    store,
+    telemetry,
+    clock,
+    schedule: never,
+    chain: { securityLevel: 'basic', instanceId: 'test', retentionDays: config.audit.retentionDays },
+    randomUUID,
+    report,
+  });
+  const plane = createControlPlane({
+    gate,
+    store,
+    audit: trail,
+    sink,
+    clock,
+    delay: unrefTimeout,
+    limits: {
+      defaultDuration: config.controls.defaultDuration,
+      maxDuration: config.controls.maxDuration,
+      maxTemporary: config.controls.maxTemporaryPerTenant,
+      maxCategories: config.limits.maxCategories,
+    },
+    overrides: config.categories,
+    report,
+  });
+  await plane.start();
+  t.after(async () => {
+    authenticator.close();
+    measurements.close();
+    await plane.close();
+    await trail.close();
+    await store.close();
+  });
+
+  const authFailures: (readonly [string, string])[] = [];
+  const controlRequests: (readonly [string, string])[] = [];
+  let closing = false;
+  const dependencies: AppDependencies = {
+    config,
+    plane,
+    trail,
+    authenticator,
+    measurements,
+    instruments: {
+      authFailure: (method, reason) => void authFailures.push([method, reason]),
+      controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
+    },
+    checkStore: options.checkStore ?? (() => store.check()),
+    closing: () => closing,
+    clock,
+    randomUUID,
+    report,
+  };
+  return {
+    handler: createApp({ ...dependencies, ...options.wrap?.(dependencies) }),
+    config,
+    gate,
+    plane,
+    reports,
+    authFailures,
+    controlRequests,
+    startClosing: () => {
+      closing = true;
+    },
+  };
+}
+
+/** The part with some members put in front of it; the others are its own. */
+export function withMembers<T extends object>(part: T, members: Partial<T>): T {
+  return new Proxy(part, {
+    get: (target, name) => {
+      const value: unknown = name in members ? Reflect.get(members, name) : Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+export interface TestRequest {
+  readonly method?: string;
+  /** The credential to send. */
+  readonly key?: KeyName;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON. */
+  readonly body?: unknown;
+}
+
+export interface TestAnswer<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body; `undefined` where there is none. */
+  readonly body: T;
+}
+
+/** Sends a request and reads its answer. The type of the body is the caller's claim, which its assertions check. */
+export async function send<T = ErrorResponse>(url: string, request: TestRequest = {}): Promise<TestAnswer<T>> {
+  const { method = 'GET', key, headers, body } = request;
+  const isText = typeof body === 'string' || body instanceof Uint8Array;
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(key !== undefined && { 'X-RDCP-API-Key': KEYS[key] }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isText ? (body as string) : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: (text === '' ? undefined : JSON.parse(text)) as T,
+  };
+}
+
+export interface TestServer extends TestApp {
+  readonly url: string;
+  request<T = ErrorResponse>(path: string, request?: TestRequest): Promise<TestAnswer<T>>;
+  close(): Promise<void>;
+}
+
+/** The endpoint on the real parts, on a port of its own. */
+export async function startServer(t: TestContext, options: TestServerOptions = {}): Promise<TestServer> {
+  const app = await assembleApp(t, {
+    ...options,
+    config: { ...options.config, server: { port: 0, ...options.config?.server } },
+  });
+  if (app.config.server === false) throw new Error('a test server listens');
+  const listener = createListener(app.config.server, app.handler, options.timeouts);
+  const { url } = await listener.listen();
+  t.after(() => listener.close());
+  return { ...app, url, request: (path, request) => send(url + path, request), close: () => listener.close() };
+}
