@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { expire, type Situation, transition } from '../../src/control/transition.ts';
+import { isRdcpError } from '../../src/errors.ts';
+import type { ControlRequest } from '../../src/protocol/control-request.ts';
+import type { Setting, Settings } from '../../src/store/state-store.ts';
+
+const LIMITS = { defaultDuration: 900, maxDuration: 86_400, maxTemporary: 3 };
+const DEFAULTS = new Map([
+  ['A', false],
+  ['B', true],
+  ['C', false],
+  ['D', false],
+]);
+const NOW = Date.UTC(2026, 0, 1);
+
+function situation(global: Record<string, Setting> = {}, tenant?: Record<string, Setting>, now = NOW): Situation {
+  return {
+    global: new Map(Object.entries(global)),
+    ...(tenant !== undefined && { tenant: new Map(Object.entries(tenant)) }),
+    defaults: DEFAULTS,
+    limits: LIMITS,
+    ended: (overlay) => overlay.expiresAt <= now,
+  };
+}
+
+function settingsOf(settings: Settings): Record<string, Setting> {
+  return Object.fromEntries(settings);
+}
+
+function refusal(run: () => unknown): { code: string; details: unknown } {
+  try {
+    run();
+  } catch (error) {
+    assert.ok(isRdcpError(error), String(error));
+    return { code: error.code, details: error.details };
+  }
+  throw new assert.AssertionError({ message: 'nothing was refused' });
+}
+
+test('enable without a duration sets the permanent layer and drops a temporary control', () => {
+  const before = situation({ A: { permanent: false, temporary: { enabled: false, expiresAt: NOW + 5000 } } });
+  const { settings, changes } = transition(before, { action: 'enable', categories: ['A'] }, NOW);
+  assert.deepEqual(settingsOf(settings), { A: { permanent: true } });
+  assert.deepEqual(changes, [
+    {
+      category: 'A',
+      previousState: false,
+      newState: true,
+      temporary: false,
+      effectiveAt: '2026-01-01T00:00:00.000Z',
+    },
+  ]);
+});
+
+test('a temporary control leaves the permanent layer as it was', () => {
+  const request: ControlRequest = { action: 'enable', categories: ['A'], options: { temporary: true, duration: 60 } };
+  const { settings, changes } = transition(situation({ A: { permanent: false } }), request, NOW);
+  assert.deepEqual(settingsOf(settings), {
+    A: { permanent: false, temporary: { enabled: true, expiresAt: NOW + 60_000 } },
+  });
+  assert.equal(changes[0]?.expiresAt, '2026-01-01T00:01:00.000Z');
+  assert.equal(changes[0]?.temporary, true);
+});
+
+test('naming a duration means temporary; temporary without one lasts the default', () => {
+  const named = transition(situation(), { action: 'disable', categories: ['B'], options: { duration: 7 } }, NOW);
+  assert.equal(named.settings.get('B')?.temporary?.expiresAt, NOW + 7000);
+  const unnamed = transition(situation(), { action: 'enable', categories: ['A'], options: { temporary: true } }, NOW);
+  assert.equal(unnamed.settings.get('A')?.temporary?.expiresAt, NOW + 900_000);
+});
+
+test('toggle flips what the addressed scope sees, inherited or not', () => {
+  const inherited = transition(situation({ A: { permanent: true } }, {}), { action: 'toggle', categories: ['A'] }, NOW);
+  assert.deepEqual(settingsOf(inherited.settings), { A: { permanent: false } });
+  const byDefault = transition(situation(), { action: 'toggle', categories: ['B'] }, NOW);
+  assert.equal(byDefault.changes[0]?.newState, false);
+});
+
+test('reset drops both layers, and all categories when none is named', () => {
+  const before = situation(
+    { A: { permanent: true } },
+    { A: { permanent: false }, B: { temporary: { enabled: false, expiresAt: NOW + 1000 } } },
+  );
+  const { settings, changes, categories } = transition(before, { action: 'reset' }, NOW);
+  assert.equal(settings.size, 0);
+  assert.deepEqual(categories, ['A', 'B', 'C', 'D']);
+  assert.deepEqual(
+    changes.map(({ previousState, newState }) => [previousState, newState]),
+    [
+      [false, true],
+      [false, true],
+      [false, false],
+      [false, false],
+    ],
+  );
+});
+
+test('status changes nothing and tells the end of a temporary control, also of an inherited one', () => {
+  const before = situation({ A: { temporary: { enabled: true, expiresAt: NOW + 1000 } } }, {});
+  const { settings, changes } = transition(before, { action: 'status', categories: ['A', 'C'] }, NOW);
+  assert.equal(settings, before.tenant);
+  assert.deepEqual(
+    changes.map(({ previousState, newState, temporary, expiresAt }) => [previousState, newState, temporary, expiresAt]),
+    [
+      [true, true, true, '2026-01-01T00:00:01.000Z'],
+      [false, false, false, undefined],
+    ],
+  );
+});
+
+test('enabling what is on is a change record with the same state twice', () => {
+  const { changes } = transition(situation(), { action: 'enable', categories: ['B'] }, NOW);
+  assert.deepEqual([changes[0]?.previousState, changes[0]?.newState], [true, true]);
+});
+
+test('an unknown name among known ones refuses all of them', () => {
+  const request: ControlRequest = { action: 'enable', categories: ['A', 'X', 'Y'] };
+  assert.deepEqual(
+    refusal(() => transition(situation(), request, NOW)),
+    { code: 'RDCP_CATEGORY_NOT_FOUND', details: { unknown: ['X', 'Y'] } },
+  );
+});
+
+test('too long a duration is refused, not shortened', () => {
+  const request: ControlRequest = { action: 'enable', categories: ['A'], options: { duration: 86_401 } };
+  assert.deepEqual(
+    refusal(() => transition(situation(), request, NOW)),
+    { code: 'RDCP_MALFORMED_REQUEST', details: { field: 'options.duration', maximum: '1d' } },
+  );
+});
+
+test('the limit on temporary controls counts the live ones of the addressed scope', () => {
+  const live = { temporary: { enabled: true, expiresAt: NOW + 1 } };
+  const over = { temporary: { enabled: true, expiresAt: NOW } };
+  const add: ControlRequest = { action: 'enable', categories: ['D'], options: { duration: 60 } };
+  assert.deepEqual(
+    refusal(() => transition(situation({ A: live, B: live, C: live }), add, NOW)),
+    { code: 'RDCP_TEMPORARY_LIMIT', details: { maximum: 3 } },
+  );
+  assert.ok(transition(situation({ A: live, B: live, C: over }), add, NOW).settings.has('D'));
+  assert.ok(transition(situation({ A: live, B: live, C: live }, {}), add, NOW).settings.has('D'));
+  const renew: ControlRequest = { action: 'disable', categories: ['A'], options: { duration: 60 } };
+  assert.ok(transition(situation({ A: live, B: live, C: live }), renew, NOW).settings.has('A'));
+});
+
+test('an expiry drops what is over, shows the layer below, and leaves the rest', () => {
+  const over = { enabled: true, expiresAt: NOW };
+  const before = situation({
+    A: { permanent: false, temporary: over },
+    B: { temporary: { enabled: false, expiresAt: NOW + 1 } },
+    UNREGISTERED: { temporary: over },
+  });
+  const expiry = expire(before, NOW);
+  assert.deepEqual(expiry && settingsOf(expiry.settings), {
+    A: { permanent: false },
+    B: { temporary: { enabled: false, expiresAt: NOW + 1 } },
+  });
+  assert.deepEqual(expiry?.categories, ['A', 'UNREGISTERED']);
+  assert.deepEqual(
+    expiry?.changes.map(({ category, previousState, newState }) => [category, previousState, newState]),
+    [['A', true, false]],
+  );
+  assert.equal(expire(situation({ A: { permanent: true } }), NOW), undefined);
+});
+
+// A model without layers of maps: for each scope and category, what was last said for good, and what for a while.
+interface Model {
+  permanent: Record<string, boolean | undefined>;
+  temporary: Record<string, { enabled: boolean; until: number } | undefined>;
+}
+
+const CATEGORIES = ['A', 'B', 'C', 'D'];
+const step = fc.record({
+  scope: fc.constantFrom('global' as const, 'tenant' as const),
+  action: fc.constantFrom(
+    'enable' as const,
+    'disable' as const,
+    'toggle' as const,
+    'reset' as const,
+    'status' as const,
+  ),
+  categories: fc.subarray(CATEGORIES, { minLength: 1 }),
+  seconds: fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined }),
+  elapsed: fc.integer({ min: 0, max: 15_000 }),
+});
+
+function says({ permanent, temporary }: Model, category: string, now: number): boolean | undefined {
+  const overlay = temporary[category];
+  return overlay !== undefined && overlay.until > now ? overlay.enabled : permanent[category];
+}
+
+test('any sequence of commands and times agrees with a simple model', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const models = {
+        global: { permanent: {}, temporary: {} } as Model,
+        tenant: { permanent: {}, temporary: {} } as Model,
+      };
+      const scopes = { global: new Map() as Settings, tenant: new Map() as Settings };
+      let now = NOW;
+      const effective = (scope: 'global' | 'tenant', category: string): boolean =>
+        (scope === 'tenant' ? says(models.tenant, category, now) : undefined) ??
+        says(models.global, category, now) ??
+        DEFAULTS.get(category) === true;
+
+      for (const { scope, action, categories, seconds, elapsed } of steps) {
+        now += elapsed;
+        const at = now;
+        const current: Situation = {
+          global: scopes.global,
+          ...(scope === 'tenant' && { tenant: scopes.tenant }),
+          defaults: DEFAULTS,
+          limits: { ...LIMITS, maxTemporary: 4 },
+          ended: (overlay) => overlay.expiresAt <= at,
+        };
+        const swept = expire(current, now);
+        if (swept !== undefined) scopes[scope] = swept.settings;
+        const switches = action !== 'reset' && action !== 'status';
+        const options = switches && seconds !== undefined ? { duration: seconds } : undefined;
+        const request: ControlRequest = { action, categories, ...(options !== undefined && { options }) };
+        const before = categories.map((category) => effective(scope, category));
+        const { settings, changes } = transition(
+          { ...current, global: scopes.global, ...(scope === 'tenant' && { tenant: scopes.tenant }) },
+          request,
+          now,
+        );
+        scopes[scope] = settings;
+
+        const model = models[scope];
+        for (const [position, category] of categories.entries()) {
+          if (action === 'status') continue;
+          const target = action === 'toggle' ? before[position] === false : action === 'enable';
+          if (action === 'reset') model.permanent[category] = undefined;
+          else if (seconds === undefined) model.permanent[category] = target;
+          model.temporary[category] =
+            action === 'reset' || seconds === undefined ? undefined : { enabled: target, until: now + seconds * 1000 };
+        }
+        const after = categories.map((category) => effective(scope, category));
+        assert.deepEqual(
+          changes.map(({ previousState, newState }) => [previousState, newState]),
+          categories.map((_, position) => [before[position], after[position]]),
+        );
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
