@@ -3,16 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+const DEFAULT_CONTROL = 'http://127.0.0.1:9465';
+
 /** What to try, with addresses that work as they stand: somebody may read this for the first time at three in the morning. */
 export async function guide(shopUrl: string, env: Environment): Promise<string> {
-  const control = `http://${env.RDCP_HOST ?? '127.0.0.1'}:${env.RDCP_PORT ?? 9465}`;
-  const metrics = `http://127.0.0.1:${env.OTEL_EXPORTER_PROMETHEUS_PORT ?? 9464}/metrics`;
+  const control = url(env.RDCP_HOST, '127.0.0.1', env.RDCP_PORT, 9465);
+  const metrics = url(env.OTEL_EXPORTER_PROMETHEUS_HOST, 'localhost', env.OTEL_EXPORTER_PROMETHEUS_PORT, 9464);
   if (!(await answers(`${control}/.well-known/rdcp`))) {
-    return `The shop is open at ${shopUrl}, without remote control: start it with npm start.`;
+    return `
+The shop is open at ${shopUrl}. No remote control answers at ${control}:
+start the shop with npm start, or look for another address in a line that begins with "rdcp:".
+`;
   }
   const key = keyOf(env);
   const get = `curl -s -H "X-RDCP-API-Key: ${key.shell}"`;
   const post = `${get} -H 'Content-Type: application/json' ${control}/rdcp/v1/control`;
+  const command = `${control === DEFAULT_CONTROL ? '' : `RDCP_URL=${control} `}npx rdcp`;
 
   return `
 The shop is open at ${shopUrl}, and has customers. Its debug output is off.
@@ -29,10 +35,23 @@ Off at once, and all others too:
 Who switched what, when and why:
   ${get} ${control}/rdcp/v1/audit
 
+The same with less typing, in this directory:
+  ${command} list
+  ${command} enable DATABASE --for 5m --reason 'orders are slow'
+  ${command} reset
+  ${command} audit
+
 Remote control ${control}, key ${key.where}
-Metrics        ${metrics}
+Metrics        ${metrics}/metrics
 Stop it with Ctrl-C.
 `;
+}
+
+/** An empty variable counts as not set, as OpenTelemetry's do. */
+function url(host: string | undefined, defaultHost: string, port: string | undefined, defaultPort: number): string {
+  const name = host === undefined || host === '' ? defaultHost : host;
+  const number = port === undefined || port === '' ? defaultPort : port;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${number}`;
 }
 
 function enable(category: string, duration: string, reason: string): string {
@@ -41,19 +60,17 @@ function enable(category: string, duration: string, reason: string): string {
 
 /** How a shell gets at the key, and where a reader finds it. The key itself is never printed. */
 function keyOf(env: Environment): { shell: string; where: string } {
-  if (env.RDCP_API_KEY !== undefined) return { shell: '$RDCP_API_KEY', where: 'in RDCP_API_KEY' };
-  if (env.RDCP_API_KEYS_FILE !== undefined || env.RDCP_CONFIG !== undefined) {
-    return { shell: '$RDCP_API_KEY', where: 'your own: put it in RDCP_API_KEY of your shell' };
-  }
+  const own = [env.RDCP_API_KEY, env.RDCP_API_KEYS_FILE, env.RDCP_CONFIG].some((value) => (value ?? '') !== '');
+  if (own) return { shell: '$RDCP_API_KEY', where: 'your own: put it in RDCP_API_KEY of your shell' };
   const file = resolve('.rdcp/dev-key');
   return { shell: `$(cat ${/^[\w./-]+$/.test(file) ? file : `'${file}'`})`, where: `in ${file}` };
 }
 
 /** The endpoint is started by another module, at its own pace: it has two seconds. */
-async function answers(url: string): Promise<boolean> {
+async function answers(address: string): Promise<boolean> {
   for (const pause of [0, 50, 100, 200, 400, 600, 650]) {
     await sleep(pause);
-    const response = await fetch(url, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
+    const response = await fetch(address, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
     if (response?.ok) return true;
   }
   return false;

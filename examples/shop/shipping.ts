@@ -6,7 +6,7 @@ const QUEUE = category('QUEUE', {
   description: 'Parcels: queued, handed to the carrier, refused by it and tried again',
 });
 
-const TICK_MS = 250;
+const TICK_MS = 1000;
 const PARCELS_PER_TICK = 5;
 const CARRIER_FAILURE_RATE = 0.15;
 

@@ -27,6 +27,8 @@ export interface Sample {
 export interface Prometheus {
   query(expr: string): Promise<Sample[]>;
   labelValues(label: string, selector: string): Promise<string[]>;
+  /** The loaded rules, as they were evaluated last. */
+  rules(): Promise<{ name: string; type: 'recording' | 'alerting'; health: string }[]>;
   end(): Promise<unknown>;
 }
 
@@ -70,6 +72,10 @@ export async function startPrometheus(target: string): Promise<Prometheus> {
         type Answer = { result: { metric: Record<string, string>; value: [number, string] }[] };
         const { result } = await ask<Answer>('query', { query: expr });
         return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+      },
+      async rules() {
+        const { groups } = await ask<{ groups: { rules: Awaited<ReturnType<Prometheus['rules']>> }[] }>('rules', {});
+        return groups.flatMap((group) => group.rules);
       },
       labelValues: (label, selector) => ask<string[]>(`label/${label}/values`, { 'match[]': selector }),
     };

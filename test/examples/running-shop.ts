@@ -50,7 +50,7 @@ export async function startShop(): Promise<RunningShop> {
   const register = import.meta.resolve('opentelemetry-instrumentation-rdcp/register');
   const child = await start(process.execPath, ['--import', register, MAIN], { cwd, env });
   const control = `http://127.0.0.1:${env.RDCP_PORT}`;
-  const metrics = `http://127.0.0.1:${env.METRICS_PORT}/metrics`;
+  const metrics = `http://localhost:${env.METRICS_PORT}/metrics`;
   const end = async () => {
     const code = await child.end();
     rmSync(cwd, { recursive: true });

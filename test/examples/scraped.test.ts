@@ -7,7 +7,7 @@ import { until } from './child.ts';
 import { type Prometheus, startPrometheus, withProgram } from './prometheus.ts';
 import { type RunningShop, startShop } from './running-shop.ts';
 
-test('a real Prometheus scrapes what discovery answers, and every query of the dashboard has data', async (t) => {
+test('a real Prometheus scrapes what discovery answers, and every query of the dashboard and every recording rule has data', async (t) => {
   await withProgram(t, 'prometheus', async () => {
     const shop = await startShop();
     try {
@@ -62,7 +62,11 @@ function substitute(expr: string): string {
 
 async function askEveryQuery(shop: RunningShop, prometheus: Prometheus): Promise<void> {
   const { panels, templating, annotations } = dashboard();
+  const rules = await prometheus.rules();
+  const recorded = rules.filter((rule) => rule.type === 'recording').map(({ name }) => name);
+  assert.ok(recorded.length > 0 && recorded.length < rules.length);
   const queries = [
+    ...recorded.map((name) => ['recording rule', name]),
     ...(panels ?? []).flatMap((panel) =>
       ('targets' in panel ? (panel.targets ?? []) : []).map((target) => [panel.title, Reflect.get(target, 'expr')]),
     ),
@@ -87,6 +91,7 @@ async function askEveryQuery(shop: RunningShop, prometheus: Prometheus): Promise
     }
   }
 
+  for (const { name, health } of await prometheus.rules()) assert.equal(health, 'ok', name);
   const categories = await prometheus.labelValues(
     'rdcp_category_name',
     'rdcp_category_enabled{job=~".+", instance=~".+"}',
