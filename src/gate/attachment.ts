@@ -1,6 +1,12 @@
 import { CAPACITY, createBits, hasBit, writeBit } from './bits.ts';
-import { OVERRIDDEN_ON, type Overrides, readOverride, withOverride } from './overrides.ts';
+import { type ActiveOverrides, activate, type PackedOverrides, readOverride, withOverride } from './overrides.ts';
 import type { Attachment, CategoryDescriptor, Controller } from './types.ts';
+
+/**
+ * Tenants whose overrides are kept unpacked, 1 KiB each. A request of another one unpacks them once, in about a
+ * microsecond.
+ */
+const MOST_SERVED = 256;
 
 /** What an attachment tells the gate. */
 interface Host {
@@ -23,8 +29,10 @@ export class ControllerAttachment implements Attachment {
   readonly base = createBits();
   /** Some tenant overrides the category. Where clear, nobody needs to know the tenant. */
   readonly tenanted = createBits();
-  readonly tenants = new Map<string, Overrides>();
   suspended = false;
+  readonly #tenants = new Map<string, PackedOverrides>();
+  /** Unpacked overrides of the tenants served lately, oldest first. */
+  readonly #served = new Map<string, ActiveOverrides>();
   readonly #tenantsOn = createBits();
   readonly #overrideCount = new Uint32Array(CAPACITY);
   readonly #onCount = new Uint32Array(CAPACITY);
@@ -47,18 +55,33 @@ export class ControllerAttachment implements Attachment {
   }
 
   setTenant(tenantId: string, index: number, on: boolean | undefined): void {
-    const before = this.tenants.get(tenantId);
-    const state = before === undefined ? 0 : readOverride(before, index);
-    const after = withOverride(before, index, on);
-    if (after === before) return;
-    if (after === undefined) this.tenants.delete(tenantId);
-    else this.tenants.set(tenantId, after);
+    const packed = this.#tenants.get(tenantId);
+    const before = packed === undefined ? undefined : readOverride(packed, index);
+    if (before === on) return;
+    const after = withOverride(packed, index, on);
+    if (after === undefined) this.#tenants.delete(tenantId);
+    else this.#tenants.set(tenantId, after);
+    this.#served.delete(tenantId);
     this.#host.tenantsChanged(this);
-    this.#overrideCount[index]! += Number(on !== undefined) - Number(state !== 0);
-    this.#onCount[index]! += Number(on === true) - Number(state === OVERRIDDEN_ON);
+    this.#overrideCount[index]! += Number(on !== undefined) - Number(before !== undefined);
+    this.#onCount[index]! += Number(on === true) - Number(before === true);
     writeBit(this.tenanted, index, this.#overrideCount[index]! > 0);
     writeBit(this.#tenantsOn, index, this.#onCount[index]! > 0);
     this.#host.changed(this, index >>> 5);
+  }
+
+  overridesOf(tenantId: string): ActiveOverrides | undefined {
+    const served = this.#served.get(tenantId);
+    if (served !== undefined) return served;
+    const packed = this.#tenants.get(tenantId);
+    if (packed === undefined) return undefined;
+    const active = activate(packed);
+    for (const [oldest] of this.#served) {
+      if (this.#served.size < MOST_SERVED) break;
+      this.#served.delete(oldest);
+    }
+    this.#served.set(tenantId, active);
+    return active;
   }
 
   suspend(suspended: boolean): void {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, createBits } from './bits.ts';
 import { CategoryHandle, type Decider } from './handle.ts';
-import { INHERITED, OVERRIDDEN_ON, type Overrides, readOverride } from './overrides.ts';
+import { type ActiveOverrides, ON_WORDS } from './overrides.ts';
 import { CategoryRegistry } from './registry.ts';
 import type {
   Attachment,
@@ -18,7 +18,7 @@ import type {
 /** What is in the async context: a tenant, and its overrides as they were at an epoch. */
 interface TenantContext {
   readonly tenantId: string;
-  overrides: Overrides | undefined;
+  overrides: ActiveOverrides | undefined;
   epoch: number;
 }
 
@@ -27,7 +27,12 @@ interface TenantContext {
  * is off for everybody, and what follows is narrower at each step: a tenant's override, then the base.
  */
 export class GateCore implements Gate, Decider {
+  /** Whoever could want a category now: the one array that is read while everything is off. */
   readonly #interest = createBits();
+  /** Some tenant overrides the category; where clear, nobody needs to know the tenant. */
+  readonly #tenanted = createBits();
+  /** On for everybody without an override. */
+  readonly #base = createBits();
   readonly #storage = new AsyncLocalStorage<TenantContext>();
   readonly #calls = new Float64Array(CAPACITY);
   readonly #dropped = new Float64Array(CAPACITY);
@@ -75,7 +80,7 @@ export class GateCore implements Gate, Decider {
   }
 
   changed(attachment: ControllerAttachment, word: number): void {
-    if (attachment === this.#active) this.#interest[word] = attachment.interest(word);
+    if (attachment === this.#active) this.#apply(attachment, word);
   }
 
   tenantsChanged(attachment: ControllerAttachment): void {
@@ -97,28 +102,32 @@ export class GateCore implements Gate, Decider {
     const active = this.#attachments.at(-1);
     this.#active = active;
     this.#epoch += 1;
-    for (let word = 0; word < this.#interest.length; word++) this.#interest[word] = active?.interest(word) ?? 0;
+    for (let word = 0; word < this.#interest.length; word++) this.#apply(active, word);
+  }
+
+  #apply(active: ControllerAttachment | undefined, word: number): void {
+    this.#interest[word] = active?.interest(word) ?? 0;
+    this.#tenanted[word] = active?.tenanted[word] ?? 0;
+    this.#base[word] = active?.base[word] ?? 0;
   }
 
   /** Whether a category with a set interest bit is on here and now. */
-  resolve({ word, mask, descriptor }: CategoryHandle): boolean {
-    const active = this.#active;
-    if (active === undefined) return false;
-    if ((active.tenanted[word]! & mask) !== 0) {
+  resolve({ word, mask }: CategoryHandle): boolean {
+    if ((this.#tenanted[word]! & mask) !== 0) {
       const context = this.#storage.getStore();
       if (context !== undefined) {
-        if (context.epoch !== this.#epoch) this.#refresh(context, active);
-        const { overrides } = context;
-        const override = overrides === undefined ? INHERITED : readOverride(overrides, descriptor.index);
-        if (override !== INHERITED) return override === OVERRIDDEN_ON;
+        const overrides = context.epoch === this.#epoch ? context.overrides : this.#refresh(context);
+        if (overrides !== undefined && (overrides[word]! & mask) !== 0)
+          return (overrides[ON_WORDS + word]! & mask) !== 0;
       }
     }
-    return (active.base[word]! & mask) !== 0;
+    return (this.#base[word]! & mask) !== 0;
   }
 
-  #refresh(context: TenantContext, active: ControllerAttachment): void {
-    context.overrides = active.tenants.get(context.tenantId);
+  #refresh(context: TenantContext): ActiveOverrides | undefined {
+    context.overrides = this.#active?.overridesOf(context.tenantId);
     context.epoch = this.#epoch;
+    return context.overrides;
   }
 
   emit(category: CategoryHandle, message: string, attributes: Attributes | (() => Attributes) | undefined): void {
