@@ -38,7 +38,7 @@ Who switched what, when and why:
 The same with less typing, in this directory:
   ${command} list
   ${command} enable DATABASE --for 5m --reason 'orders are slow'
-  ${command} reset
+  ${command} reset --all
   ${command} audit
 
 Remote control ${control}, key ${key.where}

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { dashboard } from '../../examples/observability/dashboard.ts';
-import { FOLDER, withProgram } from './prometheus.ts';
+import { FOLDER } from './prometheus.ts';
+import { withProgram } from './required-program.ts';
 
 const run = promisify(execFile);
 const promtool = (...args: string[]) => run('promtool', args, { cwd: FOLDER });

@@ -1,22 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { start, until } from './child.ts';
 import { ROOT } from './running-shop.ts';
 
 export const FOLDER = join(ROOT, 'examples/observability');
-
-/** Skips aloud where a program is not installed; fails there in CI, where nothing may be skipped unseen. */
-export async function withProgram(t: TestContext, program: string, run: () => Promise<void>): Promise<void> {
-  if (spawnSync(program, ['--version']).error === undefined) return run();
-  const skipped = `${program} is not installed (Debian: apt-get install prometheus): not tested: ${t.name}`;
-  assert.notEqual(process.env.CI, 'true', skipped);
-  console.error(skipped);
-  t.skip(skipped);
-}
 
 /** One series of an answer: its labels and the newest value. */
 export interface Sample {

@@ -19,6 +19,7 @@ export function assertBuilt(): void {
 /** The example as its owner runs it, in a directory of its own and on ports that were free. */
 export interface RunningShop {
   readonly child: Child;
+  readonly cwd: string;
   readonly control: string;
   readonly metrics: string;
   get<T>(path: string): Promise<T>;
@@ -76,6 +77,7 @@ export async function startShop(): Promise<RunningShop> {
 
   return {
     child,
+    cwd,
     control,
     metrics,
     end,

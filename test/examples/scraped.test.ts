@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { dashboard } from '../../examples/observability/dashboard.ts';
 import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
 import { until } from './child.ts';
-import { type Prometheus, startPrometheus, withProgram } from './prometheus.ts';
+import { type Prometheus, startPrometheus } from './prometheus.ts';
+import { withProgram } from './required-program.ts';
 import { type RunningShop, startShop } from './running-shop.ts';
 
 test('a real Prometheus scrapes what discovery answers, and every query of the dashboard and every recording rule has data', async (t) => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { AuditResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse, DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { start, until } from './child.ts';
+import { withProgram } from './required-program.ts';
 import { assertBuilt, ROOT, type RunningShop, shopEnvironment, startShop } from './running-shop.ts';
 
 const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'QUEUE', 'X-DISCOUNTS'];
@@ -110,6 +111,26 @@ describe('the running example', () => {
     assert.equal(enabled?.reason, 'orders are slow');
     assert.equal(enabled?.identity.clientId, 'dev');
     assert.equal(enabled?.outcome, 'success');
+  });
+
+  test('every command that it tells at start works as it stands', async (t) => {
+    const commands = shop.child.output.stdout.split('\n').filter((line) => line.startsWith('  '));
+    assert.equal(commands.length, 8);
+    const own = `${process.execPath} ${join(ROOT, 'dist/cli/main.js')}`;
+    await withProgram(t, 'curl', async () => {
+      for (const command of commands) {
+        // npx finds the command of the package in whose directory it runs, which is not where this shop runs.
+        const child = await start('sh', ['-c', command.replace('npx rdcp', own)], { cwd: shop.cwd });
+        assert.equal(await child.ended, 0, `${command}: ${child.output.stderr}`);
+        assert.match(
+          child.output.stdout,
+          command.includes('curl') ? /^\{"protocol":"rdcp\/1\.0","timestamp"/ : /^[A-Z]/,
+        );
+      }
+    });
+    const { enabled, categories } = await shop.get<StatusResponse>('/rdcp/v1/status');
+    assert.equal(enabled, true);
+    assert.ok(Object.values(categories).every((on) => !on));
   });
 
   test('SIGTERM ends it with exit code 0', async () => {
