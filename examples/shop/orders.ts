@@ -11,7 +11,7 @@ const ORDERS = category('ORDERS', {
   description: 'An order on its way: asked for, priced, accepted or refused and why',
 });
 
-export interface Order {
+interface Order {
   readonly id: number;
   readonly sku: string;
   readonly quantity: number;
