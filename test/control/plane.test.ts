@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { createAuditTrail } from '../../src/audit/trail.ts';
+import { type ControlPlaneOptions, createControlPlane } from '../../src/control/plane.ts';
+import type { CommandContext, Scope } from '../../src/control/types.ts';
+import { isRdcpError } from '../../src/errors.ts';
+import { GateCore } from '../../src/gate/core.ts';
+import type { ControlRequest } from '../../src/protocol/control-request.ts';
+import type { AuditEntry } from '../../src/protocol/messages.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
+import type { LogRecord } from '../../src/telemetry.ts';
+import { settled, virtualTime } from '../support/virtual-time.ts';
+
+const GLOBAL: Scope = { key: GLOBAL_SCOPE };
+const ACME: Scope = { key: 'acme', tenantId: 'acme' };
+const HOUR = 3_600_000;
+const YEAR = 365 * 24 * HOUR;
+
+interface Setup {
+  readonly store?: StateStore;
+  readonly time?: ReturnType<typeof virtualTime>;
+  readonly options?: Partial<ControlPlaneOptions>;
+}
+
+/** A plane on a gate, a store and a trail that are all real, in a time that is moved by hand. */
+async function startPlane({ store = createMemoryStore(), time = virtualTime(), options = {} }: Setup = {}) {
+  const gate = new GateCore();
+  const database = gate.category('DATABASE');
+  gate.category('CACHE', { enabled: true });
+  const records: LogRecord[] = [];
+  const reports: unknown[] = [];
+  const report = (error: unknown) => void reports.push(error);
+  const audit = createAuditTrail({
+    store,
+    telemetry: { logger: { emit: (record) => void records.push(record) } },
+    clock: time.clock,
+    schedule: time.schedule,
+    chain: { securityLevel: 'basic', instanceId: randomUUID(), retentionDays: 90 },
+    randomUUID,
+    report,
+  });
+  const plane = createControlPlane({
+    gate,
+    store,
+    audit,
+    sink: { emit: () => undefined, span: (_category, _name, fn) => fn() },
+    clock: time.clock,
+    delay: time.delay,
+    limits: { defaultDuration: 900, maxDuration: 86_400, maxTemporary: 100, maxCategories: 4096 },
+    overrides: {},
+    report,
+    ...options,
+  });
+  await plane.start();
+  return {
+    gate,
+    database,
+    plane,
+    time,
+    store,
+    records,
+    reports,
+    control: (request: ControlRequest, context: Partial<CommandContext> = {}) =>
+      plane.control(request, {
+        scope: GLOBAL,
+        identity: { method: 'api-key', userId: 'ops' },
+        requestId: 'r-1',
+        ...context,
+      }),
+    trail: async (): Promise<readonly AuditEntry[]> => (await audit.query({ limit: 1000 })).entries,
+  };
+}
+
+const enable = (seconds?: number): ControlRequest => ({
+  action: 'enable',
+  categories: ['DATABASE'],
+  ...(seconds !== undefined && { options: { duration: seconds } }),
+});
+
+async function code(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    assert.ok(isRdcpError(error), String(error));
+    return error.code;
+  }
+  return 'none';
+}
+
+test('a change is in the store and the trail before the gate follows', async () => {
+  const store = createMemoryStore();
+  const seen: boolean[] = [];
+  const { control, database, trail, records } = await startPlane({
+    store: {
+      ...store,
+      commit: async (commit) => {
+        seen.push(database.enabled);
+        return store.commit(commit);
+      },
+    },
+  });
+  const { response } = await control({ ...enable(), options: { reason: 'slow' } });
+  assert.equal(response.status, 'success');
+  assert.deepEqual(seen, [false]);
+  assert.equal(database.enabled, true);
+  const [entry] = await trail();
+  assert.equal(entry?.reason, 'slow');
+  assert.equal(entry?.identity.userId, 'ops');
+  assert.equal(records.at(-1)?.attributes['rdcp.audit.id'], entry?.id);
+});
+
+test('a commit that fails changes nothing and is told as 503', async () => {
+  const store = createMemoryStore();
+  const broken = { ...store, commit: async () => Promise.reject(new Error('disk full: /var/db')) };
+  const { control, database, plane } = await startPlane({ store: broken });
+  const error: unknown = await control(enable()).catch((thrown: unknown) => thrown);
+  assert.ok(isRdcpError(error));
+  assert.equal(error.code, 'RDCP_UNAVAILABLE');
+  assert.ok(error.headers?.['Retry-After']);
+  assert.ok(!error.message.includes('/var'));
+  assert.equal(database.enabled, false);
+  assert.equal(plane.view(GLOBAL).find(({ name }) => name === 'DATABASE')?.enabled, false);
+});
+
+test('a trail that cannot be written stops the change', async () => {
+  const store = createMemoryStore();
+  const { control, database } = await startPlane({
+    options: { audit: { record: async () => Promise.reject(new Error('no')) } },
+    store,
+  });
+  assert.equal(await code(control(enable())), 'RDCP_AUDIT_WRITE_FAILED');
+  assert.equal(database.enabled, false);
+});
+
+test('a command that cannot be carried out is in the trail as failed', async () => {
+  const { control, trail } = await startPlane();
+  assert.equal(await code(control({ action: 'enable', categories: ['NOPE'] })), 'RDCP_CATEGORY_NOT_FOUND');
+  const [entry] = await trail();
+  assert.deepEqual([entry?.action, entry?.outcome, entry?.error], ['enable', 'failed', 'RDCP_CATEGORY_NOT_FOUND']);
+});
+
+test('a temporary control ends on time, once, with an entry, and the layer below shows again', async () => {
+  const { control, database, time, trail } = await startPlane();
+  await control(enable(60));
+  await time.pass(59_999);
+  assert.equal(database.enabled, true);
+  await time.pass(1);
+  assert.equal(database.enabled, false);
+  await time.pass(HOUR);
+  const entries = await trail();
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['expire', 'enable'],
+  );
+  assert.deepEqual(entries[0]?.changes[0], {
+    category: 'DATABASE',
+    previousState: true,
+    newState: false,
+    temporary: false,
+    effectiveAt: entries[0]?.timestamp,
+  });
+  assert.equal(time.pending, 2, 'only the timers of the trail are left');
+});
+
+for (const [name, shift] of [
+  ['an hour', -HOUR],
+  ['a year', -YEAR],
+] as const) {
+  test(`a temporary control ends although the clock was set back ${name}`, async () => {
+    const { control, database, time, plane } = await startPlane();
+    await control(enable(60));
+    time.setWall(time.clock.now() + shift);
+    await time.pass(60_000);
+    assert.equal(database.enabled, false);
+    assert.equal(plane.temporaryControls(), 0);
+  });
+
+  test(`a temporary control ends at once when the clock is set forth ${name}`, async () => {
+    const { control, database, time } = await startPlane();
+    await control(enable(60));
+    time.setWall(time.clock.now() - shift);
+    await time.pass(1000);
+    assert.equal(database.enabled, false);
+  });
+}
+
+test('after a suspension nobody is shown a temporary control that is over, even before a timer fires', async () => {
+  const { control, time, plane } = await startPlane();
+  await control(enable(60));
+  time.suspend(HOUR);
+  assert.equal(plane.view(GLOBAL).find(({ name }) => name === 'DATABASE')?.enabled, false);
+  assert.equal(plane.temporaryControls(), 0);
+  const { response } = await control({ action: 'status', categories: ['DATABASE'] });
+  assert.equal(response.changes[0]?.newState, false);
+});
+
+test('a temporary control ends in the gate while the store is down, and in the trail when it is back', async () => {
+  const store = createMemoryStore();
+  let down = false;
+  const { control, database, time, trail, reports } = await startPlane({
+    store: { ...store, commit: async (commit) => (down ? Promise.reject(new Error('down')) : store.commit(commit)) },
+  });
+  await control(enable(60));
+  down = true;
+  await time.pass(65_000);
+  assert.equal(database.enabled, false);
+  assert.ok(reports.length > 0);
+  down = false;
+  await time.pass(1000);
+  assert.deepEqual(
+    (await trail()).map(({ action }) => action),
+    ['expire', 'enable'],
+  );
+});
+
+test('after a restart permanent settings are back and temporary ones run on for what is left', async () => {
+  const store = createMemoryStore();
+  const time = virtualTime();
+  const first = await startPlane({ store, time });
+  await first.control({ action: 'disable', categories: ['CACHE'] });
+  await first.control(enable(60));
+  await first.plane.close();
+  time.suspend(40_000);
+  const second = await startPlane({ store, time });
+  assert.equal(second.database.enabled, true);
+  assert.equal(second.gate.category('CACHE').enabled, false);
+  await time.pass(20_000);
+  assert.equal(second.database.enabled, false);
+});
+
+test('what ended while nobody ran is off from the start, and told in the trail', async () => {
+  const store = createMemoryStore();
+  const time = virtualTime();
+  const first = await startPlane({ store, time });
+  await first.control(enable(60));
+  await first.plane.close();
+  time.suspend(HOUR);
+  const second = await startPlane({ store, time });
+  assert.equal(second.database.enabled, false);
+  assert.equal((await second.trail())[0]?.action, 'expire');
+});
+
+test('a scope that another process changed meanwhile is computed again, and nothing is lost', async () => {
+  const store = createMemoryStore();
+  const time = virtualTime();
+  const [one, two] = [await startPlane({ store, time }), await startPlane({ store, time })];
+  await one.control(enable());
+  await two.control({ action: 'disable', categories: ['CACHE'] });
+  assert.equal(two.database.enabled, true);
+  const state = (await store.load()).get(GLOBAL_SCOPE);
+  assert.equal(state?.revision, 2);
+  assert.deepEqual([...(state?.settings.keys() ?? [])].sort(), ['CACHE', 'DATABASE']);
+});
+
+test('an expiry is told once, however many processes share the store', async () => {
+  const store = createMemoryStore();
+  const time = virtualTime();
+  const planes = [
+    await startPlane({ store, time }),
+    await startPlane({ store, time }),
+    await startPlane({ store, time }),
+  ];
+  for (const { control } of planes) await control({ action: 'status', categories: ['DATABASE'] });
+  await planes[0]?.control(enable(60));
+  // Makes the others see it: this store tells nobody.
+  for (const { control } of planes.slice(1)) await control({ action: 'enable', categories: ['CACHE'] });
+  await time.pass(61_000);
+  const entries = await planes[0]?.trail();
+  assert.equal(entries?.filter(({ action }) => action === 'expire').length, 1);
+  for (const { database } of planes) assert.equal(database.enabled, false);
+});
+
+test('the same request id gets the first answer again, without a second effect', async () => {
+  const { control, database, trail } = await startPlane();
+  const replay = { key: 'k', fingerprint: 'f' };
+  const toggle: ControlRequest = { action: 'toggle', categories: ['DATABASE'] };
+  const first = await control(toggle, { replay });
+  const second = await control(toggle, { replay });
+  assert.deepEqual([first.replayed, second.replayed], [false, true]);
+  assert.equal(JSON.stringify(second.response), JSON.stringify(first.response));
+  assert.equal(database.enabled, true);
+  assert.equal((await trail()).length, 1);
+  assert.equal(await code(control(toggle, { replay: { key: 'k', fingerprint: 'g' } })), 'RDCP_REQUEST_ID_REUSED');
+});
+
+test('a request id is free again after five minutes', async () => {
+  const { control, database, time } = await startPlane();
+  const replay = { key: 'k', fingerprint: 'f' };
+  await control({ action: 'toggle', categories: ['DATABASE'] }, { replay });
+  await time.pass(5 * 60_000);
+  await control({ action: 'toggle', categories: ['DATABASE'] }, { replay });
+  assert.equal(database.enabled, false);
+});
+
+test('a repeat of a request that is still running is told so', async () => {
+  const { control } = await startPlane();
+  const replay = { key: 'k', fingerprint: 'f' };
+  const [first, second, third] = await Promise.all([
+    code(control(enable(), { replay })),
+    code(control(enable(), { replay })),
+    code(control(enable(), { replay: { key: 'k', fingerprint: 'g' } })),
+  ]);
+  assert.deepEqual([first, second, third], ['none', 'RDCP_REQUEST_IN_PROGRESS', 'RDCP_REQUEST_ID_REUSED']);
+});
+
+test("a tenant's setting decides for that tenant alone, whatever the global one becomes", async () => {
+  const { control, gate, database } = await startPlane();
+  const inAcme = () => gate.runWithTenant('acme', () => database.enabled);
+  await control(enable(), { scope: ACME });
+  assert.deepEqual([database.enabled, inAcme()], [false, true]);
+  await control({ action: 'disable', categories: ['DATABASE'] });
+  assert.deepEqual([database.enabled, inAcme()], [false, true]);
+  await control({ action: 'reset', categories: ['DATABASE'] }, { scope: ACME });
+  await control(enable());
+  assert.deepEqual([database.enabled, inAcme()], [true, true]);
+});
+
+test('a category that appears later gets what was stored for it', async () => {
+  const store = createMemoryStore();
+  const time = virtualTime();
+  const first = await startPlane({ store, time });
+  first.gate.category('LATE');
+  await first.control({ action: 'enable', categories: ['LATE'] });
+  await first.control({ action: 'enable', categories: ['LATE'] }, { scope: ACME });
+  await first.control({ action: 'disable', categories: ['LATE'] });
+  const second = await startPlane({ store, time });
+  const late = second.gate.category('LATE', { enabled: true });
+  assert.equal(late.enabled, false);
+  assert.equal(
+    second.gate.runWithTenant('acme', () => late.enabled),
+    true,
+  );
+});
+
+test('the configuration has the last word on defaults and descriptions, and may name categories itself', async () => {
+  const overrides = { CACHE: { enabled: false, description: 'mine' }, EXTRA: { enabled: true } };
+  const { gate, plane } = await startPlane({ options: { overrides } });
+  assert.deepEqual(
+    ['CACHE', 'DATABASE', 'EXTRA'].map((name) => gate.category(name).enabled),
+    [false, false, true],
+  );
+  assert.deepEqual(
+    plane.view(GLOBAL).map(({ name, description, defaultEnabled }) => [name, description, defaultEnabled]),
+    [
+      ['CACHE', 'mine', false],
+      ['DATABASE', '', false],
+      ['EXTRA', '', true],
+    ],
+  );
+});
+
+test('switched off as a whole, every category reads off and keeps what was set', async () => {
+  const { control, plane, gate } = await startPlane();
+  await control(enable());
+  plane.setEnabled(false);
+  assert.deepEqual(
+    [plane.enabled, gate.category('DATABASE').enabled, gate.category('CACHE').enabled],
+    [false, false, false],
+  );
+  assert.ok(plane.view(GLOBAL).every(({ enabled }) => !enabled));
+  plane.setEnabled(true);
+  assert.deepEqual([gate.category('DATABASE').enabled, gate.category('CACHE').enabled], [true, true]);
+});
+
+test('closing answers what was accepted, refuses what comes after, and lets go of the gate', async () => {
+  const { control, plane, database, time } = await startPlane();
+  const accepted = control(enable(60));
+  const closed = plane.close();
+  assert.equal(await code(control(enable())), 'RDCP_UNAVAILABLE');
+  assert.equal((await accepted).response.status, 'success');
+  await closed;
+  assert.equal(database.enabled, false);
+  await time.pass(HOUR);
+});
+
+test('a store that cannot be loaded is tried again; until then commands are refused and defaults hold', async () => {
+  const store = createMemoryStore();
+  let down = true;
+  const { control, gate, time, database } = await startPlane({
+    store: { ...store, load: async () => (down ? Promise.reject(new Error('down')) : store.load()) },
+  });
+  assert.equal(gate.category('CACHE').enabled, true);
+  assert.equal(await code(control(enable())), 'RDCP_UNAVAILABLE');
+  down = false;
+  await time.pass(1000);
+  await control(enable());
+  assert.equal(database.enabled, true);
+  await settled();
+});
