@@ -24,9 +24,8 @@ export async function startProxy(target: number) {
     return (server.address() as { port: number }).port;
   }
   async function cut(): Promise<void> {
-    server.close();
     for (const socket of sockets) socket.destroy();
-    await once(server, 'close');
+    if (server.listening) await new Promise((closed) => server.close(closed));
   }
   const port = await listen(0);
   return { port, cut, mend: () => listen(port), close: cut };

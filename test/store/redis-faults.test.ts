@@ -142,8 +142,9 @@ describe('the Redis store', { skip: missing }, () => {
     assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['OLD']]);
   });
 
-  test('an old copy that others wrote on is told to whom was away meanwhile', async () => {
+  test('an old copy that others wrote on is told to whom was away meanwhile', async (t) => {
     const proxy = await startProxy(server.port);
+    t.after(() => proxy.close());
     const away = await follow(server.url.replace(/\d+$/, String(proxy.port)));
     const near = await follow();
     await near.store.commit(change('acme', 0, { A: { permanent: true } }));
@@ -164,7 +165,6 @@ describe('the Redis store', { skip: missing }, () => {
     await until(() => away.resets.length > 0, 'word of the reset', CONVERGED_MS);
     assert.deepEqual(away.resets, [{ reason: 'rollback' }]);
     assert.deepEqual([...((await away.store.load()).get('acme') as ScopeState).settings.keys()], ['B']);
-    await proxy.close();
   });
 
   test('a commit on a history that Redis lost does not take effect before the loss was told', async () => {
@@ -278,7 +278,7 @@ describe('the Redis store', { skip: missing }, () => {
     for (const name of keys) assert.ok(name.startsWith(`${prefix}{rdcp}:`), name);
   });
 
-  test('processes that toggle at once while connections break lose no change and double none', async () => {
+  test('processes that toggle at once while connections break lose no change and double none', async (t) => {
     const followers = await Promise.all(Array.from({ length: 6 }, () => follow()));
     const acknowledged: number[] = [];
     const observer = await follow();
@@ -286,6 +286,7 @@ describe('the Redis store', { skip: missing }, () => {
     observer.store.subscribe((_, { revision }) => seen.push(revision));
 
     let broken = 0;
+    t.after(() => clearInterval(breaking));
     const breaking = setInterval(() => {
       broken += Number(
         server.command('CLIENT', 'KILL', 'TYPE', broken % 3 === 0 ? 'pubsub' : 'normal', 'SKIPME', 'yes'),
@@ -353,18 +354,20 @@ describe('the Redis store', { skip: missing }, () => {
   }
 });
 
-test('a change arrives by polling alone where messages are lost', { skip: missing }, async () => {
+test('a change arrives by polling alone where messages are lost', { skip: missing }, async (t) => {
   const server = await startRedis('--rename-command', 'SUBSCRIBE', '');
   const a = createRedisStore({ url: server.url });
   const b = createRedisStore({ url: server.url });
+  t.after(async () => {
+    await a.close();
+    await b.close();
+    await server.close();
+  });
   const heard: string[] = [];
   b.subscribe((scope) => heard.push(scope));
   await b.load();
   await a.commit(change('acme', 0, {}));
   await until(() => heard.includes('acme'), 'the change', CONVERGED_MS);
-  await a.close();
-  await b.close();
-  await server.close();
 });
 
 async function eventuallyRejects(work: () => Promise<unknown>): Promise<void> {
