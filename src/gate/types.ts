@@ -64,9 +64,12 @@ export interface Controller {
   readonly sink: Sink;
   /** Most categories this control plane accepts. */
   readonly maxCategories: number;
-  /** A category appeared after attachment; called synchronously, before its handle is returned. */
+  /**
+   * A category appeared after attachment, or one got the default that nobody had given before; called synchronously,
+   * before its handle is returned.
+   */
   registered(category: CategoryDescriptor): void;
-  /** An attribute function or the sink threw; called at most once per category. */
+  /** An attribute function, the sink or `registered` threw; called at most once per category. */
   failed(category: CategoryDescriptor, error: unknown): void;
 }
 

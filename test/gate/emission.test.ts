@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { GateCore } from '../../src/gate/core.ts';
+import type { Attributes } from '../../src/gate/types.ts';
+import { attachOn, RecordingController, span } from './controllers.ts';
+
+describe('emitting a debug call', () => {
+  test('goes to the sink with its attributes, and is counted', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController();
+    attachOn(gate, controller);
+    category.debug('plain');
+    category.debug('object', { a: 1 });
+    category.debug('function', () => ({ b: 2 }));
+    assert.deepEqual(controller.emitted, [
+      { category: 'A', message: 'plain', attributes: undefined },
+      { category: 'A', message: 'object', attributes: { a: 1 } },
+      { category: 'A', message: 'function', attributes: { b: 2 } },
+    ]);
+    assert.equal(gate.callsTotal(0), 3);
+    assert.equal(gate.droppedTotal(0), 0);
+  });
+
+  test('does nothing while off: no attribute function runs, nothing is counted', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const never = (): Attributes => assert.fail('ran while off');
+    category.debug('nobody attached', never);
+    const controller = new RecordingController();
+    const attachment = attachOn(gate, controller);
+    attachment.setBase(0, false);
+    category.debug('off', never);
+    attachment.setTenant('acme', 0, true);
+    category.debug('on for a tenant alone', never);
+    assert.deepEqual(controller.emitted, []);
+    assert.equal(gate.callsTotal(0), 0);
+    assert.equal(gate.droppedTotal(0), 0);
+  });
+
+  test('asking whether it is on is not a call', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    attachOn(gate, new RecordingController());
+    assert.equal(category.enabled, true);
+    assert.equal(gate.callsTotal(0), 0);
+  });
+
+  test('a throwing attribute function never reaches the application and is reported once', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController();
+    attachOn(gate, controller);
+    const error = new Error('no attributes');
+    const broken = (): Attributes => {
+      throw error;
+    };
+    category.debug('one', broken);
+    category.debug('two', broken);
+    category.debug('three');
+    assert.deepEqual(controller.failures, [{ category: 'A', error }]);
+    assert.deepEqual(
+      controller.emitted.map(({ message }) => message),
+      ['three'],
+    );
+    assert.equal(gate.callsTotal(0), 1);
+    assert.equal(gate.droppedTotal(0), 2);
+  });
+
+  test('a throwing sink is reported once per category', () => {
+    const gate = new GateCore();
+    const controller = new RecordingController(4096, {
+      emit: () => {
+        throw new Error('no sink');
+      },
+    });
+    const attachment = gate.attach(controller);
+    for (const name of ['A', 'B']) attachment.setBase(gate.category(name) && gate.categories().length - 1, true);
+    for (const name of ['A', 'B', 'A', 'B']) gate.category(name).debug('m');
+    assert.deepEqual(
+      controller.failures.map(({ category }) => category),
+      ['A', 'B'],
+    );
+    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [0, 2]);
+  });
+
+  test('a reporter that throws as well does not reach the application', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController();
+    controller.failed = () => {
+      throw new Error('no reporter');
+    };
+    attachOn(gate, controller);
+    category.debug('m', () => {
+      throw new Error('no attributes');
+    });
+    category.debug('n');
+    assert.equal(gate.callsTotal(0), 1);
+  });
+
+  test('a sink, an attribute function or a reporter that debugs is cut, not followed for ever', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController(4096, { emit: () => category.debug('from the sink') });
+    controller.failed = () => category.debug('from the reporter');
+    attachOn(gate, controller);
+    category.debug('m');
+    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [1, 1]);
+    category.debug('m', () => {
+      category.debug('from the attributes');
+      throw new Error('reported');
+    });
+    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [1, 4]);
+    category.debug('m');
+    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [2, 5]);
+  });
+
+  test('a span asked for inside an emission runs bare', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController();
+    attachOn(gate, controller);
+    category.debug('m', () => ({ result: category.span('inner', (given) => given === undefined) }));
+    assert.deepEqual(controller.emitted[0]?.attributes, { result: true });
+    assert.deepEqual(controller.spans, []);
+    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [1, 1]);
+  });
+
+  test('detaching while emitting harms nothing', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController(4096, { emit: () => attachment.detach() });
+    const attachment = attachOn(gate, controller);
+    category.debug('last');
+    category.debug('after');
+    assert.equal(gate.callsTotal(0), 1);
+  });
+});
+
+describe('a traced function', () => {
+  test('runs bare and without an argument while off', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    assert.deepEqual(
+      category.span('s', (...given) => given),
+      [],
+    );
+    const error = new Error('its own');
+    assert.throws(
+      () =>
+        category.span('s', () => {
+          throw error;
+        }),
+      (thrown) => thrown === error,
+    );
+  });
+
+  test('runs in a span of the sink while on, and is counted', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController();
+    attachOn(gate, controller);
+    assert.equal(
+      category.span('s', (given) => given),
+      span,
+    );
+    assert.deepEqual(controller.spans, ['A s']);
+    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [1, 0]);
+  });
+
+  test('may debug and trace itself', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController();
+    attachOn(gate, controller);
+    category.span('outer', () => {
+      category.debug('in outer');
+      category.span('inner', () => category.debug('in inner'));
+      category.debug('in outer again');
+    });
+    category.debug('after');
+    assert.deepEqual(controller.spans, ['A outer', 'A inner']);
+    assert.equal(controller.emitted.length, 4);
+    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [6, 0]);
+  });
+
+  test('gives its promise back as the sink returned it, and its later debug calls are emitted', async () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController();
+    attachOn(gate, controller);
+    const result = await category.span('s', async () => {
+      await Promise.resolve();
+      category.debug('later');
+      return 7;
+    });
+    assert.equal(result, 7);
+    assert.equal(controller.emitted.length, 1);
+  });
+
+  test('throws its own error, whatever the sink makes of it', () => {
+    const error = new Error('its own');
+    const sinks = [
+      <T>(fn: () => T): T => fn(),
+      <T>(fn: () => T): T | undefined => {
+        try {
+          return fn();
+        } catch {
+          return undefined;
+        }
+      },
+      <T>(fn: () => T): T => {
+        try {
+          return fn();
+        } finally {
+          broken();
+        }
+      },
+    ];
+    for (const sink of sinks) {
+      const gate = new GateCore();
+      const category = gate.category('A');
+      attachOn(gate, new RecordingController(4096, { span: (_category, _name, fn) => sink(fn) as never }));
+      let runs = 0;
+      assert.throws(
+        () =>
+          category.span('s', () => {
+            runs += 1;
+            throw error;
+          }),
+        (thrown) => thrown === error,
+      );
+      assert.equal(runs, 1);
+    }
+  });
+
+  test('runs exactly once when the sink fails before it, after it, forgets it, or calls it twice', () => {
+    const cases: readonly [string, <T>(fn: () => T) => T, counted: [number, number], reported: number][] = [
+      ['before', () => broken(), [0, 1], 1],
+      ['forgets', () => undefined as never, [0, 1], 0],
+      [
+        'after',
+        (fn) => {
+          fn();
+          return broken();
+        },
+        [1, 0],
+        1,
+      ],
+      [
+        'twice',
+        (fn) => {
+          fn();
+          return fn();
+        },
+        [1, 0],
+        0,
+      ],
+    ];
+    for (const [when, sink, counted, reported] of cases) {
+      const gate = new GateCore();
+      const category = gate.category('A');
+      const controller = new RecordingController(4096, { span: (_category, _name, fn) => sink(fn) });
+      attachOn(gate, controller);
+      let runs = 0;
+      assert.equal(
+        category.span('s', () => ++runs),
+        1,
+        when,
+      );
+      assert.equal(runs, 1, when);
+      assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], counted, when);
+      assert.equal(controller.failures.length, reported, when);
+      category.debug('the gate is not stuck');
+      assert.equal(controller.emitted.length, 1, when);
+    }
+  });
+
+  test('a sink that comes back to the function later does not run it again', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    let later: (() => unknown) | undefined;
+    const controller = new RecordingController(4096, {
+      span: (_category, _name, fn) => {
+        later = fn;
+        return broken();
+      },
+    });
+    attachOn(gate, controller);
+    let runs = 0;
+    category.span('s', () => ++runs);
+    later?.();
+    assert.equal(runs, 1);
+    category.debug('the gate is not stuck');
+    assert.equal(controller.emitted.length, 1);
+  });
+});
+
+function broken(): never {
+  throw new Error('broken sink');
+}
