@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Schedule } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createEventLoopDelay } from '../../src/metrics/event-loop-delay.ts';
 import { createMeasurements } from '../../src/metrics/measurements.ts';
-import type { Schedule } from '../../src/clock.ts';
 
 const gate = { categories: () => [], callsTotal: () => 7 };
 

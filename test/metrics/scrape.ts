@@ -6,10 +6,11 @@ import { MeterProvider } from '@opentelemetry/sdk-metrics';
 export function createPrometheus() {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const provider = new MeterProvider({ readers: [exporter] });
-  return { provider, scrape: () => textOf(exporter) };
+  return { provider, scrape: () => scrape(exporter) };
 }
 
-function textOf(exporter: PrometheusExporter): Promise<string> {
+/** What the exporter would answer to Prometheus. */
+export function scrape(exporter: PrometheusExporter): Promise<string> {
   return new Promise((resolve) => {
     // The exporter reads nothing of the request.
     const request = { method: 'GET' } as IncomingMessage;

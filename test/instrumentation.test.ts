@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { context, diag, logs, metrics, trace } from '@opentelemetry/api';
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
+import { category } from '../src/api.ts';
+import { hashApiKey } from '../src/auth/api-key.ts';
+import { isRdcpError } from '../src/errors.ts';
+import { RdcpInstrumentation, type RdcpInstrumentationConfig } from '../src/instrumentation.ts';
+import { createPrometheus, samples, scrape } from './metrics/scrape.ts';
+
+const KEY = 'test-key-of-the-instrumentation-test';
+const CONFIG: RdcpInstrumentationConfig = {
+  server: { port: 0 },
+  security: {
+    apiKeys: [
+      { id: 'k', hash: hashApiKey(KEY), clientId: 'test', scopes: ['discovery', 'status', 'control', 'admin'] },
+    ],
+  },
+};
+
+const POINT = category('INSTRUMENTED');
+const made: RdcpInstrumentation[] = [];
+
+function instrument(config: RdcpInstrumentationConfig = {}): RdcpInstrumentation {
+  const instrumentation = new RdcpInstrumentation({ ...CONFIG, ...config });
+  made.push(instrumentation);
+  return instrumentation;
+}
+
+async function call(url: string, path: string, body?: unknown) {
+  const response = await fetch(url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'X-RDCP-API-Key': KEY, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+async function enable(url: string): Promise<void> {
+  const { status } = await call(url, '/rdcp/v1/control', { action: 'enable', categories: 'INSTRUMENTED' });
+  assert.equal(status, 200);
+}
+
+const status = async (url: string) => (await call(url, '/rdcp/v1/status')).body;
+
+function collectLogs() {
+  const exporter = new InMemoryLogRecordExporter();
+  const processor = new SimpleLogRecordProcessor({ exporter });
+  const bodies = () =>
+    exporter
+      .getFinishedLogRecords()
+      .filter(({ severityText }) => severityText === 'DEBUG')
+      .map(({ body }) => body);
+  return { processor, bodies };
+}
+
+/** OpenTelemetry registers its providers once per process. */
+function unregister(): void {
+  for (const api of [trace, metrics, logs, context, diag]) api.disable();
+}
+
+describe('RdcpInstrumentation', () => {
+  beforeEach(unregister);
+  afterEach(async () => {
+    await Promise.all(made.splice(0).map((instrumentation) => instrumentation.close()));
+    unregister();
+  });
+
+  it('works in a NodeSDK: switched over HTTP, its calls arrive as log records, spans and metrics', async () => {
+    const { processor, bodies } = collectLogs();
+    const spans = new InMemorySpanExporter();
+    const prometheus = new PrometheusExporter({ preventServerStart: true });
+    const instrumentation = instrument();
+    const sdk = new NodeSDK({
+      instrumentations: [instrumentation],
+      logRecordProcessors: [processor],
+      spanProcessors: [new SimpleSpanProcessor({ exporter: spans })],
+      metricReaders: [prometheus],
+      autoDetectResources: false,
+    });
+    sdk.start();
+    const { url } = await instrumentation.listen();
+    POINT.debug('off');
+    await enable(url);
+    POINT.debug('on');
+    POINT.span('work', () => {});
+    assert.deepEqual(bodies(), ['on']);
+    assert.deepEqual(
+      spans.getFinishedSpans().map(({ name }) => name),
+      ['work'],
+    );
+    const text = await scrape(prometheus);
+    const { body } = await call(url, '/rdcp/v1/discovery');
+    const scraped = samples(text, 'rdcp_debug_calls_total', 'rdcp_category_name').INSTRUMENTED;
+    assert.equal(scraped, body.performance.categoryBreakdown.INSTRUMENTED);
+    assert.deepEqual(samples(text, 'rdcp_control_requests_total', 'rdcp_outcome'), { success: 1 });
+    await sdk.shutdown();
+  });
+
+  it('makes no spans of its own', async () => {
+    const spans = new InMemorySpanExporter();
+    const instrumentation = instrument();
+    const sdk = new NodeSDK({
+      instrumentations: [instrumentation],
+      spanProcessors: [new SimpleSpanProcessor({ exporter: spans })],
+      metricReaders: [],
+      logRecordProcessors: [],
+      autoDetectResources: false,
+    });
+    sdk.start();
+    await status((await instrumentation.listen()).url);
+    assert.deepEqual(spans.getFinishedSpans(), []);
+    await sdk.shutdown();
+  });
+
+  it('goes on answering after the SDK was shut down', async () => {
+    const instrumentation = instrument();
+    const sdk = new NodeSDK({ instrumentations: [instrumentation], metricReaders: [], autoDetectResources: false });
+    sdk.start();
+    const { url } = await instrumentation.listen();
+    await sdk.shutdown();
+    assert.equal((await status(url)).enabled, true);
+  });
+
+  it('switches everything off while disabled, says so, and comes back as it was set', async () => {
+    const instrumentation = instrument();
+    const { url } = await instrumentation.listen();
+    await enable(url);
+    assert.equal(POINT.enabled, true);
+    instrumentation.disable();
+    assert.equal(POINT.enabled, false);
+    const { enabled, categories } = await status(url);
+    assert.equal(enabled, false);
+    assert.equal(categories.INSTRUMENTED, false);
+    instrumentation.enable();
+    assert.equal(POINT.enabled, true);
+    assert.equal((await status(url)).enabled, true);
+    assert.equal((await instrumentation.listen()).url, url);
+  });
+
+  it('is enabled by registerInstrumentations when it was made disabled, and disabled by its undoing', async () => {
+    const instrumentation = instrument({ enabled: false, categories: { INSTRUMENTED: { enabled: true } } });
+    assert.equal(instrumentation.isEnabled(), false);
+    assert.equal(POINT.enabled, false);
+    const undo = registerInstrumentations({ instrumentations: [instrumentation] });
+    assert.equal(POINT.enabled, true);
+    assert.equal((await status((await instrumentation.listen()).url)).enabled, true);
+    undo();
+    assert.equal(POINT.enabled, false);
+  });
+
+  it('refuses a wrong configuration at once, in one line that names the field', () => {
+    const refused = (config: unknown, field: RegExp) =>
+      assert.throws(
+        () => instrument(config as RdcpInstrumentationConfig),
+        (error) => isRdcpError(error) && error.code === 'RDCP_CONFIG_INVALID' && field.test(error.message),
+      );
+    refused({ sever: {} }, /^configuration: sever .*[^\n]$/);
+    refused({ enabled: false, server: { port: 'http' } }, /server\.port/);
+    refused({ server: { host: '0.0.0.0' } }, /server\.host/);
+  });
+
+  it('tells of a port that is taken in one line, and throws nothing', async (t) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    t.after(() => taken.close());
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const address = taken.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const { mock } = t.mock.method(console, 'error', () => {});
+    const instrumentation = instrument({ server: { port: address.port } });
+    await assert.rejects(instrumentation.listen(), /is in use/);
+    await new Promise(setImmediate);
+    assert.deepEqual(
+      mock.calls.map(({ arguments: [line] }) => line),
+      [`rdcp: the endpoint did not start: configuration: server port ${address.port} is in use`],
+    );
+  });
+
+  it('listens nowhere with server: false, and is mounted instead', async () => {
+    const instrumentation = instrument({ server: false });
+    await assert.rejects(instrumentation.listen(), /server/);
+    assert.equal(typeof instrumentation.rdcp.callback(), 'function');
+  });
+
+  it('takes providers at any time, those set on it before those registered', async () => {
+    const instrumentation = instrument();
+    const { url } = await instrumentation.listen();
+    await enable(url);
+    const registered = createPrometheus();
+    metrics.setGlobalMeterProvider(registered.provider);
+    const own = createPrometheus();
+    instrumentation.setMeterProvider(own.provider);
+    const { processor, bodies } = collectLogs();
+    instrumentation.setLoggerProvider(new LoggerProvider({ processors: [processor] }));
+    POINT.debug('to the one that was set');
+    assert.deepEqual(bodies(), ['to the one that was set']);
+    assert.match(await own.scrape(), /rdcp_debug_calls_total/);
+    assert.doesNotMatch(await registered.scrape(), /rdcp_debug_calls_total/);
+  });
+
+  it('finds providers that are registered after it, without being told', async () => {
+    const instrumentation = instrument();
+    const { url } = await instrumentation.listen();
+    const prometheus = createPrometheus();
+    const { processor, bodies } = collectLogs();
+    metrics.setGlobalMeterProvider(prometheus.provider);
+    logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [processor] }));
+    await enable(url);
+    POINT.debug('found');
+    assert.deepEqual(bodies(), ['found']);
+    assert.equal(samples(await prometheus.scrape(), 'rdcp_category_enabled', 'rdcp_category_name').INSTRUMENTED, 1);
+  });
+
+  it('closes its endpoint, and opens a new one when it is enabled again', async () => {
+    const instrumentation = instrument();
+    const { url } = await instrumentation.listen();
+    await enable(url);
+    await instrumentation.close();
+    assert.equal(POINT.enabled, false);
+    await assert.rejects(fetch(`${url}/rdcp/v1/health`));
+    instrumentation.enable();
+    assert.equal((await status((await instrumentation.listen()).url)).enabled, true);
+  });
+});
