@@ -36,6 +36,7 @@ import { session } from './routes/session.ts';
 import { status } from './routes/status.ts';
 import { tenants } from './routes/tenants.ts';
 import { wellKnown } from './routes/well-known.ts';
+import { endpoint, steps } from './steps.ts';
 import { withoutTracing } from './suppress-tracing.ts';
 
 export interface AppDependencies {
@@ -69,53 +70,61 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   const reads = rateLimit(createRateLimiter({ name: 'read', limit: readPerMinute, clock }));
   const controls = rateLimit(createRateLimiter({ name: 'control', limit: controlPerMinute, clock }));
   const credential = authenticate({ authenticator, limiter: anonymous });
-  const optionalCredential = authenticate({ authenticator, limiter: anonymous }, 'allowed');
+  const optional = authenticate({ authenticator, limiter: anonymous }, 'allowed');
   const open = authenticate({ authenticator, limiter: anonymous }, 'open');
   const read = tenancy('read');
   const change = tenancy('change');
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
-  router.get(PATHS.wellKnown, open, reads, answer(wellKnown(dependencies)));
+  router.get(PATHS.wellKnown, endpoint(open, reads, answer(wellKnown(dependencies))));
+  router.get(
+    PATHS.discovery,
+    endpoint(credential, reads, authorize('discovery'), read, answer(discovery(dependencies))),
+  );
+  router.get(
+    PATHS.status,
+    endpoint(credential, reads, authorize('status', 'discovery'), read, answer(status(dependencies))),
+  );
   router.get(
     PATHS.health,
-    optionalCredential,
-    reads,
-    authorize('status', 'discovery'),
-    read,
-    answer(health({ runChecks, clock })),
+    endpoint(optional, reads, authorize('status', 'discovery'), read, answer(health({ runChecks, clock }))),
   );
-  router.get(PATHS.discovery, credential, reads, authorize('discovery'), read, answer(discovery(dependencies)));
-  router.get(PATHS.status, credential, reads, authorize('status', 'discovery'), read, answer(status(dependencies)));
-  router.get(PATHS.metrics, credential, reads, authorize('discovery'), read, answer(metrics(dependencies)));
-  router.get(PATHS.tenants, credential, reads, authorize('admin'), read, answer(tenants(dependencies)));
-  router.get(PATHS.audit, credential, reads, authorize('admin'), read, answer(audit(dependencies)));
-  router.get(PATHS.session, credential, reads, read, answer(session(dependencies)));
+  router.get(PATHS.metrics, endpoint(credential, reads, authorize('discovery'), read, answer(metrics(dependencies))));
+  router.get(PATHS.tenants, endpoint(credential, reads, authorize('admin'), read, answer(tenants(dependencies))));
+  router.get(PATHS.audit, endpoint(credential, reads, authorize('admin'), read, answer(audit(dependencies))));
+  router.get(PATHS.session, endpoint(credential, reads, read, answer(session(dependencies))));
   router.post(
     PATHS.control,
-    credential,
-    controls,
-    authorize('control'),
-    change,
-    clockSkew(clock),
-    jsonMediaType(),
-    jsonBody(),
-    controlRequest(),
-    answer(control(dependencies)),
+    endpoint(
+      credential,
+      controls,
+      authorize('control'),
+      change,
+      clockSkew(clock),
+      jsonMediaType(),
+      jsonBody(),
+      controlRequest(),
+      answer(control(dependencies)),
+    ),
   );
 
   const app = new Koa<RequestState>({ proxy: false });
   app.use(errorBoundary({ randomUUID, refusals, report }));
-  app.use(refuseWhileClosing(closing));
-  app.use(singleHeaders());
-  app.use(requestId());
-  app.use(clientId());
-  app.use(hostAndOrigin());
-  app.use(knownPath());
-  app.use(protocolVersion());
-  app.use(contentNegotiation());
+  app.use(
+    steps(
+      refuseWhileClosing(closing),
+      singleHeaders(),
+      requestId(),
+      clientId(),
+      hostAndOrigin(),
+      knownPath(),
+      protocolVersion(),
+      contentNegotiation(),
+    ),
+  );
   app.use(timeout(requestTimeoutSeconds, report));
   app.use(router.routes());
-  app.use(methodNotAllowed(router));
+  app.use(endpoint(methodNotAllowed(router)));
   // The boundary has answered and reported every error; what is left is a client that went away.
   app.on('error', () => undefined);
 

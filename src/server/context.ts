@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Middleware, ParameterizedContext } from 'koa';
+import type { ParameterizedContext } from 'koa';
 import type { Principal } from '../auth/principal.ts';
 import type { Scope } from '../control/types.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
@@ -32,8 +32,8 @@ export interface RequestState {
 
 export type Context = ParameterizedContext<RequestState>;
 
-/** One step of an endpoint: it passes the request on, or throws an `RdcpError`. */
-export type Step = Middleware<RequestState>;
+/** One step of an endpoint: it leaves what it found out in the state, or refuses by throwing an `RdcpError`. */
+export type Step = (ctx: Context) => void | Promise<void>;
 
 export interface Answer {
   readonly body: object;

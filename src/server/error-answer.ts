@@ -1,5 +1,5 @@
 import { isRdcpError, RdcpError } from '../errors.ts';
-import { JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
+import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
 import type { ErrorResponse } from '../protocol/messages.ts';
 
 /** The error envelope (RDCP 1.0, Errors). Nothing but what the error shows to the client goes in. */
@@ -24,11 +24,12 @@ export function toRdcpError(error: unknown): RdcpError {
 }
 
 /** Headers that every answer carries. Answers tell of a moment and of one identity, so no cache may keep them. */
-export const ANSWER_HEADERS = {
-  'X-RDCP-Protocol': PROTOCOL,
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-} as const;
+export const ANSWER_HEADERS = [
+  [HEADERS.protocol, PROTOCOL],
+  ['Cache-Control', 'no-store'],
+  ['Vary', 'Accept'],
+  ['X-Content-Type-Options', 'nosniff'],
+] as const;
 
 export function contentType(mediaType: string = JSON_MEDIA_TYPE): string {
   return `${mediaType}; charset=utf-8`;

@@ -130,30 +130,28 @@ function openServer(config: ServerConfig, timeouts: ListenerTimeouts, onRequest:
 /** What Node refuses before there is a request for the handler gets the envelope too. */
 function refuseOnTheSocket(server: Server, inFlight: ReadonlySet<ServerResponse>): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    const begun = [...inFlight].some((res) => res.socket === socket && res.headersSent);
-    if (begun || !socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    else {
-      const { refusal, status } = refusalOf(error.code);
-      answerRaw(socket, refusal, randomUUID(), status);
-    }
+    const refusal = refusalOf(error.code);
+    // An answer now would be taken for that to an earlier request which is still being worked on.
+    const taken = [...inFlight].some((res) => res.socket === socket && (res.headersSent || res.req.complete));
+    if (refusal === undefined || taken || !socket.writable) socket.destroy();
+    else answerRaw(socket, refusal.error, randomUUID(), refusal.status);
   });
   server.on('connect', (_req, socket: Duplex) => {
     answerRaw(socket, new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is no proxy'), randomUUID());
   });
 }
 
-function refusalOf(code: string | undefined): { refusal: RdcpError; status: number } {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return {
-        refusal: new RdcpError('RDCP_REQUEST_TOO_LARGE', `A header must be at most ${MAX_HEADER_BYTES} bytes`),
-        status: 431,
-      };
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { refusal: new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), status: 408 };
-    default:
-      return { refusal: new RdcpError('RDCP_MALFORMED_REQUEST', 'The request is not valid HTTP'), status: 400 };
+/** `undefined` for what is no HTTP failure: a connection that broke, or a TLS handshake that failed. */
+function refusalOf(code: string | undefined): { error: RdcpError; status: number } | undefined {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `The header of a request must be at most ${MAX_HEADER_BYTES} bytes`;
+    return { error: new RdcpError('RDCP_REQUEST_TOO_LARGE', message), status: 431 };
   }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return { error: new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), status: 408 };
+  }
+  if (code?.startsWith('HPE_') !== true) return undefined;
+  return { error: new RdcpError('RDCP_MALFORMED_REQUEST', 'The request is not valid HTTP'), status: 400 };
 }
 
 /** Resolves once every response has been sent, or the deadline has passed. */

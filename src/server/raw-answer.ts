@@ -11,7 +11,7 @@ import { ANSWER_HEADERS, contentType, errorResponse } from './error-answer.ts';
 export function answerRaw(socket: Duplex, error: RdcpError, requestId: string, status = error.status): void {
   const body = JSON.stringify(errorResponse(error));
   const headers = {
-    ...ANSWER_HEADERS,
+    ...Object.fromEntries(ANSWER_HEADERS),
     [HEADERS.requestId]: requestId,
     ...error.headers,
     Connection: 'close',

@@ -143,6 +143,6 @@ test('whatever is sent is answered, and what is not accepted has no effect', asy
   );
   assert.deepEqual(await statesOf(server), expected);
   assert.deepEqual(server.reports, []);
-  assert.ok(accepted > 100 && refused > 1000);
+  assert.ok(accepted > 25 && refused > 1000);
   t.diagnostic(`${refused} refused, ${accepted} accepted`);
 });

@@ -110,6 +110,22 @@ test('HTTPS is served over TLS 1.3 and nothing older', async (t) => {
   await assert.rejects(get({ maxVersion: 'TLSv1.2' }));
 });
 
+test('what is no TLS ends an HTTPS connection at once', async (t) => {
+  const { cert: _, ...tls } = writeCertificate();
+  const url = await start(t, { tls });
+  assert.equal(parseAnswer(await exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')), undefined);
+});
+
+test('a broken request behind one that is being worked on is not answered in its place', async (t) => {
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  const url = await start(t, {}, () => arrive());
+  const text = await exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n', async (socket) => {
+    await arrived;
+    socket.write('nonsense\r\n\r\n');
+  });
+  assert.equal(text, '');
+});
+
 const BROKEN: readonly (readonly [name: string, bytes: string, status: number, code: string])[] = [
   ['no HTTP at all', 'hello there\r\n\r\n', 400, 'RDCP_MALFORMED_REQUEST'],
   ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00', 400, 'RDCP_MALFORMED_REQUEST'],

@@ -1,13 +1,19 @@
-import type { Handler, Step } from '../context.ts';
+import type { Answer, Context, Handler, Step } from '../context.ts';
 import { contentType } from '../error-answer.ts';
 
 /** Sends what the endpoint answers, unless the time-out was answered before. */
 export function answer(handler: Handler): Step {
-  return async (ctx) => {
-    const { body, status = 200, headers = {} } = await handler(ctx);
-    if (ctx.state.expired) return;
-    ctx.set({ ...headers, 'Content-Type': contentType(ctx.state.mediaType) });
-    ctx.status = status;
-    ctx.body = JSON.stringify(body);
+  return (ctx) => {
+    const answered = handler(ctx);
+    if (!(answered instanceof Promise)) return write(ctx, answered);
+    return answered.then((late) => write(ctx, late));
   };
+}
+
+function write(ctx: Context, { body, status = 200, headers }: Answer): void {
+  if (ctx.state.expired) return;
+  if (headers !== undefined) ctx.set(headers);
+  ctx.res.setHeader('Content-Type', contentType(ctx.state.mediaType));
+  if (status !== 200) ctx.status = status;
+  ctx.body = JSON.stringify(body);
 }

@@ -15,18 +15,17 @@ export function authenticate(
   { authenticator, limiter }: { authenticator: Authenticator; limiter: RateLimiter },
   anonymous: 'refused' | 'allowed' | 'open' = 'refused',
 ): Step {
-  return async (ctx, next) => {
+  return async (ctx) => {
     const { principal, failure } = await identify(ctx, authenticator);
     if (principal !== undefined) {
       ctx.state.principal = principal;
-      return next();
+      return;
     }
     // A server error says nothing about the credential, so it costs the client nothing.
     if (failure === undefined || failure.status < 500) count(ctx, limiter, addressKey(clientAddress(ctx.req)));
-    if (anonymous === 'open') return next();
+    if (anonymous === 'open') return;
     if (failure !== undefined) throw failure;
     if (anonymous === 'refused') throw authenticationRequired(authenticator.methods);
-    return next();
   };
 }
 

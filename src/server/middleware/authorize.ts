@@ -5,9 +5,9 @@ import type { Step } from '../context.ts';
 
 /** Demands one of the scopes of whoever has authenticated; `admin` implies all. */
 export function authorize(...scopes: readonly [Scope, ...Scope[]]): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const { principal } = ctx.state;
-    if (principal === undefined || scopes.some((scope) => hasScope(principal, scope))) return next();
+    if (principal === undefined || scopes.some((scope) => hasScope(principal, scope))) return;
     throw new RdcpError('RDCP_FORBIDDEN', `This operation needs the scope ${scopes.join(' or ')}`, {
       method: principal.method,
       details: { reason: 'insufficient_scopes', requiredScopes: scopes, providedScopes: principal.scopes },

@@ -10,7 +10,7 @@ const MAX_FIELD_LENGTH = 64;
 
 /** Checks the body of a control request and leaves it parsed. */
 export function controlRequest(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const body: unknown = ctx.request.body;
     // Before anything else: a body of another version may well have other fields.
     const stated = (body as { protocol?: unknown }).protocol;
@@ -24,6 +24,5 @@ export function controlRequest(): Step {
       });
     }
     ctx.state.control = result.data;
-    return next();
   };
 }

@@ -1,6 +1,7 @@
+import type { Middleware } from 'koa';
 import { isRdcpError } from '../../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE } from '../../protocol/constants.ts';
-import type { Step } from '../context.ts';
+import type { RequestState } from '../context.ts';
 import { ANSWER_HEADERS, contentType, errorResponse, toRdcpError } from '../error-answer.ts';
 import { hostPolicyOf } from '../host-policy.ts';
 import type { Refusals } from '../refusals.ts';
@@ -20,17 +21,15 @@ export function errorBoundary({
   randomUUID: () => string;
   refusals: Refusals;
   report: (error: unknown) => void;
-}): Step {
+}): Middleware<RequestState> {
   return async (ctx, next) => {
     ctx.state.requestId = randomUUID();
     ctx.state.requestIdGiven = false;
     ctx.state.mediaType = JSON_MEDIA_TYPE;
     ctx.state.expired = false;
     ctx.state.refusalRepeated = false;
-    ctx.set(ANSWER_HEADERS);
-    ctx.set(HEADERS.requestId, ctx.state.requestId);
-    ctx.vary('Accept');
-    if (isHttps(ctx.req)) ctx.set('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
+    for (const [name, value] of ANSWER_HEADERS) ctx.res.setHeader(name, value);
+    if (isHttps(ctx.req)) ctx.res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
     try {
       await next();
     } catch (thrown) {
@@ -42,6 +41,7 @@ export function errorBoundary({
       ctx.status = error.status;
       ctx.body = JSON.stringify(errorResponse(error));
     }
+    if (!ctx.res.headersSent) ctx.res.setHeader(HEADERS.requestId, ctx.state.requestId);
   };
 }
 

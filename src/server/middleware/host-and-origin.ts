@@ -11,7 +11,7 @@ const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
  * us, the hosts are its own matter, and an `Origin` must be of the host that the request names.
  */
 export function hostAndOrigin(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const policy = hostPolicyOf(ctx.req);
     const host = header(ctx.req, 'host')?.toLowerCase();
     if (policy !== undefined) {
@@ -24,6 +24,5 @@ export function hostAndOrigin(): Step {
     if (origin !== undefined && !schemes.some((scheme) => origin === `${scheme}://${host}`)) {
       throw new RdcpError('RDCP_FORBIDDEN', 'Requests from other origins are not accepted');
     }
-    return next();
   };
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import type { Middleware } from 'koa';
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import { RdcpError } from '../../errors.ts';
 import { JSON_MEDIA_TYPE, MAX_BODY_BYTES, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
@@ -15,7 +16,7 @@ const MAX_DISCARDED_BYTES = 8 * 1024 * 1024;
 
 /** Refuses bodies that are not JSON in UTF-8, by what their headers say of them. */
 export function jsonMediaType(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const encoding = ctx.req.headers['content-encoding'];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', 'Content-Encoding is not supported: send the body as it is');
@@ -25,7 +26,7 @@ export function jsonMediaType(): Step {
     const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim());
     const charsets = parameters.filter((parameter) => /^charset=/i.test(parameter));
     if (MEDIA_TYPES.includes(type.toLowerCase()) && charsets.length < 2 && charsets.every((it) => CHARSET.test(it))) {
-      return next();
+      return;
     }
     throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', `A body must be ${MEDIA_TYPES.join(' or ')}, in UTF-8`, {
       details: { supported: MEDIA_TYPES },
@@ -51,13 +52,12 @@ export function jsonBody(): Step {
     urlencoded: false,
     parsedMethods: [HttpMethodEnum.POST],
   });
-  return async (ctx, next) => {
+  return async (ctx) => {
     ctx.request.body = asObject(wasRead(ctx.req) ? parsedBefore(ctx.req) : await readBody(ctx, read));
-    return next();
   };
 }
 
-async function readBody(ctx: Context, read: Step): Promise<unknown> {
+async function readBody(ctx: Context, read: Middleware): Promise<unknown> {
   if (!hasBody(ctx.req)) throw emptyBody();
   if (Number(ctx.req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw await tooLarge(ctx);
   try {

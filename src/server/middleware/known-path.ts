@@ -19,9 +19,9 @@ export function isOurs(url: string | undefined): boolean {
 
 /** Lets exact paths of the protocol through and no other. */
 export function knownPath(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const path = rawPath(ctx.req.url);
-    if (KNOWN.has(path)) return next();
+    if (KNOWN.has(path)) return;
     const version = VERSION.exec(path)?.[1];
     if (version !== undefined && version !== '1') throw versionUnsupported();
     throw new RdcpError('RDCP_NOT_FOUND', 'There is no such resource');

@@ -6,20 +6,19 @@ import { versionUnsupported } from './known-path.ts';
 
 /** A client that states another version of the protocol is told so, rather than answered in this one. */
 export function protocolVersion(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const stated = header(ctx.req, HEADERS.protocol);
     if (stated !== undefined && stated !== PROTOCOL) throw versionUnsupported();
-    return next();
   };
 }
 
 /** Chooses the media type of the answer. An answer that says no acceptable one is left is `application/json`. */
 export function contentNegotiation(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const negotiation = negotiate(ctx.req.headers.accept);
     if ('mediaType' in negotiation) {
       ctx.state.mediaType = negotiation.mediaType;
-      return next();
+      return;
     }
     if (negotiation.refused === 'version') throw versionUnsupported();
     throw new RdcpError('RDCP_MEDIA_NOT_ACCEPTABLE', `Answers are ${JSON_MEDIA_TYPE} or ${RDCP_MEDIA_TYPE}`, {

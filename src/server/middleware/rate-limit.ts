@@ -8,10 +8,9 @@ import type { RateLimiter } from '../rate-limit.ts';
  * costs an entry of the audit trail, and so must be limited too. A request without an identity was counted by address.
  */
 export function rateLimit(limiter: RateLimiter): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const { principal } = ctx.state;
     if (principal !== undefined) count(ctx, limiter, identityKey(principal));
-    return next();
   };
 }
 
@@ -22,8 +21,10 @@ export function rateLimit(limiter: RateLimiter): Step {
 export function count(ctx: Context, limiter: RateLimiter, key: string): void {
   const { name, limit, windowSeconds } = limiter;
   const { allowed, remaining, resetSeconds, repeated } = limiter.take(key);
-  ctx.set('RateLimit-Policy', `"${name}";q=${limit};w=${windowSeconds}`);
-  ctx.set('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
+  if (!ctx.res.headersSent) {
+    ctx.res.setHeader('RateLimit-Policy', `"${name}";q=${limit};w=${windowSeconds}`);
+    ctx.res.setHeader('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
+  }
   if (allowed) return;
   ctx.state.refusalRepeated = repeated;
   throw new RdcpError('RDCP_RATE_LIMITED', `More than ${limit} requests in ${windowSeconds} seconds`, {

@@ -5,22 +5,19 @@ import { header, type Step } from '../context.ts';
 
 /** Takes the client's request id in place of the generated one, which a request with a bad id keeps. */
 export function requestId(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     const given = identifierHeader(ctx.req, HEADERS.requestId);
     if (given !== undefined) {
       ctx.state.requestId = given;
       ctx.state.requestIdGiven = true;
-      ctx.set(HEADERS.requestId, given);
     }
-    return next();
   };
 }
 
 /** The client's name for itself must be well-formed, and grants nothing: the identity is the credential's. */
 export function clientId(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     identifierHeader(ctx.req, HEADERS.clientId);
-    return next();
   };
 }
 

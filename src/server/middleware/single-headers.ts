@@ -9,20 +9,21 @@ import type { Step } from '../context.ts';
 export const MAX_HEADER_FIELDS = 100;
 
 /** Headers whose second value could be read differently by a proxy in front of us. */
-const SINGLE = [...Object.values(HEADERS), 'Host', 'Origin', 'Content-Type', 'Content-Encoding', 'Date'];
+const SINGLE = [...Object.values(HEADERS), 'Host', 'Origin', 'Content-Type', 'Content-Encoding', 'Date'].map(
+  (name) => ({ name, key: name.toLowerCase() }),
+);
 
 /** Refuses a header that was sent twice where one value counts. (Doubled credentials are the authenticator's.) */
 export function singleHeaders(): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     if (ctx.req.rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
       throw new RdcpError('RDCP_MALFORMED_REQUEST', `The request has more than ${MAX_HEADER_FIELDS} header fields`);
     }
     const headers = ctx.req.headersDistinct;
-    for (const name of SINGLE) {
-      if ((headers[name.toLowerCase()]?.length ?? 0) > 1) {
+    for (const { name, key } of SINGLE) {
+      if ((headers[key]?.length ?? 0) > 1) {
         throw new RdcpError('RDCP_MALFORMED_REQUEST', `${name} was sent more than once`, { details: { field: name } });
       }
     }
-    return next();
   };
 }

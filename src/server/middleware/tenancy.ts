@@ -13,7 +13,7 @@ const MAX_TENANT_NAME_LENGTH = 200;
  * outcome.
  */
 export function tenancy(access: 'read' | 'change'): Step {
-  return (ctx, next) => {
+  return (ctx) => {
     if (access === 'change') {
       for (const name of [HEADERS.tenantId, HEADERS.isolationLevel]) {
         if (header(ctx.req, name) !== undefined) {
@@ -25,7 +25,6 @@ export function tenancy(access: 'read' | 'change'): Step {
     }
     const name = header(ctx.req, HEADERS.tenantName);
     ctx.state.tenancy = { scope: GLOBAL, ...(name !== undefined && { tenantName: printable(name) }) };
-    return next();
   };
 }
 

@@ -2,10 +2,9 @@ import type { Clock } from '../../clock.ts';
 import type { ControlPlane } from '../../control/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { MetricsResponse, MetricUnit, MetricValue, ProcessMetricName } from '../../protocol/messages.ts';
-import { timestamp } from '../../protocol/time.ts';
 import { type Handler, required } from '../context.ts';
 import { measured, totals } from './discovery.ts';
-import { opening } from './opening.ts';
+import { opening, timestampNow } from './opening.ts';
 
 interface Sources {
   readonly plane: ControlPlane;
@@ -29,7 +28,7 @@ export function metrics({ plane, measurements, clock }: Sources): Handler {
     value,
     unit,
     measured: true,
-    timestamp: timestamp(clock.now()),
+    timestamp: timestampNow(clock),
   });
   return (ctx) => {
     const { scope } = required(ctx, 'tenancy');

@@ -1,15 +1,24 @@
 import type { Clock } from '../../clock.ts';
 import { PROTOCOL } from '../../protocol/constants.ts';
 import type { TenantContext } from '../../protocol/messages.ts';
-import { timestamp } from '../../protocol/time.ts';
+import { type Timestamp, timestamp } from '../../protocol/time.ts';
 import type { Context } from '../context.ts';
+
+let latest = { at: Number.NaN, text: '' };
+
+/** The time as a Timestamp. Writing one costs as much as several steps of a request, and many fall into one millisecond. */
+export function timestampNow(clock: Pick<Clock, 'now'>): Timestamp {
+  const at = clock.now();
+  if (latest.at !== at) latest = { at, text: timestamp(at) };
+  return latest.text;
+}
 
 /** What every answer begins with; in multi-tenant mode that includes the tenant. */
 export function opening(ctx: Context, clock: Pick<Clock, 'now'>) {
   const tenant: TenantContext | undefined = ctx.state.tenancy?.tenant;
   return {
     protocol: PROTOCOL,
-    timestamp: timestamp(clock.now()),
+    timestamp: timestampNow(clock),
     ...(tenant !== undefined && { tenant }),
   } as const;
 }
