@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import { HttpMethodEnum, koaBody } from 'koa-body';
@@ -111,7 +111,7 @@ function parsedBefore(req: IncomingMessage): unknown {
 function decode(bytes: Buffer, parsed?: unknown): unknown {
   if (bytes.length === 0) throw emptyBody();
   if (!isUtf8(bytes)) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not valid UTF-8');
-  if (parsed !== undefined && bytes.every((byte) => byte < 0x80)) return parsed;
+  if (parsed !== undefined && isAscii(bytes)) return parsed;
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
