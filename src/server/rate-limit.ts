@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 
 /** What became of one request. */
-export interface Verdict {
+interface Verdict {
   readonly allowed: boolean;
   /** Requests that would be allowed now. */
   readonly remaining: number;

@@ -7,7 +7,7 @@ const KNOWN: ReadonlySet<string> = new Set(Object.values(PATHS));
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
 /** The path as it was sent: nothing is decoded or normalised, so that no two spellings lead to one endpoint. */
-export function rawPath(url: string | undefined): string {
+function rawPath(url: string | undefined): string {
   return (url ?? '').split('?', 1)[0] ?? '';
 }
 
