@@ -19,61 +19,39 @@ export interface ChainHead {
 /** What every entry of a process has in common. */
 export interface ChainIdentity {
   readonly securityLevel: SecurityLevel;
+  /** Names the process: another one for each start. */
   readonly instanceId: string;
   readonly retentionDays: number;
+}
+
+/** An entry that has no place in the chain yet. */
+export type UnsealedEntry = Omit<AuditEntry, 'compliance'> & {
+  readonly compliance: Omit<AuditEntry['compliance'], 'sequence' | 'previousHash' | 'hash'>;
+};
+
+/** What a draft says, by whom, when and for how long. */
+export function unsealed(
+  draft: AuditDraft,
+  { securityLevel, instanceId, retentionDays }: ChainIdentity,
+  { id, now }: { readonly id: string; readonly now: number },
+): UnsealedEntry {
+  const retainUntil = timestamp(now + retentionDays * DAY_MS);
+  return { id, timestamp: timestamp(now), ...draft, compliance: { securityLevel, instanceId, retainUntil } };
+}
+
+/** Puts an entry next in a chain. */
+export function seal({ compliance, ...rest }: UnsealedEntry, { sequence, hash }: ChainHead): AuditEntry {
+  const { securityLevel, instanceId, retainUntil } = compliance;
+  const linked = { securityLevel, instanceId, sequence: sequence + 1, previousHash: hash, retainUntil };
+  return { ...rest, compliance: { ...linked, hash: digest({ ...rest, compliance: linked }) } };
 }
 
 /** SHA-256 over the canonical JSON of an entry without its hash, lower-case hex. */
 export function hashOf(entry: AuditEntry): string {
   const { hash: _, ...compliance } = entry.compliance;
-  return createHash('sha256')
-    .update(canonicalJson({ ...entry, compliance }))
-    .digest('hex');
+  return digest({ ...entry, compliance });
 }
 
-/** Makes the next entry of a chain out of a draft. */
-export function seal(
-  draft: AuditDraft,
-  head: ChainHead,
-  { securityLevel, instanceId, retentionDays }: ChainIdentity,
-  { id, now }: { readonly id: string; readonly now: number },
-): AuditEntry {
-  const compliance = {
-    securityLevel,
-    instanceId,
-    sequence: head.sequence + 1,
-    previousHash: head.hash,
-    hash: '',
-    retainUntil: timestamp(now + retentionDays * DAY_MS),
-  };
-  const open: AuditEntry = { id, timestamp: timestamp(now), ...draft, compliance };
-  return { ...open, compliance: { ...compliance, hash: hashOf(open) } };
-}
-
-/** The first thing wrong with a trail. */
-export interface ChainFault {
-  readonly entry: AuditEntry;
-  readonly problem: 'hash' | 'sequence' | 'link';
-  readonly message: string;
-}
-
-/**
- * Checks entries, oldest first: each one's hash, and within each process's chain the unbroken sequence and links. The
- * oldest entry that is left of a chain may point at one that retention has dropped.
- */
-export function findFault(entries: Iterable<AuditEntry>): ChainFault | undefined {
-  const heads = new Map<string, ChainHead>();
-  for (const entry of entries) {
-    const { instanceId, sequence, previousHash, hash } = entry.compliance;
-    if (hashOf(entry) !== hash) return { entry, problem: 'hash', message: 'the entry is not what was sealed' };
-    const head = heads.get(instanceId);
-    if (head !== undefined && sequence !== head.sequence + 1) {
-      return { entry, problem: 'sequence', message: `entry ${head.sequence + 1} of its chain should stand here` };
-    }
-    if (head !== undefined && previousHash !== head.hash) {
-      return { entry, problem: 'link', message: 'the entry does not point at the one before it' };
-    }
-    heads.set(instanceId, { sequence, hash });
-  }
-  return undefined;
+function digest(entry: unknown): string {
+  return createHash('sha256').update(canonicalJson(entry)).digest('hex');
 }

@@ -29,11 +29,15 @@ import {
   EVENT_AUDIT_CHECKPOINT,
 } from '../semconv.ts';
 import { type LogRecord, SEVERITY } from '../telemetry.ts';
-import type { ChainHead } from './chain.ts';
+import type { ChainHead, UnsealedEntry } from './chain.ts';
 
-/** An entry of the trail as an OpenTelemetry log record: every field an attribute, so that it can be searched by each. */
-export function auditRecord(entry: AuditEntry): LogRecord {
-  const { identity, source, compliance } = entry;
+/**
+ * An entry of the trail as an OpenTelemetry log record: every field an attribute, so that it can be searched by each. One
+ * that waits for the store is told without its place in the chain.
+ */
+export function auditRecord(entry: AuditEntry | UnsealedEntry): LogRecord {
+  const { identity, source } = entry;
+  const compliance: Partial<AuditEntry['compliance']> = entry.compliance;
   return {
     eventName: EVENT_AUDIT,
     ...(entry.outcome === 'denied' ? SEVERITY.WARN : SEVERITY.INFO),

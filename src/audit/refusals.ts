@@ -1,44 +1,76 @@
 import { LRUCache } from 'lru-cache';
 import type { AuditDraft } from '../control/types.ts';
 
-/** Addresses with refusals that are not written yet. Beyond that the oldest are written before their minute is over. */
-const MAX_ADDRESSES = 10_000;
+/** Addresses that are told apart at a time. A flood from more of them becomes one entry without an address. */
+const MAX_ADDRESSES = 1000;
 
 interface Tally {
-  readonly draft: AuditDraft;
+  draft: AuditDraft;
   count: number;
 }
 
-/**
- * Refused requests by where they came from, until they are written as one entry each. The first one speaks for those
- * that followed it.
- */
-export function createRefusalTallies(write: (draft: AuditDraft) => void) {
+/** Refused requests by who sent them, until they are written as one entry each. */
+export interface RefusalTallies {
+  add(draft: AuditDraft): void;
+  /** Takes out everything that came together; called once a minute. */
+  takeAll(): AuditDraft[];
+  /**
+   * Takes out what nobody could read of yet, for somebody who looks now. Of each sender once between two calls of
+   * {@link RefusalTallies.takeAll}, so that looking often does not make an entry of each request.
+   */
+  takeUntold(): AuditDraft[];
+}
+
+export function createRefusalTallies(): RefusalTallies {
+  const told = new Set<string>();
+  let elsewhere: Tally | undefined;
   const tallies = new LRUCache<string, Tally>({
     max: MAX_ADDRESSES,
-    dispose: (tally, _key, reason) => {
-      if (reason === 'evict') write(aggregate(tally));
+    dispose: (tally, _sender, reason) => {
+      if (reason === 'evict') elsewhere = joined(elsewhere, withoutSource(tally.draft), tally.count);
     },
   });
+
   return {
-    add(draft: AuditDraft): void {
-      const key = draft.source?.address ?? '';
-      const tally = tallies.get(key);
-      if (tally === undefined) tallies.set(key, { draft, count: 1 });
-      else tally.count += 1;
+    add(draft) {
+      const sender = JSON.stringify([draft.source?.address, draft.identity.userId]);
+      tallies.set(sender, joined(tallies.get(sender), draft, 1));
     },
-    /** Writes what has come together. */
-    flush(): void {
-      const drafts = [...tallies.values()].map(aggregate);
+    takeAll() {
+      const taken = [...tallies.values(), ...(elsewhere ? [elsewhere] : [])];
       tallies.clear();
-      for (const draft of drafts) write(draft);
+      told.clear();
+      elsewhere = undefined;
+      return taken.map(asDraft);
+    },
+    takeUntold() {
+      const taken: Tally[] = [];
+      for (const [sender, tally] of [...tallies]) {
+        if (told.has(sender)) continue;
+        told.add(sender);
+        tallies.delete(sender);
+        taken.push(tally);
+      }
+      return taken.map(asDraft);
     },
   };
 }
 
-/** One request is told as it was; of many, what only one of them had is left out. */
-function aggregate({ draft, count }: Tally): AuditDraft {
-  if (count === 1) return draft;
-  const { requestId: _, ...rest } = draft;
-  return { ...rest, count };
+/** The first request speaks for those that follow it; what only some of them had is left out. */
+function joined(tally: Tally | undefined, draft: AuditDraft, count: number): Tally {
+  if (tally === undefined) return { draft, count };
+  const { requestId: _, source, ...rest } = tally.draft;
+  const same = source?.userAgent === draft.source?.userAgent;
+  const address = source?.address === undefined ? undefined : { address: source.address };
+  tally.draft = { ...rest, ...(same ? source && { source } : address && { source: address }) };
+  tally.count += count;
+  return tally;
+}
+
+function withoutSource({ source: _, identity: __, requestId: ___, ...draft }: AuditDraft): AuditDraft {
+  return { ...draft, identity: {} };
+}
+
+function asDraft({ draft, count }: Tally): AuditDraft {
+  return count === 1 ? draft : { ...draft, count };
 }

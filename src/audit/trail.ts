@@ -1,18 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Schedule } from '../clock.ts';
 import type { AuditDraft } from '../control/types.ts';
-import { RdcpError } from '../errors.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
-import type { CommitResult, StateStore } from '../store/state-store.ts';
+import { isRdcpError, RdcpError } from '../errors.ts';
+import type { StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry.ts';
-import { type ChainHead, type ChainIdentity, NO_PREVIOUS_HASH, seal } from './chain.ts';
+import { type ChainIdentity, unsealed } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
 import { createRefusalTallies } from './refusals.ts';
+import { createSequencer } from './sequencer.ts';
 import type { AuditTrail } from './types.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Refusals of known clients that wait to be written. What comes beyond is told by address, as anonymous ones are. */
+/** Refusals of known clients that wait to be written. What comes beyond is counted by sender, as anonymous ones are. */
 const MAX_WAITING = 1000;
 
 export interface AuditTrailOptions {
@@ -29,10 +30,11 @@ export interface AuditTrailOptions {
 /** The audit trail of this process: entries are sealed, written and echoed one at a time. */
 export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const { store, telemetry, clock, schedule, chain, randomUUID, report } = options;
-  let head: ChainHead | undefined;
-  let tail: Promise<unknown> = Promise.resolve();
-  let healthy = true;
+  // An entry about many requests, or about none, belongs to the trace of none.
+  const outsideRequests = AsyncLocalStorage.snapshot();
+  const tallies = createRefusalTallies();
   let waiting = 0;
+  let pruned = false;
 
   function emit(record: LogRecord): void {
     try {
@@ -42,68 +44,81 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     }
   }
 
-  /** The first entry of this process points at the newest one that the store holds. */
-  async function currentHead(): Promise<ChainHead> {
-    head ??= { sequence: 0, hash: (await store.newestAudit())?.compliance.hash ?? NO_PREVIOUS_HASH };
-    return head;
-  }
+  const sequencer = createSequencer({
+    store,
+    schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
+    written: (entry) => emit(auditRecord(entry)),
+    report,
+  });
+  const entryOf = (draft: AuditDraft) => unsealed(draft, chain, { id: randomUUID(), now: clock.now() });
 
-  async function append(draft: AuditDraft, persist: (entry: AuditEntry) => Promise<CommitResult>) {
+  const record: AuditTrail['record'] = (draft, persist) => sequencer.append(entryOf(draft), persist);
+
+  const defer: AuditTrail['defer'] = (draft, persist) => {
+    const entry = entryOf(draft);
+    if (!sequencer.defer(entry, persist)) return false;
+    emit(auditRecord(entry));
+    return true;
+  };
+
+  /** In the background; what the store does not take now it gets when it is back. */
+  async function write(draft: AuditDraft): Promise<void> {
+    const persist: Parameters<typeof record>[1] = (audit) => store.commit({ audit, now: clock.now() });
+    waiting += 1;
     try {
-      const entry = seal(draft, await currentHead(), chain, { id: randomUUID(), now: clock.now() });
-      const result = await persist(entry);
-      if (result.outcome === 'committed') {
-        head = { sequence: entry.compliance.sequence, hash: entry.compliance.hash };
-        emit(auditRecord(entry));
-      }
-      healthy = true;
-      return result;
+      await record(draft, persist);
     } catch (error) {
-      healthy = false;
-      throw error;
+      if (!defer(draft, persist)) report(error);
+    } finally {
+      waiting -= 1;
     }
   }
 
-  /** One after the other: each entry needs the hash of the one before it. */
-  function record(draft: AuditDraft, persist: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult> {
-    const appended = tail.then(() => append(draft, persist));
-    tail = appended.catch(() => undefined);
-    return appended;
+  function writeAll(drafts: readonly AuditDraft[]): void {
+    for (const draft of drafts) void outsideRequests(() => write(draft));
   }
 
-  function write(draft: AuditDraft): void {
-    waiting += 1;
-    record(draft, (audit) => store.commit({ audit, now: clock.now() }))
-      .catch(report)
-      .finally(() => {
-        waiting -= 1;
-      });
+  function everyMinute(): void {
+    writeAll(tallies.takeAll());
+    // An instance that lives less than an hour should prune, too.
+    if (!pruned) prune().catch(report);
   }
 
-  const tallies = createRefusalTallies(write);
-  const timers = [
-    schedule(MINUTE_MS, tallies.flush),
-    schedule(HOUR_MS, () => {
-      if (head !== undefined) emit(checkpointRecord(chain.instanceId, head));
-      store.pruneAudit(clock.now()).catch(report);
-    }),
-  ];
+  function everyHour(): void {
+    checkpoint();
+    prune().catch(report);
+  }
+
+  async function prune(): Promise<void> {
+    pruned = true;
+    const dropped = await store.pruneAudit(clock.now());
+    if (dropped === 0) return;
+    const reason = `${dropped === 1 ? '1 entry' : `${dropped} entries`} past retention dropped`;
+    await write({ action: 'prune', categories: [], changes: [], outcome: 'success', identity: {}, reason });
+  }
+
+  function checkpoint(): void {
+    if (sequencer.head !== undefined) emit(checkpointRecord(chain.instanceId, sequencer.head));
+  }
+
+  const timers = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];
 
   return {
     record,
+    defer,
     refused(draft) {
       const anonymous = draft.identity.method === undefined;
       if (anonymous || waiting >= MAX_WAITING) tallies.add(draft);
-      else write(draft);
+      else void write(draft);
     },
     async query(query) {
       // Whoever looks wants to see what has just been refused, too.
-      tallies.flush();
-      await tail;
+      writeAll(tallies.takeUntold());
+      await sequencer.idle();
       try {
         return await store.queryAudit(query);
       } catch (cause) {
-        if (cause instanceof RdcpError) throw cause;
+        if (isRdcpError(cause)) throw cause;
         throw new RdcpError('RDCP_UNAVAILABLE', 'The audit trail cannot be read now', {
           headers: { 'Retry-After': '5' },
           cause,
@@ -111,12 +126,13 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
       }
     },
     get healthy() {
-      return healthy;
+      return sequencer.healthy;
     },
     async close() {
       for (const stop of timers) stop();
-      tallies.flush();
-      await tail;
+      writeAll(tallies.takeAll());
+      await sequencer.close();
+      checkpoint();
     },
   };
 }

@@ -1,37 +1,108 @@
 import type { Clock } from '../clock.ts';
-import type { Overlay, Settings } from '../store/state-store.ts';
+import { MAX_CLOCK_SKEW_MS } from '../protocol/constants.ts';
+import type { Overlay, Setting, Settings } from '../store/state-store.ts';
+
+/** How far wall time may drift from the monotonic clock before ends are told anew, in milliseconds. */
+const DRIFT_MS = 1000;
+
+/** What is known of the time at which a scope's state was written. */
+export interface Provenance {
+  /** Wall time, by whoever wrote it, that had certainly come already; milliseconds since the epoch. */
+  readonly writtenAt?: number | undefined;
+  /**
+   * The state comes from before this process. When the clock then reads much earlier than `writtenAt` it was set back, by
+   * nobody knows how much, and overlays end at once.
+   */
+  readonly restored?: boolean;
+}
+
+/** When an overlay ends on each of the two clocks: whichever comes first. */
+export interface End {
+  readonly wall: number;
+  readonly monotonic: number;
+}
 
 /**
  * When overlays end. Each has its end in wall time, which the store keeps, and gets one on the monotonic clock when this
- * process first sees it. The earlier one counts: a wall clock that is set back cannot prolong a temporary control.
+ * process first sees it. The earlier one counts: a clock that is set may shorten a temporary control, never prolong it.
  */
 export interface Deadlines {
+  /** An overlay that has ended once stays so, whatever the clock says later. */
   ended(overlay: Overlay): boolean;
-  /** Milliseconds until the overlay ends; 0 or less when it has. */
-  remaining(overlay: Overlay): number;
-  /** Sets the deadlines of a scope's overlays. One that was there before, with the same end, keeps its own. */
-  adopt(settings: Settings, previous: Settings | undefined): void;
+  endOf(overlay: Overlay): End;
+  /**
+   * The settings with a deadline for every overlay. One that was there before keeps the deadline it has; where the wall
+   * clock was set back, its `expiresAt` is told anew as the clock now stands. Returns the same object where that changes
+   * nothing.
+   */
+  adopt(settings: Settings, previous: Settings, provenance: Provenance): Settings;
 }
 
-export function createDeadlines(clock: Clock): Deadlines {
-  const deadlines = new WeakMap<Overlay, number>();
+interface Deadline {
+  /** On the monotonic clock; minus infinity once it has ended. */
+  at: number;
+  /** `expiresAt` as it was written, which tells the overlay again after ours was corrected. */
+  readonly written: number;
+}
 
-  function remaining(overlay: Overlay): number {
-    const byWall = overlay.expiresAt - clock.now();
+/** @param maxDuration seconds that no overlay lasts longer, whatever its end says */
+export function createDeadlines(clock: Clock, maxDuration: number): Deadlines {
+  const deadlines = new WeakMap<Overlay, Deadline>();
+
+  function endOf(overlay: Overlay): End {
+    return { wall: overlay.expiresAt, monotonic: deadlines.get(overlay)?.at ?? Number.POSITIVE_INFINITY };
+  }
+
+  function ended(overlay: Overlay): boolean {
+    const { wall, monotonic } = endOf(overlay);
+    if (clock.now() < wall && clock.monotonic() < monotonic) return false;
     const deadline = deadlines.get(overlay);
-    return deadline === undefined ? byWall : Math.min(byWall, deadline - clock.monotonic());
+    if (deadline !== undefined) deadline.at = Number.NEGATIVE_INFINITY;
+    return true;
+  }
+
+  function firstSeen({ expiresAt }: Overlay, { writtenAt = 0, restored = false }: Provenance): Deadline {
+    const now = clock.now();
+    if (restored && writtenAt - now > MAX_CLOCK_SKEW_MS) return { at: Number.NEGATIVE_INFINITY, written: expiresAt };
+    const remaining = Math.min(expiresAt - Math.max(now, writtenAt), maxDuration * 1000);
+    return { at: clock.monotonic() + remaining, written: expiresAt };
+  }
+
+  /** The deadline of an overlay that was there before, under an end that may have been corrected since. */
+  function carriedOver(overlay: Overlay, before: Overlay | undefined): Deadline | undefined {
+    const deadline = before && deadlines.get(before);
+    if (before?.enabled !== overlay.enabled || deadline === undefined) return undefined;
+    return overlay.expiresAt === before.expiresAt || overlay.expiresAt === deadline.written ? deadline : undefined;
+  }
+
+  /** The overlay as it ends by the clock that there is now. */
+  function corrected(overlay: Overlay, deadline: Deadline): Overlay {
+    const now = clock.now();
+    const end = Math.floor(now + deadline.at - clock.monotonic());
+    // What has ended already keeps the end that it was given: it is history.
+    if (overlay.expiresAt - end <= DRIFT_MS || end <= now) return overlay;
+    return { enabled: overlay.enabled, expiresAt: end };
   }
 
   return {
-    remaining,
-    ended: (overlay) => remaining(overlay) <= 0,
-    adopt(settings, previous) {
-      for (const [category, { temporary }] of settings) {
-        if (temporary === undefined || deadlines.has(temporary)) continue;
-        const before = previous?.get(category)?.temporary;
-        const known = before?.expiresAt === temporary.expiresAt ? deadlines.get(before) : undefined;
-        deadlines.set(temporary, known ?? clock.monotonic() + temporary.expiresAt - clock.now());
+    ended,
+    endOf,
+    adopt(settings, previous, provenance) {
+      let result: Map<string, Setting> | undefined;
+      for (const [category, setting] of settings) {
+        const { temporary } = setting;
+        if (temporary === undefined) continue;
+        const deadline =
+          deadlines.get(temporary) ??
+          carriedOver(temporary, previous.get(category)?.temporary) ??
+          firstSeen(temporary, provenance);
+        const overlay = corrected(temporary, deadline);
+        deadlines.set(overlay, deadline);
+        if (overlay === temporary) continue;
+        result ??= new Map(settings);
+        result.set(category, { ...setting, temporary: overlay });
       }
+      return result ?? settings;
     },
   };
 }

@@ -1,36 +1,24 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Delay } from '../clock.ts';
-import { isRdcpError, RdcpError } from '../errors.ts';
-import type { Attachment, CategoryDescriptor, Gate, Sink } from '../gate/types.ts';
-import { REPLAY_WINDOW_MS } from '../protocol/constants.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
-import type { AuditEntry, ControlResponse } from '../protocol/messages.ts';
-import {
-  type CommitResult,
-  GLOBAL_SCOPE,
-  type Overlay,
-  type ReplayRecord,
-  type ScopeKey,
-  type ScopeState,
-  type StateStore,
-} from '../store/state-store.ts';
-import { type CategoryOverride, createCatalogue } from './catalogue.ts';
-import { createDeadlines } from './deadlines.ts';
-import { controlResponse } from './response.ts';
-import { effectiveState, liveOverlays, settingState } from './state.ts';
-import { type ControlLimits, expire, type Situation, type Transition, transition } from './transition.ts';
-import type {
-  AuditDraft,
-  AuditRecorder,
-  CategoryView,
-  CommandContext,
-  ControlOutcome,
-  ControlPlane,
-  Scope,
-} from './types.ts';
+import { RdcpError } from '../errors.ts';
+import type { Gate, Sink } from '../gate/types.ts';
+import type { SecurityLevel } from '../protocol/constants.ts';
+import { GLOBAL_SCOPE, type ScopeKey, type ScopeState, type StateStore } from '../store/state-store.ts';
+import type { CategoryOverride } from './catalogue.ts';
+import { createCommands, reused } from './command.ts';
+import type { Provenance } from './deadlines.ts';
+import { createExpiry } from './expiry.ts';
+import { createFollower, type FollowedStore } from './follower.ts';
+import { linkGate } from './gate-link.ts';
+import { createLedger } from './ledger.ts';
+import { effectiveState } from './state.ts';
+import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
+import type { AuditRecorder, CategoryView, ControlPlane } from './types.ts';
+import { createWriter, unavailable } from './writer.ts';
 
 export interface ControlPlaneOptions {
   readonly gate: Gate;
-  readonly store: Pick<StateStore, 'load' | 'commit' | 'findReplay' | 'subscribe'>;
+  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'findReplay'>;
   readonly audit: AuditRecorder;
   readonly sink: Sink;
   readonly clock: Clock;
@@ -38,92 +26,88 @@ export interface ControlPlaneOptions {
   readonly limits: ControlLimits & { readonly maxCategories: number };
   /** What the configuration says of categories, over what the code registered. */
   readonly overrides: Readonly<Record<string, CategoryOverride>>;
+  /** At `enterprise` nothing at all is changed while the store cannot be reached. @default 'basic' */
+  readonly securityLevel?: SecurityLevel;
+  /**
+   * The tenant whose calls are decided by a scope other than the global one; `undefined` for a scope of somebody else who
+   * shares the store. @default the key itself
+   */
+  readonly tenantOf?: (key: ScopeKey) => string | undefined;
+  /** From 0 to 1, for waits. @default Math.random */
+  readonly random?: () => number;
   /** Told of what goes wrong outside any request. */
   readonly report: (error: unknown) => void;
 }
 
-/** How often a control whose scope others keep changing is computed again. */
-const MAX_ATTEMPTS = 8;
-/** Longest sleep while a temporary control lives, in milliseconds: a clock that jumped is noticed by then. */
+/** Longest sleep while there is something to watch, in milliseconds: a clock that jumped is noticed by then. */
 const TICK_MS = 1000;
 
-const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
-
-/** Puts the gate under control, at once with every category's default; {@link ControlPlane.start} brings what is stored. */
+/**
+ * Puts the gate under control, at once with every category's default; {@link ControlPlane.start} brings what is stored.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the configuration names more categories than the limit
+ */
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { gate, store, audit, sink, clock, delay, limits, overrides, report } = options;
-  const catalogue = createCatalogue(gate, overrides);
-  const deadlines = createDeadlines(clock);
-  const { ended } = deadlines;
-  const scopes = new Map<ScopeKey, ScopeState>();
-  /** The scopes with temporary controls, so that nobody walks through all tenants to find a few. */
-  const temporary = new Set<ScopeKey>();
+  const { store, clock, delay, limits, report, securityLevel = 'basic', random = Math.random } = options;
+  const tenantOf = options.tenantOf ?? ((key) => key);
+  // What happens by the passing of time belongs to no request: it runs in the context that the plane was made in.
+  const outsideRequests = AsyncLocalStorage.snapshot();
+  const ledger = createLedger(clock, limits.maxDuration);
+  const link = linkGate({ ...options, ledger, maxCategories: limits.maxCategories, tenantOf });
   /** Request ids that are being worked on, with the fingerprint of their request. */
   const inProgress = new Map<string, string>();
   let enabled = true;
-  let loaded = false;
   let closed = false;
   let tail: Promise<unknown> = Promise.resolve();
-  let stopTimer: () => void = () => undefined;
-  let unsubscribe: () => void = () => undefined;
+  let settling = false;
+  let timer: { readonly dueAt: number; readonly stop: () => void } | undefined;
 
-  const attachment: Attachment = gate.attach({
-    sink,
-    maxCategories: limits.maxCategories,
-    registered(category: CategoryDescriptor) {
-      catalogue.add(category);
-      for (const key of scopes.keys()) applyCategory(scopeOf(key), category.name);
-      if (!scopes.has(GLOBAL_SCOPE)) applyCategory(GLOBAL, category.name);
-    },
-    failed: (_category, error) => report(error),
+  function situationOf(key: ScopeKey): Situation {
+    return { ...ledger.layers(key), defaults: link.catalogue.defaults, limits, ended: ledger.ended };
+  }
+
+  const follower = createFollower({
+    store,
+    stored: ledger.stored,
+    keys: ledger.keys,
+    adopt,
+    changed: watch,
+    report,
   });
-  try {
-    for (const name of Object.keys(overrides)) gate.category(name);
-  } catch (cause) {
-    attachment.detach();
-    const details = { field: 'categories' };
-    throw new RdcpError('RDCP_CONFIG_INVALID', 'configuration: categories are more than limits.maxCategories', {
-      details,
-      cause,
-    });
-  }
-  for (const name of catalogue.defaults.keys()) applyCategory(GLOBAL, name);
-
-  function stateOf(scope: Scope): ScopeState {
-    return scopes.get(scope.key) ?? UNWRITTEN;
-  }
-
-  function situationOf(scope: Scope): Situation {
-    const global = stateOf(GLOBAL).settings;
-    const tenant = scope.key === GLOBAL_SCOPE ? undefined : stateOf(scope).settings;
-    return { global, tenant, defaults: catalogue.defaults, limits, ended };
-  }
+  const reachable = () => follower.loaded && !follower.unreachable;
+  const writer = createWriter({
+    store,
+    audit: options.audit,
+    clock,
+    committed(key, state, expectedRevision) {
+      // Word of a later change may have come before the answer to our own.
+      const { revision } = ledger.stored(key);
+      if (revision === expectedRevision || revision < state.revision) adopt(key, state);
+    },
+    conflicted: adopt,
+    failed: follower.failed,
+  });
+  const expiry = createExpiry({ ledger, writer, clock, situationOf, tenantOf, apply: link.apply, reachable });
+  const commands = createCommands({
+    store,
+    ledger,
+    writer,
+    expiry,
+    clock,
+    delay,
+    random,
+    securityLevel,
+    situationOf,
+    sweep,
+    apply: link.apply,
+    outage: () => (reachable() ? undefined : unavailable('The store cannot be reached, so nothing was changed')),
+    failed: follower.failed,
+  });
 
   /** Takes over what a scope has become, and makes the gate follow. */
-  function adopt(scope: Scope, state: ScopeState): void {
-    const previous = stateOf(scope);
-    if (state.revision < previous.revision) return;
-    deadlines.adopt(state.settings, previous.settings);
-    scopes.set(scope.key, state);
-    if ([...state.settings.values()].some((setting) => setting.temporary !== undefined)) temporary.add(scope.key);
-    else temporary.delete(scope.key);
-    for (const name of new Set([...previous.settings.keys(), ...state.settings.keys()])) applyCategory(scope, name);
-    wakeInTime();
-  }
-
-  /** A tenant's setting is an override of the gate; the global one and the default are its base. */
-  function applyCategory(scope: Scope, name: string): void {
-    const index = catalogue.indexOf(name);
-    if (index === undefined) return;
-    const setting = stateOf(scope).settings.get(name);
-    if (scope.tenantId !== undefined) {
-      attachment.setTenant(scope.tenantId, index, settingState(setting, 'tenant', ended)?.enabled);
-    } else {
-      attachment.setBase(
-        index,
-        settingState(setting, 'global', ended)?.enabled ?? catalogue.defaults.get(name) === true,
-      );
-    }
+  function adopt(key: ScopeKey, state: ScopeState, provenance?: Provenance): void {
+    if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
+    link.apply(key, ledger.adopt(key, state, provenance));
+    watch();
   }
 
   /** One after the other, so that each command computes on what the one before it left. */
@@ -133,244 +117,104 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     return done;
   }
 
-  /** Writes through the trail; what fails there changes nothing. */
-  async function commit(
-    draft: AuditDraft,
-    scope: Scope,
-    settings: ScopeState['settings'] | undefined,
-    replay?: ReplayRecord,
-  ): Promise<CommitResult> {
-    let reached = false;
-    const now = clock.now();
-    const { revision: expectedRevision } = stateOf(scope);
-    const persist = async (entry: AuditEntry): Promise<CommitResult> => {
-      reached = true;
-      const result = await store.commit({
-        ...(settings !== undefined && { state: { scope: scope.key, expectedRevision, settings } }),
-        audit: entry,
-        ...(replay !== undefined && { replay }),
-        now,
-      });
-      if (result.outcome === 'committed' && settings !== undefined) {
-        adopt(scope, { revision: result.revision ?? expectedRevision + 1, settings, changedAt: now });
-      }
-      if (result.outcome === 'conflict') adopt(scope, result.current);
-      return result;
-    };
-    try {
-      return await audit.record(draft, persist);
-    } catch (cause) {
-      if (reached) throw unavailable('The change could not be kept, so it was not applied', cause);
-      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', 'The change could not be audited, so it was not applied', {
-        cause,
-      });
-    }
+  /** Ends what is over: for the gate at once, for the store and the trail as soon as it is their turn. */
+  function sweep(): void {
+    ledger.noticeClock();
+    for (const [key, categories] of ledger.sweep()) link.apply(key, categories);
+    if (ledger.overdue.size > 0) settle();
   }
 
-  async function command(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
-    if (!loaded) throw unavailable('The stored state is not loaded yet');
-    await sweep();
-    const kept = context.replay && (await findReplay(context.replay.key));
-    if (kept !== undefined) return repeated(kept, context);
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const now = clock.now();
-      const next = await transitionOrAudit(request, context, now);
-      const response = controlResponse(request, next, now, context.tenant);
-      const settings = request.action === 'status' ? undefined : next.settings;
-      const result = await commit(
-        draftOf(request, context, next),
-        context.scope,
-        settings,
-        replayOf(context, response, now),
-      );
-      if (result.outcome === 'committed') return { response, replayed: false };
-      if (result.outcome === 'replayed') return repeated(result.replay, context);
-    }
-    throw unavailable('Others keep changing the same state');
+  function settle(): void {
+    if (settling || closed) return;
+    settling = true;
+    outsideRequests(() => serially(settleAll)).catch(report);
   }
 
-  /** A command that cannot be carried out leaves an entry, too. */
-  async function transitionOrAudit(request: ControlRequest, context: CommandContext, now: number): Promise<Transition> {
-    try {
-      return transition(situationOf(context.scope), request, now);
-    } catch (error) {
-      if (isRdcpError(error)) {
-        const failed = { categories: request.categories ?? [], changes: [] };
-        const draft = { ...draftOf(request, context, failed), outcome: 'failed' as const, error: error.code };
-        await commit(draft, context.scope, undefined).catch(report);
-      }
-      throw error;
-    }
+  async function settleAll(): Promise<void> {
+    settling = false;
+    for (const key of [...ledger.overdue]) await expiry.settle(key);
   }
 
-  async function findReplay(key: string): Promise<ReplayRecord | undefined> {
-    try {
-      return await store.findReplay(key, clock.now());
-    } catch (cause) {
-      throw unavailable('The stored state cannot be read now', cause);
-    }
-  }
-
-  /** Ends what is over: here at once, then in the store and the trail. */
-  async function sweep(): Promise<void> {
-    for (const key of [...temporary]) {
-      const scope = scopeOf(key);
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        const now = clock.now();
-        const expiry = expire(situationOf(scope), now);
-        if (expiry === undefined) break;
-        for (const name of expiry.categories) applyCategory(scope, name);
-        const { categories, changes, settings } = expiry;
-        const draft: AuditDraft = {
-          action: 'expire',
-          categories,
-          changes,
-          outcome: 'success',
-          identity: {},
-          ...(scope.tenantId !== undefined && { tenant: { id: scope.tenantId } }),
-        };
-        const result = await commit(draft, scope, settings);
-        if (result.outcome === 'committed') break;
-      }
-    }
-    wakeInTime();
-  }
-
-  /** Every overlay, ended or not, with the way to make the gate follow it. */
-  function* overlays(): Generator<readonly [apply: () => void, Overlay]> {
-    for (const key of temporary) {
-      for (const [name, setting] of scopes.get(key)?.settings ?? []) {
-        if (setting.temporary !== undefined) yield [() => applyCategory(scopeOf(key), name), setting.temporary];
-      }
-    }
-  }
-
-  /** Sleeps until the next overlay ends, but never long: the clock may jump meanwhile. */
-  function wakeInTime(): void {
-    stopTimer();
+  /** Sleeps until the next temporary control ends, or the store is to be read again; not at all without either. */
+  function watch(): void {
     if (closed) return;
-    let next = Number.POSITIVE_INFINITY;
-    for (const [, overlay] of overlays()) next = Math.min(next, deadlines.remaining(overlay));
-    if (next === Number.POSITIVE_INFINITY) return;
-    // What is over already could not be written: it is tried again, but not at once.
-    stopTimer = delay(next > 0 ? Math.min(Math.ceil(next), TICK_MS) : TICK_MS, tick);
+    const next = ledger.untilNextEnd();
+    const waiting = next !== Number.POSITIVE_INFINITY || ledger.overdue.size > 0 || follower.doubtful;
+    if (!waiting) return;
+    const wait = Math.min(TICK_MS, next > 0 ? Math.ceil(next) : TICK_MS);
+    const dueAt = clock.monotonic() + wait;
+    if (timer !== undefined && timer.dueAt <= dueAt) return;
+    timer?.stop();
+    const stop = outsideRequests(() => delay(wait, tick));
+    timer = { dueAt, stop };
   }
 
   function tick(): void {
-    for (const [apply, overlay] of overlays()) if (ended(overlay)) apply();
-    wakeInTime();
-    serially(sweep).catch(report);
-  }
-
-  async function load(): Promise<void> {
-    try {
-      for (const [key, state] of await store.load()) adopt(scopeOf(key), state);
-      unsubscribe = store.subscribe((key, state) => adopt(scopeOf(key), state));
-      loaded = true;
-      await sweep();
-    } catch (error) {
-      report(error);
-      if (!closed && !loaded) stopTimer = delay(TICK_MS, () => void serially(load));
-    }
-  }
-
-  function view(scope: Scope): readonly CategoryView[] {
-    const situation = situationOf(scope);
-    return catalogue.sorted().map((category) => {
-      const { enabled: on, origin, overlay } = effectiveState(category.name, situation, category.defaultEnabled, ended);
-      return {
-        ...category,
-        enabled: enabled && on,
-        temporary: overlay !== undefined,
-        origin,
-        ...(overlay !== undefined && { expiresAt: overlay.expiresAt }),
-      };
-    });
+    timer = undefined;
+    sweep();
+    if (follower.doubtful) void follower.read();
+    watch();
   }
 
   return {
-    start: () => serially(load),
+    start: () => follower.read().then(sweep),
     async control(request, context) {
       if (closed) throw unavailable('The server is shutting down');
+      overlaySeconds(request, limits);
       const { replay } = context;
-      if (replay === undefined) return serially(() => command(request, context));
+      const run = () => serially(() => commands.run(request, context));
+      if (replay === undefined) return run();
       const running = inProgress.get(replay.key);
       if (running !== undefined) {
         if (running !== replay.fingerprint) throw reused();
-        throw new RdcpError('RDCP_REQUEST_IN_PROGRESS', 'The request with this id is still being worked on');
+        throw new RdcpError('RDCP_REQUEST_IN_PROGRESS', 'The request with this id is still being worked on', {
+          headers: { 'Retry-After': '1' },
+        });
       }
       inProgress.set(replay.key, replay.fingerprint);
       try {
-        return await serially(() => command(request, context));
+        return await run();
       } finally {
         inProgress.delete(replay.key);
       }
     },
-    view,
-    temporaryControls(scope) {
-      const keys = scope === undefined ? [...temporary] : [scope.key];
-      return keys.reduce((sum, key) => sum + liveOverlays(scopes.get(key)?.settings ?? new Map(), ended).size, 0);
+    view({ key }): readonly CategoryView[] {
+      sweep();
+      const layers = ledger.layers(key);
+      return link.catalogue.sorted().map((category) => {
+        const state = effectiveState(category.name, layers, category.defaultEnabled, ledger.ended);
+        return {
+          ...category,
+          enabled: enabled && state.enabled,
+          temporary: state.overlay !== undefined,
+          origin: state.origin,
+          ...(state.overlay !== undefined && { expiresAt: state.overlay.expiresAt }),
+        };
+      });
     },
+    temporaryControls: (scope) => (scope === undefined ? ledger.liveEverywhere() : ledger.live(scope.key)),
     scopes() {
-      const tenants = [...scopes].filter(([key, { settings }]) => key !== GLOBAL_SCOPE && settings.size > 0);
-      return new Map(tenants.map(([key, { changedAt }]) => [key, changedAt === undefined ? {} : { changedAt }]));
+      const found = new Map<ScopeKey, { readonly changedAt?: number }>();
+      for (const key of ledger.keys()) {
+        if (key === GLOBAL_SCOPE || ledger.settings(key).size === 0) continue;
+        const { changedAt } = ledger.stored(key);
+        found.set(key, changedAt === undefined ? {} : { changedAt });
+      }
+      return found;
     },
     get enabled() {
       return enabled;
     },
     setEnabled(next) {
       enabled = next;
-      attachment.suspend(!next);
+      link.suspend(!next);
     },
     async close() {
       closed = true;
-      stopTimer();
-      unsubscribe();
+      timer?.stop();
+      follower.close();
       await tail;
-      attachment.detach();
+      link.detach();
     },
   };
-}
-
-const GLOBAL: Scope = { key: GLOBAL_SCOPE };
-
-function scopeOf(key: ScopeKey): Scope {
-  return key === GLOBAL_SCOPE ? GLOBAL : { key, tenantId: key };
-}
-
-function draftOf(
-  { action, options }: ControlRequest,
-  { identity, tenant, tenantName, requestId, source }: CommandContext,
-  { categories, changes }: Pick<Transition, 'categories' | 'changes'>,
-): AuditDraft {
-  return {
-    action,
-    categories,
-    changes,
-    outcome: 'success',
-    identity,
-    ...(tenant !== undefined && { tenant: { id: tenant.id, ...(tenantName !== undefined && { name: tenantName }) } }),
-    requestId,
-    ...(options?.reason !== undefined && { reason: options.reason }),
-    ...(source !== undefined && { source }),
-  };
-}
-
-function replayOf({ replay }: CommandContext, response: ControlResponse, now: number): ReplayRecord | undefined {
-  return replay && { ...replay, response: JSON.stringify(response), expiresAt: now + REPLAY_WINDOW_MS };
-}
-
-/** The kept answer, for the same request; the same id with another request is refused. */
-function repeated(kept: ReplayRecord, { replay }: CommandContext): ControlOutcome {
-  if (kept.fingerprint !== replay?.fingerprint) throw reused();
-  const response: ControlResponse = JSON.parse(kept.response);
-  return { response, replayed: true };
-}
-
-function reused(): RdcpError {
-  return new RdcpError('RDCP_REQUEST_ID_REUSED', 'The request id was used for another request');
-}
-
-function unavailable(message: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_UNAVAILABLE', message, { headers: { 'Retry-After': '5' }, cause });
 }

@@ -2,44 +2,41 @@ import { PROTOCOL } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ChangeRecord, ControlResponse, TenantContext } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
-import type { Transition } from './transition.ts';
+import { nameSome, type Transition } from './transition.ts';
 
-/** The answer to a control request that was applied. */
+/**
+ * The answer to a control request that was applied.
+ * @param status `partial` where it holds in this process alone
+ */
 export function controlResponse(
   { action }: ControlRequest,
-  { categories, changes }: Transition,
+  { categories, changes }: Pick<Transition, 'categories' | 'changes'>,
+  status: 'success' | 'partial',
   now: number,
   tenant: TenantContext | undefined,
 ): ControlResponse {
+  const message = describe(action, changes);
   return {
     protocol: PROTOCOL,
     timestamp: timestamp(now),
     ...(tenant !== undefined && { tenant }),
     action,
     categories,
-    status: 'success',
-    message: describe(action, changes),
+    status,
+    message: status === 'success' ? message : `${message}, in this process alone: the store cannot be reached`,
     changes,
   };
 }
 
 const DONE = { enable: 'Enabled', disable: 'Disabled', toggle: 'Toggled', reset: 'Reset' } as const;
 
-/** Names in a message; more of them are counted. */
-const NAMED = 5;
-
 /** One line for the person who asked. */
 function describe(action: ControlRequest['action'], changes: readonly ChangeRecord[]): string {
   if (action === 'status') {
     const on = changes.filter(({ newState }) => newState).length;
-    return `${on} of ${counted(changes.length)} enabled`;
+    return `${on} of ${changes.length === 1 ? '1 category' : `${changes.length} categories`} enabled`;
   }
-  const names = changes.map(({ category }) => category);
-  const subject = names.length <= NAMED ? names.join(', ') : counted(names.length);
+  const subject = changes.length === 0 ? 'nothing' : nameSome(changes.map(({ category }) => category));
   const until = action === 'reset' ? undefined : changes.find(({ expiresAt }) => expiresAt !== undefined)?.expiresAt;
   return `${DONE[action]} ${subject}${until === undefined ? '' : ` until ${until}`}`;
-}
-
-function counted(count: number): string {
-  return count === 1 ? '1 category' : `${count} categories`;
 }

@@ -5,6 +5,15 @@ import { formatDuration, timestamp } from '../protocol/time.ts';
 import type { Setting, Settings } from '../store/state-store.ts';
 import { type EffectiveState, type Ended, effectiveState, type Layers, liveOverlays, putSetting } from './state.ts';
 
+/** Names in a message; more of them are counted. */
+const NAMED = 5;
+
+/** A list for a line that a person reads. */
+export function nameSome(names: readonly string[]): string {
+  if (names.length <= NAMED) return names.join(', ');
+  return `${names.slice(0, NAMED).join(', ')} and ${names.length - NAMED} more`;
+}
+
 /** Bounds of temporary controls; durations in seconds. */
 export interface ControlLimits {
   readonly defaultDuration: number;
@@ -40,7 +49,8 @@ export function transition(situation: Situation, request: ControlRequest, now: n
   const { defaults, limits } = situation;
   const categories = request.categories ?? [...defaults.keys()].sort();
   assertKnown(categories, defaults);
-  const expiresAt = overlayEnd(request, limits, now);
+  const seconds = overlaySeconds(request, limits);
+  const expiresAt = seconds === undefined ? undefined : now + seconds * 1000;
   const before = situation.tenant ?? situation.global;
 
   if (request.action === 'status') {
@@ -50,7 +60,7 @@ export function transition(situation: Situation, request: ControlRequest, now: n
   for (const category of categories) {
     putSetting(settings, category, nextSetting(category, situation, request, expiresAt));
   }
-  if (expiresAt !== undefined) assertWithinLimit(settings, situation);
+  if (expiresAt !== undefined) assertWithinLimit(settings, before, situation);
   return { categories, settings, changes: changesBetween(situation, replaced(situation, settings), categories, now) };
 }
 
@@ -85,27 +95,23 @@ function replaced(situation: Situation, settings: Settings): Situation {
 function assertKnown(categories: readonly string[], defaults: ReadonlyMap<string, boolean>): void {
   const unknown = categories.filter((category) => !defaults.has(category));
   if (unknown.length === 0) return;
-  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${plural(unknown)}: ${unknown.join(', ')}`, {
-    details: { unknown },
-  });
+  const noun = unknown.length === 1 ? 'category' : 'categories';
+  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${noun}: ${nameSome(unknown)}`, { details: { unknown } });
 }
 
-function plural(names: readonly string[]): string {
-  return names.length === 1 ? 'category' : 'categories';
-}
-
-/** When the overlays of a request end; `undefined` when it is for good. Naming a duration means temporary. */
-function overlayEnd({ options }: ControlRequest, limits: ControlLimits, now: number): number | undefined {
+/**
+ * How long the overlays of a request last, in seconds; `undefined` when it is for good. Naming a duration means temporary.
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for more than the maximum, which is never silently clamped
+ */
+export function overlaySeconds({ options }: ControlRequest, limits: ControlLimits): number | undefined {
   const duration = options?.duration;
   if (duration === undefined && options?.temporary !== true) return undefined;
   const seconds = duration ?? limits.defaultDuration;
-  if (seconds > limits.maxDuration) {
-    const maximum = formatDuration(limits.maxDuration);
-    throw new RdcpError('RDCP_MALFORMED_REQUEST', `options.duration must be at most ${maximum}`, {
-      details: { field: 'options.duration', maximum },
-    });
-  }
-  return now + seconds * 1000;
+  if (seconds <= limits.maxDuration) return seconds;
+  const maximum = formatDuration(limits.maxDuration);
+  throw new RdcpError('RDCP_MALFORMED_REQUEST', `options.duration must be at most ${maximum}`, {
+    details: { field: 'options.duration', maximum },
+  });
 }
 
 /** The addressed scope's new setting for a category. */
@@ -126,7 +132,8 @@ function stateOf(category: string, situation: Situation): EffectiveState {
   return effectiveState(category, situation, situation.defaults.get(category) === true, situation.ended);
 }
 
-function changesBetween(
+/** What a change of the layers means for each category: the state before, and the one that shows afterwards. */
+export function changesBetween(
   before: Situation,
   after: Situation,
   categories: readonly string[],
@@ -145,8 +152,10 @@ function changesBetween(
   });
 }
 
-function assertWithinLimit(settings: Settings, { limits: { maxTemporary }, ended }: Situation): void {
-  if (liveOverlays(settings, ended).size <= maxTemporary) return;
+/** An overlay that takes another's place is none more, also where the limit was lowered meanwhile. */
+function assertWithinLimit(after: Settings, before: Settings, { limits: { maxTemporary }, ended }: Situation): void {
+  const count = liveOverlays(after, ended).size;
+  if (count <= maxTemporary || count <= liveOverlays(before, ended).size) return;
   throw new RdcpError('RDCP_TEMPORARY_LIMIT', `At most ${maxTemporary} temporary controls may be in force at a time`, {
     details: { maximum: maxTemporary },
   });

@@ -12,8 +12,17 @@ export interface AuditRecorder {
    * Seals the draft as the next entry of this process's chain and hands it to `persist`, one at a time. The chain
    * advances, and the OTel record is emitted, only when `persist` resolves with `committed`.
    */
-  record(draft: AuditDraft, persist: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult>;
+  record(draft: AuditDraft, persist: Persist): Promise<CommitResult>;
+  /**
+   * For what had to happen although the store cannot be reached: emits the OTel record at once and keeps the draft, to be
+   * sealed and handed to `persist` when the store is back, in this order and before any later entry. False when no more
+   * can be kept; nothing was emitted then.
+   */
+  defer(draft: AuditDraft, persist: Persist): boolean;
 }
+
+/** Writes a sealed entry, alone or together with what it tells of. It rejects when that did not happen, or may not have. */
+export type Persist = (entry: AuditEntry) => Promise<CommitResult>;
 
 /** Whose settings are addressed or read. */
 export interface Scope {

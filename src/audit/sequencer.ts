@@ -1,0 +1,191 @@
+import type { Schedule } from '../clock.ts';
+import type { Persist } from '../control/types.ts';
+import { RdcpError } from '../errors.ts';
+import type { AuditEntry } from '../protocol/messages.ts';
+import { parseTimestamp } from '../protocol/time.ts';
+import type { CommitResult, StateStore } from '../store/state-store.ts';
+import { type ChainHead, NO_PREVIOUS_HASH, seal, type UnsealedEntry } from './chain.ts';
+
+/** How often a store that failed is tried again, while something waits for it. */
+const RETRY_MS = 1000;
+/** Entries that wait for a store that is down, at most. */
+const MAX_DEFERRED = 1000;
+/** Entries of one millisecond that are looked through for the one in question, in pages. */
+const PAGE = 1000;
+
+export interface SequencerOptions {
+  readonly store: Pick<StateStore, 'newestAudit' | 'queryAudit'>;
+  readonly schedule: Schedule;
+  /** Called with an entry that is kept; not for deferred ones, which were told before. */
+  readonly written: (entry: AuditEntry) => void;
+  readonly report: (error: unknown) => void;
+}
+
+/** Puts entries into the chain of this process, one after the other: each needs the hash of the one before it. */
+export interface Sequencer {
+  /** Where the chain stands; `undefined` before the first entry. */
+  readonly head: ChainHead | undefined;
+  /** Whether the store took the last write; true before the first. */
+  readonly healthy: boolean;
+  append(entry: UnsealedEntry, persist: Persist): Promise<CommitResult>;
+  /** Keeps an entry until the store is back. False when too many are kept already. */
+  defer(entry: UnsealedEntry, persist: Persist): boolean;
+  /** Resolves when nothing is being written. */
+  idle(): Promise<void>;
+  /** Tries once more to write what waits. */
+  close(): Promise<void>;
+}
+
+interface Deferred {
+  readonly entry: UnsealedEntry;
+  readonly persist: Persist;
+}
+
+export function createSequencer({ store, schedule, written, report }: SequencerOptions): Sequencer {
+  let head: ChainHead | undefined;
+  let healthy = true;
+  let tail: Promise<unknown> = Promise.resolve();
+  let stopRetrying: (() => void) | undefined;
+  const deferred: Deferred[] = [];
+  /** An entry whose write was rejected: the store may hold it nevertheless, when only the answer was lost. */
+  let inDoubt: { readonly entry: AuditEntry; readonly kept: () => void } | undefined;
+
+  function serially<T>(work: () => Promise<T>): Promise<T> {
+    const done = tail.then(work);
+    tail = done.catch(() => undefined);
+    return done;
+  }
+
+  /** The first entry of this process points at the newest one that the store holds. */
+  async function currentHead(): Promise<ChainHead> {
+    head ??= { sequence: 0, hash: (await store.newestAudit())?.compliance.hash ?? NO_PREVIOUS_HASH };
+    return head;
+  }
+
+  function advance(entry: AuditEntry, kept: () => void): void {
+    head = { sequence: entry.compliance.sequence, hash: entry.compliance.hash };
+    kept();
+  }
+
+  async function settleDoubt(): Promise<void> {
+    if (inDoubt === undefined) return;
+    const { entry, kept } = inDoubt;
+    const found = await holds(entry);
+    inDoubt = undefined;
+    if (found) advance(entry, kept);
+  }
+
+  async function holds({ id, timestamp }: AuditEntry): Promise<boolean> {
+    const since = parseTimestamp(timestamp) ?? 0;
+    let cursor: string | undefined;
+    do {
+      const page = await store.queryAudit({ limit: PAGE, since, until: since + 1, ...(cursor && { cursor }) });
+      if (page.entries.some((entry) => entry.id === id)) return true;
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return false;
+  }
+
+  async function put(entry: UnsealedEntry, persist: Persist, kept: (entry: AuditEntry) => void): Promise<CommitResult> {
+    const sealed = seal(entry, await currentHead());
+    try {
+      const result = await persist(sealed);
+      if (result.outcome === 'committed') advance(sealed, () => kept(sealed));
+      return result;
+    } catch (error) {
+      inDoubt = { entry: sealed, kept: () => kept(sealed) };
+      throw error;
+    }
+  }
+
+  /** What the chain needs to know, and what is to come before. */
+  async function prepare(): Promise<void> {
+    await settleDoubt();
+    for (let next = deferred[0]; next !== undefined; next = deferred[0]) {
+      const { entry, persist } = next;
+      const drop = () => {
+        if (deferred[0] === next) deferred.shift();
+      };
+      const { outcome } = await put(entry, persist, drop);
+      if (outcome === 'committed') continue;
+      drop();
+      report(new Error(`an audit entry that was deferred could not be written: ${outcome}`));
+    }
+    await currentHead();
+  }
+
+  async function attempt<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const result = await work();
+      healthy = true;
+      return result;
+    } catch (error) {
+      healthy = false;
+      retry();
+      throw error;
+    }
+  }
+
+  /** The store failed, or nothing would have to wait: it is tried again in a moment. */
+  function retry(): void {
+    stopRetrying ??= schedule(RETRY_MS, () => {
+      if (healthy && deferred.length === 0) {
+        stopRetrying?.();
+        stopRetrying = undefined;
+      } else void catchUp();
+    });
+  }
+
+  /** Waits for one attempt at a time, so that a store which answers slowly is not asked more and more. */
+  let catchingUp: Promise<unknown> | undefined;
+  function catchUp(): Promise<unknown> {
+    catchingUp ??= serially(() => attempt(prepare))
+      .catch(() => undefined)
+      .finally(() => {
+        catchingUp = undefined;
+      });
+    return catchingUp;
+  }
+
+  async function prepared(): Promise<void> {
+    try {
+      await prepare();
+    } catch (cause) {
+      throw new RdcpError('RDCP_UNAVAILABLE', 'The audit trail cannot be reached, so nothing was changed', {
+        headers: { 'Retry-After': '5' },
+        cause,
+      });
+    }
+  }
+
+  return {
+    get head() {
+      return head;
+    },
+    get healthy() {
+      return healthy;
+    },
+    append: (entry, persist) =>
+      serially(() =>
+        attempt(async () => {
+          await prepared();
+          return put(entry, persist, written);
+        }),
+      ),
+    defer(entry, persist) {
+      if (deferred.length >= MAX_DEFERRED) return false;
+      deferred.push({ entry, persist });
+      retry();
+      return true;
+    },
+    async idle() {
+      await tail;
+    },
+    async close() {
+      await tail;
+      if (deferred.length > 0) await catchUp();
+      stopRetrying?.();
+      if (deferred.length > 0) report(new Error(`${deferred.length} audit entries could not be written`));
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { REPLAY_WINDOW_MS } from '../protocol/constants.ts';
+import type { ControlRequest } from '../protocol/control-request.ts';
+import type { AuditEntry, AuditOutcome, ControlResponse } from '../protocol/messages.ts';
+import type { ReplayRecord } from '../store/state-store.ts';
+import type { Transition } from './transition.ts';
+import type { AuditDraft, CommandContext } from './types.ts';
+
+/** `tenant.id` in answers to an operator who addresses everybody. It names no tenant, so no entry is filed under it. */
+const EVERYBODY = 'global';
+
+/** What the trail says of a command. */
+export function commandDraft(
+  { action, options }: ControlRequest,
+  context: CommandContext,
+  { categories, changes }: Pick<Transition, 'categories' | 'changes'>,
+  outcome: AuditOutcome,
+): AuditDraft {
+  const tenant = tenantOf(context);
+  return {
+    action,
+    categories,
+    changes,
+    outcome,
+    identity: context.identity,
+    ...(tenant !== undefined && { tenant }),
+    requestId: context.requestId,
+    ...(options?.reason !== undefined && { reason: options.reason }),
+    ...(context.source !== undefined && { source: context.source }),
+  };
+}
+
+/** Under global isolation a tenant's operator addresses the global scope; the entry is the tenant's all the same. */
+function tenantOf({ scope, tenant, tenantName }: CommandContext): AuditEntry['tenant'] {
+  const id = scope.tenantId ?? (tenant?.id === EVERYBODY ? undefined : tenant?.id);
+  return id === undefined ? undefined : { id, ...(tenantName !== undefined && { name: tenantName }) };
+}
+
+/** What the trail says when temporary controls ended. */
+export function expiryDraft(
+  { categories, changes }: Pick<Transition, 'categories' | 'changes'>,
+  tenantId: string | undefined,
+): AuditDraft {
+  return {
+    action: 'expire',
+    categories,
+    changes,
+    outcome: 'success',
+    identity: {},
+    ...(tenantId !== undefined && { tenant: { id: tenantId } }),
+  };
+}
+
+/** The answer as it is kept for a repeat, where the client named the request id. */
+export function replayRecord(
+  { replay }: CommandContext,
+  response: ControlResponse,
+  now: number,
+): ReplayRecord | undefined {
+  return replay && { ...replay, response: JSON.stringify(response), expiresAt: now + REPLAY_WINDOW_MS };
+}

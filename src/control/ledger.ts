@@ -1,0 +1,196 @@
+import type { Clock } from '../clock.ts';
+import {
+  GLOBAL_SCOPE,
+  type Overlay,
+  type ScopeKey,
+  type ScopeState,
+  type Setting,
+  type Settings,
+} from '../store/state-store.ts';
+import { createDeadlines, type End, type Provenance } from './deadlines.ts';
+import { type Ended, type Layers, liveOverlays, putSetting } from './state.ts';
+
+const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
+const NONE_ENDED: ReadonlyMap<ScopeKey, ReadonlySet<string>> = new Map();
+const NEVER: End = { wall: Number.POSITIVE_INFINITY, monotonic: Number.POSITIVE_INFINITY };
+
+/** Wall time may differ from the monotonic clock's by this much more than before, in milliseconds, and count as not set. */
+const STEP_MS = 1000;
+
+/** What this process knows of every scope, and which of its temporary controls are over. */
+export interface Ledger {
+  readonly ended: Ended;
+  /** The scope as the store holds it, as far as this process knows. */
+  stored(key: ScopeKey): ScopeState;
+  /** The scope's settings as they are in force in this process. */
+  settings(key: ScopeKey): Settings;
+  /** The layers that decide for a scope in this process. */
+  layers(key: ScopeKey): Layers;
+  /** Every scope that was ever written. */
+  keys(): Iterable<ScopeKey>;
+  /** Takes over what the store holds for a scope. Returns the categories whose setting may be another one. */
+  adopt(key: ScopeKey, state: ScopeState, provenance?: Provenance): ReadonlySet<string>;
+  /** Puts temporary controls in force in this process alone. */
+  overlayHere(key: ScopeKey, overlays: ReadonlyMap<string, Overlay>): void;
+  /** Takes back temporary controls of this process alone, where there are any. */
+  dropHere(key: ScopeKey, categories: Iterable<string>): void;
+  /** Temporary controls of this process alone. */
+  here(key: ScopeKey): ReadonlyMap<string, Overlay>;
+  /**
+   * When a temporary control ended since this was asked last: every category that has one which ended and is not yet taken
+   * out, by scope. Costs next to nothing while none did.
+   */
+  sweep(): ReadonlyMap<ScopeKey, ReadonlySet<string>>;
+  /** Scopes with temporary controls that ended and are still in the store, or here. */
+  readonly overdue: ReadonlySet<ScopeKey>;
+  /** Milliseconds until the next temporary control ends; infinity when none lives. */
+  untilNextEnd(): number;
+  /** Live temporary controls of a scope. */
+  live(key: ScopeKey): number;
+  /** Live temporary controls of all scopes. */
+  liveEverywhere(): number;
+  /** Tells ends anew when the wall clock was set since this was asked last. True when it was. */
+  noticeClock(): boolean;
+}
+
+export function createLedger(clock: Clock, maxDuration: number): Ledger {
+  const deadlines = createDeadlines(clock, maxDuration);
+  const { ended } = deadlines;
+  const states = new Map<ScopeKey, ScopeState>();
+  /** Temporary controls of this process alone, and the settings of such scopes with them put in. */
+  const local = new Map<ScopeKey, ReadonlyMap<string, Overlay>>();
+  const merged = new Map<ScopeKey, Settings>();
+  /** Scopes with temporary controls, so that nobody walks through all tenants to find a few. */
+  const temporary = new Set<ScopeKey>();
+  const overdue = new Set<ScopeKey>();
+  let next = NEVER;
+  let offset = clock.now() - clock.monotonic();
+
+  const stored = (key: ScopeKey): ScopeState => states.get(key) ?? UNWRITTEN;
+  const here = (key: ScopeKey): ReadonlyMap<string, Overlay> => local.get(key) ?? new Map();
+  const settings = (key: ScopeKey): Settings => merged.get(key) ?? stored(key).settings;
+
+  /** Every overlay of a scope, the stored ones and those of this process alone, ended or not. */
+  function* overlaysOf(key: ScopeKey): Generator<readonly [category: string, Overlay]> {
+    for (const [category, setting] of stored(key).settings) {
+      if (setting.temporary !== undefined) yield [category, setting.temporary];
+    }
+    yield* here(key);
+  }
+
+  /** Keeps the lists of what is temporary and what ends next, after a scope became another one. */
+  function index(key: ScopeKey): void {
+    const own = here(key);
+    if (own.size === 0) merged.delete(key);
+    else {
+      const together = new Map(stored(key).settings);
+      for (const [category, overlay] of own) {
+        putSetting(together, category, { ...together.get(category), temporary: overlay });
+      }
+      merged.set(key, together);
+    }
+    temporary.delete(key);
+    overdue.delete(key);
+    for (const [, overlay] of overlaysOf(key)) {
+      temporary.add(key);
+      if (ended(overlay)) overdue.add(key);
+      else next = earlier(next, deadlines.endOf(overlay));
+    }
+  }
+
+  function setHere(key: ScopeKey, overlays: ReadonlyMap<string, Overlay>): void {
+    if (overlays.size === 0) local.delete(key);
+    else local.set(key, overlays);
+    index(key);
+  }
+
+  function withDeadlines(overlays: ReadonlyMap<string, Overlay>, previous: ReadonlyMap<string, Overlay>) {
+    const asSettings = (map: ReadonlyMap<string, Overlay>): Settings =>
+      new Map([...map].map(([category, overlay]) => [category, { temporary: overlay }]));
+    const adopted = deadlines.adopt(asSettings(overlays), asSettings(previous), {});
+    return new Map([...adopted].flatMap(([category, { temporary }]) => (temporary ? [[category, temporary]] : [])));
+  }
+
+  return {
+    ended,
+    stored,
+    settings,
+    here,
+    layers: (key) => ({
+      global: settings(GLOBAL_SCOPE),
+      tenant: key === GLOBAL_SCOPE ? undefined : settings(key),
+    }),
+    keys: () => states.keys(),
+
+    adopt(key, state, provenance = { writtenAt: state.changedAt }) {
+      const previous = stored(key);
+      const adopted = deadlines.adopt(state.settings, previous.settings, provenance);
+      const touched = new Set<string>();
+      for (const category of new Set([...previous.settings.keys(), ...adopted.keys()])) {
+        if (!sameSetting(previous.settings.get(category), adopted.get(category))) touched.add(category);
+      }
+      states.set(key, adopted === state.settings ? state : { ...state, settings: adopted });
+      // Whoever changed the category later, for all processes, is right.
+      const own = [...here(key)].filter(([category]) => !touched.has(category));
+      if (own.length < here(key).size) setHere(key, new Map(own));
+      else index(key);
+      return touched;
+    },
+
+    overlayHere(key, overlays) {
+      const before = here(key);
+      setHere(key, withDeadlines(new Map([...before, ...overlays]), before));
+    },
+
+    dropHere(key, categories) {
+      const own = new Map(here(key));
+      for (const category of categories) own.delete(category);
+      if (own.size < here(key).size) setHere(key, own);
+    },
+
+    sweep() {
+      if (clock.now() < next.wall && clock.monotonic() < next.monotonic) return NONE_ENDED;
+      const found = new Map<ScopeKey, Set<string>>();
+      next = NEVER;
+      for (const key of temporary) {
+        for (const [category, overlay] of overlaysOf(key)) {
+          if (ended(overlay)) found.set(key, (found.get(key) ?? new Set()).add(category));
+          else next = earlier(next, deadlines.endOf(overlay));
+        }
+      }
+      for (const key of found.keys()) overdue.add(key);
+      return found;
+    },
+
+    overdue,
+    untilNextEnd: () => Math.min(next.wall - clock.now(), next.monotonic - clock.monotonic()),
+    live: (key) => liveOverlays(settings(key), ended).size,
+    liveEverywhere: () => [...temporary].reduce((sum, key) => sum + liveOverlays(settings(key), ended).size, 0),
+
+    noticeClock() {
+      const current = clock.now() - clock.monotonic();
+      if (Math.abs(current - offset) <= STEP_MS) return false;
+      offset = current;
+      for (const key of temporary) {
+        const state = stored(key);
+        states.set(key, { ...state, settings: deadlines.adopt(state.settings, state.settings, {}) });
+        const own = here(key);
+        if (own.size > 0) local.set(key, withDeadlines(own, own));
+      }
+      for (const key of [...temporary]) index(key);
+      return true;
+    },
+  };
+}
+
+function earlier(a: End, b: End): End {
+  return { wall: Math.min(a.wall, b.wall), monotonic: Math.min(a.monotonic, b.monotonic) };
+}
+
+function sameSetting(a: Setting | undefined, b: Setting | undefined): boolean {
+  return (
+    a?.permanent === b?.permanent &&
+    a?.temporary?.enabled === b?.temporary?.enabled &&
+    a?.temporary?.expiresAt === b?.temporary?.expiresAt
+  );
+}
