@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { hashApiKey } from '../src/auth/api-key.ts';
+import { parseConfig } from '../src/config.ts';
+import { configFromEnvironment, type Environment } from '../src/environment.ts';
+import { isRdcpError } from '../src/errors.ts';
+
+const SECRET = 'a-secret-of-thirty-two-characters';
+
+const FILES: Record<string, string> = {
+  'rdcp.json': JSON.stringify({ server: { host: '::1', port: 7000 }, controls: { defaultDuration: '5m' } }),
+  'mounted.json': JSON.stringify({ server: false }),
+  'record.json': JSON.stringify({
+    security: { apiKeys: [{ id: 'a', hash: hashApiKey('x'), clientId: 'a', scopes: ['status'] }] },
+  }),
+  'keys-named.json': JSON.stringify({ security: { apiKeys: { file: 'keys.json' } } }),
+  'keys.json': '{ "keys": [] }',
+  'misspelt.json': JSON.stringify({ controls: { maxDurations: 5 } }),
+  'list.json': '[]',
+  'broken.json': '{',
+};
+
+function read(env: Environment) {
+  return configFromEnvironment(env, (path) => {
+    const text = FILES[path];
+    if (text === undefined) throw new Error(`ENOENT: ${path}`);
+    return text;
+  });
+}
+
+describe('the configuration from the environment', () => {
+  it('is empty where nothing is set, or set to nothing', () => {
+    assert.deepEqual(read({}), {});
+    assert.deepEqual(read({ RDCP_CONFIG: '', RDCP_HOST: '', RDCP_PORT: '', RDCP_STORE: '', RDCP_API_KEY: '' }), {});
+  });
+
+  it('is the file of RDCP_CONFIG, and the other variables over it', () => {
+    assert.deepEqual(read({ RDCP_CONFIG: 'rdcp.json', RDCP_PORT: '0', RDCP_STORE: 'memory:' }), {
+      server: { host: '::1', port: 0 },
+      controls: { defaultDuration: '5m' },
+      store: 'memory:',
+    });
+    assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json' }), { server: false });
+    assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json', RDCP_HOST: '127.0.0.1' }), { server: { host: '127.0.0.1' } });
+  });
+
+  it('holds the hash of RDCP_API_KEY, with every scope, and never the key', () => {
+    const config = read({ RDCP_API_KEY: SECRET });
+    assert.deepEqual(parseConfig(config).security.apiKeys, [
+      { id: 'env', hash: hashApiKey(SECRET), clientId: 'env', scopes: ['discovery', 'status', 'control', 'admin'] },
+    ]);
+    assert.doesNotMatch(JSON.stringify(config), new RegExp(SECRET));
+  });
+
+  it('adds RDCP_API_KEY to the records of the file', () => {
+    const keys = parseConfig(read({ RDCP_CONFIG: 'record.json', RDCP_API_KEY: SECRET })).security.apiKeys;
+    assert.ok(Array.isArray(keys));
+    assert.deepEqual(
+      keys.map(({ id }) => id),
+      ['a', 'env'],
+    );
+  });
+
+  it('names the keys file of RDCP_API_KEYS_FILE', () => {
+    assert.deepEqual(read({ RDCP_API_KEYS_FILE: 'keys.json' }), { security: { apiKeys: { file: 'keys.json' } } });
+  });
+
+  for (const [variable, env] of [
+    ['RDCP_CONFIG', { RDCP_CONFIG: 'missing.json' }],
+    ['RDCP_CONFIG', { RDCP_CONFIG: 'broken.json' }],
+    ['RDCP_CONFIG', { RDCP_CONFIG: 'list.json' }],
+    ['RDCP_CONFIG', { RDCP_CONFIG: 'misspelt.json' }],
+    ['RDCP_PORT', { RDCP_PORT: 'http' }],
+    ['RDCP_PORT', { RDCP_PORT: '-1' }],
+    ['RDCP_PORT', { RDCP_PORT: '65536' }],
+    ['RDCP_STORE', { RDCP_STORE: 'mongodb://localhost' }],
+    ['RDCP_API_KEY', { RDCP_API_KEY: 'short' }],
+    ['RDCP_API_KEY', { RDCP_API_KEY: SECRET, RDCP_API_KEYS_FILE: 'keys.json' }],
+    ['RDCP_API_KEY', { RDCP_API_KEY: SECRET, RDCP_CONFIG: 'keys-named.json' }],
+    ['RDCP_API_KEYS_FILE', { RDCP_API_KEYS_FILE: 'missing.json' }],
+  ] as const) {
+    it(`refuses ${JSON.stringify(env)} in one line that begins with ${variable} and shows no secret`, () => {
+      assert.throws(
+        () => read(env),
+        (error) => {
+          assert.ok(isRdcpError(error));
+          assert.equal(error.code, 'RDCP_CONFIG_INVALID');
+          assert.match(error.message, new RegExp(`^${variable}\\b.*$`));
+          assert.ok(!error.message.includes(SECRET) && !error.message.includes('short'));
+          return true;
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { samples } from './metrics/scrape.ts';
+
+const KEY = 'a-secret-of-thirty-two-characters';
+const source = (path: string) => new URL(`../src/${path}`, import.meta.url).href;
+/** The API as this package finds it: the application runs in a directory of its own. */
+const API = import.meta.resolve('@opentelemetry/api');
+
+/** What ends an application that has nothing to do but wait. */
+const WAIT = 'process.stdin.resume();';
+
+interface Run {
+  readonly env?: Record<string, string>;
+  readonly app: string;
+}
+
+/** Runs an application under `--import register`, in an empty directory. */
+async function start(t: TestContext, { env = {}, app }: Run) {
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-register-'));
+  const metricsPort = await freePort();
+  const file = join(cwd, 'app.mjs');
+  writeFileSync(file, `import { category } from '${source('api.ts')}';\n${app}`);
+  const child = spawn(process.execPath, ['--import', source('register.ts'), file], {
+    cwd,
+    env: { PATH: process.env.PATH, RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  t.after(() => {
+    child.kill('SIGKILL');
+    rmSync(cwd, { recursive: true, force: true });
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  return { child, output, closed, cwd, metricsPort };
+}
+
+async function freePort(): Promise<number> {
+  const server = createTcpServer().listen(0, 'localhost');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  assert.ok(typeof address === 'object' && address !== null);
+  return address.port;
+}
+
+async function until(condition: () => boolean, child: ChildProcess, output: { stderr: string }): Promise<void> {
+  for (const end = Date.now() + 20_000; !condition(); ) {
+    assert.equal(child.exitCode, null, output.stderr);
+    assert.ok(Date.now() < end, `timed out; stderr: ${output.stderr}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Waits for the line that tells where everything is. */
+async function announced({ child, output }: Awaited<ReturnType<typeof start>>) {
+  await until(() => /remote control on|metrics on/.test(output.stderr) && output.stderr.endsWith('\n'), child, output);
+  return {
+    url: /remote control on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',
+    metrics: /metrics on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',
+  };
+}
+
+async function enable(url: string, key = KEY): Promise<number> {
+  const response = await fetch(`${url}/rdcp/v1/control`, {
+    method: 'POST',
+    headers: { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ action: 'enable', categories: ['PAYMENTS'] }),
+  });
+  return response.status;
+}
+
+const DEBUG_IN_A_SPAN = `
+  import { trace } from '${API}';
+  const payments = category('PAYMENTS');
+  const timer = setInterval(() => trace.getTracer('app').startActiveSpan('request', (span) => {
+    payments.debug('charging', { order: 42 });
+    span.end();
+  }), 20);
+  process.stdin.resume();
+  process.stdin.once('end', () => clearInterval(timer));`;
+
+describe('node --import …/register', { concurrency: 2 }, () => {
+  it('serves the remote control and Prometheus, and writes debug lines with trace ids on stderr', async (t) => {
+    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: DEBUG_IN_A_SPAN });
+    const { url, metrics } = await announced(run);
+    assert.equal(run.output.stderr.split('\n').length, 2, `one line: ${run.output.stderr}`);
+    assert.equal(await enable(url), 200);
+    await until(() => run.output.stderr.includes('charging'), run.child, run.output);
+    assert.match(
+      run.output.stderr,
+      /\dZ DEBUG PAYMENTS charging \{"order":42\} trace_id=[0-9a-f]{32} span_id=[0-9a-f]{16}\n/,
+    );
+    assert.equal(metrics, `http://localhost:${run.metricsPort}/metrics`);
+    const text = await (await fetch(metrics)).text();
+    assert.equal(samples(text, 'rdcp_category_enabled', 'rdcp_category_name').PAYMENTS, 1);
+    assert.ok(Number(samples(text, 'rdcp_debug_calls_total', 'rdcp_category_name').PAYMENTS) > 0);
+    run.child.stdin.end();
+    assert.deepEqual(await run.closed, [0, null]);
+    assert.doesNotMatch(run.output.stderr, new RegExp(KEY));
+  });
+
+  it('keeps no application alive, and adds nothing to what it does', async (t) => {
+    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: `console.log('done'); process.exitCode = 7;` });
+    assert.deepEqual(await run.closed, [7, null]);
+    assert.equal(run.output.stdout, 'done\n');
+  });
+
+  it('makes a private key where no credential is configured, and tells where it is, not what', async (t) => {
+    const run = await start(t, { app: `category('PAYMENTS'); ${WAIT}` });
+    const { url } = await announced(run);
+    assert.match(run.output.stderr, /\.rdcp\/dev-key/);
+    const file = join(run.cwd, '.rdcp', 'dev-key');
+    const key = readFileSync(file, 'utf8').trim();
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.doesNotMatch(run.output.stderr, new RegExp(key));
+    assert.equal(await enable(url, key), 200);
+  });
+
+  it('ends with code 1 and one line, before the application runs, when the configuration is wrong', async (t) => {
+    const run = await start(t, { env: { RDCP_PORT: 'http' }, app: `console.log('ran');` });
+    assert.deepEqual(await run.closed, [1, null]);
+    assert.equal(run.output.stdout, '');
+    assert.match(run.output.stderr, /^rdcp: RDCP_PORT: .*\n$/);
+  });
+
+  it('does nothing at all with OTEL_SDK_DISABLED', async (t) => {
+    const env = { OTEL_SDK_DISABLED: 'true', RDCP_PORT: 'not even looked at' };
+    const run = await start(t, { env, app: `console.log(category('PAYMENTS', { enabled: true }).enabled);` });
+    assert.deepEqual(await run.closed, [0, null]);
+    assert.deepEqual(run.output, { stdout: 'false\n', stderr: '' });
+  });
+
+  it('lets a process without handlers of its own end by the signal, its audit written out', async (t) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: WAIT });
+      await announced(run);
+      run.child.kill(signal);
+      assert.deepEqual(await run.closed, [null, signal]);
+    }
+  });
+
+  it('leaves a signal to the application that handles it, once', async (t) => {
+    const app = `
+      process.on('SIGTERM', () => {
+        console.log('draining');
+        setTimeout(() => process.exit(5), 300);
+      });
+      ${WAIT}`;
+    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app });
+    await announced(run);
+    run.child.kill('SIGTERM');
+    assert.deepEqual(await run.closed, [5, null]);
+    assert.equal(run.output.stdout, 'draining\n');
+  });
+
+  it('tells of a metrics port that is taken, and runs on', async (t) => {
+    const taken = createServer().listen(0, 'localhost');
+    t.after(() => taken.close());
+    await once(taken, 'listening');
+    const address = taken.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const env = { RDCP_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: String(address.port) };
+    const run = await start(t, { env, app: WAIT });
+    await announced(run);
+    await until(
+      () => /the metrics endpoint did not start: EADDRINUSE\n/.test(run.output.stderr),
+      run.child,
+      run.output,
+    );
+    assert.doesNotMatch(run.output.stderr, /metrics on/);
+  });
+
+  it('has no metrics endpoint with OTEL_METRICS_EXPORTER=none, and stays silent without a collector', async (t) => {
+    const run = await start(t, { env: { RDCP_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'none' }, app: DEBUG_IN_A_SPAN });
+    const { metrics } = await announced(run);
+    assert.equal(metrics, '');
+    await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));
+  });
+
+  it('exports over OTLP what a collector is named for, and keeps its Prometheus endpoint', async (t) => {
+    const received: string[] = [];
+    const collector = createServer((request, response) => {
+      received.push(request.url ?? '');
+      request.resume().on('end', () => response.end());
+    }).listen(0, '127.0.0.1');
+    t.after(() => collector.close());
+    await once(collector, 'listening');
+    const address = collector.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const env = {
+      RDCP_API_KEY: KEY,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}`,
+      OTEL_METRIC_EXPORT_INTERVAL: '200',
+      OTEL_METRIC_EXPORT_TIMEOUT: '200',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+      OTEL_BLRP_SCHEDULE_DELAY: '100',
+    };
+    const app = `console.log(process.env.OTEL_METRICS_EXPORTER ?? 'unset'); ${DEBUG_IN_A_SPAN}`;
+    const run = await start(t, { env, app });
+    const { url } = await announced(run);
+    await enable(url);
+    const all = ['/v1/traces', '/v1/logs', '/v1/metrics'];
+    await until(() => all.every((path) => received.includes(path)), run.child, run.output);
+    assert.equal((await fetch(`http://localhost:${run.metricsPort}/metrics`)).status, 200);
+    assert.equal(run.output.stdout, 'unset\n', 'the application sees the variables that were set');
+    assert.doesNotMatch(run.output.stderr, /DEBUG/);
+  });
+});
