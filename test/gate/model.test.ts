@@ -17,7 +17,7 @@ interface Plane {
 
 const TENANTS = ['acme', 'other', 'third'];
 
-const index = fc.integer({ min: 0, max: 69 });
+const index = fc.constantFrom(0, 31, 32);
 const plane = fc.nat({ max: 3 });
 const command = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('base' as const), plane, index, on: fc.boolean() }) },
@@ -32,8 +32,8 @@ const command = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('suspend' as const), plane, on: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('attach' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('detach' as const), plane }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('attach' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('detach' as const), plane }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('register' as const) }) },
 );
 
@@ -41,7 +41,7 @@ test('whatever is switched in whatever order, every category is what a naive mod
   fc.assert(
     fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
       const gate = new GateCore();
-      const handles = Array.from({ length: 70 }, (_, at) => gate.category(`C${at}`));
+      const handles = Array.from({ length: 33 }, (_, at) => gate.category(`C${at}`));
       const planes: Plane[] = [];
 
       function expected(at: number, tenant: string | undefined): boolean {
@@ -100,6 +100,6 @@ test('whatever is switched in whatever order, every category is what a naive mod
         }
       }
     }),
-    { numRuns: 200 },
+    { numRuns: 1000 },
   );
 });

@@ -142,6 +142,22 @@ describe('control planes one after the other', () => {
     gate.runWithTenant('acme', () => assert.equal(category.enabled, false));
   });
 
+  test('a request that runs already follows the one that decides', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const lower = gate.attach(new RecordingController());
+    lower.setTenant('acme', 0, true);
+    lower.setTenant('other', 0, true);
+    gate.runWithTenant('acme', () => {
+      assert.equal(category.enabled, true);
+      const upper = gate.attach(new RecordingController());
+      upper.setTenant('other', 0, true);
+      assert.equal(category.enabled, false);
+      upper.detach();
+      assert.equal(category.enabled, true);
+    });
+  });
+
   test('calls go to the one that decides', () => {
     const gate = new GateCore();
     const category = gate.category('A');
