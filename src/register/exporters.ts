@@ -46,13 +46,14 @@ function hasEndpoint(env: Environment, signal: string): boolean {
   return isSet(env.OTEL_EXPORTER_OTLP_ENDPOINT) || isSet(env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]);
 }
 
+/** A port that is none counts as not set, as OpenTelemetry has it. */
 function prometheusAddress(env: Environment): { host: string; port: number } {
-  const host = env.OTEL_EXPORTER_PROMETHEUS_HOST?.trim() ?? '';
-  const port = Number(env.OTEL_EXPORTER_PROMETHEUS_PORT);
-  const usable = Number.isInteger(port) && port > 0 && port <= 65_535;
-  return { host: host === '' ? PROMETHEUS_HOST : host, port: usable ? port : PROMETHEUS_PORT };
+  const host = env.OTEL_EXPORTER_PROMETHEUS_HOST;
+  const port = env.OTEL_EXPORTER_PROMETHEUS_PORT;
+  const usable = isSet(port) && /^\d+$/.test(port) && Number(port) <= 65_535;
+  return { host: isSet(host) ? host : PROMETHEUS_HOST, port: usable ? Number(port) : PROMETHEUS_PORT };
 }
 
-function isSet(value: string | undefined): boolean {
+function isSet(value: string | undefined): value is string {
   return value !== undefined && value.trim() !== '';
 }

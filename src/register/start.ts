@@ -7,6 +7,7 @@ import { isRdcpError, RdcpError } from '../errors.ts';
 import { RdcpInstrumentation } from '../instrumentation.ts';
 import { INSTRUMENTATION_NAME } from '../version.ts';
 import { type Exporters, exportersFrom } from './exporters.ts';
+import { metricsUrl, servePrometheus } from './prometheus.ts';
 import { flushAtTheEnd } from './shutdown.ts';
 
 /**
@@ -45,20 +46,31 @@ export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile)
 
 function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   const config = configFromEnvironment(env, readFile);
-  const packages = loadPackages();
+  const { NodeSDK, PrometheusExporter } = loadPackages();
   const exporters = exportersFrom(env);
+  const { prometheus, otherMetrics, traces } = exporters;
   const instrumentation = new RdcpInstrumentation(config);
-  const metricsListening = Promise.withResolvers<void>();
+  // Where metrics go elsewhere too, the SDK makes every reader as its variables say, the one for Prometheus as well.
+  const exporter =
+    prometheus === undefined || otherMetrics.length > 0
+      ? undefined
+      : new PrometheusExporter({ preventServerStart: true });
   const sdk = withVariables(env, forNodeSdk(exporters), () => {
-    const made = createSdk(packages, exporters, instrumentation, (error) =>
-      error instanceof Error ? metricsListening.reject(error) : metricsListening.resolve(),
-    );
+    const made = new NodeSDK({
+      instrumentations: [instrumentation],
+      views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
+      ...(otherMetrics.length > 0 ? {} : { metricReaders: exporter === undefined ? [] : [exporter] }),
+      ...(traces ? {} : { spanProcessors: [IDS_ONLY] }),
+    });
     made.start();
     return made;
   });
-  if (exporters.otherMetrics.length > 0) metricsListening.resolve();
   flushAtTheEnd({ sdk, instrumentation });
-  void announce({ config, instrumentation, exporters, metricsListening: metricsListening.promise });
+  void announce({
+    endpoint: config.server === false ? undefined : instrumentation.listen(),
+    metrics: prometheus && (exporter === undefined ? metricsUrl(prometheus) : servePrometheus(exporter, prometheus)),
+    development: usesDevelopmentKey(config),
+  });
 }
 
 /** Loaded here alone, and at once: an `await` would keep this entry from being required. */
@@ -76,24 +88,6 @@ function loadPackages(): Packages {
   return { NodeSDK, PrometheusExporter };
 }
 
-function createSdk(
-  { NodeSDK, PrometheusExporter }: Packages,
-  { prometheus, otherMetrics, traces }: Exporters,
-  instrumentation: RdcpInstrumentation,
-  metricsListening: (error: unknown) => void,
-): NodeSDK {
-  // Where metrics go elsewhere too, the SDK reads the variables, and so has to make the Prometheus endpoint as well.
-  const ours = otherMetrics.length === 0;
-  return new NodeSDK({
-    instrumentations: [instrumentation],
-    views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
-    ...(ours
-      ? { metricReaders: prometheus === undefined ? [] : [new PrometheusExporter(prometheus, metricsListening)] }
-      : {}),
-    ...(traces ? {} : { spanProcessors: [IDS_ONLY] }),
-  });
-}
-
 /** The variables as the SDK is to read them: its own default for a signal that nobody configured is to send it. */
 function forNodeSdk({ prometheus, otherMetrics, logs }: Exporters): Record<string, string> {
   return {
@@ -103,7 +97,6 @@ function forNodeSdk({ prometheus, otherMetrics, logs }: Exporters): Record<strin
       : {
           OTEL_METRICS_EXPORTER: [...otherMetrics, 'prometheus'].join(','),
           OTEL_EXPORTER_PROMETHEUS_HOST: prometheus.host,
-          OTEL_EXPORTER_PROMETHEUS_PORT: String(prometheus.port),
         }),
   };
 }
@@ -123,32 +116,22 @@ function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, stri
 }
 
 interface Started {
-  readonly config: RdcpConfig;
-  readonly instrumentation: RdcpInstrumentation;
-  readonly exporters: Exporters;
-  readonly metricsListening: Promise<void>;
+  readonly endpoint: Promise<{ readonly url: string }> | undefined;
+  readonly metrics: Promise<string> | string | undefined;
+  readonly development: boolean;
 }
 
 /** The one line of a start that went well. What did not start is told, and the application runs without it. */
-async function announce({ config, instrumentation, exporters, metricsListening }: Started): Promise<void> {
-  const [endpoint, metrics] = await Promise.allSettled([
-    config.server === false ? undefined : instrumentation.listen(),
-    exporters.prometheus === undefined ? undefined : metricsListening,
-  ]);
+async function announce(started: Started): Promise<void> {
+  const [endpoint, metrics] = await Promise.allSettled([started.endpoint, started.metrics]);
   const parts: string[] = [];
   if (endpoint.status === 'fulfilled' && endpoint.value !== undefined) {
     parts.push(`remote control on ${endpoint.value.url}`);
-    if (usesDevelopmentKey(config)) parts.push(`its key in ${DEV_KEY_FILE}`);
+    if (started.development) parts.push(`its key in ${DEV_KEY_FILE}`);
   }
-  if (exporters.prometheus !== undefined && metrics.status === 'fulfilled') {
-    parts.push(`metrics on ${metricsUrl(exporters.prometheus)}`);
-  }
+  if (metrics.status === 'fulfilled' && metrics.value !== undefined) parts.push(`metrics on ${metrics.value}`);
   if (parts.length > 0) say(parts.join(', '));
   if (metrics.status === 'rejected') say(`the metrics endpoint did not start: ${codeOf(metrics.reason)}`);
-}
-
-function metricsUrl({ host, port }: { readonly host: string; readonly port: number }): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics`;
 }
 
 function usesDevelopmentKey({ security = {} }: RdcpConfig): boolean {
