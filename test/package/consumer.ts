@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const NAME = 'opentelemetry-instrumentation-rdcp';
+const run = promisify(execFile);
+
+/** The manifest of this package. */
+export const MANIFEST: {
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+} = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+
+/** A tool of this repository, by its command. */
+export const tool = (name: string) => join(ROOT, 'node_modules', '.bin', name);
+
+/** Builds and packs the package below `directory`, as it would be published. The checkout stays as it is. */
+export async function packInto(directory: string): Promise<string> {
+  const copy = join(directory, 'package');
+  mkdirSync(copy);
+  for (const name of ['package.json', 'README.md', 'src'])
+    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  await run(tool('tsc'), ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(copy, 'dist')]);
+  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], {
+    cwd: copy,
+  });
+  const [packed]: { readonly filename: string }[] = JSON.parse(stdout);
+  return join(directory, packed?.filename ?? '');
+}
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A project that has installed the packed package. */
+export interface Consumer {
+  readonly directory: string;
+  /** Runs a script in it, with arguments for Node before it. */
+  node(
+    script: string,
+    options?: { readonly args?: readonly string[]; readonly env?: Record<string, string> },
+  ): Promise<Finished>;
+  /** Compiles a file against the published types, those of every dependency included. */
+  compile(source: string): Promise<Finished>;
+}
+
+/** Installs the tarball, beside packages of the given versions. */
+export async function installInto(
+  directory: string,
+  tarball: string,
+  packages: Readonly<Record<string, string>>,
+): Promise<Consumer> {
+  mkdirSync(directory);
+  writeFileSync(join(directory, 'package.json'), '{ "private": true, "type": "module" }');
+  const wanted = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
+  const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  await run('npm', ['install', ...flags, tarball, ...wanted], { cwd: directory });
+  return {
+    directory,
+    node(script, { args = [], env = {} } = {}) {
+      const file = join(directory, 'script.mjs');
+      writeFileSync(file, script);
+      return finish(process.execPath, [...args, file], directory, env);
+    },
+    compile(source) {
+      writeFileSync(join(directory, 'consumer.ts'), source);
+      symlinkSync(join(ROOT, 'node_modules', '@types'), join(directory, 'types'));
+      const options = {
+        module: 'nodenext',
+        target: 'es2024',
+        lib: ['es2024', 'dom', 'dom.iterable'],
+        strict: true,
+        skipLibCheck: false,
+        noEmit: true,
+        types: ['node'],
+        typeRoots: ['types'],
+      };
+      writeFileSync(
+        join(directory, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: options, files: ['consumer.ts'] }),
+      );
+      return finish(tool('tsc'), ['-p', directory], directory);
+    },
+  };
+}
+
+/** Every way into the package, as an application writes it. */
+export const ENTRIES = Object.keys(MANIFEST.exports).map((path) => NAME + path.slice(1));
+
+/** Runs a program to its end, whatever its code. */
+export function finish(
+  file: string,
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<Finished> {
+  return new Promise((resolve) => {
+    const options = { cwd, env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, timeout: 60_000 };
+    execFile(file, [...args], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
+    });
+  });
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Consumer, ENTRIES, finish, installInto, MANIFEST, packInto, tool } from './consumer.ts';
+import { LOADED_BY_ROOT, MAIN_PATH, TYPED_CONSUMER, WITHOUT_SDK } from './scripts.ts';
+
+/** The two living lines of OpenTelemetry JS. */
+const LINES = {
+  '3.x': Object.fromEntries(
+    Object.entries(MANIFEST.devDependencies).filter(([name]) =>
+      /^@opentelemetry\/(api|instrumentation|sdk-node|exporter-prometheus)$/.test(name),
+    ),
+  ),
+  '2.x': {
+    '@opentelemetry/api': '1.9.1',
+    '@opentelemetry/instrumentation': '0.223.0',
+    '@opentelemetry/sdk-node': '0.223.0',
+    '@opentelemetry/exporter-prometheus': '0.223.0',
+  },
+};
+
+/** Nothing but what the package cannot do without. */
+const MINIMUM = { '@opentelemetry/api': '1.9.0', '@opentelemetry/instrumentation': '0.223.0' };
+
+const SUBPATHS = ENTRIES.filter((entry) => !/\/(redis|package\.json)$/.test(entry));
+const REGISTER = 'opentelemetry-instrumentation-rdcp/register';
+const QUIET = { OTEL_SDK_DISABLED: 'true' };
+
+describe('the packed package', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-package-'));
+  let tarball = '';
+  const consumers: Partial<Record<'3.x' | '2.x' | 'minimum', Consumer>> = {};
+
+  function consumer(name: keyof typeof consumers): Consumer {
+    const found = consumers[name];
+    assert.ok(found, `${name} is installed`);
+    return found;
+  }
+
+  before(async () => {
+    tarball = await packInto(directory);
+    await Promise.all([
+      ...(['3.x', '2.x'] as const).map(async (line) => {
+        consumers[line] = await installInto(join(directory, line), tarball, LINES[line]);
+      }),
+      installInto(join(directory, 'minimum'), tarball, MINIMUM).then((installed) => {
+        consumers.minimum = installed;
+      }),
+    ]);
+  });
+
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  for (const line of ['3.x', '2.x'] as const) {
+    describe(`beside OpenTelemetry ${line}`, () => {
+      it('switches a category over HTTP, and its calls arrive in the SDK', async () => {
+        const { code, stdout, stderr } = await consumer(line).node(MAIN_PATH);
+        assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'arrived\n', stderr: '' });
+      });
+
+      it('can be imported and required by every subpath', async () => {
+        const script = `
+          import { createRequire } from 'node:module';
+          const require = createRequire(import.meta.url);
+          for (const entry of ${JSON.stringify(SUBPATHS)}) {
+            const imported = Object.keys(await import(entry));
+            const required = Object.keys(require(entry));
+            console.log(entry, imported.every((name) => required.includes(name)));
+          }`;
+        const { stdout, stderr } = await consumer(line).node(script, { env: QUIET });
+        assert.equal(stderr, '');
+        assert.deepEqual(
+          stdout.trim().split('\n'),
+          SUBPATHS.map((entry) => `${entry} true`),
+        );
+      });
+
+      it('can be required first', async () => {
+        for (const entry of SUBPATHS) {
+          const script = `
+            import { createRequire } from 'node:module';
+            createRequire(import.meta.url)('${entry}');`;
+          const { code, stderr } = await consumer(line).node(script, { env: QUIET });
+          assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, entry);
+        }
+      });
+
+      it('starts everything by --import register', async () => {
+        const script = `
+          import { category } from 'opentelemetry-instrumentation-rdcp/api';
+          import { trace } from '@opentelemetry/api';
+          setTimeout(() => {
+            trace.getTracer('app').startActiveSpan('request', (span) => {
+              category('PAYMENTS', { enabled: true }).debug('charging');
+              span.end();
+            });
+          }, 500);`;
+        const env = { RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
+        const { code, stderr } = await consumer(line).node(script, { args: ['--import', REGISTER], env });
+        assert.equal(code, 0, stderr);
+        const [announcement = '', debugged = ''] = stderr.split('\n');
+        assert.match(announcement, /^rdcp: remote control on http:\S+, its key in \S+, metrics on http:\S+\/metrics$/);
+        assert.match(debugged, / DEBUG PAYMENTS charging trace_id=(?!0{32})[0-9a-f]{32} span_id=[0-9a-f]{16}$/);
+      });
+
+      it('loads no SDK by the root entry', async () => {
+        const { stdout, stderr } = await consumer(line).node(LOADED_BY_ROOT);
+        assert.match(stdout, /opentelemetry-instrumentation-rdcp\/dist\/index\.js/, stderr);
+        assert.doesNotMatch(stdout, /sdk-node|exporter-prometheus/);
+      });
+
+      it('has types that compile, those of its dependencies included', async () => {
+        assert.deepEqual(await consumer(line).compile(TYPED_CONSUMER), { code: 0, stdout: '', stderr: '' });
+      });
+    });
+  }
+
+  it('works in an application without an SDK, and writes what is debugged on stderr', async () => {
+    const { code, stdout, stderr } = await consumer('minimum').node(WITHOUT_SDK);
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^\S+ DEBUG PAYMENTS charging \{"order":42\}\n\S+ DEBUG PAYMENTS in a span\n$/);
+  });
+
+  it('tells in one line what register lacks, and ends before the application runs', async () => {
+    const result = await consumer('minimum').node(`console.log('ran');`, { args: ['--import', REGISTER] });
+    assert.deepEqual(result, {
+      code: 1,
+      stdout: '',
+      stderr: 'rdcp: @opentelemetry/sdk-node is needed here: npm install @opentelemetry/sdk-node\n',
+    });
+  });
+
+  it('is laid out as publint and attw want it', async () => {
+    const publint = await finish(tool('publint'), ['--strict', tarball], directory);
+    assert.equal(publint.code, 0, publint.stdout);
+    const attw = await finish(tool('attw'), ['--profile', 'esm-only', tarball], directory);
+    assert.equal(attw.code, 0, attw.stdout);
+  });
+});

@@ -1,0 +1,112 @@
+/** An application with an SDK: a category is switched on over HTTP, and its call arrives as record, span and metric. */
+export const MAIN_PATH = `
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { ServerResponse } from 'node:http';
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import { RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
+import { createRdcpClient } from 'opentelemetry-instrumentation-rdcp/client';
+
+const key = 'a-secret-of-thirty-two-characters';
+const hash = 'sha256:' + createHash('sha256').update(key).digest('hex');
+const scopes = ['discovery', 'status', 'control', 'admin'];
+const records = [];
+const spans = [];
+const lifecycle = { forceFlush: async () => {}, shutdown: async () => {} };
+const prometheus = new PrometheusExporter({ preventServerStart: true });
+const instrumentation = new RdcpInstrumentation({
+  server: { port: 0 },
+  security: { apiKeys: [{ id: 'k', hash, clientId: 'test', scopes }] },
+});
+const sdk = new NodeSDK({
+  instrumentations: [instrumentation],
+  logRecordProcessors: [{ ...lifecycle, onEmit: (record) => records.push(record) }],
+  spanProcessors: [{ ...lifecycle, onStart() {}, onEnd: (span) => spans.push(span) }],
+  metricReaders: [prometheus],
+});
+sdk.start();
+const payments = category('PAYMENTS');
+const { url } = await instrumentation.listen();
+payments.debug('off');
+const headers = { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' };
+const body = JSON.stringify({ action: 'enable', categories: ['PAYMENTS'], options: { temporary: true, duration: '5m' } });
+const answer = await fetch(url + '/rdcp/v1/control', { method: 'POST', headers, body });
+assert.equal(answer.status, 200);
+payments.span('charge', () => payments.debug('on', { order: 42 }));
+
+const debug = records.filter((record) => record.severityText === 'DEBUG');
+assert.deepEqual(debug.map((record) => record.body), ['on']);
+assert.deepEqual(debug[0].attributes, { order: 42, 'rdcp.category.name': 'PAYMENTS' });
+assert.equal(debug[0].spanContext.traceId, spans[0].spanContext().traceId);
+assert.equal(spans[0].name, 'charge');
+assert.ok(records.some((record) => record.eventName === 'rdcp.audit'));
+
+const text = await new Promise((resolve) => {
+  const response = new ServerResponse({ method: 'GET' });
+  response.end = resolve;
+  prometheus.getMetricsRequestHandler({}, response);
+});
+assert.match(text, /^rdcp_debug_calls_total\\{rdcp_category_name="PAYMENTS".*\\} [12]$/m);
+assert.match(text, /^rdcp_category_enabled\\{rdcp_category_name="PAYMENTS".*\\} 1$/m);
+assert.match(text, /^rdcp_control_requests_total\\{.*rdcp_outcome="success".*\\} 1$/m);
+
+const client = createRdcpClient({ baseUrl: url, apiKey: key });
+assert.equal((await client.status()).categories.PAYMENTS, true);
+
+await instrumentation.close();
+await sdk.shutdown();
+console.log('arrived');
+`;
+
+/** An application that never registers an SDK: what it is told to debug, it writes on stderr. */
+export const WITHOUT_SDK = `
+import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
+const rdcp = createRdcp({ server: { port: 0 }, categories: { PAYMENTS: { enabled: true } } });
+await rdcp.listen();
+category('PAYMENTS').debug('charging', { order: 42 });
+category('PAYMENTS').span('charge', () => category('PAYMENTS').debug('in a span'));
+await rdcp.close();
+`;
+
+/** Prints every module that the root entry loads. */
+export const LOADED_BY_ROOT = `
+import { registerHooks } from 'node:module';
+registerHooks({
+  load(url, context, next) {
+    console.log(url);
+    return next(url, context);
+  },
+});
+await import('opentelemetry-instrumentation-rdcp');
+`;
+
+/** A consumer of every public type, to be compiled against the published declarations. */
+export const TYPED_CONSUMER = `
+import { registerInstrumentations } from '@opentelemetry/instrumentation';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import { createRdcp, RdcpError, type Rdcp, type RdcpConfig, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
+import { category, runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
+import { createRdcpClient } from 'opentelemetry-instrumentation-rdcp/client';
+import 'opentelemetry-instrumentation-rdcp/register';
+
+const config: RdcpConfig = { server: { port: 0 }, controls: { defaultDuration: '5m' } };
+const instrumentation = new RdcpInstrumentation({ ...config, enabled: false });
+new NodeSDK({ instrumentations: [instrumentation] }).start();
+registerInstrumentations({ instrumentations: [instrumentation] })();
+export const url: Promise<{ readonly url: string }> = instrumentation.listen();
+export const rdcp: Rdcp = createRdcp(config);
+export const answer: number = category('A').span('work', (span) => {
+  span?.setAttribute('n', 1);
+  return 1;
+});
+runWithTenant('t', () => category('A').debug('m', () => ({ a: 1 })));
+export const client = createRdcpClient({ baseUrl: 'http://localhost' });
+export const refused = (error: unknown) => error instanceof RdcpError && error.code === 'RDCP_CONFIG_INVALID';
+// @ts-expect-error an unknown field is an error
+createRdcp({ sever: {} });
+// @ts-expect-error attributes hold no functions
+category('A').debug('m', { a: () => 1 });
+`;
