@@ -1,0 +1,40 @@
+// What counting an emitted call costs, beside a counter of the OpenTelemetry SDK. The figure is of a whole debug call
+// that is on, into a sink that does nothing: the check, the guard against recursion and the count. The count alone is
+// less.
+
+import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import { built, type Candidate, find, publish, time, verdict } from './measurement.ts';
+
+const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
+
+const gate = new GateCore();
+const category = gate.category('CHECKOUT');
+gate
+  .attach({
+    sink: { emit: () => undefined, span: (_category, _name, fn) => fn() },
+    maxCategories: 4096,
+    registered: () => undefined,
+    failed: () => undefined,
+  })
+  .setBase(0, true);
+
+const counter = new MeterProvider().getMeter('benchmark').createCounter('rdcp.debug.calls');
+const attributes = { 'rdcp.category.name': 'CHECKOUT' };
+
+const OURS = '.debug that is on, into an empty sink, counted';
+const COUNTER = 'OpenTelemetry Counter.add(1, attributes)';
+
+const candidates: Candidate[] = [
+  { name: OURS, call: () => category.debug('m') },
+  { name: COUNTER, call: () => counter.add(1, attributes) },
+  { name: 'OpenTelemetry Counter.add(1)', call: () => counter.add(1) },
+];
+
+const timings = await time(candidates);
+if (gate.callsTotal(0) === 0 || gate.droppedTotal(0) > 0) throw new Error('the calls were not emitted');
+const ratio = find(timings, COUNTER) / find(timings, OURS);
+
+publish({
+  timings,
+  verdicts: [verdict('counting an emitted call', '<= 1/8 of Counter.add', `1/${ratio.toFixed(1)}`, ratio >= 8)],
+});

@@ -1,0 +1,48 @@
+// Whether a category that is off stays as cheap among 4,096 of them, and beside 100,000 tenants with overrides of
+// others. The ratios are of whole loops: the check alone is a fraction of a nanosecond, and a ratio of two such
+// differences would be noise.
+
+import { do_not_optimize } from 'mitata';
+import { built, type Candidate, find, publish, time, verdict } from './measurement.ts';
+
+const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
+
+function createGate(categories: number) {
+  const gate = new GateCore();
+  const handles = Array.from({ length: categories }, (_, index) => gate.category(`C${index}`));
+  const attachment = gate.attach({
+    sink: { emit: () => undefined, span: (_category, _name, fn) => fn() },
+    maxCategories: 4096,
+    registered: () => undefined,
+    failed: () => undefined,
+  });
+  return { attachment, category: handles[categories >>> 1]! };
+}
+
+const lone = createGate(1).category;
+const among = createGate(4096).category;
+const { attachment, category: beside } = createGate(1024);
+for (let tenant = 0; tenant < 100_000; tenant++) {
+  for (let k = 0; k < 4; k++) attachment.setTenant(`tenant-${tenant}`, (tenant * 7 + k * 101) % 512, true);
+}
+
+const candidates: Candidate[] = [
+  { name: 'lone .enabled', call: () => do_not_optimize(lone.enabled) },
+  { name: 'among 4,096 categories .enabled', call: () => do_not_optimize(among.enabled) },
+  { name: 'beside 100,000 tenants .enabled', call: () => do_not_optimize(beside.enabled) },
+  { name: 'lone .debug', call: () => lone.debug('m', { a: 1 }) },
+  { name: 'among 4,096 categories .debug', call: () => among.debug('m', { a: 1 }) },
+  { name: 'beside 100,000 tenants .debug', call: () => beside.debug('m', { a: 1 }) },
+];
+
+const timings = await time(candidates);
+
+publish({
+  timings,
+  verdicts: ['among 4,096 categories', 'beside 100,000 tenants'].flatMap((where) =>
+    ['.enabled', '.debug'].map((call) => {
+      const ratio = find(timings, `${where} ${call}`) / find(timings, `lone ${call}`);
+      return verdict(`off, ${where}: ${call}`, '<= 1.2 of the lone category', ratio.toFixed(2), ratio <= 1.2);
+    }),
+  ),
+});

@@ -1,0 +1,62 @@
+// Runs every benchmark against dist/, each in a process of its own, because what V8 learnt from one would colour the
+// next. Prints the figures and the table of targets, and writes both to results/. A missed target is printed as MISSED;
+// it is no failure of the run, because machines differ.
+
+import { execFileSync, fork } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { formatReport, formatVerdict, type Report } from './measurement.ts';
+
+const SUBJECTS = ['gate-off', 'gate-scale', 'gate-tenant', 'count', 'api-import'];
+
+function run(subject: string): Promise<Report> {
+  return new Promise((resolve, reject) => {
+    const child = fork(join(import.meta.dirname, `${subject}.ts`), { execArgv: ['--expose-gc'] });
+    let report: Report | undefined;
+    child.on('message', (message) => {
+      report = message as Report;
+    });
+    child.on('error', reject);
+    child.on('exit', (code) => {
+      if (report === undefined) reject(new Error(`${subject} ended with ${code} and no report`));
+      else resolve(report);
+    });
+  });
+}
+
+function commit(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim();
+  try {
+    return git('rev-parse', 'HEAD') + (git('status', '--porcelain', '--', '../src') === '' ? '' : ' with changes');
+  } catch {
+    return 'unknown';
+  }
+}
+
+const chosen = process.argv.length > 2 ? process.argv.slice(2) : SUBJECTS;
+const date = new Date().toISOString();
+const environment = {
+  date,
+  node: process.version,
+  v8: process.versions.v8,
+  processor: cpus()[0]?.model ?? 'unknown',
+  cores: cpus().length,
+  commit: commit(),
+};
+for (const [name, value] of Object.entries(environment)) console.log(`${name.padEnd(12)}${value}`);
+
+const reports: Record<string, Report> = {};
+for (const subject of chosen) {
+  const report = await run(subject);
+  reports[subject] = report;
+  console.log(`\n${subject}\n${formatReport({ ...report, verdicts: [] })}`);
+}
+
+console.log('\ntargets');
+for (const { verdicts } of Object.values(reports)) for (const verdict of verdicts) console.log(formatVerdict(verdict));
+
+const results = join(import.meta.dirname, 'results');
+mkdirSync(results, { recursive: true });
+const file = join(results, `${date.slice(0, 19).replaceAll(':', '-')}Z.json`);
+writeFileSync(file, `${JSON.stringify({ ...environment, reports }, null, 2)}\n`);

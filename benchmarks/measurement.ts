@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { measure } from 'mitata';
+
+/**
+ * How often everything is measured over again, so that a neighbour on the machine does not hit one candidate alone. A
+ * round before these is thrown away: what V8 has learnt from all candidates then holds for each of them, as in a
+ * service, and not for the first one less than for the last.
+ */
+const ROUNDS = 5;
+const NANOSECONDS_PER_MEASUREMENT = 60e6;
+
+/** Runs a measurement in its surroundings, such as an async context. */
+export type Surroundings = <T>(run: () => T) => T;
+
+export interface Candidate {
+  readonly name: string;
+  /**
+   * One call of what is measured. mitata compiles a loop of its own around each, four calls to a turn and 4,096 to a
+   * sample; V8 inlines the call. An empty function gives the cost of that loop.
+   */
+  readonly call: () => void;
+  readonly within?: Surroundings;
+}
+
+/** Nanoseconds per call, the loop included: the median of the rounds' medians, and the quartiles furthest from it. */
+export interface Timing {
+  readonly name: string;
+  readonly p25: number;
+  readonly p50: number;
+  readonly p75: number;
+}
+
+/** One line of the table of targets. */
+export interface Verdict {
+  readonly what: string;
+  readonly target: string;
+  readonly measured: string;
+  readonly met: boolean;
+}
+
+/** What a file of this folder finds out. */
+export interface Report {
+  readonly timings: readonly Timing[];
+  readonly verdicts: readonly Verdict[];
+}
+
+export async function time(candidates: readonly Candidate[]): Promise<Timing[]> {
+  const rounds = new Map<string, Timing[]>(candidates.map(({ name }) => [name, []]));
+  for (const candidate of candidates) await once(candidate);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const candidate of candidates) rounds.get(candidate.name)!.push(await once(candidate));
+  }
+  return [...rounds].map(([name, timings]) => ({
+    name,
+    p25: Math.min(...timings.map(({ p25 }) => p25)),
+    p50: median(timings.map(({ p50 }) => p50)),
+    p75: Math.max(...timings.map(({ p75 }) => p75)),
+  }));
+}
+
+async function once({ name, call, within = (run) => run() }: Candidate): Promise<Timing> {
+  const { p25, p50, p75 } = await within(() => measure(call, { min_cpu_time: NANOSECONDS_PER_MEASUREMENT }));
+  return { name, p25, p50, p75 };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[sorted.length >>> 1] ?? Number.NaN;
+}
+
+export function find(timings: readonly Timing[], name: string): number {
+  const timing = timings.find((candidate) => candidate.name === name);
+  if (timing === undefined) throw new Error(`nothing was measured under the name ${name}`);
+  return timing.p50;
+}
+
+export function ns(value: number): string {
+  return `${value.toFixed(2)} ns`;
+}
+
+export function verdict(what: string, target: string, measured: string, met: boolean): Verdict {
+  return { what, target, measured, met };
+}
+
+/** A file of the built package. The types come from its source, because there may be no build when they are checked. */
+export function built(file: string): string {
+  return pathToFileURL(join(import.meta.dirname, '..', 'dist', file)).href;
+}
+
+/** Hands the report to main.ts, or prints it when the file was run by itself. */
+export function publish(report: Report): void {
+  if (process.send !== undefined) process.send(report);
+  else console.log(formatReport(report));
+}
+
+export function formatReport({ timings, verdicts }: Report): string {
+  const lines = timings.map(
+    ({ name, p25, p50, p75 }) => `  ${name.padEnd(66)}${ns(p50).padStart(12)}   (${ns(p25)} … ${ns(p75)})`,
+  );
+  return [...lines, ...verdicts.map(formatVerdict)].join('\n');
+}
+
+export function formatVerdict({ what, target, measured, met }: Verdict): string {
+  return `  ${(met ? 'met' : 'MISSED').padEnd(8)}${what.padEnd(78)}${target.padEnd(34)}${measured}`;
+}
