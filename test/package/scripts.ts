@@ -62,13 +62,21 @@ console.log('arrived');
 
 /** An application that never registers an SDK: what it is told to debug, it writes on stderr. */
 export const WITHOUT_SDK = `
-import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
+import { createRdcp, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
 import { category } from 'opentelemetry-instrumentation-rdcp/api';
-const rdcp = createRdcp({ server: { port: 0 }, categories: { PAYMENTS: { enabled: true } } });
+const config = { server: { port: 0 }, categories: { PAYMENTS: { enabled: true } } };
+const rdcp = createRdcp(config);
 await rdcp.listen();
 category('PAYMENTS').debug('charging', { order: 42 });
 category('PAYMENTS').span('charge', () => category('PAYMENTS').debug('in a span'));
 await rdcp.close();
+category('PAYMENTS').debug('nobody is attached');
+const instrumentation = new RdcpInstrumentation(config);
+instrumentation.disable();
+category('PAYMENTS').debug('disabled');
+instrumentation.enable();
+category('PAYMENTS').debug('instrumented');
+await instrumentation.close();
 `;
 
 /** Prints every module that the root entry loads. */
