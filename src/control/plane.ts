@@ -48,7 +48,8 @@ const TICK_MS = 1000;
  */
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { store, clock, delay, limits, report, securityLevel = 'basic', random = Math.random } = options;
-  const tenantOf = options.tenantOf ?? ((key) => key);
+  const tenantOf = (key: ScopeKey): string | undefined =>
+    key === GLOBAL_SCOPE || options.tenantOf === undefined ? tenantIdOf(key) : options.tenantOf(key);
   // What happens by the passing of time belongs to no request: it runs in the context that the plane was made in.
   const outsideRequests = AsyncLocalStorage.snapshot();
   const ledger = createLedger(clock, limits.maxDuration);
@@ -217,4 +218,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       link.detach();
     },
   };
+}
+
+function tenantIdOf(key: ScopeKey): string | undefined {
+  return key === GLOBAL_SCOPE ? undefined : key;
 }

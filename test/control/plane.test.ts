@@ -1,93 +1,11 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { createAuditTrail } from '../../src/audit/trail.ts';
-import { type ControlPlaneOptions, createControlPlane } from '../../src/control/plane.ts';
-import type { CommandContext, Scope } from '../../src/control/types.ts';
 import { isRdcpError } from '../../src/errors.ts';
-import { GateCore } from '../../src/gate/core.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
-import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import type { LogRecord } from '../../src/telemetry.ts';
+import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
-
-const GLOBAL: Scope = { key: GLOBAL_SCOPE };
-const ACME: Scope = { key: 'acme', tenantId: 'acme' };
-const HOUR = 3_600_000;
-const YEAR = 365 * 24 * HOUR;
-
-interface Setup {
-  readonly store?: StateStore;
-  readonly time?: ReturnType<typeof virtualTime>;
-  readonly options?: Partial<ControlPlaneOptions>;
-}
-
-/** A plane on a gate, a store and a trail that are all real, in a time that is moved by hand. */
-async function startPlane({ store = createMemoryStore(), time = virtualTime(), options = {} }: Setup = {}) {
-  const gate = new GateCore();
-  const database = gate.category('DATABASE');
-  gate.category('CACHE', { enabled: true });
-  const records: LogRecord[] = [];
-  const reports: unknown[] = [];
-  const report = (error: unknown) => void reports.push(error);
-  const audit = createAuditTrail({
-    store,
-    telemetry: { logger: { emit: (record) => void records.push(record) } },
-    clock: time.clock,
-    schedule: time.schedule,
-    chain: { securityLevel: 'basic', instanceId: randomUUID(), retentionDays: 90 },
-    randomUUID,
-    report,
-  });
-  const plane = createControlPlane({
-    gate,
-    store,
-    audit,
-    sink: { emit: () => undefined, span: (_category, _name, fn) => fn() },
-    clock: time.clock,
-    delay: time.delay,
-    limits: { defaultDuration: 900, maxDuration: 86_400, maxTemporary: 100, maxCategories: 4096 },
-    overrides: {},
-    report,
-    ...options,
-  });
-  await plane.start();
-  return {
-    gate,
-    database,
-    plane,
-    time,
-    store,
-    records,
-    reports,
-    control: (request: ControlRequest, context: Partial<CommandContext> = {}) =>
-      plane.control(request, {
-        scope: GLOBAL,
-        identity: { method: 'api-key', userId: 'ops' },
-        requestId: 'r-1',
-        ...context,
-      }),
-    trail: async (): Promise<readonly AuditEntry[]> => (await audit.query({ limit: 1000 })).entries,
-  };
-}
-
-const enable = (seconds?: number): ControlRequest => ({
-  action: 'enable',
-  categories: ['DATABASE'],
-  ...(seconds !== undefined && { options: { duration: seconds } }),
-});
-
-async function code(promise: Promise<unknown>): Promise<string> {
-  try {
-    await promise;
-  } catch (error) {
-    assert.ok(isRdcpError(error), String(error));
-    return error.code;
-  }
-  return 'none';
-}
+import { ACME, code, enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
 
 test('a change is in the store and the trail before the gate follows', async () => {
   const store = createMemoryStore();

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+import { breakableStore } from './breakable-store.ts';
+import { enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
+
+const MINUTE = 60_000;
+
+for (const [name, back] of [
+  ['an hour', HOUR],
+  ['a year', YEAR],
+] as const) {
+  test(`a temporary control does not survive a restart into a clock that was set back ${name}`, async () => {
+    const { store } = breakableStore();
+    const time = virtualTime();
+    const first = await startPlane({ store, time });
+    await first.control(enable(60));
+    await first.plane.close();
+    time.suspend(30_000);
+    time.setWall(time.clock.now() - back);
+    const second = await startPlane({ store, time });
+    assert.equal(second.database.enabled, false);
+    assert.equal((await second.trail())[0]?.action, 'expire');
+  });
+}
+
+test('a restart into a clock that is a little behind prolongs nothing beyond what was left when it was last seen', async () => {
+  const { store } = breakableStore();
+  const time = virtualTime();
+  const first = await startPlane({ store, time });
+  await first.control(enable(10 * 60));
+  await time.pass(9 * MINUTE);
+  await first.control({ action: 'status' });
+  await first.plane.close();
+  time.setWall(time.clock.now() - 4 * MINUTE);
+  const second = await startPlane({ store, time });
+  assert.equal(second.database.enabled, true);
+  await time.pass(MINUTE);
+  assert.equal(second.database.enabled, false);
+});
+
+test('a clock that was set back is seen in the end that is told, and in what a later change writes', async () => {
+  const { store, settings } = breakableStore();
+  const { control, time, stateOf } = await startPlane({ store });
+  await control(enable(600));
+  time.setWall(time.clock.now() - HOUR);
+  const left = () => (stateOf().expiresAt ?? 0) - time.clock.now();
+  assert.equal(left(), 600_000);
+  await time.pass(MINUTE);
+  assert.equal(left(), 540_000);
+  await control({ action: 'disable', categories: ['CACHE'] });
+  const written = (await settings(GLOBAL_SCOPE)).get('DATABASE')?.temporary?.expiresAt ?? 0;
+  assert.equal(written - time.clock.now(), 540_000);
+});
+
+test('word from a process with another clock does not prolong what this one has known for long', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const here = await startPlane({ store: shared.store, time });
+  await here.control(enable(600));
+  time.setWall(time.clock.now() - HOUR);
+  here.plane.view(GLOBAL);
+  const state = (await shared.store.load()).get(GLOBAL_SCOPE);
+  assert.ok(state);
+  const settingsThen = new Map(state.settings).set('CACHE', { permanent: false });
+  await shared.announce(GLOBAL_SCOPE, { ...state, revision: 2, settings: settingsThen });
+  assert.equal(here.gate.category('CACHE').enabled, false);
+  await time.pass(600_000);
+  assert.equal(here.database.enabled, false);
+});
+
+test('what another process set lasts no longer here because our clock is behind', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const { database } = await startPlane({ store: shared.store, time });
+  const theirs = time.clock.now() + 2 * HOUR;
+  await shared.announce(GLOBAL_SCOPE, {
+    revision: 1,
+    settings: new Map([['DATABASE', { temporary: { enabled: true, expiresAt: theirs + 60_000 } }]]),
+    changedAt: theirs,
+  });
+  assert.equal(database.enabled, true);
+  await time.pass(60_000);
+  assert.equal(database.enabled, false);
+});
+
+test('a stored end beyond the longest duration allowed is not believed', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const { database } = await startPlane({ store: shared.store, time });
+  const now = time.clock.now();
+  await shared.announce(GLOBAL_SCOPE, {
+    revision: 1,
+    settings: new Map([['DATABASE', { temporary: { enabled: true, expiresAt: now + YEAR } }]]),
+    changedAt: now,
+  });
+  time.suspend(24 * HOUR);
+  await time.pass(1000);
+  assert.equal(database.enabled, false);
+});
+
+test('what has ended stays ended when the clock that ended it is put right', async () => {
+  const shared = breakableStore();
+  const { control, database, time, stateOf } = await startPlane({ store: shared.store });
+  await control(enable(600));
+  shared.mode.down = true;
+  time.setWall(time.clock.now() + HOUR);
+  await time.pass(1000);
+  assert.equal(database.enabled, false);
+  time.setWall(time.clock.now() - HOUR);
+  await time.pass(1000);
+  assert.equal(stateOf().enabled, false);
+  assert.equal(database.enabled, false);
+});
+
+test('looking is enough to end what is over, for the gate too', async () => {
+  const { control, database, plane, time } = await startPlane();
+  await control(enable(60));
+  time.suspend(60_000);
+  plane.view(GLOBAL);
+  assert.equal(database.enabled, false);
+});
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 40_000 }) }),
+  fc.record({ kind: fc.constant('suspend' as const), ms: fc.integer({ min: 1, max: 40_000 }) }),
+  fc.record({ kind: fc.constant('set' as const), ms: fc.integer({ min: -2 * HOUR, max: 2 * HOUR }) }),
+  fc.record({ kind: fc.constant('enable' as const), seconds: fc.integer({ min: 1, max: 60 }) }),
+  fc.record({ kind: fc.constant('other' as const) }),
+  fc.record({ kind: fc.constant('outage' as const), down: fc.boolean() }),
+);
+
+test('whatever the clock, the store and the process do, no temporary control outlives its time', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+      const shared = breakableStore();
+      const { control, database, time, stateOf, plane } = await startPlane({ store: shared.store });
+      let end = 0;
+      for (const next of steps) {
+        if (next.kind === 'pass') await time.pass(next.ms);
+        if (next.kind === 'suspend') time.suspend(next.ms);
+        if (next.kind === 'set') time.setWall(time.clock.now() + next.ms);
+        if (next.kind === 'outage') shared.mode.down = next.down;
+        if (next.kind === 'other') await control({ action: 'toggle', categories: ['CACHE'] }).catch(() => undefined);
+        if (next.kind === 'enable') {
+          await control(enable(next.seconds));
+          end = Math.max(end, time.clock.monotonic() + next.seconds * 1000);
+        }
+        if (time.clock.monotonic() >= end) {
+          assert.equal(stateOf().enabled, false);
+          assert.equal(database.enabled, false);
+          assert.equal(plane.temporaryControls(), 0);
+        }
+      }
+      shared.mode.down = false;
+      await time.pass(Math.max(0, end - time.clock.monotonic()) + 3000);
+      assert.deepEqual(
+        [...(await shared.settings(GLOBAL_SCOPE))].filter(([, setting]) => setting.temporary),
+        [],
+      );
+    }),
+    { numRuns: 150 },
+  );
+});

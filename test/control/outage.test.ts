@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { verify } from '../../src/audit/verify.ts';
+import { isRdcpError } from '../../src/errors.ts';
+import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { settled, virtualTime } from '../support/virtual-time.ts';
+import { breakableStore } from './breakable-store.ts';
+import { ACME, code, enable, GLOBAL, startPlane } from './running-plane.ts';
+
+test('while the store is down a temporary control holds in this process, and says that it does only there', async () => {
+  const shared = breakableStore();
+  const { control, database, stateOf } = await startPlane({ store: shared.store });
+  shared.mode.down = true;
+  const { response } = await control(enable(60));
+  assert.equal(response.status, 'partial');
+  assert.match(response.message, /in this process alone/);
+  assert.equal(response.changes[0]?.newState, true);
+  assert.ok(response.changes[0]?.expiresAt);
+  assert.equal(database.enabled, true);
+  assert.equal(stateOf().origin, 'temporary');
+  assert.deepEqual(await shared.settings(GLOBAL_SCOPE), new Map());
+});
+
+test('its entry is emitted at once, and in the trail when the store is back, before anything later', async () => {
+  const shared = breakableStore();
+  const { control, records, time } = await startPlane({ store: shared.store });
+  await control({ action: 'enable', categories: ['CACHE'] });
+  shared.mode.down = true;
+  await control(enable(600), { requestId: 'in-the-dark' });
+  const emitted = records.at(-1);
+  assert.deepEqual(
+    [emitted?.attributes['rdcp.outcome'], emitted?.attributes['rdcp.request.id']],
+    ['partial', 'in-the-dark'],
+  );
+  assert.equal((await shared.entries()).length, 1);
+  shared.mode.down = false;
+  await time.pass(1000);
+  await control({ action: 'disable', categories: ['CACHE'] });
+  const entries = await shared.entries();
+  assert.deepEqual(
+    entries.map(({ outcome, requestId }) => [outcome, requestId]),
+    [
+      ['success', 'r-1'],
+      ['partial', 'in-the-dark'],
+      ['success', 'r-1'],
+    ],
+  );
+  assert.equal(verify(entries), undefined);
+  assert.equal(entries[1]?.id, emitted?.attributes['rdcp.audit.id']);
+  assert.equal(records.filter(({ attributes }) => attributes['rdcp.audit.id'] === entries[1]?.id).length, 1);
+});
+
+test('a permanent change is refused while the store is down, with nothing changed and nothing told of the store', async () => {
+  const shared = breakableStore();
+  const { control, database } = await startPlane({ store: shared.store });
+  shared.mode.down = true;
+  const error: unknown = await control(enable()).catch((thrown: unknown) => thrown);
+  assert.ok(isRdcpError(error));
+  assert.equal(error.code, 'RDCP_UNAVAILABLE');
+  assert.ok(error.headers?.['Retry-After']);
+  assert.doesNotMatch(error.message, /10\.0\.0\.7|ECONN/);
+  assert.equal(database.enabled, false);
+});
+
+test('at level enterprise a temporary control is refused too', async () => {
+  const shared = breakableStore();
+  const { control, database } = await startPlane({ store: shared.store, options: { securityLevel: 'enterprise' } });
+  shared.mode.down = true;
+  assert.equal(await code(control(enable(60))), 'RDCP_UNAVAILABLE');
+  assert.equal(database.enabled, false);
+  assert.deepEqual(await shared.entries(), []);
+});
+
+test('known state stays in force while the store is down', async () => {
+  const shared = breakableStore();
+  const { control, gate, stateOf, time } = await startPlane({ store: shared.store });
+  await control({ action: 'disable', categories: ['CACHE'] });
+  shared.mode.down = true;
+  await time.pass(120_000);
+  assert.equal(gate.category('CACHE').enabled, false);
+  assert.equal(stateOf(GLOBAL, 'CACHE').origin, 'global');
+});
+
+test('a store that failed is not waited for again before it was read anew', async () => {
+  const shared = breakableStore();
+  const { control } = await startPlane({ store: shared.store });
+  shared.mode.down = true;
+  await code(control(enable()));
+  await settled();
+  const asked = shared.calls;
+  for (let attempt = 0; attempt < 20; attempt++) assert.equal(await code(control(enable())), 'RDCP_UNAVAILABLE');
+  assert.equal(shared.calls, asked);
+});
+
+test('a control of this process alone ends on time during the outage, and the trail tells both when the store is back', async () => {
+  const shared = breakableStore();
+  const { control, database, time, stateOf } = await startPlane({ store: shared.store });
+  shared.mode.down = true;
+  await control(enable(60));
+  await time.pass(59_999);
+  assert.equal(database.enabled, true);
+  await time.pass(1);
+  assert.equal(database.enabled, false);
+  assert.equal(stateOf().temporary, false);
+  await time.pass(30_000);
+  shared.mode.down = false;
+  await time.pass(2000);
+  const entries = await shared.entries();
+  assert.deepEqual(
+    entries.map(({ action, outcome }) => [action, outcome]),
+    [
+      ['enable', 'partial'],
+      ['expire', 'success'],
+    ],
+  );
+  assert.deepEqual(
+    entries[1]?.changes.map(({ previousState, newState }) => [previousState, newState]),
+    [[true, false]],
+  );
+  assert.equal(verify(entries), undefined);
+});
+
+test('what holds in this process alone never reaches the others', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const here = await startPlane({ store: shared.store, time });
+  const there = await startPlane({ store: shared.store, time });
+  shared.mode.down = true;
+  await here.control(enable(600));
+  shared.mode.down = false;
+  await time.pass(1000);
+  await here.control({ action: 'disable', categories: ['CACHE'] });
+  await shared.announce(GLOBAL_SCOPE);
+  assert.deepEqual([...(await shared.settings(GLOBAL_SCOPE)).keys()], ['CACHE']);
+  assert.deepEqual([here.database.enabled, there.database.enabled], [true, false]);
+});
+
+test('whoever switches the category for all later is right, also where it is on in one process alone', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const here = await startPlane({ store: shared.store, time });
+  const there = await startPlane({ store: shared.store, time });
+  shared.mode.down = true;
+  await here.control(enable(600));
+  shared.mode.down = false;
+  await time.pass(1000);
+  await there.control({ action: 'disable', categories: ['DATABASE'] });
+  await shared.announce(GLOBAL_SCOPE);
+  assert.equal(here.database.enabled, false);
+  assert.equal(here.stateOf().temporary, false);
+});
+
+test('a command of the same process ends it as well, and says what it saw', async () => {
+  const shared = breakableStore();
+  const { control, database, time } = await startPlane({ store: shared.store });
+  shared.mode.down = true;
+  await control(enable(600));
+  shared.mode.down = false;
+  await time.pass(1000);
+  const { response } = await control({ action: 'reset', categories: ['DATABASE'] });
+  assert.deepEqual([response.changes[0]?.previousState, response.changes[0]?.newState], [true, false]);
+  assert.equal(database.enabled, false);
+});
+
+test('the same request id gets the first answer, during the outage and after it, with one effect', async () => {
+  const shared = breakableStore();
+  const { control, database, time } = await startPlane({ store: shared.store });
+  const replay = { key: 'k', fingerprint: 'f' };
+  const toggle = { ...enable(120), action: 'toggle' as const };
+  shared.mode.down = true;
+  const first = await control(toggle, { replay });
+  const during = await control(toggle, { replay });
+  assert.equal(await code(control(toggle, { replay: { key: 'k', fingerprint: 'other' } })), 'RDCP_REQUEST_ID_REUSED');
+  shared.mode.down = false;
+  await time.pass(2000);
+  const after = await control(toggle, { replay });
+  assert.deepEqual([first.replayed, during.replayed, after.replayed], [false, true, true]);
+  assert.deepEqual([during.response, after.response], [first.response, first.response]);
+  assert.equal(database.enabled, true);
+  assert.equal((await shared.entries()).length, 1);
+});
+
+test('an unknown category is told as such during an outage too, and noted when the store is back', async () => {
+  const shared = breakableStore();
+  const { control, time } = await startPlane({ store: shared.store });
+  shared.mode.down = true;
+  const request = { ...enable(60), categories: ['NOPE'] };
+  assert.equal(await code(control(request)), 'RDCP_CATEGORY_NOT_FOUND');
+  shared.mode.down = false;
+  await time.pass(2000);
+  assert.deepEqual(
+    (await shared.entries()).map(({ outcome, error }) => [outcome, error]),
+    [['failed', 'RDCP_CATEGORY_NOT_FOUND']],
+  );
+});
+
+test('a store that is down from the start refuses what is permanent, lets through what is temporary, and is read when it is back', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const other = await startPlane({ store: shared.store, time });
+  await other.control({ action: 'disable', categories: ['CACHE'] });
+  shared.mode.down = true;
+  const { control, gate, database } = await startPlane({ store: shared.store, time });
+  assert.equal(gate.category('CACHE').enabled, true);
+  assert.equal(await code(control(enable())), 'RDCP_UNAVAILABLE');
+  assert.equal((await control(enable(600))).response.status, 'partial');
+  shared.mode.down = false;
+  await time.pass(2000);
+  assert.equal(gate.category('CACHE').enabled, false);
+  assert.equal(database.enabled, true);
+});
+
+test('a commit whose answer was lost takes effect once the store was read, and does not fork the chain', async () => {
+  const shared = breakableStore();
+  const { control, database, time, records } = await startPlane({ store: shared.store });
+  shared.mode.loseAnswers = true;
+  assert.equal(await code(control(enable())), 'RDCP_UNAVAILABLE');
+  shared.mode.loseAnswers = false;
+  await time.pass(1000);
+  assert.equal(database.enabled, true);
+  await control({ action: 'status' });
+  const entries = await shared.entries();
+  assert.equal(verify(entries), undefined);
+  assert.deepEqual(
+    entries.map(({ compliance }) => compliance.sequence),
+    [1, 2],
+  );
+  assert.deepEqual(
+    records.map(({ attributes }) => attributes['rdcp.audit.id']),
+    entries.map(({ id }) => id),
+  );
+});
+
+test('a request whose answer was lost is answered when it is asked again, without a second effect', async () => {
+  const shared = breakableStore();
+  const { control, database, time } = await startPlane({ store: shared.store });
+  const replay = { key: 'k', fingerprint: 'f' };
+  const toggle = { ...enable(), action: 'toggle' as const };
+  shared.mode.loseAnswers = true;
+  assert.equal(await code(control(toggle, { replay })), 'RDCP_UNAVAILABLE');
+  shared.mode.loseAnswers = false;
+  await time.pass(1000);
+  const { replayed, response } = await control(toggle, { replay });
+  assert.deepEqual([replayed, response.changes[0]?.newState], [true, true]);
+  assert.equal(database.enabled, true);
+  assert.equal((await shared.entries()).length, 1);
+});
+
+test('a store that came back empty is believed, although its revisions went back', async () => {
+  const shared = breakableStore();
+  const { control, database, gate, time } = await startPlane({ store: shared.store });
+  const inAcme = () => gate.runWithTenant('acme', () => database.enabled);
+  await control(enable());
+  await control({ action: 'disable', categories: ['DATABASE'] }, { scope: ACME });
+  assert.deepEqual([database.enabled, inAcme()], [true, false]);
+  shared.store.load = async () => new Map();
+  shared.reset();
+  await time.pass(1);
+  assert.deepEqual([database.enabled, inAcme()], [false, false]);
+  await settled();
+});
+
+test('a change that goes back in time is not believed before the store was read', async () => {
+  const shared = breakableStore();
+  const { control, database, time } = await startPlane({ store: shared.store });
+  await control(enable());
+  await control({ action: 'status' });
+  await control(enable());
+  await shared.announce(GLOBAL_SCOPE, { revision: 1, settings: new Map(), changedAt: 1 });
+  assert.equal(database.enabled, true);
+  await time.pass(2000);
+  assert.equal(database.enabled, true);
+});

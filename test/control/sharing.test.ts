@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { test } from 'node:test';
+import { verify } from '../../src/audit/verify.ts';
+import type { Delay } from '../../src/clock.ts';
+import type { CommandContext, Scope } from '../../src/control/types.ts';
+import type { ControlRequest } from '../../src/protocol/control-request.ts';
+import { GLOBAL_SCOPE, type ScopeKey } from '../../src/store/state-store.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+import { breakableStore } from './breakable-store.ts';
+import { ACME, enable, GLOBAL, startPlane } from './running-plane.ts';
+
+const TOGGLE: ControlRequest = { action: 'toggle', categories: ['DATABASE'] };
+
+test('twenty processes that toggle at once lose nothing and double nothing', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  // Waits are over at once; what is tested is that each command is computed on what it replaces.
+  const delay: Delay = (_milliseconds, task) => {
+    setImmediate(task);
+    return () => undefined;
+  };
+  const planes = await Promise.all(
+    Array.from({ length: 20 }, () => startPlane({ store: shared.store, time, options: { delay } })),
+  );
+  const outcomes = await Promise.all(
+    planes.flatMap(({ control }) => Array.from({ length: 11 }, () => control(TOGGLE).then(() => 1))),
+  );
+  assert.equal(outcomes.length, 220);
+  const state = (await shared.store.load()).get(GLOBAL_SCOPE);
+  assert.equal(state?.revision, 220);
+  assert.equal(state?.settings.get('DATABASE')?.permanent, false);
+  const entries = await shared.entries();
+  assert.deepEqual(
+    entries.map(({ changes }) => changes[0]?.newState),
+    entries.map((_, index) => index % 2 === 0),
+  );
+  assert.equal(verify(entries), undefined);
+});
+
+test('a request that two processes get at once takes effect once, and both answer the same', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const one = await startPlane({ store: shared.store, time });
+  const two = await startPlane({ store: shared.store, time });
+  const replay = { key: 'k', fingerprint: 'f' };
+  const answers = await Promise.all([one.control(TOGGLE, { replay }), two.control(TOGGLE, { replay })]);
+  assert.deepEqual(answers[0].response, answers[1].response);
+  assert.deepEqual(answers.map(({ replayed }) => replayed).sort(), [false, true]);
+  assert.equal((await shared.entries()).length, 1);
+});
+
+test('what another process changes, this gate follows', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const one = await startPlane({ store: shared.store, time });
+  const two = await startPlane({ store: shared.store, time });
+  const inAcme = () => two.gate.runWithTenant('acme', () => two.database.enabled);
+  await one.control(enable(60));
+  await one.control({ ...TOGGLE, action: 'disable' }, { scope: ACME });
+  for (const key of [GLOBAL_SCOPE, 'acme']) await shared.announce(key);
+  assert.deepEqual([two.database.enabled, inAcme()], [true, false]);
+  assert.equal(two.plane.temporaryControls(), 1);
+  await one.control({ action: 'reset', categories: ['DATABASE'] }, { scope: ACME });
+  await shared.announce('acme');
+  assert.equal(inAcme(), true);
+});
+
+test('scopes of others who share the store are none of ours', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const inNamespace = (namespace: string) => ({
+    tenantOf: (key: ScopeKey) => (key.startsWith(`${namespace}/`) ? key.slice(namespace.length + 1) : undefined),
+  });
+  const scope: Scope = { key: 'eu/acme', tenantId: 'acme' };
+  const europe = await startPlane({ store: shared.store, time, options: inNamespace('eu') });
+  const america = await startPlane({ store: shared.store, time, options: inNamespace('us') });
+  await europe.control(enable(600), { scope });
+  await shared.announce('eu/acme');
+  const inAcme = ({ gate, database }: typeof europe) => gate.runWithTenant('acme', () => database.enabled);
+  assert.deepEqual([inAcme(europe), inAcme(america)], [true, false]);
+  assert.deepEqual([...europe.plane.scopes().keys()], ['eu/acme']);
+  assert.deepEqual([...america.plane.scopes().keys()], []);
+  assert.equal(america.plane.temporaryControls(), 0);
+});
+
+test('a tenant inherits a temporary control of everybody, and says that it is one', async () => {
+  const { control, stateOf, time } = await startPlane();
+  const { response } = await control(enable(60));
+  const { origin, temporary, expiresAt } = stateOf(ACME);
+  assert.deepEqual([origin, temporary], ['temporary', true]);
+  assert.equal(expiresAt, Date.parse(response.changes[0]?.expiresAt ?? ''));
+  await time.pass(60_000);
+  assert.equal(stateOf(ACME).origin, 'default');
+});
+
+test('the entry names the tenant whose request it was, and nobody for everybody', async () => {
+  const { control, trail } = await startPlane();
+  const tenants: (Pick<CommandContext, 'tenant' | 'tenantName'> & { scope?: Scope })[] = [
+    { scope: ACME, tenant: { id: 'acme', isolationLevel: 'organization', scope: 'tenant-isolated' } },
+    { scope: GLOBAL, tenant: { id: 'acme', isolationLevel: 'global', scope: 'global' }, tenantName: 'Acme Ltd' },
+    { scope: GLOBAL, tenant: { id: 'global', isolationLevel: 'organization', scope: 'global' } },
+  ];
+  for (const context of tenants) await control(TOGGLE, context);
+  assert.deepEqual((await trail()).map(({ tenant }) => tenant).toReversed(), [
+    { id: 'acme' },
+    { id: 'acme', name: 'Acme Ltd' },
+    undefined,
+  ]);
+});
+
+test('temporary controls that end for a tenant are told as that tenant, and nothing of others', async () => {
+  const { control, trail, time } = await startPlane();
+  await control(enable(60), { scope: ACME });
+  await control({ ...enable(60), categories: ['CACHE'], action: 'disable' });
+  await time.pass(61_000);
+  const expiries = (await trail()).filter(({ action }) => action === 'expire');
+  assert.deepEqual(
+    expiries.map(({ tenant, categories, identity }) => [tenant?.id, categories, identity]).sort(),
+    [
+      ['acme', ['DATABASE'], {}],
+      [undefined, ['CACHE'], {}],
+    ].sort(),
+  );
+});
+
+test('an expiry belongs to no request, although one made it be noticed', async () => {
+  const request = new AsyncLocalStorage<string>();
+  const seen: [action: unknown, request: string | undefined][] = [];
+  const { control, plane, time, records } = await startPlane();
+  records.push = (record) => seen.push([record.attributes['rdcp.action'], request.getStore()]);
+  await request.run('POST', () => control(enable(60)));
+  time.suspend(60_000);
+  request.run('GET', () => plane.view(GLOBAL));
+  await time.pass(1000);
+  assert.deepEqual(seen, [
+    ['enable', 'POST'],
+    ['expire', undefined],
+  ]);
+});
