@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Consumer, ENTRIES, finish, installInto, MANIFEST, packInto, tool } from './consumer.ts';
-import { LOADED_BY_ROOT, MAIN_PATH, TYPED_CONSUMER, WITHOUT_SDK } from './scripts.ts';
+import { LOADED_BY_ROOT, MAIN_PATH, SDK_AFTERWARDS, TYPED_CONSUMER, WITHOUT_SDK } from './scripts.ts';
 
 /** The two living lines of OpenTelemetry JS. */
 const LINES = {
@@ -57,6 +57,11 @@ describe('the packed package', () => {
     describe(`beside OpenTelemetry ${line}`, () => {
       it('switches a category over HTTP, and its calls arrive in the SDK', async () => {
         const { code, stdout, stderr } = await consumer(line).node(MAIN_PATH);
+        assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'arrived\n', stderr: '' });
+      });
+
+      it('finds an SDK that is registered after it, by another copy of the API', async () => {
+        const { code, stdout, stderr } = await consumer(line).node(SDK_AFTERWARDS);
         assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'arrived\n', stderr: '' });
       });
 

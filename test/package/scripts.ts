@@ -60,6 +60,44 @@ await sdk.shutdown();
 console.log('arrived');
 `;
 
+/** The remote control made by itself, before the SDK: it finds the providers when they are registered. */
+export const SDK_AFTERWARDS = `
+import assert from 'node:assert/strict';
+import { ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
+const rdcp = createRdcp({ server: false, categories: { PAYMENTS: { enabled: true } } });
+const payments = rdcp.category('PAYMENTS');
+
+// Required: where the API is published in both module systems, the SDK then registers by the other copy of it.
+const require = createRequire(import.meta.url);
+const { NodeSDK } = require('@opentelemetry/sdk-node');
+const { PrometheusExporter } = require('@opentelemetry/exporter-prometheus');
+const records = [];
+const spans = [];
+const lifecycle = { forceFlush: async () => {}, shutdown: async () => {} };
+const prometheus = new PrometheusExporter({ preventServerStart: true });
+const sdk = new NodeSDK({
+  logRecordProcessors: [{ ...lifecycle, onEmit: (record) => records.push(record.body) }],
+  spanProcessors: [{ ...lifecycle, onStart() {}, onEnd: (span) => spans.push(span.name) }],
+  metricReaders: [prometheus],
+});
+sdk.start();
+payments.debug('found');
+payments.span('charge', () => {});
+assert.deepEqual(records, ['found']);
+assert.deepEqual(spans, ['charge']);
+const text = await new Promise((resolve) => {
+  const response = new ServerResponse({ method: 'GET' });
+  response.end = resolve;
+  prometheus.getMetricsRequestHandler({}, response);
+});
+assert.match(text, /^rdcp_debug_calls_total\\{rdcp_category_name="PAYMENTS".*\\} 2$/m);
+await rdcp.close();
+await sdk.shutdown();
+console.log('arrived');
+`;
+
 /** An application that never registers an SDK: what it is told to debug, it writes on stderr. */
 export const WITHOUT_SDK = `
 import { createRdcp, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
