@@ -175,8 +175,9 @@ const GLOBAL_SCOPE = { [ATTR_SCOPE]: 'global' };
 const TENANT_SCOPES = { [ATTR_SCOPE]: 'tenant' };
 
 /**
- * Reads everything observable. A scrape may hold thousands of categories, so their attribute objects are made once.
- * Tenants are one series together: one each would be a series per customer.
+ * Reads everything observable. A scrape may hold thousands of categories, and every series costs the SDK the same: so
+ * attribute objects are made once, and a category has a rate from its first call on, a count of drops from its first
+ * drop on. Tenants are one series together: one each would be a series per customer.
  */
 function createObservation(options: InstrumentsOptions): Observe {
   const { gate, measurements, states, temporaryControls } = options;
@@ -186,8 +187,9 @@ function createObservation(options: InstrumentsOptions): Observe {
     for (const { index, name } of gate.categories()) {
       attributes[index] ??= { [ATTR_CATEGORY_NAME]: name };
       const category = attributes[index];
-      result.observe(calls, measurements.callsTotal(index), category);
-      result.observe(rate, measurements.callsPerSecond(index), category);
+      const total = measurements.callsTotal(index);
+      result.observe(calls, total, category);
+      if (total > 0) result.observe(rate, measurements.callsPerSecond(index), category);
       const lost = gate.droppedTotal(index);
       if (lost > 0) result.observe(dropped, lost, category);
     }
