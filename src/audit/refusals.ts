@@ -37,7 +37,7 @@ export function createRefusalTallies(): RefusalTallies {
       tallies.set(sender, joined(tallies.get(sender), draft, 1));
     },
     takeAll() {
-      const taken = [...tallies.values(), ...(elsewhere ? [elsewhere] : [])];
+      const taken = [...[...tallies.values()].reverse(), ...(elsewhere ? [elsewhere] : [])];
       tallies.clear();
       told.clear();
       elsewhere = undefined;
@@ -45,7 +45,7 @@ export function createRefusalTallies(): RefusalTallies {
     },
     takeUntold() {
       const taken: Tally[] = [];
-      for (const [sender, tally] of [...tallies]) {
+      for (const [sender, tally] of [...tallies].reverse()) {
         if (told.has(sender)) continue;
         told.add(sender);
         tallies.delete(sender);

@@ -185,7 +185,7 @@ export function createSequencer({ store, schedule, written, report }: SequencerO
       await tail;
       if (deferred.length > 0) await catchUp();
       stopRetrying?.();
-      if (deferred.length > 0) report(new Error(`${deferred.length} audit entries could not be written`));
+      if (deferred.length > 0) report(new Error(`audit entries that could not be written: ${deferred.length}`));
     },
   };
 }

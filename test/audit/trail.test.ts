@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createAuditTrail } from '../../src/audit/trail.ts';
+import { verify } from '../../src/audit/verify.ts';
+import type { AuditDraft } from '../../src/control/types.ts';
+import type { AuditEntry } from '../../src/protocol/messages.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import type { LogRecord } from '../../src/telemetry.ts';
+import { breakableStore } from '../control/breakable-store.ts';
+import { settled, virtualTime } from '../support/virtual-time.ts';
+import { chainOf, DRAFT } from './entries.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+interface Setup {
+  readonly shared?: ReturnType<typeof breakableStore>;
+  readonly instanceId?: string;
+  readonly emit?: (record: LogRecord) => void;
+}
+
+function startTrail({ shared = breakableStore(), instanceId = 'i-1', emit }: Setup = {}) {
+  const time = virtualTime();
+  const records: LogRecord[] = [];
+  const reports: unknown[] = [];
+  let ids = 0;
+  const trail = createAuditTrail({
+    store: shared.store,
+    telemetry: { logger: { emit: emit ?? ((record) => void records.push(record)) } },
+    clock: time.clock,
+    schedule: time.schedule,
+    chain: chainOf(instanceId),
+    randomUUID: () => `${instanceId}-${++ids}`,
+    report: (error) => void reports.push(error),
+  });
+  return {
+    trail,
+    shared,
+    time,
+    records,
+    reports,
+    audits: () => records.filter(({ eventName }) => eventName === 'rdcp.audit'),
+    write: (draft: AuditDraft = DRAFT) =>
+      trail.record(draft, (audit) => shared.store.commit({ audit, now: time.clock.now() })),
+  };
+}
+
+const stranger = (address: string, fields: Partial<AuditDraft> = {}): AuditDraft => ({
+  action: 'authenticate',
+  categories: [],
+  changes: [],
+  outcome: 'denied',
+  identity: {},
+  requestId: `r-${address}`,
+  source: { address, userAgent: 'scanner/1' },
+  error: 'RDCP_AUTH_REQUIRED',
+  ...fields,
+});
+
+const sequences = (entries: readonly AuditEntry[]) => entries.map(({ compliance }) => compliance.sequence);
+
+test('an entry is kept before it is emitted, and every field of it is an attribute', async () => {
+  const { trail, shared, records, time } = startTrail();
+  await trail.record(DRAFT, async (audit) => {
+    const result = await shared.store.commit({ audit, now: time.clock.now() });
+    assert.equal(records.length, 0);
+    return result;
+  });
+  const [entry] = await shared.entries();
+  assert.ok(entry);
+  const [{ attributes, ...record } = { attributes: {} }] = records;
+  assert.deepEqual(record, {
+    eventName: 'rdcp.audit',
+    severityNumber: 9,
+    severityText: 'INFO',
+    body: 'enable DATABASE success',
+  });
+  assert.deepEqual(attributes, {
+    'rdcp.audit.id': entry.id,
+    'rdcp.audit.timestamp': entry.timestamp,
+    'rdcp.action': 'enable',
+    'rdcp.outcome': 'success',
+    'rdcp.category.name': ['DATABASE'],
+    'rdcp.audit.changes': JSON.stringify(DRAFT.changes),
+    'rdcp.auth.method': 'api-key',
+    'user.id': 'ops',
+    'rdcp.client.id': 'console',
+    'rdcp.auth.scopes': ['control'],
+    'session.id': 's-1',
+    'rdcp.tenant.id': 'acme',
+    'rdcp.tenant.name': 'Acme Ltd',
+    'rdcp.request.id': 'r-1',
+    'rdcp.reason': DRAFT.reason,
+    'client.address': '192.0.2.7',
+    'user_agent.original': 'curl/8',
+    'rdcp.security.level': 'standard',
+    'rdcp.instance.id': 'i-1',
+    'rdcp.audit.sequence': 1,
+    'rdcp.audit.previous_hash': '0'.repeat(64),
+    'rdcp.audit.hash': entry.compliance.hash,
+    'rdcp.audit.retain_until': entry.compliance.retainUntil,
+  });
+  assert.equal(Date.parse(entry.compliance.retainUntil) - time.clock.now(), 90 * DAY);
+  await trail.close();
+});
+
+test('what was not committed is not emitted, and takes no place in the chain', async () => {
+  const { trail, shared, audits, write } = startTrail();
+  const current = { revision: 7, settings: new Map() };
+  await trail.record(DRAFT, async () => ({ outcome: 'conflict', current }));
+  await assert.rejects(trail.record(DRAFT, () => Promise.reject(new Error('disk full'))));
+  assert.equal(audits().length, 0);
+  await write();
+  assert.deepEqual(sequences(await shared.entries()), [1]);
+});
+
+test('entries written at once stand in one chain, in the order in which they were asked for', async () => {
+  const { shared, write } = startTrail();
+  await Promise.all(Array.from({ length: 50 }, (_, index) => write({ ...DRAFT, requestId: `r-${index}` })));
+  const entries = await shared.entries();
+  assert.equal(verify(entries), undefined);
+  assert.deepEqual(
+    entries.map(({ requestId }) => requestId),
+    Array.from({ length: 50 }, (_, index) => `r-${index}`),
+  );
+});
+
+test("a process's chain begins at the newest entry that it finds", async () => {
+  const shared = breakableStore();
+  await startTrail({ shared }).write();
+  await startTrail({ shared, instanceId: 'i-2' }).write();
+  const [first, second] = await shared.entries();
+  assert.equal(second?.compliance.previousHash, first?.compliance.hash);
+  assert.equal(second?.compliance.sequence, 1);
+});
+
+test('a logger that throws breaks nothing', async () => {
+  const { trail, shared, reports, write, time } = startTrail({
+    emit: () => {
+      throw new Error('exporter');
+    },
+  });
+  await write();
+  assert.equal(
+    trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 })),
+    true,
+  );
+  trail.refused(stranger('192.0.2.1'));
+  await time.pass(HOUR);
+  await trail.close();
+  assert.equal((await shared.entries()).length, 3);
+  assert.ok(reports.length > 0);
+});
+
+test('a refusal of a known client is an entry of its own, at severity WARN', async () => {
+  const { trail, audits } = startTrail();
+  trail.refused({ ...stranger('192.0.2.1'), action: 'authorize', identity: DRAFT.identity, error: 'RDCP_FORBIDDEN' });
+  await settled();
+  assert.equal(audits().length, 1);
+  assert.equal(audits()[0]?.severityText, 'WARN');
+  assert.equal(audits()[0]?.attributes['error.type'], 'RDCP_FORBIDDEN');
+});
+
+test('refusals of strangers are one entry per address and minute, with their number', async () => {
+  const { trail, shared, time } = startTrail();
+  for (let index = 0; index < 500; index++) {
+    trail.refused(stranger('192.0.2.1', { requestId: `r-${index}` }));
+    if (index % 5 === 0)
+      trail.refused(stranger('192.0.2.2', { source: { address: '192.0.2.2', userAgent: `${index}` } }));
+  }
+  trail.refused(stranger('192.0.2.3'));
+  await time.pass(MINUTE);
+  trail.refused(stranger('192.0.2.1'));
+  await time.pass(MINUTE);
+  assert.deepEqual(
+    (await shared.entries()).map(({ source, count, requestId }) => [source, count, requestId]),
+    [
+      [{ address: '192.0.2.2' }, 100, undefined],
+      [{ address: '192.0.2.1', userAgent: 'scanner/1' }, 500, undefined],
+      [{ address: '192.0.2.3', userAgent: 'scanner/1' }, undefined, 'r-192.0.2.3'],
+      [{ address: '192.0.2.1', userAgent: 'scanner/1' }, undefined, 'r-192.0.2.1'],
+    ],
+  );
+});
+
+test('whoever looks at the trail sees refusals of a moment ago, and looking often makes no entry of each', async () => {
+  const { trail, shared, time } = startTrail();
+  trail.refused(stranger('192.0.2.1'));
+  assert.equal((await trail.query({ limit: 10 })).entries.length, 1);
+  for (let index = 0; index < 20; index++) {
+    trail.refused(stranger('192.0.2.1'));
+    await trail.query({ limit: 10 });
+  }
+  await time.pass(MINUTE);
+  assert.deepEqual(
+    (await shared.entries()).map(({ count }) => count),
+    [undefined, 20],
+  );
+});
+
+test('a flood from very many addresses is bounded: the rest becomes one entry without an address', async () => {
+  const { trail, shared, time } = startTrail();
+  for (let index = 0; index < 5000; index++) trail.refused(stranger(`2001:db8::${index.toString(16)}`));
+  await time.pass(MINUTE);
+  const entries = await shared.entries();
+  assert.equal(entries.length, 1001);
+  assert.equal(
+    entries.reduce((sum, { count = 1 }) => sum + count, 0),
+    5000,
+  );
+  const [elsewhere] = entries.filter(({ source }) => source === undefined);
+  assert.equal(elsewhere?.count, 4000);
+});
+
+test('a refusal that could not be written is emitted, and written when the store is back', async () => {
+  const { trail, shared, time, audits } = startTrail();
+  shared.mode.down = true;
+  trail.refused({ ...stranger('192.0.2.1'), identity: DRAFT.identity });
+  await time.pass(2000);
+  assert.equal(audits().length, 1);
+  assert.equal(trail.healthy, false);
+  shared.mode.down = false;
+  await time.pass(1000);
+  assert.equal(trail.healthy, true);
+  assert.equal((await shared.entries()).length, 1);
+  assert.equal(audits().length, 1);
+});
+
+test('what waits for the store is bounded', async () => {
+  const { trail, shared, audits } = startTrail();
+  shared.mode.down = true;
+  const kept = Array.from({ length: 1500 }, () =>
+    trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 })),
+  );
+  assert.equal(kept.filter(Boolean).length, 1000);
+  assert.equal(audits().length, 1000);
+});
+
+test('what waits is written at the latest when the trail is closed', async () => {
+  const { trail, shared } = startTrail();
+  trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 }));
+  trail.refused(stranger('192.0.2.1'));
+  await trail.close();
+  const entries = await shared.entries();
+  assert.equal(entries.length, 2);
+  assert.equal(verify(entries), undefined);
+});
+
+test('what cannot be written even then is reported', async () => {
+  const { trail, shared, reports } = startTrail();
+  shared.mode.down = true;
+  trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 }));
+  await trail.close();
+  assert.match(String(reports.at(-1)), /could not be written: 1$/);
+});
+
+test('the head of the chain is emitted every hour and at the end, so that a cut tail shows', async () => {
+  const { trail, shared, records, time, write } = startTrail();
+  const checkpoints = () => records.filter(({ eventName }) => eventName === 'rdcp.audit.checkpoint');
+  await time.pass(HOUR);
+  assert.equal(checkpoints().length, 0, 'there is no chain yet');
+  await write();
+  await write();
+  await time.pass(HOUR);
+  const head = (await shared.entries()).at(-1)?.compliance;
+  const expected = { 'rdcp.instance.id': 'i-1', 'rdcp.audit.sequence': 2, 'rdcp.audit.hash': head?.hash };
+  assert.deepEqual(checkpoints()[0]?.attributes, expected);
+  await trail.close();
+  assert.deepEqual(checkpoints()[1]?.attributes, expected);
+});
+
+test('what need not be retained is dropped, and that is an entry itself', async () => {
+  const { shared, time, write } = startTrail();
+  await write();
+  await write();
+  time.setWall(time.clock.now() + 90 * DAY);
+  await time.pass(HOUR);
+  const entries = await shared.entries();
+  assert.deepEqual(
+    entries.map(({ action, reason }) => [action, reason]),
+    [['prune', '2 entries past retention dropped']],
+  );
+  assert.equal(verify(entries), undefined);
+});
+
+test('a trail that cannot be read is told as 503, without a word of the store', async () => {
+  const { trail, shared } = startTrail();
+  shared.mode.down = true;
+  await assert.rejects(trail.query({ limit: 1 }), (error: Error & { code?: string }) => {
+    assert.equal(error.code, 'RDCP_UNAVAILABLE');
+    assert.doesNotMatch(error.message, /ECONN|10\.0/);
+    return true;
+  });
+});
+
+test('nothing of the trail goes on after it was closed', async () => {
+  const { trail, time } = startTrail({ shared: breakableStore(createMemoryStore()) });
+  await trail.close();
+  assert.equal(time.pending, 0);
+});
