@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 //   heads    hash: version -> the operation that made it, for the last 10,000 versions
 //   audit    stream of entries
 //   op       the outcome of one operation, for a minute
+//   fleet    hash: instance -> "<time of its last announcement, ms> <epoch> <version>\n<instance>"
 //   replay   an answer kept for repeats
 //
 // `version` counts all changes of state. A process remembers the version and operation it saw last: a store that was
@@ -70,8 +71,8 @@ return reply
 /**
  * KEYS: meta scopes changes heads audit op replay. ARGV: lineage; 4 operation; 5 server time after which it must not run any
  * more; 6 audit entry; 7 scope; 8 expected revision, empty where no state is written; 9 wall time; 10 settings; 11 replay value,
- * empty for none; 12 its life in ms; 13 a fresh epoch; 14 channel. Answers `committed` and the revision, `conflict` and the scope's
- * value, `replayed` and the replay value, `late` or `lost`.
+ * empty for none; 12 its life in ms; 13 a fresh epoch; 14 channel. Answers `committed` with "<revision> <epoch> <version>", or with
+ * nothing where no state was written, `conflict` and the scope's value, `replayed` and the replay value, `late` or `lost`.
  */
 export const COMMIT = script(`${LINEAGE}
 -- The same operation again: it was sent twice, and took effect the first time.
@@ -92,14 +93,18 @@ if ARGV[8] ~= '' then
   revision = string.format('%d', tonumber(ARGV[8]) + 1)
 end
 redis.call('XADD', KEYS[5], '*', 'entry', ARGV[6])
-redis.call('SET', KEYS[6], revision, 'PX', 60000)
 if ARGV[11] ~= '' then redis.call('SET', KEYS[7], ARGV[11], 'PX', ARGV[12]) end
-if revision == '' then return { 'committed', '' } end
+if revision == '' then
+  redis.call('SET', KEYS[6], '', 'PX', 60000)
+  return { 'committed', '' }
+end
 if not epoch then
   epoch = ARGV[13]
   redis.call('HSET', KEYS[1], 'epoch', epoch, 'cause', 'empty')
 end
 version = version + 1
+local outcome = revision .. ' ' .. epoch .. ' ' .. string.format('%d', version)
+redis.call('SET', KEYS[6], outcome, 'PX', 60000)
 local value = revision .. ' ' .. ARGV[9] .. ' ' .. ARGV[4] .. '\\n' .. ARGV[10]
 redis.call('HSET', KEYS[1], 'version', string.format('%d', version), 'head', ARGV[4])
 redis.call('HSET', KEYS[2], ARGV[7], value)
@@ -110,7 +115,43 @@ local message = { epoch, string.format('%d', version), ARGV[4], head, ARGV[7] }
 -- A larger one costs every subscriber more than asking for it.
 if #value <= 65536 then message[6] = value end
 redis.call('PUBLISH', ARGV[14], cjson.encode(message))
-return { 'committed', revision }
+return { 'committed', outcome }
+`);
+
+/**
+ * KEYS: fleet. ARGV: instance, epoch, version, the instance as JSON, and the channels of those who wait for it. Notes that an
+ * instance lives and how far it is.
+ */
+export const ANNOUNCE = script(`
+local time = redis.call('TIME')
+local at = time[1] .. string.format('%03d', math.floor(time[2] / 1000))
+redis.call('HSET', KEYS[1], ARGV[1], at .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. '\\n' .. ARGV[4])
+local message = cjson.encode({ ARGV[1], ARGV[2], ARGV[3] })
+for index = 5, #ARGV do redis.call('PUBLISH', ARGV[index], message) end
+`);
+
+/** KEYS: fleet. ARGV: instance. Takes an instance off the list. */
+export const WITHDRAW = script(`redis.call('HDEL', KEYS[1], ARGV[1])`);
+
+/**
+ * KEYS: meta fleet. ARGV: milliseconds of silence that an instance is dropped after. Answers epoch, version, server time in ms, and
+ * instance, value, … An announcement from the future was made before the server's clock was set back.
+ */
+export const FLEET = script(`
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version')
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local reply = { meta[1] or '', meta[2] or '0', string.format('%d', now) }
+local all = redis.call('HGETALL', KEYS[2])
+for index = 1, #all, 2 do
+  if math.abs(now - tonumber(string.match(all[index + 1], '^%d+'))) > tonumber(ARGV[1]) then
+    redis.call('HDEL', KEYS[2], all[index])
+  else
+    reply[#reply + 1] = all[index]
+    reply[#reply + 1] = all[index + 1]
+  end
+end
+return reply
 `);
 
 export interface Script {

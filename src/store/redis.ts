@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { diag } from '@opentelemetry/api';
 import { RdcpError } from '../errors.ts';
+import type { Position } from './fleet-store.ts';
 import { createRedisTrail } from './redis-audit.ts';
 import { borrowRedis, CLIENT_OPTIONS, connectRedis, type RedisClient } from './redis-connection.ts';
+import { createRedisFleet } from './redis-fleet.ts';
 import { COMMIT, type Script, SYNC } from './redis-scripts.ts';
 import { decodeSettings, encodeSettings } from './settings-json.ts';
 import type {
@@ -79,18 +81,26 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
+  const send: Send = (args) => commands.send(args, deadlineMs);
   const makeClient = clientMaker(options);
   const commands =
     'client' in options
       ? borrowRedis(options.client, () => void sync().catch(() => {}))
       : connectRedis(makeClient, deadlineMs, (client) => synchronize((args) => client.sendCommand(args)));
+  const fleet = createRedisFleet({
+    key,
+    writer,
+    evaluate: (script, keys, args) => evaluate(send, script, keys, args),
+    position: () => known && { history: known.epoch, revision: known.version },
+    sync,
+  });
   const messages = connectRedis(makeClient, deadlineMs, async (client) => {
     await client.subscribe(channel, hear);
+    await client.subscribe(fleet.channel, fleet.hear);
     // What was published before the subscription.
     void sync().catch(() => {});
   });
   const timer = setInterval(poll, pollMs).unref();
-  const send: Send = (args) => commands.send(args, deadlineMs);
   const trail = createRedisTrail(send, key('audit'));
 
   function lineageArguments(lineage: Lineage | undefined): string[] {
@@ -105,7 +115,9 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     clockOffset = Number(time) - (sentAt + performance.now()) / 2;
     const scopes = new Map<ScopeKey, ScopeState>();
     for (let index = 0; index < pairs.length; index += 2) {
-      scopes.set(String(pairs[index]), scopeState(String(pairs[index + 1])));
+      const value = String(pairs[index + 1]);
+      scopes.set(String(pairs[index]), scopeState(value));
+      if (how === 'changes') fleet.changedBy(operationOf(value));
     }
     const lineage: Lineage = { epoch: String(epoch), version: Number(version), head: String(head) };
     return { how, lineage, scopes };
@@ -122,6 +134,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     known = lineage;
     if ((how === 'empty' || how === 'rollback') && before?.epoch !== lineage.epoch) announceReset({ reason: how });
     for (const [scope, state] of scopes) subscribers.announce(scope, state);
+    if (before?.epoch !== lineage.epoch || before.version !== lineage.version) fleet.moved();
   }
 
   /** Reads what changed. The answer tells of everything that was committed before this call. */
@@ -160,6 +173,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     }
     known = lineage;
     subscribers.announce(scope, state);
+    fleet.changedBy(lineage.head);
+    fleet.moved();
   }
 
   function announceReset(reset: StoreReset): void {
@@ -194,7 +209,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     const [outcome, value = ''] = reply.map(String);
     switch (outcome) {
       case 'committed':
-        return state === undefined ? { outcome } : { outcome, revision: Number(value) };
+        return state === undefined ? { outcome } : { outcome, ...committedAt(value) };
       case 'conflict':
         return { outcome, current: scopeState(value) };
       case 'replayed':
@@ -210,6 +225,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   return {
     name: 'redis',
     shared: true,
+    fleet,
 
     async load() {
       const patient: Send = (args) => commands.send(args, deadlineMs * LOAD_DEADLINE_FACTOR);
@@ -336,6 +352,17 @@ function parseMessage(message: string) {
   } catch {
     return undefined;
   }
+}
+
+/** `<revision> <epoch> <version>`. */
+function committedAt(value: string): { readonly revision: number; readonly position: Position } {
+  const [revision, history = '', version] = value.split(' ');
+  return { revision: Number(revision), position: { history, revision: Number(version) } };
+}
+
+/** Who made the last change of a scope, and its number there. */
+function operationOf(value: string): string {
+  return value.slice(0, Math.max(0, value.indexOf('\n'))).split(' ')[2] ?? '';
 }
 
 /** `<revision> <changedAt> <operation>\n<settings>`; empty for a scope that was never written. */

@@ -57,6 +57,16 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX replay_expires_at ON replay (expires_at);
   `,
+  `
+  CREATE TABLE fleet (
+    id TEXT PRIMARY KEY,
+    instance TEXT NOT NULL,
+    -- Version of the newest change that it has applied.
+    applied INTEGER,
+    -- On the host's clock that is never set.
+    seen_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /**

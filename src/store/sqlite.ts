@@ -3,9 +3,11 @@ import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
+import type { Position } from './fleet-store.ts';
 import { decodeSettings, encodeSettings } from './settings-json.ts';
 import { createSqliteTrail } from './sqlite-audit.ts';
 import { openSqliteFile } from './sqlite-file.ts';
+import { createSqliteFleet, SQLITE_HISTORY } from './sqlite-fleet.ts';
 import type { Commit, CommitResult, ReplayRecord, ScopeState, StateStore } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
 
@@ -44,7 +46,8 @@ export function createSqliteStore(file: string): StateStore {
     `INSERT INTO scope (key, revision, settings, changed_at, version, writer)
      VALUES (?, ?, ?, ?, (SELECT coalesce(max(version), 0) + 1 FROM scope), ?)
      ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, settings = excluded.settings,
-       changed_at = excluded.changed_at, version = excluded.version, writer = excluded.writer`,
+       changed_at = excluded.changed_at, version = excluded.version, writer = excluded.writer
+     RETURNING version`,
   );
   const readReplay = database.prepare('SELECT * FROM replay WHERE key = ? AND expires_at > ?');
   const writeReplay = database.prepare(
@@ -55,10 +58,14 @@ export function createSqliteStore(file: string): StateStore {
 
   /** Version of the newest change that this handle has read or announced. */
   let seen = version();
+  /** Version of this handle's own last change, which its owner has applied by itself. */
+  let written = 0;
   /** SQLite's own number that moves when another connection commits; unknown before the first poll. */
   let dataVersion: SQLOutputValue | undefined;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
+
+  const fleet = createSqliteFleet({ open: () => openSqliteFile(path), seen: () => seen });
 
   function version(): number {
     return Number(readVersion.get()?.version);
@@ -96,32 +103,36 @@ export function createSqliteStore(file: string): StateStore {
   }
 
   function apply({ state, audit, replay, now }: Commit): CommitResult {
+    let position: Position | undefined;
     const answered = replay && replayOf(replay.key, now);
     if (answered !== undefined) return { outcome: 'replayed', replay: answered };
     if (state !== undefined) {
       const current = scopeState(readScope.get(state.scope));
       if (current.revision !== state.expectedRevision) return { outcome: 'conflict', current };
-      writeScope.run(state.scope, current.revision + 1, encodeSettings(state.settings), now, writer);
+      const row = writeScope.get(state.scope, current.revision + 1, encodeSettings(state.settings), now, writer);
+      position = { history: SQLITE_HISTORY, revision: Number(row?.version) };
     }
     trail.append(audit);
     if (replay !== undefined) {
       dropReplays.run(now);
       writeReplay.run(replay.key, replay.fingerprint, replay.response, replay.expiresAt);
     }
-    return state === undefined
+    return state === undefined || position === undefined
       ? { outcome: 'committed' }
-      : { outcome: 'committed', revision: state.expectedRevision + 1 };
+      : { outcome: 'committed', revision: state.expectedRevision + 1, position };
   }
 
   function poll(): void {
     try {
       const current = readDataVersion.get()?.data_version;
-      if (current === dataVersion) return;
+      if (current === dataVersion && written <= seen) return;
       const newest = version();
       const changes = readChanges.all(seen, writer);
+      const moved = newest !== seen;
       dataVersion = current;
       seen = newest;
       for (const row of changes) subscribers.announce(String(row.key), scopeState(row));
+      if (moved) fleet.moved();
     } catch {
       // The next poll asks again: what was not announced is still newer than `seen`. check() tells of the fault.
     }
@@ -130,6 +141,7 @@ export function createSqliteStore(file: string): StateStore {
   return {
     name: 'sqlite',
     shared: true,
+    fleet,
 
     async load() {
       // With subscribers, what changed meanwhile still has to be announced.
@@ -140,7 +152,13 @@ export function createSqliteStore(file: string): StateStore {
     },
 
     async commit(commit) {
-      return transaction(() => apply(commit));
+      const result = transaction(() => apply(commit));
+      if (result.outcome === 'committed' && result.position !== undefined) {
+        written = result.position.revision;
+        // By then whoever asked for the commit has taken it over.
+        if (timer !== undefined) setImmediate(poll).unref();
+      }
+      return result;
     },
 
     async findReplay(key, now) {
@@ -186,6 +204,7 @@ export function createSqliteStore(file: string): StateStore {
       closed = true;
       clearInterval(timer);
       subscribers.clear();
+      fleet.close();
       database.close();
     },
   };

@@ -1,4 +1,5 @@
 import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/messages.ts';
+import type { FleetStore, Position } from './fleet-store.ts';
 
 /** A temporary control: what a category is set to until a point in wall time (milliseconds since the epoch). */
 export interface Overlay {
@@ -60,8 +61,11 @@ export interface Commit {
 }
 
 export type CommitResult =
-  /** Done, and durable as far as this store is. `revision` is the scope's new one where state was written. */
-  | { readonly outcome: 'committed'; readonly revision?: number }
+  /**
+   * Done, and durable as far as this store is. `revision` is the scope's new one where state was written; `position` is
+   * then, in a shared store, the store's own that came with it.
+   */
+  | { readonly outcome: 'committed'; readonly revision?: number; readonly position?: Position }
   /** Nothing was written: another process changed the scope. `current` is what it holds now. */
   | { readonly outcome: 'conflict'; readonly current: ScopeState }
   /** Nothing was written: the request id is taken, by this answer. */
@@ -106,6 +110,8 @@ export interface StateStore {
   readonly name: string;
   /** Whether other processes may write it too. */
   readonly shared: boolean;
+  /** How the processes that share it know of each other. Absent where none does. */
+  readonly fleet?: FleetStore;
   /** Every scope that was ever written. One whose settings are all gone is there too: its revision counts on. */
   load(): Promise<ReadonlyMap<ScopeKey, ScopeState>>;
   /** A replay record that is still valid is looked for first, then the revision is compared, then all is written. */

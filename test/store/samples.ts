@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../src/protocol/messages.ts';
 import { timestamp } from '../../src/protocol/time.ts';
-import type { Commit, ReplayRecord, Setting, StateStore } from '../../src/store/state-store.ts';
+import type { Commit, CommitResult, ReplayRecord, Setting, StateStore } from '../../src/store/state-store.ts';
 
 /** The wall time at which these tests play. */
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z');
@@ -60,6 +60,12 @@ export function change(
     now: NOW,
     ...rest,
   };
+}
+
+/** The scope's revision that a commit came to; anything but a commit fails. */
+export function committedRevision(result: CommitResult): number | undefined {
+  if (result.outcome !== 'committed') throw new Error(`not committed: ${result.outcome}`);
+  return result.revision;
 }
 
 /** Writes entries to the trail alone, in order. */
