@@ -18,7 +18,7 @@ export interface CatalogueEntry {
 export interface Catalogue {
   /** State of each category where nobody switched it. */
   readonly defaults: ReadonlyMap<string, boolean>;
-  /** Sorted by name, in the order of UTF-16 code units. */
+  /** Sorted by name, in the order of UTF-16 code units. The same array while nothing about any of them changed. */
   sorted(): readonly CatalogueEntry[];
   /** Position of a category in the gate; `undefined` when it is not registered. */
   indexOf(name: string): number | undefined;
@@ -31,16 +31,31 @@ export function createCatalogue(
 ): Catalogue {
   const defaults = new Map<string, boolean>();
   const indexes = new Map<string, number>();
-  let order: readonly number[] | undefined;
+  let sorted: readonly CatalogueEntry[] | undefined;
+  /** Categories of the sorted list whose description may still be filled in, which nobody announces. */
+  let undescribed: readonly CategoryDescriptor[] = [];
 
   function add({ name, index, defaultEnabled }: CategoryDescriptor): void {
     defaults.set(name, overrideOf(name)?.enabled ?? defaultEnabled);
     indexes.set(name, index);
-    order = undefined;
+    sorted = undefined;
   }
 
   function overrideOf(name: string): CategoryOverride | undefined {
     return Object.hasOwn(overrides, name) ? overrides[name] : undefined;
+  }
+
+  function list(): readonly CatalogueEntry[] {
+    const registered = gate.categories();
+    undescribed = registered.filter(({ name, description }) => description === '' && !overrideOf(name)?.description);
+    return [...indexes]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, index]) => ({
+        index,
+        name,
+        description: overrideOf(name)?.description ?? registered[index]?.description ?? '',
+        defaultEnabled: defaults.get(name) === true,
+      }));
   }
 
   for (const category of gate.categories()) add(category);
@@ -49,20 +64,8 @@ export function createCatalogue(
     add,
     indexOf: (name) => indexes.get(name),
     sorted() {
-      const registered = gate.categories();
-      order ??= [...indexes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, index]) => index);
-      // A description may be filled in later, so it is read every time.
-      return order.flatMap((index) => {
-        const category = registered[index];
-        if (category === undefined) return [];
-        const { name } = category;
-        return {
-          index,
-          name,
-          description: overrideOf(name)?.description ?? category.description,
-          defaultEnabled: defaults.get(name) === true,
-        };
-      });
+      if (sorted === undefined || undescribed.some(({ description }) => description !== '')) sorted = list();
+      return sorted;
     },
   };
 }

@@ -13,6 +13,8 @@ export interface GateLinkOptions {
   readonly overrides: Readonly<Record<string, CategoryOverride>>;
   /** The tenant whose calls are decided by a scope; `undefined` for a scope that is none of ours. */
   readonly tenantOf: (key: ScopeKey) => string | undefined;
+  /** Called when the state of a category may have become another one, by a command, by time or by registration. */
+  readonly changed: () => void;
   readonly report: (error: unknown) => void;
 }
 
@@ -30,7 +32,7 @@ export interface GateLink {
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when there are more categories than the limit
  */
 export function linkGate(options: GateLinkOptions): GateLink {
-  const { gate, sink, ledger, maxCategories, overrides, tenantOf, report } = options;
+  const { gate, sink, ledger, maxCategories, overrides, tenantOf, changed, report } = options;
   const catalogue = createCatalogue(gate, overrides);
   /** Scopes with a setting for a category that is not registered yet. */
   const waiting = new Map<string, Set<ScopeKey>>();
@@ -63,6 +65,7 @@ export function linkGate(options: GateLinkOptions): GateLink {
       waiting.delete(category.name);
       for (const key of scopes) applyOne(key, category.name);
       applyOne(GLOBAL_SCOPE, category.name);
+      changed();
     },
     failed: (_category, error) => report(error),
   });
@@ -81,6 +84,7 @@ export function linkGate(options: GateLinkOptions): GateLink {
     catalogue,
     apply(key, categories) {
       for (const name of categories) applyOne(key, name);
+      changed();
     },
     suspend: (suspended) => attachment.suspend(suspended),
     detach: () => attachment.detach(),

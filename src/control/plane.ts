@@ -14,6 +14,7 @@ import { createLedger } from './ledger.ts';
 import { effectiveState } from './state.ts';
 import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
 import type { AuditRecorder, CategoryView, ControlPlane } from './types.ts';
+import { createViews } from './views.ts';
 import { createWriter, unavailable } from './writer.ts';
 
 export interface ControlPlaneOptions {
@@ -53,7 +54,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   // What happens by the passing of time belongs to no request: it runs in the context that the plane was made in.
   const outsideRequests = AsyncLocalStorage.snapshot();
   const ledger = createLedger(clock, limits.maxDuration);
-  const link = linkGate({ ...options, ledger, maxCategories: limits.maxCategories, tenantOf });
+  const views = createViews();
+  const link = linkGate({
+    ...options,
+    ledger,
+    maxCategories: limits.maxCategories,
+    tenantOf,
+    changed: views.forget,
+  });
   /** Request ids that are being worked on, with the fingerprint of their request. */
   const inProgress = new Map<string, string>();
   let enabled = true;
@@ -120,7 +128,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   /** Ends what is over: for the gate at once, for the store and the trail as soon as it is their turn. */
   function sweep(): void {
-    ledger.noticeClock();
+    if (ledger.noticeClock()) views.forget();
     for (const [key, categories] of ledger.sweep()) link.apply(key, categories);
     if (ledger.overdue.size > 0) settle();
   }
@@ -158,7 +166,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   }
 
   return {
-    start: () => follower.read().then(sweep),
+    // Commands that come meanwhile wait for it, rather than be refused.
+    start: () => serially(follower.read).then(sweep),
     async control(request, context) {
       if (closed) throw unavailable('The server is shutting down');
       overlaySeconds(request, limits);
@@ -181,16 +190,19 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     view({ key }): readonly CategoryView[] {
       sweep();
-      const layers = ledger.layers(key);
-      return link.catalogue.sorted().map((category) => {
-        const state = effectiveState(category.name, layers, category.defaultEnabled, ledger.ended);
-        return {
-          ...category,
-          enabled: enabled && state.enabled,
-          temporary: state.overlay !== undefined,
-          origin: state.origin,
-          ...(state.overlay !== undefined && { expiresAt: state.overlay.expiresAt }),
-        };
+      const categories = link.catalogue.sorted();
+      return views.take(key, categories, () => {
+        const layers = ledger.layers(key);
+        return categories.map((category) => {
+          const state = effectiveState(category.name, layers, category.defaultEnabled, ledger.ended);
+          return {
+            ...category,
+            enabled: enabled && state.enabled,
+            temporary: state.overlay !== undefined,
+            origin: state.origin,
+            ...(state.overlay !== undefined && { expiresAt: state.overlay.expiresAt }),
+          };
+        });
       });
     },
     temporaryControls: (scope) => (scope === undefined ? ledger.liveEverywhere() : ledger.live(scope.key)),
@@ -209,6 +221,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     setEnabled(next) {
       enabled = next;
       link.suspend(!next);
+      views.forget();
     },
     async close() {
       closed = true;

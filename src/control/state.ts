@@ -43,15 +43,16 @@ export function settingState(
   return setting?.permanent === undefined ? undefined : { enabled: setting.permanent, origin };
 }
 
+// Most settings are one of these two, of many tenants: they share them.
+const ON: Setting = Object.freeze({ permanent: true });
+const OFF: Setting = Object.freeze({ permanent: false });
+
 /** Puts one category's setting into settings that are being made; one without a layer is not kept. */
 export function putSetting(settings: Map<string, Setting>, category: string, { permanent, temporary }: Setting): void {
-  if (permanent === undefined && temporary === undefined) settings.delete(category);
-  else {
-    settings.set(category, {
-      ...(permanent !== undefined && { permanent }),
-      ...(temporary !== undefined && { temporary }),
-    });
-  }
+  if (temporary !== undefined) {
+    settings.set(category, permanent === undefined ? { temporary } : { permanent, temporary });
+  } else if (permanent !== undefined) settings.set(category, permanent ? ON : OFF);
+  else settings.delete(category);
 }
 
 /** Overlays that have not ended. */

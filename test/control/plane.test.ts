@@ -307,3 +307,28 @@ test('a store that cannot be loaded is tried again; until then commands are refu
   assert.equal(database.enabled, true);
   await settled();
 });
+
+test('a command that comes while the store is being read waits for it', async () => {
+  const { plane, control, database } = await startPlane({ start: false });
+  const [, { response }] = await Promise.all([plane.start(), control(enable())]);
+  assert.equal(response.status, 'success');
+  assert.equal(database.enabled, true);
+});
+
+test('a description, or a default, that is given later is shown', async () => {
+  const { gate, stateOf } = await startPlane();
+  assert.deepEqual([stateOf().description, stateOf().defaultEnabled], ['', false]);
+  gate.category('DATABASE', { description: 'queries', enabled: true });
+  assert.deepEqual([stateOf().description, stateOf().defaultEnabled, stateOf().enabled], ['queries', true, true]);
+});
+
+test('what a view was is not what it becomes: who keeps one is not surprised', async () => {
+  const { plane, control } = await startPlane();
+  const before = plane.view(GLOBAL);
+  assert.equal(plane.view(GLOBAL), before, 'nothing changed');
+  await control(enable());
+  assert.deepEqual(
+    [before, plane.view(GLOBAL)].map((view) => view.find(({ name }) => name === 'DATABASE')?.enabled),
+    [false, true],
+  );
+});

@@ -21,10 +21,17 @@ export interface Setup {
   readonly store?: StateStore;
   readonly time?: ReturnType<typeof virtualTime>;
   readonly options?: Partial<ControlPlaneOptions>;
+  /** @default true */
+  readonly start?: boolean;
 }
 
 /** A plane on a gate, a store and a trail that are all real, in a time that is moved by hand. */
-export async function startPlane({ store = createMemoryStore(), time = virtualTime(), options = {} }: Setup = {}) {
+export async function startPlane({
+  store = createMemoryStore(),
+  time = virtualTime(),
+  options = {},
+  start = true,
+}: Setup = {}) {
   const gate = new GateCore();
   const database = gate.category('DATABASE');
   gate.category('CACHE', { enabled: true });
@@ -52,7 +59,7 @@ export async function startPlane({ store = createMemoryStore(), time = virtualTi
     report,
     ...options,
   });
-  await plane.start();
+  if (start) await plane.start();
   return {
     gate,
     database,
