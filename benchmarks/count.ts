@@ -3,7 +3,7 @@
 // less.
 
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
-import { built, type Candidate, find, publish, time, verdict } from './measurement.ts';
+import { built, type Candidate, publish, ratio, time, verdict } from './measurement.ts';
 
 const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
 
@@ -32,9 +32,9 @@ const candidates: Candidate[] = [
 
 const timings = await time(candidates);
 if (gate.callsTotal(0) === 0 || gate.droppedTotal(0) > 0) throw new Error('the calls were not emitted');
-const ratio = find(timings, COUNTER) / find(timings, OURS);
+const times = ratio(timings, COUNTER, OURS);
 
 publish({
   timings,
-  verdicts: [verdict('counting an emitted call', '<= 1/8 of Counter.add', `1/${ratio.toFixed(1)}`, ratio >= 8)],
+  verdicts: [verdict('counting an emitted call', '<= 1/8 of Counter.add', `1/${times.toFixed(1)}`, times >= 8)],
 });

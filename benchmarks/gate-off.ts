@@ -11,7 +11,7 @@ import createDebug from 'debug';
 import { do_not_optimize } from 'mitata';
 import pino from 'pino';
 import winston from 'winston';
-import { built, type Candidate, find, ns, publish, time, verdict } from './measurement.ts';
+import { built, type Candidate, compare, ns, publish, time, verdict } from './measurement.ts';
 import { rejectedGates } from './rejected-gates.ts';
 
 const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
@@ -93,13 +93,14 @@ const afterwards = await time([
   },
 ]);
 
-const above = (name: string, empty = EMPTY) => find(timings, name) - find(timings, empty);
-const slower = (name: string) => above(name) / above(DEBUG);
+const above = (name: string, empty: string) => compare(timings, [name, empty], (one, other) => one - other);
+const slower = (name: string) =>
+  compare(timings, [name, DEBUG, EMPTY], (peer, debug, empty) => (peer - empty) / (debug - empty));
 
 publish({
   timings: [...timings, ...afterwards],
   verdicts: [
-    ...[above(ENABLED, EMPTY_KEPT), above(DEBUG)].map((cost, at) =>
+    ...[above(ENABLED, EMPTY_KEPT), above(DEBUG, EMPTY)].map((cost, at) =>
       verdict(`off: ${[ENABLED, DEBUG][at]}`, '<= 0.5 ns above the empty loop', ns(cost), cost <= 0.5),
     ),
     ...[['debug', 20] as const, ['pino', 8] as const, ['winston', 1000] as const].map(([name, times]) =>

@@ -20,6 +20,8 @@ export interface Candidate {
    * sample; V8 inlines the call. An empty function gives the cost of that loop.
    */
   readonly call: () => void;
+  /** How many calls `call` makes, where it has a loop of its own. @default 1 */
+  readonly calls?: number;
   readonly within?: Surroundings;
 }
 
@@ -29,6 +31,8 @@ export interface Timing {
   readonly p25: number;
   readonly p50: number;
   readonly p75: number;
+  /** The median of each round. */
+  readonly rounds: readonly number[];
 }
 
 /** One line of the table of targets. */
@@ -46,7 +50,7 @@ export interface Report {
 }
 
 export async function time(candidates: readonly Candidate[]): Promise<Timing[]> {
-  const rounds = new Map<string, Timing[]>(candidates.map(({ name }) => [name, []]));
+  const rounds = new Map<string, Omit<Timing, 'rounds'>[]>(candidates.map(({ name }) => [name, []]));
   for (const candidate of candidates) await once(candidate);
   for (let round = 0; round < ROUNDS; round++) {
     for (const candidate of candidates) rounds.get(candidate.name)!.push(await once(candidate));
@@ -56,12 +60,13 @@ export async function time(candidates: readonly Candidate[]): Promise<Timing[]> 
     p25: Math.min(...timings.map(({ p25 }) => p25)),
     p50: median(timings.map(({ p50 }) => p50)),
     p75: Math.max(...timings.map(({ p75 }) => p75)),
+    rounds: timings.map(({ p50 }) => p50),
   }));
 }
 
-async function once({ name, call, within = (run) => run() }: Candidate): Promise<Timing> {
+async function once({ name, call, calls = 1, within = (run) => run() }: Candidate): Promise<Omit<Timing, 'rounds'>> {
   const { p25, p50, p75 } = await within(() => measure(call, { min_cpu_time: NANOSECONDS_PER_MEASUREMENT }));
-  return { name, p25, p50, p75 };
+  return { name, p25: p25 / calls, p50: p50 / calls, p75: p75 / calls };
 }
 
 export function median(values: readonly number[]): number {
@@ -69,10 +74,22 @@ export function median(values: readonly number[]): number {
   return sorted[sorted.length >>> 1] ?? Number.NaN;
 }
 
-export function find(timings: readonly Timing[], name: string): number {
-  const timing = timings.find((candidate) => candidate.name === name);
-  if (timing === undefined) throw new Error(`nothing was measured under the name ${name}`);
-  return timing.p50;
+/** The median of what a round says: two candidates of one round saw the same machine. */
+export function compare(
+  timings: readonly Timing[],
+  names: readonly string[],
+  judge: (...nanoseconds: number[]) => number,
+): number {
+  const compared = names.map((name) => {
+    const timing = timings.find((candidate) => candidate.name === name);
+    if (timing === undefined) throw new Error(`nothing was measured under the name ${name}`);
+    return timing.rounds;
+  });
+  return median(Array.from({ length: ROUNDS }, (_, round) => judge(...compared.map((rounds) => rounds[round]!))));
+}
+
+export function ratio(timings: readonly Timing[], name: string, beside: string): number {
+  return compare(timings, [name, beside], (one, other) => one / other);
 }
 
 export function ns(value: number): string {

@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, createBits } from './bits.ts';
-import { CategoryHandle, type Decider } from './handle.ts';
+import { CategoryHandle, CategoryRegistry, type Decider } from './categories.ts';
 import { type ActiveOverrides, ON_WORDS } from './overrides.ts';
-import { CategoryRegistry } from './registry.ts';
 import type {
   Attachment,
   Attributes,
@@ -36,7 +35,7 @@ export class GateCore implements Gate, Decider {
   readonly #storage = new AsyncLocalStorage<TenantContext>();
   readonly #calls = new Float64Array(CAPACITY);
   readonly #dropped = new Float64Array(CAPACITY);
-  readonly #registry: CategoryRegistry<CategoryHandle>;
+  readonly #registry: CategoryRegistry;
   /** The last one is active. */
   readonly #attachments: ControllerAttachment[] = [];
   #active: ControllerAttachment | undefined;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import * as categories from '../../src/gate/categories.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import * as registry from '../../src/gate/registry.ts';
 import * as names from '../../src/protocol/names.ts';
 import { RecordingController } from './controllers.ts';
 
@@ -108,8 +108,8 @@ describe('registering categories', () => {
   });
 
   test('the patterns are those of the protocol', () => {
-    assert.deepEqual(registry.CATEGORY_NAME, names.CATEGORY_NAME);
-    assert.deepEqual(registry.CUSTOM_CATEGORY_NAME, names.CUSTOM_CATEGORY_NAME);
+    assert.deepEqual(categories.CATEGORY_NAME, names.CATEGORY_NAME);
+    assert.deepEqual(categories.CUSTOM_CATEGORY_NAME, names.CUSTOM_CATEGORY_NAME);
   });
 
   test('the gate takes a name exactly when the protocol does', () => {
