@@ -17,7 +17,8 @@ const ARROWS: Record<string, readonly string[]> = {
   'config.ts': ['protocol', 'errors.ts', 'store/state-store.ts'],
   'environment.ts': ['config.ts', 'auth', 'errors.ts', 'protocol'],
   store: ['protocol', 'errors.ts'],
-  control: ['gate', 'protocol', 'errors.ts', 'clock.ts', 'semconv.ts', 'store/state-store.ts'],
+  fleet: ['protocol', 'errors.ts', 'clock.ts', 'store/fleet-store.ts'],
+  control: ['gate', 'protocol', 'errors.ts', 'clock.ts', 'semconv.ts', 'store/state-store.ts', 'store/fleet-store.ts'],
   auth: ['protocol', 'errors.ts', 'clock.ts', 'config.ts'],
   tenancy: ['protocol', 'errors.ts', 'auth/principal.ts', 'control/types.ts', 'store/state-store.ts', 'config.ts'],
   audit: [
@@ -46,6 +47,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'tenancy',
     'audit',
     'metrics',
+    'fleet',
     'protocol',
     'errors.ts',
     'clock.ts',

@@ -91,7 +91,7 @@ export function createCommands(options: CommandsOptions) {
         ledger.dropHere(key, next.categories);
         apply(key, next.categories);
       }
-      return { response, replayed: false };
+      return { response, replayed: false, ...(result.position !== undefined && { position: result.position }) };
     }
     return undefined;
   }

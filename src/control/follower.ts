@@ -24,6 +24,8 @@ export interface Follower {
   readonly unreachable: boolean;
   /** True when the picture may be wrong. {@link Follower.read} puts it right. */
   readonly doubtful: boolean;
+  /** Whether the picture is the store's, up to what it told last. */
+  readonly current: boolean;
   /** The store did not answer: what it holds is in doubt, and nobody need wait for it until it was read again. */
   failed(): void;
   /** Reads everything. Never rejects; only one at a time. */
@@ -70,11 +72,17 @@ export function createFollower({ store, stored, keys, adopt, changed, report }: 
     }
     if (!loaded) {
       stops.push(store.subscribe(heard));
-      if (store.onReset !== undefined) stops.push(store.onReset(() => void read()));
+      if (store.onReset !== undefined) stops.push(store.onReset(reset));
     }
     loaded = true;
     unreachable = false;
     doubtful = false;
+  }
+
+  /** A reading that had begun before may still bring what was lost: another one follows it. */
+  function reset(): void {
+    doubt();
+    void (reading ?? Promise.resolve()).then(read);
   }
 
   /** Wall time of the newest entry of the trail: by then, time had certainly come that far. */
@@ -106,6 +114,9 @@ export function createFollower({ store, stored, keys, adopt, changed, report }: 
     },
     get doubtful() {
       return doubtful;
+    },
+    get current() {
+      return loaded && !unreachable && !doubtful && reading === undefined;
     },
     failed() {
       unreachable = true;

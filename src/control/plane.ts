@@ -215,6 +215,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       }
       return found;
     },
+    get current() {
+      return follower.current;
+    },
     get enabled() {
       return enabled;
     },

@@ -1,5 +1,6 @@
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditIdentity, ControlResponse, StateOrigin, TenantContext } from '../protocol/messages.ts';
+import type { Position } from '../store/fleet-store.ts';
 import type { CommitResult, ScopeKey } from '../store/state-store.ts';
 
 /** What an audit entry says before the trail seals it with id, time, sequence and hash. */
@@ -49,6 +50,8 @@ export interface ControlOutcome {
   readonly response: ControlResponse;
   /** True when this is the kept answer to an earlier request with the same id. */
   readonly replayed: boolean;
+  /** The store's own, that the change came to; absent where none was written now, or the store has none. */
+  readonly position?: Position;
 }
 
 /** One category as a scope sees it. */
@@ -75,6 +78,8 @@ export interface ControlPlane {
   temporaryControls(scope?: Scope): number;
   /** Keys of the scopes that have settings, the global one left out, with the wall time of their last change. */
   scopes(): ReadonlyMap<ScopeKey, { readonly changedAt?: number }>;
+  /** Whether everything that the store told this process is applied in it, without doubt. */
+  readonly current: boolean;
   /** False while the whole instrumentation is switched off. */
   readonly enabled: boolean;
   setEnabled(enabled: boolean): void;

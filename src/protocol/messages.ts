@@ -75,18 +75,57 @@ export interface ChangeRecord {
   readonly expiresAt?: Timestamp;
 }
 
+/** How far the processes that share a store are with its revision. */
+export interface FleetSummary {
+  /** The store's revision that is meant: the one that a change came to, or the newest. */
+  readonly revision: number;
+  /** Processes that are there, the answering one included. */
+  readonly instances: number;
+  /** How many of them have applied everything up to that revision. */
+  readonly applied: number;
+  /** Ids of the others. */
+  readonly pending: readonly string[];
+}
+
 export interface ControlResponse extends Answer {
   readonly action: ControlAction;
   readonly categories: readonly string[];
   readonly status: 'success' | 'partial' | 'failed';
   readonly message: string;
   readonly changes: readonly ChangeRecord[];
+  /** Where processes share a store; absent when the store cannot be asked who is there. */
+  readonly otelrdcp_fleet?: FleetSummary;
 }
 
 export interface StatusResponse extends Answer {
   readonly enabled: boolean;
   readonly categories: Readonly<Record<string, boolean>>;
   readonly performance: { readonly totalCalls: number; readonly callsPerSecond: number };
+  /** Where processes share a store: how far they are with its newest revision. */
+  readonly otelrdcp_fleet?: FleetSummary;
+}
+
+/** One process that shares the store. */
+export interface FleetMember {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly service: string;
+  readonly version?: string;
+  readonly startedAt: Timestamp;
+  /** Every change up to this revision is applied there; absent when none of the store's present history is. */
+  readonly applied?: number;
+  /** Whether changes are missing there. */
+  readonly pending: boolean;
+  readonly lastSeenAt: Timestamp;
+}
+
+/** Answered by the fleet endpoint, which this implementation adds. */
+export interface FleetResponse extends Answer {
+  /** The store's newest revision. */
+  readonly revision: number;
+  /** Sorted by host, then process id. */
+  readonly instances: readonly FleetMember[];
 }
 
 export interface HealthCheckRecord {

@@ -1,0 +1,190 @@
+import type { Clock, Delay, Schedule } from '../clock.ts';
+import { RdcpError } from '../errors.ts';
+import { BEAT_MS, type FleetStore, type FleetView, type Instance, type Position } from '../store/fleet-store.ts';
+import { createRoster, type Entry, reached } from './roster.ts';
+import type { Fleet, Member } from './types.ts';
+
+/** How often a process that waits for others looks at the store itself: messages may be lost, and a file sends none. */
+const LOOK_MS = 25;
+const LONGEST_LOOK_MS = 200;
+/** How long a process may be behind before its health says so, in milliseconds. */
+const CATCH_UP_MS = 1000;
+
+export interface FleetOptions {
+  readonly store: FleetStore;
+  readonly self: Instance;
+  /** Whether what the store told its subscribers is applied in this process, without doubt. */
+  readonly current: () => boolean;
+  /** Milliseconds that an answer waits for all processes. */
+  readonly acknowledgeTimeoutMs: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly schedule: Schedule;
+  readonly delay: Delay;
+}
+
+/** Keeps this process on the list of its fleet, and tells how far the others are. */
+export function createFleet(options: FleetOptions): Fleet {
+  const { store, self, current, acknowledgeTimeoutMs, clock, schedule, delay } = options;
+  const roster = createRoster({ self, applied, clock });
+  const waiters = new Set<() => void>();
+  const stops: (() => void)[] = [];
+  let position: Position | undefined;
+  let announcing: Promise<void> | undefined;
+  let again = false;
+  let reachable = true;
+  let closed = false;
+
+  /** While it is in doubt what is applied here, it is what it was before the doubt. */
+  function applied(): Position | undefined {
+    if (current()) position = store.position();
+    return position;
+  }
+
+  async function announceAll(): Promise<void> {
+    do {
+      again = false;
+      await store.announce(self, applied()).then(
+        () => setReachable(true),
+        () => setReachable(false),
+      );
+    } while (again && !closed);
+  }
+
+  function setReachable(now: boolean): void {
+    reachable = now;
+  }
+
+  /** One announcement at a time; what came meanwhile is in the next. */
+  function announce(): void {
+    if (closed) return;
+    again = true;
+    announcing ??= announceAll().finally(() => {
+      announcing = undefined;
+    });
+  }
+
+  function wake(): void {
+    for (const waiter of waiters) waiter();
+  }
+
+  function beat(): void {
+    announce();
+    wake();
+  }
+
+  async function look(): Promise<FleetView> {
+    try {
+      const view = await store.look();
+      roster.saw(view);
+      return view;
+    } catch (error) {
+      reachable = false;
+      throw error;
+    }
+  }
+
+  /** Until something was announced, or moved here, or the time is up. */
+  function news(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = delay(milliseconds, resolve);
+    waiters.add(resolve);
+    return promise.finally(() => {
+      cancel();
+      waiters.delete(resolve);
+    });
+  }
+
+  async function acknowledged(given?: Position) {
+    const deadline = clock.monotonic() + acknowledgeTimeoutMs;
+    const remaining = () => deadline - clock.monotonic();
+    let target = given;
+    let seen = false;
+    let pause = LOOK_MS;
+    for (;;) {
+      const view = await look().catch(() => undefined);
+      seen ||= view !== undefined;
+      target ??= view?.current;
+      const nextLook = clock.monotonic() + pause;
+      pause = Math.min(pause * 2, LONGEST_LOOK_MS);
+      for (;;) {
+        const summary = seen && target !== undefined ? roster.summary(target) : undefined;
+        if (summary?.pending.length === 0 || remaining() <= 0 || closed) return summary;
+        const wait = Math.min(remaining(), nextLook - clock.monotonic());
+        if (wait <= 0) break;
+        await news(wait);
+      }
+    }
+  }
+
+  return {
+    start() {
+      stops.push(
+        schedule(BEAT_MS, beat),
+        store.onMoved(() => {
+          if (current()) announce();
+          wake();
+        }),
+        store.onAnnounced((id, announced) => {
+          roster.heard(id, announced);
+          wake();
+        }),
+      );
+      announce();
+      look().catch(() => undefined);
+    },
+
+    acknowledged,
+
+    async summary() {
+      if (!reachable) return undefined;
+      const view = await look().catch(() => undefined);
+      return view && roster.summary(view.current);
+    },
+
+    async members() {
+      const view = await look().catch((cause: unknown) => {
+        throw new RdcpError('RDCP_UNAVAILABLE', 'The store cannot be asked who is there', {
+          headers: { 'Retry-After': '5' },
+          cause,
+        });
+      });
+      const now = clock.monotonic();
+      const members = roster.entries().map((entry) => memberOf(entry, view.current, now));
+      return { revision: view.current.revision, members: members.sort(byHostAndProcess) };
+    },
+
+    async check() {
+      const { current: target } = await look();
+      const deadline = clock.monotonic() + CATCH_UP_MS;
+      while (!reached(applied(), target)) {
+        const remaining = deadline - clock.monotonic();
+        if (remaining <= 0 || closed) throw new Error('this process is behind the store');
+        await news(remaining);
+      }
+    },
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      for (const stop of stops) stop();
+      wake();
+      await announcing;
+      // A store that is gone forgets this process by its silence.
+      await store.withdraw(self.id).catch(() => undefined);
+    },
+  };
+}
+
+function memberOf({ instance, applied, heardAt }: Entry, current: Position, now: number): Member {
+  return {
+    ...instance,
+    ...(applied?.history === current.history && { applied: applied.revision }),
+    pending: !reached(applied, current),
+    silentFor: Math.round(now - heardAt),
+  };
+}
+
+function byHostAndProcess(a: Member, b: Member): number {
+  if (a.host !== b.host) return a.host < b.host ? -1 : 1;
+  return a.pid - b.pid || (a.id < b.id ? -1 : 1);
+}

@@ -1,0 +1,44 @@
+import type { Instance } from '../store/fleet-store.ts';
+
+/** What a process knows of itself without being told. */
+export interface ProcessFacts {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** OpenTelemetry's name for a service that nobody named. */
+const UNNAMED = 'unknown_service';
+
+/**
+ * This process as the others see it. Name and version of the service are those of the configuration, else those of
+ * OpenTelemetry's `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
+ */
+export function describeInstance(
+  { env, ...facts }: ProcessFacts,
+  given: { readonly service?: string | undefined; readonly version?: string | undefined },
+): Instance {
+  const attributes = resourceAttributes(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
+  const named = env.OTEL_SERVICE_NAME === '' ? undefined : env.OTEL_SERVICE_NAME;
+  const version = given.version ?? attributes.get('service.version');
+  return {
+    ...facts,
+    service: given.service ?? named ?? attributes.get('service.name') ?? UNNAMED,
+    ...(version !== undefined && { version }),
+  };
+}
+
+/** `key=value,key=value`, the values percent-encoded (OpenTelemetry, resource SDK); what is malformed is left out. */
+function resourceAttributes(text: string): ReadonlyMap<string, string> {
+  const pairs = text.split(',').flatMap((pair): [string, string][] => {
+    const at = pair.indexOf('=');
+    try {
+      return at < 0 ? [] : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]];
+    } catch {
+      return [];
+    }
+  });
+  return new Map(pairs.filter(([, value]) => value !== ''));
+}

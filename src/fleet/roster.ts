@@ -1,0 +1,98 @@
+import type { Clock } from '../clock.ts';
+import type { FleetSummary } from '../protocol/messages.ts';
+import { type FleetView, GONE_MS, type Instance, type Position } from '../store/fleet-store.ts';
+
+/** Whether everything up to `target` is applied where `applied` is. A position of another history is none. */
+export function reached(applied: Position | undefined, target: Position): boolean {
+  return applied?.history === target.history && applied.revision >= target.revision;
+}
+
+/** An instance as it is known here. */
+export interface Entry {
+  readonly instance: Instance;
+  readonly applied: Position | undefined;
+  /** On the monotonic clock. */
+  readonly heardAt: number;
+  /** It was there before the store lost its list, and has not announced itself since. */
+  readonly carriedOver: boolean;
+}
+
+/** Who is there and how far each is, put together from looks at the store and what instances announced since. */
+export interface Roster {
+  saw(view: FleetView): void;
+  heard(id: string, applied: Position): void;
+  /** Everybody who is there now, this process included. */
+  entries(): readonly Entry[];
+  /** How far the fleet is with the changes up to a position. */
+  summary(target: Position): FleetSummary;
+}
+
+export interface RosterOptions {
+  readonly self: Instance;
+  /** What this process has applied: nobody needs to announce that to it. */
+  readonly applied: () => Position | undefined;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+export function createRoster({ self, applied, clock }: RosterOptions): Roster {
+  let others = new Map<string, Entry>();
+  let history: string | undefined;
+
+  /** What was announced after the look was made is not forgotten by it. */
+  function newest(known: Position | undefined, seen: Position | undefined, current: Position): Position | undefined {
+    if (known?.history !== current.history) return seen;
+    return reached(seen, known) ? seen : known;
+  }
+
+  /** A store that comes back without its list knows an instance again only when it announces itself. */
+  function carriedOver({ current }: FleetView, seen: ReadonlyMap<string, Entry>): Entry[] {
+    const now = clock.monotonic();
+    const lost = history !== undefined && history !== current.history;
+    return [...others.values()]
+      .filter(({ instance, carriedOver, heardAt }) => {
+        return !seen.has(instance.id) && (lost || (carriedOver && now - heardAt <= GONE_MS));
+      })
+      .map((entry) => (entry.carriedOver ? entry : { ...entry, heardAt: now, carriedOver: true }));
+  }
+
+  function entries(): Entry[] {
+    const now = clock.monotonic();
+    const present = [...others.values()].filter(({ heardAt }) => now - heardAt <= GONE_MS);
+    return [...present, { instance: self, applied: applied(), heardAt: now, carriedOver: false }];
+  }
+
+  return {
+    saw(view) {
+      const now = clock.monotonic();
+      const seen = new Map<string, Entry>();
+      for (const { applied: announced, silentFor, ...instance } of view.instances) {
+        if (instance.id === self.id) continue;
+        const known = others.get(instance.id);
+        const position = newest(known?.applied, announced, view.current);
+        seen.set(instance.id, { instance, applied: position, heardAt: now - silentFor, carriedOver: false });
+      }
+      for (const entry of carriedOver(view, seen)) seen.set(entry.instance.id, entry);
+      others = seen;
+      history = view.current.history;
+    },
+
+    heard(id, position) {
+      const known = others.get(id);
+      if (known === undefined || reached(known.applied, position)) return;
+      others.set(id, { ...known, applied: position, heardAt: clock.monotonic(), carriedOver: false });
+    },
+
+    entries,
+
+    summary(target) {
+      const present = entries();
+      const pending = present.filter((entry) => !reached(entry.applied, target)).map(({ instance }) => instance.id);
+      return {
+        revision: target.revision,
+        instances: present.length,
+        applied: present.length - pending.length,
+        pending: pending.sort(),
+      };
+    },
+  };
+}
