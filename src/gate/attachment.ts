@@ -1,10 +1,10 @@
 import { CAPACITY, createBits, hasBit, writeBit } from './bits.ts';
-import { type ActiveOverrides, activate, type PackedOverrides, readOverride, withOverride } from './overrides.ts';
+import { layOver, type PackedOverrides, readOverride, withOverride } from './overrides.ts';
 import type { Attachment, CategoryDescriptor, Controller } from './types.ts';
 
 /**
- * Tenants whose overrides are kept unpacked, 1 KiB each. A request of another one unpacks them once, in about a
- * microsecond.
+ * Tenants whose bitset is kept, 512 bytes and a typed array's own 200 each. A request of another one makes it again, in
+ * about a microsecond.
  */
 const MOST_SERVED = 256;
 
@@ -12,7 +12,7 @@ const MOST_SERVED = 256;
 interface Host {
   /** Something of this attachment changed that the word's interest follows from. */
   changed(attachment: ControllerAttachment, word: number): void;
-  /** The overrides of a tenant are others than before. */
+  /** What {@link ControllerAttachment.wordsOf} gave may not hold any more. */
   tenantsChanged(attachment: ControllerAttachment): void;
   /** Every word may have changed. */
   replaced(attachment: ControllerAttachment): void;
@@ -31,8 +31,8 @@ export class ControllerAttachment implements Attachment {
   readonly tenanted = createBits();
   suspended = false;
   readonly #tenants = new Map<string, PackedOverrides>();
-  /** Unpacked overrides of the tenants served lately, oldest first. */
-  readonly #served = new Map<string, ActiveOverrides>();
+  /** What is on for the tenants served lately, oldest first. */
+  readonly #served = new Map<string, Uint32Array>();
   readonly #tenantsOn = createBits();
   readonly #overrideCount = new Uint32Array(CAPACITY);
   readonly #onCount = new Uint32Array(CAPACITY);
@@ -51,6 +51,8 @@ export class ControllerAttachment implements Attachment {
 
   setBase(index: number, on: boolean): void {
     writeBit(this.base, index, on);
+    this.#served.clear();
+    this.#host.tenantsChanged(this);
     this.#host.changed(this, index >>> 5);
   }
 
@@ -70,18 +72,19 @@ export class ControllerAttachment implements Attachment {
     this.#host.changed(this, index >>> 5);
   }
 
-  overridesOf(tenantId: string): ActiveOverrides | undefined {
+  /** What is on for a tenant, as long as nothing is switched. */
+  wordsOf(tenantId: string): Uint32Array {
     const served = this.#served.get(tenantId);
     if (served !== undefined) return served;
     const packed = this.#tenants.get(tenantId);
-    if (packed === undefined) return undefined;
-    const active = activate(packed);
+    if (packed === undefined) return this.base;
+    const words = layOver(this.base, packed);
     for (const [oldest] of this.#served) {
       if (this.#served.size < MOST_SERVED) break;
       this.#served.delete(oldest);
     }
-    this.#served.set(tenantId, active);
-    return active;
+    this.#served.set(tenantId, words);
+    return words;
   }
 
   suspend(suspended: boolean): void {

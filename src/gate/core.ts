@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, createBits } from './bits.ts';
 import { CategoryHandle, CategoryRegistry, type Decider } from './categories.ts';
-import { type ActiveOverrides, ON_WORDS } from './overrides.ts';
 import type {
   Attachment,
   Attributes,
@@ -14,10 +13,10 @@ import type {
   Span,
 } from './types.ts';
 
-/** What is in the async context: a tenant, and its overrides as they were at an epoch. */
+/** What is in the async context: a tenant, and what was on for it at an epoch. */
 interface TenantContext {
   readonly tenantId: string;
-  overrides: ActiveOverrides | undefined;
+  words: Uint32Array;
   epoch: number;
 }
 
@@ -39,7 +38,7 @@ export class GateCore implements Gate, Decider {
   /** The last one is active. */
   readonly #attachments: ControllerAttachment[] = [];
   #active: ControllerAttachment | undefined;
-  /** Counts up whenever a tenant's overrides may have become others than a context holds. */
+  /** Counts up whenever more or less may be on for a tenant than a context holds. */
   #epoch = 1;
   /** True while an attribute function or a sink runs: what they emit themselves is cut, or it would never end. */
   #emitting = false;
@@ -60,7 +59,7 @@ export class GateCore implements Gate, Decider {
   }
 
   runWithTenant<T>(tenantId: string, fn: () => T): T {
-    return this.#storage.run({ tenantId, overrides: undefined, epoch: 0 }, fn);
+    return this.#storage.run({ tenantId, words: this.#base, epoch: 0 }, fn);
   }
 
   callsTotal(index: number): number {
@@ -115,18 +114,17 @@ export class GateCore implements Gate, Decider {
     if ((this.#tenanted[word]! & mask) !== 0) {
       const context = this.#storage.getStore();
       if (context !== undefined) {
-        const overrides = context.epoch === this.#epoch ? context.overrides : this.#refresh(context);
-        if (overrides !== undefined && (overrides[word]! & mask) !== 0)
-          return (overrides[ON_WORDS + word]! & mask) !== 0;
+        const words = context.epoch === this.#epoch ? context.words : this.#refresh(context);
+        return (words[word]! & mask) !== 0;
       }
     }
     return (this.#base[word]! & mask) !== 0;
   }
 
-  #refresh(context: TenantContext): ActiveOverrides | undefined {
-    context.overrides = this.#active?.overridesOf(context.tenantId);
+  #refresh(context: TenantContext): Uint32Array {
+    context.words = this.#active?.wordsOf(context.tenantId) ?? this.#base;
     context.epoch = this.#epoch;
-    return context.overrides;
+    return context.words;
   }
 
   emit(category: CategoryHandle, message: string, attributes: Attributes | (() => Attributes) | undefined): void {

@@ -1,8 +1,8 @@
-import { CAPACITY, writeBit } from './bits.ts';
+import { writeBit } from './bits.ts';
 
 // One tenant's overrides at rest, packed into a string. A string is the smallest array that V8 has: 16 bytes and two
 // per code unit, where a typed array takes 200 before its first element. With 100,000 tenants that decides the memory
-// of the process. Tenants that are being served have theirs unpacked as well (see ActiveOverrides).
+// of the process. Tenants that are being served have a bitset as well (see layOver).
 //
 // Few overrides are a sorted list of `index << 1 | on`. Many are a bitmap behind a mark: two bits per category, eight
 // categories per code unit, cut after the last override. The shorter form is taken.
@@ -72,18 +72,9 @@ function pack(entries: readonly number[]): PackedOverrides {
   return String.fromCharCode(...bitmap);
 }
 
-/** Overrides as the check reads them: the overridden categories in the first half, those that are on in the second. */
-export type ActiveOverrides = Uint32Array;
-
-/** Where the second half begins. */
-export const ON_WORDS = CAPACITY >>> 5;
-
-export function activate(packed: PackedOverrides): ActiveOverrides {
-  const words = new Uint32Array(2 * ON_WORDS);
-  for (const entry of unpack(packed)) {
-    const index = entry >>> 1;
-    writeBit(words, index, true);
-    writeBit(words, CAPACITY + index, (entry & 1) === 1);
-  }
+/** The base with the tenant's overrides laid over it: what is on for the tenant, one bit per category. */
+export function layOver(base: Uint32Array, packed: PackedOverrides): Uint32Array {
+  const words = base.slice();
+  for (const entry of unpack(packed)) writeBit(words, entry >>> 1, (entry & 1) === 1);
   return words;
 }

@@ -55,8 +55,9 @@ export interface CategoryDescriptor {
 
 /** Where emitted calls go. It may throw: the gate catches, and reports through {@link Controller.failed}. */
 export interface Sink {
-  emit(category: CategoryDescriptor, message: string, attributes: Attributes | undefined): void;
-  span<T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T): T;
+  /** @param tenantId the tenant in whose context the call was made */
+  emit(category: CategoryDescriptor, message: string, attributes: Attributes | undefined, tenantId?: string): void;
+  span<T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T;
 }
 
 /** What a control plane gives to the gate when it attaches. */
@@ -64,12 +65,19 @@ export interface Controller {
   readonly sink: Sink;
   /** Most categories this control plane accepts. */
   readonly maxCategories: number;
+  /** Count the calls of each tenant as well, in {@link Gate.tenantCalls}. @default false */
+  readonly countsTenants?: boolean;
+  /**
+   * The tenant of the current work where no `runWithTenant` names one. Asked when the answer depends on it, never while
+   * the category is off for everybody. It may throw: nobody is the tenant then. @default nobody
+   */
+  currentTenant?(): string | undefined;
   /**
    * A category appeared after attachment, or one got the default that nobody had given before; called synchronously,
    * before its handle is returned.
    */
   registered(category: CategoryDescriptor): void;
-  /** An attribute function, the sink or `registered` threw; called at most once per category. */
+  /** An attribute function or a hook of the control plane threw; called at most once per category. */
   failed(category: CategoryDescriptor, error: unknown): void;
 }
 
@@ -82,6 +90,20 @@ export interface Attachment {
   /** Switches every category off, keeping what was set, or back. */
   suspend(suspended: boolean): void;
   detach(): void;
+}
+
+/** Calls emitted in tenants' contexts while they were counted. The memory for it is bounded. */
+export interface TenantCalls {
+  total(tenantId: string, index: number): number;
+  /**
+   * Remembers every count as it is now. Marks count up from 0, which is before the first call.
+   * @param oldest earlier marks are not needed any more
+   */
+  mark(oldest: number): number;
+  /** What {@link TenantCalls.total} was at a mark. */
+  totalAt(tenantId: string, index: number, mark: number): number;
+  /** Everything that was counted. */
+  entries(): Iterable<readonly [tenantId: string, index: number, total: number]>;
 }
 
 export interface Gate {
@@ -99,5 +121,6 @@ export interface Gate {
   callsTotal(index: number): number;
   /** Calls that were on but not emitted: made from inside an emission, or their attributes or sink threw. */
   droppedTotal(index: number): number;
+  readonly tenantCalls: TenantCalls;
   attach(controller: Controller): Attachment;
 }
