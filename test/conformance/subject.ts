@@ -35,6 +35,11 @@ export async function readCategory(session: Session, name: string, as?: Credenti
   return found;
 }
 
+/** The action that would show: unlike two toggles, two of these do not cancel out. */
+export function opposite({ enabled }: CategoryState): 'enable' | 'disable' {
+  return enabled ? 'disable' : 'enable';
+}
+
 /** Every category's state as the status endpoint shows it now. */
 export async function readStates(session: Session): Promise<Readonly<Record<string, unknown>>> {
   const { categories } = expectOk(await session.get(PATHS.status));

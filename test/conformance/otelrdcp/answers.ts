@@ -99,10 +99,10 @@ export const answerDecisions = [
         'Metrics of every category that discovery lists',
         async (s) => {
           const body = expectOk(await metrics(s));
-          expectAt(body, 'categories{}.callsTotal.unit', oneOf('count'));
-          expectAt(body, 'categories{}.callsPerSecond.unit', oneOf('per_second'));
           const { name } = await subject(s);
           expectAt(body, `categories.${name}.callsTotal.measured`, oneOf(true));
+          expectAt(body, 'categories{}.callsTotal.unit', oneOf('count'));
+          expectAt(body, 'categories{}.callsPerSecond.unit', oneOf('per_second'));
         },
       ],
       [

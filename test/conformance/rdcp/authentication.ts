@@ -3,7 +3,7 @@ import { section } from '../check.ts';
 import { expect, show, skip } from '../expectation.ts';
 import type { Answer } from '../http.ts';
 import { apiKey, bearer, type Credential, evidence, PATHS, type Session } from '../session.ts';
-import { need, needAuthentication, readCategory, subject, wellKnown } from '../subject.ts';
+import { need, needAuthentication, opposite, readCategory, subject, wellKnown } from '../subject.ts';
 import { oneOf } from '../value-types.ts';
 
 export const REFUSED_CODES = ['RDCP_AUTH_REQUIRED', 'RDCP_AUTH_FAILED'];
@@ -51,7 +51,7 @@ export const wrongKeys = evidence(async (session) => {
   const { name } = await subject(session);
   const before = await readCategory(session, name);
   const ask = (secret: string) =>
-    session.control({ action: 'toggle', categories: [name] }, { as: apiKey('wrong key', secret, false) });
+    session.control({ action: opposite(before), categories: [name] }, { as: apiKey('wrong key', secret, false) });
   const answers = {
     late: await ask(nearly(key, -1)),
     early: await ask(nearly(key, 0)),

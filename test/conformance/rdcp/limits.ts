@@ -130,7 +130,7 @@ export const limitChecks = [
 ];
 
 /** Sends half a request and waits for the server to close. `undefined`: it did not. */
-async function timeUntilClosed({ target }: Session, patienceMs: number): Promise<number | undefined> {
+export async function timeUntilClosed({ target }: Session, patienceMs: number): Promise<number | undefined> {
   const socket = await openSocket(target);
   const started = performance.now();
   const { promise, resolve } = Promise.withResolvers<number | undefined>();

@@ -83,6 +83,8 @@ const MALFORMED: readonly Malformed[] = [
 /** Every bad body once, with the state of the categories before and after. */
 export const malformed = evidence(async (session: Session) => {
   const { name } = await subject(session);
+  // All of the bodies ask for enable: one that is obeyed shows.
+  await session.control({ action: 'disable', categories: [name] });
   const before = await readStates(session);
   const answers = new Map<string, Answer>();
   for (const { id, body } of MALFORMED) {

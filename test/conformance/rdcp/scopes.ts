@@ -2,7 +2,7 @@ import { describe, errorOf, expectOk, expectRefusal, valueAt } from '../body.ts'
 import { section } from '../check.ts';
 import { expect, show, skip } from '../expectation.ts';
 import { evidence, PATHS } from '../session.ts';
-import { need, readCategory, subject } from '../subject.ts';
+import { need, opposite, readCategory, subject } from '../subject.ts';
 
 const FORBIDDEN_CODES = ['RDCP_FORBIDDEN', 'RDCP_AUTH_FAILED'];
 
@@ -11,7 +11,7 @@ const withoutControl = evidence(async (session) => {
   const as = need(session.credentials.readonly, '--readonly-key or --readonly-token');
   const { name } = await subject(session);
   const before = await readCategory(session, name);
-  const request = { action: 'toggle', categories: [name] };
+  const request = { action: opposite(before), categories: [name] };
   const plain = await session.control(request, { as });
   const claiming = await session.send('POST', `${PATHS.control}?scope=admin`, {
     as,

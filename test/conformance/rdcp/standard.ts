@@ -2,7 +2,7 @@ import { expectAt, expectOk, expectRefusal, valueAt } from '../body.ts';
 import { section } from '../check.ts';
 import { expect, show, skip } from '../expectation.ts';
 import { bearer, PATHS } from '../session.ts';
-import { need, readCategory, subject, wellKnown } from '../subject.ts';
+import { need, opposite, readCategory, subject, wellKnown } from '../subject.ts';
 import { oneOf } from '../value-types.ts';
 import { nearly, needRefusals, REFUSED_CODES } from './authentication.ts';
 
@@ -118,7 +118,7 @@ export const standardChecks = [
         const as = bearer('forged token', `${header}.${payload}.AAAA`, false);
         const { name } = await subject(s);
         const before = await readCategory(s, name);
-        expectRefusal(await s.control({ action: 'toggle', categories: [name] }, { as }), [401], REFUSED_CODES);
+        expectRefusal(await s.control({ action: opposite(before), categories: [name] }, { as }), [401], REFUSED_CODES);
         const after = await readCategory(s, name);
         expect(after.enabled === before.enabled, show(before), after);
       },

@@ -3,7 +3,7 @@ import { section } from '../check.ts';
 import { expect, show, skip } from '../expectation.ts';
 import { type Answer, exchange } from '../http.ts';
 import { type Credential, credentialHeaders, evidence, PATHS, type Session } from '../session.ts';
-import { need, needCapability, readCategory, rememberFor, subject } from '../subject.ts';
+import { need, needCapability, opposite, readCategory, rememberFor, subject } from '../subject.ts';
 import { IDENTIFIER, oneOf } from '../value-types.ts';
 
 const FORBIDDEN_CODES = ['RDCP_FORBIDDEN', 'RDCP_AUTH_FAILED'];
@@ -49,8 +49,7 @@ const separation = evidence(async (session) => {
   const { isolation } = await identityOf(session, first);
   const own = await rememberFor(session, first, name);
   const before = await rememberFor(session, second, name);
-  const action = own.enabled ? 'disable' : 'enable';
-  const answer = await session.control({ action, categories: [name] }, { as: first });
+  const answer = await session.control({ action: opposite(own), categories: [name] }, { as: first });
   return {
     isolation,
     own,
@@ -68,7 +67,7 @@ const crossing = evidence(async (session) => {
   const { name } = await subject(session);
   const before = await readCategory(session, name, second);
   const naming = (tenant: string) => ({ as: first, headers: { 'X-RDCP-Tenant-ID': tenant } });
-  const request = { action: 'toggle', categories: [name] };
+  const request = { action: opposite(before), categories: [name] };
   const answers = {
     control: await session.control(request, naming(id)),
     read: await session.get(PATHS.discovery, naming(id)),

@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
-import { connect, type PeerCertificate, type SecureVersion, type TLSSocket } from 'node:tls';
+import { connect, type PeerCertificate, type SecureVersion } from 'node:tls';
 import { section } from '../check.ts';
 import { expect, show, skip } from '../expectation.ts';
-import { type Answer, exchangeRaw, header, hostOf, openSocket, portOf, tlsOptions } from '../http.ts';
+import { type Answer, exchangeRaw, header, hostOf, portOf, tlsOptions } from '../http.ts';
 import { evidence, PATHS, type Session } from '../session.ts';
 import { discovery, health, status, wellKnown } from '../subject.ts';
 import { switching } from '../switching.ts';
@@ -32,8 +32,13 @@ const answers = evidence(
   ],
 );
 
+/** What the server shows in the handshake. It is looked at, not relied on: nothing is sent on the connection. */
 const handshake = evidence(async ({ target }) => {
-  const socket = (await openSocket(target)) as TLSSocket;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connect({ ...tlsOptions(target), rejectUnauthorized: false });
+  socket.once('secureConnect', resolve);
+  socket.once('error', reject);
+  await promise;
   const facts = { version: socket.getProtocol(), certificate: socket.getPeerCertificate() };
   socket.destroy();
   return facts;
