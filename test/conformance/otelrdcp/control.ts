@@ -6,7 +6,7 @@ import { header } from '../http.ts';
 import { UNKNOWN_CATEGORY } from '../rdcp/control.ts';
 import { statedLength } from '../rdcp/temporary.ts';
 import { evidence, PATHS, type Session } from '../session.ts';
-import { readStates, subject } from '../subject.ts';
+import { capability, readStates, subject } from '../subject.ts';
 import { changeRecord, durations, expiring, step, switching } from '../switching.ts';
 import { BOOLEAN, oneOf, TIMESTAMP } from '../value-types.ts';
 
@@ -279,12 +279,13 @@ export const controlDecisions = section(
     [
       'W-CTRL-22',
       'MUST',
-      'After reset a category has what it inherits',
+      'After reset a category has its default, or what a tenant inherits',
       async (s) => {
         const { afterReset } = await defaulted(s);
-        expectAt(afterReset, 'otelrdcp_origin', oneOf('default', 'global'));
-        if (afterReset.otelrdcp_origin === 'default')
-          expectAt(afterReset, 'enabled', oneOf(afterReset.otelrdcp_default));
+        const inherited = (await capability(s, 'multiTenancy')) && afterReset.otelrdcp_origin === 'global';
+        if (inherited) return;
+        expectAt(afterReset, 'otelrdcp_origin', oneOf('default'));
+        expectAt(afterReset, 'enabled', oneOf(afterReset.otelrdcp_default));
       },
     ],
     [

@@ -142,7 +142,10 @@ const control: readonly Breakage[] = [
   breaks('W-CTRL-21', put('discovery', 'categories[].otelrdcp_expiresAt', undefined)),
   breaks('W-CTRL-22', onlySaying('reset')),
   breaks('W-CTRL-23', headed('control', 'x-rdcp-replayed', undefined)),
-  breaks('W-CTRL-23', put('control', 'message', `${Math.random()}`)),
+  breaks(
+    'W-CTRL-23',
+    changing('control', ({ status: code }) => jsonReply(code, { message: `answered at ${performance.now()}` })),
+  ),
 ];
 
 const answers: readonly Breakage[] = [
