@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../protocol/messages.ts';
 import { auditFilter, COUNTED_POSITION, decodeCursor, encodeCursor } from './audit-query.ts';
+import { createMemoryTokens } from './memory-tokens.ts';
 import type {
   AuditPage,
   AuditQuery,
@@ -16,6 +17,8 @@ export interface MemoryStoreOptions {
   readonly maxAuditEntries?: number;
   /** Replay records kept; the oldest are dropped beyond that. @default 10_000 */
   readonly maxReplays?: number;
+  /** Token sessions kept; the oldest are dropped beyond that, and their users sign in again. @default 10_000 */
+  readonly maxTokenSessions?: number;
 }
 
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
@@ -25,10 +28,11 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
  * before their retention ends. A service that owes anybody its audit trail uses SQLite or Redis.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore {
-  const { maxAuditEntries = 10_000, maxReplays = 10_000 } = options;
+  const { maxAuditEntries = 10_000, maxReplays = 10_000, maxTokenSessions = 10_000 } = options;
   const scopes = new Map<ScopeKey, ScopeState>();
   const replays = new Map<string, ReplayRecord>();
   const trail = createTrail(maxAuditEntries);
+  const tokens = createMemoryTokens(maxTokenSessions);
   let closed = false;
 
   function assertOpen(): void {
@@ -53,6 +57,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
   return {
     name: 'memory',
     shared: false,
+    tokens,
 
     async load() {
       assertOpen();
@@ -107,6 +112,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
       scopes.clear();
       replays.clear();
       trail.clear();
+      tokens.clear();
     },
   };
 }

@@ -7,6 +7,7 @@ import { createRedisTrail } from './redis-audit.ts';
 import { borrowRedis, CLIENT_OPTIONS, connectRedis, type RedisClient } from './redis-connection.ts';
 import { createRedisFleet } from './redis-fleet.ts';
 import { COMMIT, type Script, SYNC } from './redis-scripts.ts';
+import { createRedisTokens } from './redis-tokens.ts';
 import { decodeSettings, encodeSettings } from './settings-json.ts';
 import type {
   Commit,
@@ -225,6 +226,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   return {
     name: 'redis',
     shared: true,
+    tokens: createRedisTokens({ send, evaluate: (script, keys, args) => evaluate(send, script, keys, args), key }),
     fleet,
 
     async load() {

@@ -58,6 +58,23 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX replay_expires_at ON replay (expires_at);
   `,
   `
+  CREATE TABLE token_session (
+    id TEXT PRIMARY KEY,
+    current TEXT NOT NULL,
+    data TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX token_session_expires_at ON token_session (expires_at);
+
+  CREATE TABLE token_revocation (
+    -- AUTOINCREMENT: a reader's position must not be used a second time.
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL UNIQUE,
+    until INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX token_revocation_until ON token_revocation (until);
+  `,
+  `
   CREATE TABLE fleet (
     id TEXT PRIMARY KEY,
     instance TEXT NOT NULL,

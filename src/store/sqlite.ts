@@ -8,6 +8,7 @@ import { decodeSettings, encodeSettings } from './settings-json.ts';
 import { createSqliteTrail } from './sqlite-audit.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 import { createSqliteFleet, SQLITE_HISTORY } from './sqlite-fleet.ts';
+import { createSqliteTokens } from './sqlite-tokens.ts';
 import type { Commit, CommitResult, ReplayRecord, ScopeState, StateStore } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
 
@@ -71,12 +72,12 @@ export function createSqliteStore(file: string): StateStore {
     return Number(readVersion.get()?.version);
   }
 
-  /** Runs `work` as one transaction, which is undone unless it comes to `committed`. */
-  function transaction(work: () => CommitResult): CommitResult {
+  /** Runs `work` as one transaction, which is undone when it throws. Work that returns early has written nothing. */
+  function transaction<T>(work: () => T): T {
     begin.run();
     try {
       const result = work();
-      (result.outcome === 'committed' ? end : abort).run();
+      end.run();
       return result;
     } catch (error) {
       rollback();
@@ -141,6 +142,7 @@ export function createSqliteStore(file: string): StateStore {
   return {
     name: 'sqlite',
     shared: true,
+    tokens: createSqliteTokens(database, transaction),
     fleet,
 
     async load() {

@@ -1,5 +1,6 @@
 import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/messages.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
+import type { TokenStore } from './token-store.ts';
 
 /** A temporary control: what a category is set to until a point in wall time (milliseconds since the epoch). */
 export interface Overlay {
@@ -110,6 +111,8 @@ export interface StateStore {
   readonly name: string;
   /** Whether other processes may write it too. */
   readonly shared: boolean;
+  /** Records of issued tokens. A store without them serves where `security.tokens` is not configured. */
+  readonly tokens?: TokenStore;
   /** How the processes that share it know of each other. Absent where none does. */
   readonly fleet?: FleetStore;
   /** Every scope that was ever written. One whose settings are all gone is there too: its revision counts on. */

@@ -4,6 +4,7 @@ import { type CommitResult, GLOBAL_SCOPE, type ScopeState, type StateStore } fro
 import { auditTrailContract } from './contract-audit.ts';
 import { fleetStoreContract } from './contract-fleet.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
+import { tokenStoreContract } from './token-contract.ts';
 
 /** State of its own for one test, which any number of stores can be opened on. */
 export interface StoreFixture {
@@ -229,6 +230,8 @@ export function stateStoreContract(name: string, shared: boolean, create: () => 
     });
 
     auditTrailContract(create);
+
+    tokenStoreContract(create);
 
     if (shared) changesOfOthers();
     if (shared) fleetStoreContract(create);

@@ -1,0 +1,114 @@
+import { type Script, script } from './redis-scripts.ts';
+import type { Revocation, RotationOutcome, TokenSession, TokenStore } from './token-store.ts';
+
+// Keys, beside those of the state and in the same slot:
+//
+//   session  "<expiresAt>\n<current>\n<data>" of one session, until its end
+//   revoked  sorted set: session -> when it was revoked, in microseconds of the server's clock
+//   until    hash: session -> when its last access token expires
+
+/** Adds a revocation to KEYS 2 and 3, and drops the oldest ones that are over. */
+const REVOKE_FUNCTION = `
+local function revoke(session, untilAt, now)
+  redis.call('DEL', KEYS[1])
+  for _, old in ipairs(redis.call('ZRANGE', KEYS[2], 0, 9)) do
+    if tonumber(redis.call('HGET', KEYS[3], old) or '0') > tonumber(now) then break end
+    redis.call('ZREM', KEYS[2], old)
+    redis.call('HDEL', KEYS[3], old)
+  end
+  if redis.call('HSETNX', KEYS[3], session, untilAt) == 0 then return 0 end
+  local time = redis.call('TIME')
+  local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+  local position = math.max(time[1] * 1000000 + time[2], tonumber(newest[2] or '0') + 1)
+  redis.call('ZADD', KEYS[2], string.format('%d', position), session)
+  return 1
+end
+`;
+
+/** KEYS: session revoked until. ARGV: session, revoked until, now, expected, next. */
+const ROTATE = script(`${REVOKE_FUNCTION}
+local expires, current, data = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)\\n([^\\n]*)\\n(.*)$')
+if not expires or tonumber(expires) <= tonumber(ARGV[3]) then return 'ended' end
+if current ~= ARGV[4] then
+  revoke(ARGV[1], ARGV[2], ARGV[3])
+  return 'reused'
+end
+redis.call('SET', KEYS[1], expires .. '\\n' .. ARGV[5] .. '\\n' .. data, 'KEEPTTL')
+return 'rotated'
+`);
+
+/** KEYS: session revoked until. ARGV: session, until, now. */
+const REVOKE = script(`${REVOKE_FUNCTION}
+return revoke(ARGV[1], ARGV[2], ARGV[3])
+`);
+
+/** KEYS: - revoked until. ARGV: the lowest position. Answers the newest position, then session, until, … */
+const REVOCATIONS = script(`
+local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+local reply = { string.format('%d', tonumber(newest[2] or '0')) }
+for _, session in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[1], '+inf')) do
+  reply[#reply + 1] = session
+  reply[#reply + 1] = redis.call('HGET', KEYS[3], session) or '0'
+end
+return reply
+`);
+
+/** Read again with every look: the server that took over after a failure may have a slower clock. */
+const OVERLAP_MICROSECONDS = 60_000_000;
+/** How long Redis remembers a session past its end: its own clock must not end it early. */
+const SLACK_MS = 60_000;
+
+export interface RedisTokensOptions {
+  readonly send: (args: readonly string[]) => Promise<unknown>;
+  readonly evaluate: (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+  /** The full name of a key. */
+  readonly key: (name: string) => string;
+}
+
+/** Token records in Redis. */
+export function createRedisTokens({ send, evaluate, key }: RedisTokensOptions): TokenStore {
+  const keys = (id: string) => [key(`session:${id}`), key('revoked'), key('until')];
+  return {
+    async begin({ id, current, data, expiresAt }, now) {
+      const life = Math.max(1, Math.ceil(expiresAt - now)) + SLACK_MS;
+      await send(['SET', key(`session:${id}`), `${expiresAt}\n${current}\n${data}`, 'PX', String(life)]);
+    },
+
+    async find(id, now) {
+      const value = await send(['GET', key(`session:${id}`)]);
+      if (value === null || value === undefined) return undefined;
+      const session = sessionOf(id, String(value));
+      return session.expiresAt > now ? session : undefined;
+    },
+
+    async rotate({ id, expected, next, now, revokedUntil }) {
+      const args = [id, String(revokedUntil), String(now), expected, next];
+      return String(await evaluate(ROTATE, keys(id), args)) as RotationOutcome;
+    },
+
+    async revoke(id, until, now) {
+      return Number(await evaluate(REVOKE, keys(id), [id, String(until), String(now)])) === 1;
+    },
+
+    async revocations(after, now) {
+      const from = String(Math.max(0, after - OVERLAP_MICROSECONDS));
+      const [position, ...pairs] = ((await evaluate(REVOCATIONS, keys(''), [from])) as unknown[]).map(String);
+      const revoked: Revocation[] = [];
+      for (let index = 0; index < pairs.length; index += 2) {
+        const until = Number(pairs[index + 1]);
+        if (until > now) revoked.push({ sessionId: String(pairs[index]), until });
+      }
+      return { position: Number(position), revoked };
+    },
+  };
+}
+
+function sessionOf(id: string, value: string): TokenSession {
+  const [expiresAt = '', current = ''] = value.split('\n', 2);
+  return {
+    id,
+    current,
+    data: value.slice(expiresAt.length + current.length + 2),
+    expiresAt: Number(expiresAt),
+  };
+}
