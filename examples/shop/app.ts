@@ -7,6 +7,7 @@ import type { Orders } from './orders.ts';
 import { priceService } from './price-service.ts';
 import type { Random } from './random.ts';
 import { Refusal } from './refusal.ts';
+import { requestSpans } from './request-spans.ts';
 
 const orderRequest = z.strictObject({ sku: z.string().min(1).max(64), quantity: z.number().int().min(1).max(20) });
 
@@ -38,6 +39,7 @@ export function createApp(parts: { customers: Customers; orders: Orders; random:
   );
 
   const app = new Koa();
+  app.use(requestSpans);
   app.use(answerErrors);
   app.use(shop.routes());
   app.use(priceService(random).routes());
