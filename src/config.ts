@@ -109,6 +109,18 @@ const controls = z
     message: 'must not be longer than maxDuration',
   });
 
+const fleet = z.strictObject({
+  /**
+   * Seconds that the answer to a change waits for all processes to apply it, 0 to 25. Those that did not by then are named
+   * in it, and its status is `partial`; they apply it all the same when they can. @default 1
+   */
+  acknowledgeTimeoutSeconds: z.number().min(0).max(25).default(1),
+  /** Name of the service in the list of processes. @default OTEL_SERVICE_NAME, else `service.name` of OTEL_RESOURCE_ATTRIBUTES */
+  service: z.string().min(1).max(200).optional(),
+  /** Version of the service. @default `service.version` of OTEL_RESOURCE_ATTRIBUTES, else none */
+  version: z.string().min(1).max(200).optional(),
+});
+
 const limits = z.strictObject({
   /** Control requests of one identity in any 60 seconds. @default 60 */
   controlPerMinute: positive.default(60),
@@ -173,6 +185,8 @@ const configSchema = z.strictObject({
       retentionDays: positive.default(90),
     })
     .default({ retentionDays: 90 }),
+  /** For processes that share a store. */
+  fleet: fleet.default(() => fleet.parse({})),
   /** Where state and the audit trail are kept. @default 'memory:' */
   store: store.default('memory:'),
   /** Checks of the application, run by the health endpoint: one that throws or takes longer than 5 s fails. @default {} */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { hostname } from 'node:os';
 import { diag } from '@opentelemetry/api';
 import { createAuditTrail } from './audit/trail.ts';
 import { openAuthentication } from './auth/configured.ts';
@@ -8,6 +9,8 @@ import { parseConfig, type RdcpConfig } from './config.ts';
 import { createControlPlane } from './control/plane.ts';
 import { createSink } from './emit/sink.ts';
 import { isRdcpError, RdcpError } from './errors.ts';
+import { createFleet } from './fleet/fleet.ts';
+import { describeInstance } from './fleet/instance.ts';
 import { gate } from './gate/gate.ts';
 import type { Category, CategoryOptions } from './gate/types.ts';
 import { createInstruments } from './metrics/instruments.ts';
@@ -62,6 +65,7 @@ export function createRdcp(
   }
   const { authenticator } = openAuthentication(security, { clock, cwd: process.cwd(), report });
   const store = openStore(resolved.store);
+  const instanceId = randomUUID();
 
   const trail = createAuditTrail({
     store,
@@ -70,7 +74,7 @@ export function createRdcp(
     schedule: unrefInterval,
     chain: {
       securityLevel: security.level,
-      instanceId: randomUUID(),
+      instanceId,
       retentionDays: resolved.audit.retentionDays,
     },
     randomUUID,
@@ -110,6 +114,22 @@ export function createRdcp(
     schedule: unrefInterval,
   });
 
+  const { acknowledgeTimeoutSeconds, ...named } = resolved.fleet;
+  const fleet =
+    store.fleet &&
+    createFleet({
+      store: store.fleet,
+      self: describeInstance(
+        { id: instanceId, host: hostname(), pid: process.pid, startedAt: clock.now(), env: process.env },
+        named,
+      ),
+      current: () => plane.current,
+      acknowledgeTimeoutMs: acknowledgeTimeoutSeconds * 1000,
+      clock,
+      schedule: unrefInterval,
+      delay: unrefTimeout,
+    });
+
   let closing: Promise<void> | undefined;
   const handler = createApp({
     config: resolved,
@@ -118,6 +138,7 @@ export function createRdcp(
     authenticator,
     measurements,
     instruments,
+    fleet,
     checkStore: () => store.check(),
     closing: () => closing !== undefined,
     clock,
@@ -127,9 +148,11 @@ export function createRdcp(
   const listener = server === false ? undefined : createListener(server, handler);
 
   void plane.start();
+  fleet?.start();
 
   async function closeAll(): Promise<void> {
     await listener?.close();
+    await fleet?.close();
     await plane.close();
     await trail.close();
     measurements.close();

@@ -17,6 +17,7 @@ export const PATHS = {
   tenants: '/rdcp/v1/tenants',
   audit: '/rdcp/v1/audit',
   session: '/rdcp/v1/session',
+  fleet: '/rdcp/v1/fleet',
 } as const;
 
 /** Whatever starts with this is ours: an unknown path below it is answered, any other falls through. */

@@ -6,6 +6,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import type { Clock } from '../clock.ts';
 import type { ResolvedConfig } from '../config.ts';
 import type { ControlPlane } from '../control/types.ts';
+import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
 import { PATHS } from '../protocol/constants.ts';
 import type { RequestState } from './context.ts';
@@ -30,6 +31,7 @@ import { createRefusals } from './refusals.ts';
 import { audit } from './routes/audit.ts';
 import { control } from './routes/control.ts';
 import { discovery } from './routes/discovery.ts';
+import { fleetMembers } from './routes/fleet.ts';
 import { health } from './routes/health.ts';
 import { metrics } from './routes/metrics.ts';
 import { session } from './routes/session.ts';
@@ -46,6 +48,8 @@ export interface AppDependencies {
   readonly authenticator: Authenticator;
   readonly measurements: Measurements;
   readonly instruments: ControlInstruments;
+  /** The processes that share the store, where it is shared. */
+  readonly fleet?: Fleet | undefined;
   /** Resolves when the store answers. */
   readonly checkStore: () => Promise<void>;
   /** True once the server closes: every request is then answered 503. */
@@ -93,6 +97,10 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   router.get(PATHS.tenants, endpoint(credential, reads, authorize('admin'), read, answer(tenants(dependencies))));
   router.get(PATHS.audit, endpoint(credential, reads, authorize('admin'), read, answer(audit(dependencies))));
   router.get(PATHS.session, endpoint(credential, reads, read, answer(session(dependencies))));
+  router.get(
+    PATHS.fleet,
+    endpoint(credential, reads, authorize('status', 'discovery'), read, answer(fleetMembers(dependencies))),
+  );
   router.post(
     PATHS.control,
     endpoint(
@@ -136,13 +144,14 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
 }
 
 /** Without the store or the trail the service still does its work, so they degrade it; what the application registers is its word. */
-function healthChecks({ config, checkStore, trail }: AppDependencies) {
+function healthChecks({ config, checkStore, fleet, trail }: AppDependencies) {
   const trailHealthy = () => {
     if (!trail.healthy) throw new Error('the last write of the audit trail failed');
   };
   return [
     { name: 'store', run: checkStore, onFailure: 'warn' as const },
     { name: 'audit', run: trailHealthy, onFailure: 'warn' as const },
+    ...(fleet === undefined ? [] : [{ name: 'fleet', run: () => fleet.check(), onFailure: 'warn' as const }]),
     ...Object.entries(config.health).map(([name, run]) => ({ name, run, onFailure: 'fail' as const })),
   ];
 }

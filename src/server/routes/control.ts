@@ -2,27 +2,31 @@ import { createHash } from 'node:crypto';
 import { identityKey } from '../../auth/principal.ts';
 import type { Clock } from '../../clock.ts';
 import type { CommandContext, ControlPlane } from '../../control/types.ts';
+import type { Fleet } from '../../fleet/types.ts';
 import type { ControlInstruments } from '../../metrics/types.ts';
 import { HEADERS } from '../../protocol/constants.ts';
 import type { ControlRequest } from '../../protocol/control-request.ts';
+import { acknowledged } from '../acknowledgement.ts';
 import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../context.ts';
 
 interface Sources {
   readonly plane: ControlPlane;
   readonly instruments: ControlInstruments;
+  readonly fleet?: Fleet | undefined;
   readonly clock: Clock;
 }
 
 /** `POST /rdcp/v1/control`: hands the checked request to the control plane and counts what came of it. */
-export function control({ plane, instruments, clock }: Sources): Handler {
+export function control({ plane, instruments, fleet, clock }: Sources): Handler {
   return async (ctx) => {
     const request = required(ctx, 'control');
     const started = clock.monotonic();
     const seconds = () => (clock.monotonic() - started) / 1000;
     try {
-      const { response, replayed } = await plane.control(request, commandContext(ctx, request));
+      const outcome = await plane.control(request, commandContext(ctx, request));
+      const response = await acknowledged(outcome, fleet);
       instruments.controlRequest(request.action, response.status, seconds());
-      return { body: response, ...(replayed && { headers: { [HEADERS.replayed]: 'true' } }) };
+      return { body: response, ...(outcome.replayed && { headers: { [HEADERS.replayed]: 'true' } }) };
     } catch (error) {
       instruments.controlRequest(request.action, 'failed', seconds());
       throw error;

@@ -1,5 +1,6 @@
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { ResolvedConfig } from '../../config.ts';
+import type { Fleet } from '../../fleet/types.ts';
 import { PATHS, PROTOCOL, SCOPES } from '../../protocol/constants.ts';
 import type { WellKnownDocument } from '../../protocol/messages.ts';
 import type { Handler } from '../context.ts';
@@ -8,9 +9,11 @@ import type { Handler } from '../context.ts';
 export function wellKnown({
   config,
   authenticator,
+  fleet,
 }: {
   config: ResolvedConfig;
   authenticator: Authenticator;
+  readonly fleet?: Fleet | undefined;
 }): Handler {
   const document: WellKnownDocument = {
     protocol: PROTOCOL,
@@ -39,6 +42,7 @@ export function wellKnown({
       tenants: PATHS.tenants,
       audit: PATHS.audit,
       session: PATHS.session,
+      ...(fleet !== undefined && { fleet: PATHS.fleet }),
     },
   };
   return () => ({ body: document });

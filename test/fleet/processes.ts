@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import type { RdcpConfig } from '../../src/config.ts';
+import type {
+  AuditEntry,
+  AuditResponse,
+  ControlResponse,
+  FleetResponse,
+  FleetSummary,
+  HealthResponse,
+  StatusResponse,
+} from '../../src/protocol/messages.ts';
+
+const MEMBER = join(import.meta.dirname, 'member.ts');
+export const KEY = generateApiKey({ env: 'test', randomBytes });
+
+export interface Answered<T> {
+  readonly status: number;
+  readonly replayed: boolean;
+  readonly body: T;
+}
+
+/** One process of a fleet that a test started. */
+export interface MemberProcess {
+  readonly url: string;
+  readonly pid: number;
+  get<T>(path: string): Promise<T>;
+  control(body: object, requestId?: string): Promise<Answered<ControlResponse>>;
+  /** What its gate says. */
+  enabled(name?: string): Promise<boolean>;
+  /** Its id in the fleet. */
+  id(): Promise<string>;
+  signal(signal: NodeJS.Signals): void;
+  /** Ends it as an operator does, and waits. */
+  end(): Promise<void>;
+  /** Ends it without a word, and waits. */
+  kill(): Promise<void>;
+}
+
+export async function startMember(config: RdcpConfig): Promise<MemberProcess> {
+  const full: RdcpConfig = {
+    server: { port: 0 },
+    security: { apiKeys: [{ id: 'test', hash: hashApiKey(KEY), clientId: 'test', scopes: ['admin'] }] },
+    limits: { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 },
+    ...config,
+  };
+  const child = fork(MEMBER, [JSON.stringify(full)], {
+    execArgv: ['--no-warnings'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const exited = once(child, 'exit');
+  const started = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
+  if (started === undefined) throw new Error('a process of the fleet ended at its start');
+  const [{ url }] = started as [{ url: string }];
+  return member(child, url, exited);
+}
+
+function member(child: ChildProcess, url: string, exited: Promise<unknown>): MemberProcess {
+  async function get<T>(path: string): Promise<T> {
+    const response = await fetch(url + path, {
+      headers: { 'X-RDCP-API-Key': KEY },
+      signal: AbortSignal.timeout(10_000),
+    });
+    return (await response.json()) as T;
+  }
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    // One that was stopped hears no other signal.
+    if (signal !== 'SIGKILL') child.kill('SIGCONT');
+    child.kill(signal);
+    await exited;
+  }
+  const self: MemberProcess = {
+    url,
+    pid: child.pid as number,
+    get,
+    async control(body, requestId = randomUUID()) {
+      const response = await fetch(`${url}/rdcp/v1/control`, {
+        method: 'POST',
+        headers: { 'X-RDCP-API-Key': KEY, 'X-RDCP-Request-ID': requestId, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(35_000),
+      });
+      const replayed = response.headers.get('X-RDCP-Replayed') === 'true';
+      return { status: response.status, replayed, body: (await response.json()) as ControlResponse };
+    },
+    async enabled(name = 'DATABASE') {
+      child.send(name);
+      const [answer] = (await once(child, 'message')) as [{ enabled: boolean }];
+      return answer.enabled;
+    },
+    async id() {
+      const { instances } = await get<FleetResponse>('/rdcp/v1/fleet');
+      const own = instances.find(({ pid }) => pid === child.pid);
+      assert.ok(own, 'a process is on the list that it shows');
+      return own.id;
+    },
+    signal: (signal) => void child.kill(signal),
+    end: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  };
+  return self;
+}
+
+export const enable = (...categories: string[]) => ({ action: 'enable', categories });
+export const toggle = (...categories: string[]) => ({ action: 'toggle', categories });
+
+export async function fleetOf(process: MemberProcess): Promise<FleetSummary | undefined> {
+  return (await process.get<StatusResponse>('/rdcp/v1/status')).otelrdcp_fleet;
+}
+
+export async function checkOf(process: MemberProcess, name: string): Promise<string | undefined> {
+  const { checks } = await process.get<HealthResponse>('/rdcp/v1/health');
+  return checks?.find((check) => check.name === name)?.status;
+}
+
+/** The whole trail, oldest first. */
+export async function trailOf(process: MemberProcess): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  for (let cursor = ''; ; ) {
+    const page: AuditResponse = await process.get(`/rdcp/v1/audit?limit=1000${cursor && `&cursor=${cursor}`}`);
+    entries.push(...page.entries);
+    if (page.otelrdcp_next === undefined) return entries.reverse();
+    cursor = page.otelrdcp_next;
+  }
+}
+
+/** Waits until `look` says true; how long it took, in milliseconds. */
+export async function eventually(what: string, look: () => Promise<boolean>, ms = 5_000): Promise<number> {
+  const began = performance.now();
+  for (;;) {
+    if (await look().catch(() => false)) return performance.now() - began;
+    if (performance.now() - began > ms) throw new Error(`not within ${ms} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
