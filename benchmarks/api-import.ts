@@ -13,11 +13,10 @@ const script = `
 
 const milliseconds = Array.from({ length: PROCESSES }, () =>
   Number(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })),
-).sort((a, b) => a - b);
+);
 const middle = median(milliseconds);
-const spread = `${milliseconds[0]?.toFixed(1)} … ${milliseconds.at(-1)?.toFixed(1)}`;
 
 publish({
   timings: [],
-  verdicts: [verdict('importing the api', '<= 5 ms', `${middle.toFixed(1)} ms (${spread})`, middle <= 5)],
+  verdicts: [verdict('importing the api', '<= 5 ms', `${middle.toFixed(1)} ms`, middle <= 5, middle)],
 });

@@ -101,7 +101,7 @@ publish({
   timings: [...timings, ...afterwards],
   verdicts: [
     ...[above(ENABLED, EMPTY_KEPT), above(DEBUG, EMPTY)].map((cost, at) =>
-      verdict(`off: ${[ENABLED, DEBUG][at]}`, '<= 0.5 ns above the empty loop', ns(cost), cost <= 0.5),
+      verdict(`off: ${[ENABLED, DEBUG][at]}`, '<= 0.5 ns above the empty loop', ns(cost), cost <= 0.5, cost),
     ),
     ...[['debug', 20] as const, ['pino', 8] as const, ['winston', 1000] as const].map(([name, times]) =>
       verdict(
@@ -109,6 +109,7 @@ publish({
         `>= ${times} times slower`,
         `${slower(name).toFixed(0)} times`,
         slower(name) >= times,
+        slower(name),
       ),
     ),
   ],

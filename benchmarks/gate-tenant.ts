@@ -144,6 +144,7 @@ publish({
       '<= 1.3 of a bare getStore()',
       measured.toFixed(2),
       measured <= 1.3,
+      measured,
     );
   }),
 });

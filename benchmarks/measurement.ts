@@ -41,6 +41,8 @@ export interface Verdict {
   readonly target: string;
   readonly measured: string;
   readonly met: boolean;
+  /** What was measured as a number, by which the middle one of several processes is found. */
+  readonly value: number;
 }
 
 /** What a file of this folder finds out. */
@@ -96,13 +98,37 @@ export function ns(value: number): string {
   return `${value.toFixed(2)} ns`;
 }
 
-export function verdict(what: string, target: string, measured: string, met: boolean): Verdict {
-  return { what, target, measured, met };
+export function verdict(what: string, target: string, measured: string, met: boolean, value: number): Verdict {
+  return { what, target, measured, met, value };
 }
 
 /** A file of the built package. The types come from its source, because there may be no build when they are checked. */
 export function built(file: string): string {
   return pathToFileURL(join(import.meta.dirname, '..', 'dist', file)).href;
+}
+
+/** One report of those of several processes: the timings of all rounds, and each verdict that is the middle one. */
+export function combine(reports: readonly Report[]): Report {
+  const [first] = reports;
+  if (first === undefined) throw new Error('there is no report');
+  return {
+    timings: first.timings.map(({ name }, at) => {
+      const timings = reports.map((report) => report.timings[at]!);
+      return {
+        name,
+        p25: Math.min(...timings.map(({ p25 }) => p25)),
+        p50: median(timings.map(({ p50 }) => p50)),
+        p75: Math.max(...timings.map(({ p75 }) => p75)),
+        rounds: timings.flatMap(({ rounds }) => rounds),
+      };
+    }),
+    verdicts: first.verdicts.map((_, at) => {
+      const sorted = reports.map((report) => report.verdicts[at]!).sort((a, b) => a.value - b.value);
+      const middle = sorted[sorted.length >>> 1]!;
+      const others = `${sorted[0]!.measured} … ${sorted.at(-1)!.measured}`;
+      return reports.length === 1 ? middle : { ...middle, measured: `${middle.measured} (${others})` };
+    }),
+  };
 }
 
 /** Hands the report to main.ts, or prints it when the file was run by itself. */
