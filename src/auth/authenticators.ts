@@ -1,6 +1,8 @@
 import { RdcpError } from '../errors.ts';
-import { HEADERS } from '../protocol/constants.ts';
+import { type AuthMethod, HEADERS } from '../protocol/constants.ts';
 import type { Authenticator, CredentialRequest } from './authenticator.ts';
+import { asHybrid, assertBinding, hybrid } from './hybrid.ts';
+import type { CertificateVerifier, VerifiedCertificate } from './mtls.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
@@ -13,8 +15,14 @@ export interface CredentialVerifier {
 
 /** The kinds that are configured. */
 export interface CredentialVerifiers {
-  readonly apiKey?: CredentialVerifier;
-  readonly bearer?: CredentialVerifier;
+  readonly apiKey?: CredentialVerifier | undefined;
+  readonly bearer?: CredentialVerifier | undefined;
+  /** Client certificates as credentials. Without it one only guards its connection, and tokens that are bound to it. */
+  readonly certificate?: CertificateVerifier | undefined;
+  /** Level enterprise: nobody gets in without a valid certificate. @default false */
+  readonly certificateRequired?: boolean;
+  /** The application's own authenticator, asked before any other. */
+  readonly application?: ((request: CredentialRequest) => Promise<Principal | undefined>) | undefined;
 }
 
 /** A credential as a request carries it, not yet verified. */
@@ -29,27 +37,87 @@ const BEARER = /^bearer(?: +(.*))?$/is;
  * Authenticates by the credential that a request carries: it decides the method, and a method that the request names
  * beside it must agree. A kind that is not configured refuses every credential.
  */
-export function createAuthenticator({ apiKey, bearer }: CredentialVerifiers): Authenticator {
-  const verifiers = { 'api-key': apiKey, bearer };
+export function createAuthenticator(verifiers: CredentialVerifiers): Authenticator {
+  const { apiKey, bearer, certificate: certificates, certificateRequired = false, application } = verifiers;
+
+  const certificateOf = ({ clientCertificate }: CredentialRequest): VerifiedCertificate | undefined =>
+    clientCertificate === undefined ? undefined : certificates?.verify(clientCertificate);
+
+  const byKey = (key: string, certificate: VerifiedCertificate | undefined, claimed: string | undefined) => {
+    // The certificate of somebody we know is a credential, and makes no pair with a key.
+    if (certificate?.identity !== undefined) throw twoCredentials();
+    assertAgrees(claimed, 'api-key');
+    if (certificateRequired) throw refusal('api-key', 'invalid_certificate');
+    if (apiKey === undefined) throw refusal('api-key');
+    return apiKey.verify(key);
+  };
+
+  const byToken = async (token: string, request: CredentialRequest, claimed: string | undefined) => {
+    const certificate = certificateOf(request);
+    if (certificate === undefined) {
+      assertAgrees(claimed, 'bearer');
+      if (certificateRequired) throw refusal('bearer', 'invalid_certificate');
+      if (bearer === undefined) throw refusal('bearer');
+      const principal = await bearer.verify(token);
+      assertBinding(principal, request.clientCertificate);
+      return principal;
+    }
+    // A client does not always know of the certificate that its connection has, and names the half that it knows.
+    assertAgrees(claimed, 'hybrid', 'bearer');
+    return asHybrid(async () => {
+      if (bearer === undefined) throw refusal('hybrid');
+      const principal = await bearer.verify(token);
+      assertBinding(principal, request.clientCertificate);
+      return hybrid(principal, certificate.identity);
+    });
+  };
+
+  const byCertificate = (certificate: VerifiedCertificate | undefined, claimed: string | undefined) => {
+    if (certificate?.identity !== undefined) {
+      assertAgrees(claimed, 'mtls');
+      return certificate.identity;
+    }
+    // The certificate is valid, and of nobody: alone it authenticates no one.
+    if (certificate !== undefined && claimed === 'mtls') throw refusal('mtls');
+    return undefined;
+  };
+
+  const byApplication = async (request: CredentialRequest, claimed: string | undefined) => {
+    const principal = await application?.(request);
+    if (principal === undefined) return undefined;
+    const { method } = principal;
+    assertAgrees(claimed, method);
+    const shown = certificateOf(request) !== undefined || request.clientCertificate?.authorized === true;
+    const certified = method === 'mtls' || method === 'hybrid';
+    if ((certified && !shown) || (certificateRequired && !certified)) throw refusal(method, 'invalid_certificate');
+    return principal;
+  };
+
   return {
     methods: [
-      ...(apiKey === undefined ? [] : ['api-key' as const]),
-      ...(bearer === undefined ? [] : ['bearer' as const]),
+      ...(apiKey === undefined || certificateRequired ? [] : ['api-key' as const]),
+      ...(bearer === undefined && application === undefined ? [] : ['bearer' as const]),
+      ...(certificates === undefined ? [] : ['mtls' as const]),
     ],
     authenticate: async (request) => {
       const claimed = single(request, AUTH_METHOD, HEADERS.authMethod);
       const credential = findCredential(request);
-      if (credential === undefined) return undefined;
-      if (claimed !== undefined && claimed !== credential.method) throw refusal(credential.method, 'method_mismatch');
-      const verifier = verifiers[credential.method];
-      if (verifier === undefined) throw refusal(credential.method);
-      return verifier.verify(credential.value);
+      const own = application === undefined ? undefined : await byApplication(request, claimed);
+      if (own !== undefined) return own;
+      if (credential?.method === 'bearer') return byToken(credential.value, request, claimed);
+      const certificate = certificateOf(request);
+      if (credential?.method === 'api-key') return byKey(credential.value, certificate, claimed);
+      return byCertificate(certificate, claimed);
     },
     close: () => {
       apiKey?.close?.();
       bearer?.close?.();
     },
   };
+}
+
+function assertAgrees(claimed: string | undefined, method: AuthMethod, alternative: AuthMethod = method): void {
+  if (claimed !== undefined && claimed !== method && claimed !== alternative) throw refusal(method, 'method_mismatch');
 }
 
 /**
@@ -61,11 +129,13 @@ function findCredential(request: CredentialRequest): Credential | undefined {
   const key = single(request, API_KEY, HEADERS.apiKey);
   const authorization = single(request, 'authorization', 'Authorization');
   const bearer = authorization === undefined ? null : BEARER.exec(authorization);
-  if (key !== undefined && bearer !== null) {
-    throw new RdcpError('RDCP_MALFORMED_REQUEST', 'The request carries two credentials');
-  }
+  if (key !== undefined && bearer !== null) throw twoCredentials();
   if (key !== undefined) return { method: 'api-key', value: key };
   return bearer === null ? undefined : { method: 'bearer', value: bearer[1] ?? '' };
+}
+
+function twoCredentials(): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The request carries two credentials');
 }
 
 function single(request: CredentialRequest, name: string, label: string): string | undefined {

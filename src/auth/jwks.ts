@@ -1,6 +1,7 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
 import type { Clock } from '../clock.ts';
 import { RdcpError } from '../errors.ts';
+import { readBounded } from './bounded-body.ts';
 
 export interface RemoteKeysOptions {
   readonly uri: string;
@@ -85,16 +86,5 @@ async function fetchKeys(uri: string, fetch: RemoteKeysOptions['fetch']): Promis
     await response.body?.cancel();
     throw new Error(`the key set was answered with status ${response.status}`);
   }
-  return JSON.parse(await readBounded(response));
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > MAX_BYTES) throw new Error('the key set is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  return JSON.parse(await readBounded(response, MAX_BYTES));
 }

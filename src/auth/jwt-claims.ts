@@ -1,4 +1,3 @@
-import type { JWTPayload } from 'jose';
 import { SCOPES, type Scope } from '../protocol/constants.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import type { TrustedIssuer } from './jwt-issuer.ts';
@@ -8,6 +7,8 @@ import type { Principal } from './principal.ts';
 export const CLOCK_TOLERANCE_SECONDS = 60;
 /** 31 December 9999: later instants have no Timestamp. */
 const LATEST_SECONDS = 253_402_300_799;
+/** SHA-256 in base64url. */
+const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
 /** A name that may go into log lines and consoles. */
 const NAME = /^[^\p{C}]{1,255}$/u;
 /**
@@ -16,35 +17,57 @@ const NAME = /^[^\p{C}]{1,255}$/u;
  */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Where an issuer puts what we need. */
+export type ClaimNames = Pick<TrustedIssuer, 'scopeClaims' | 'tenantClaim' | 'keyClaim'>;
+
 /**
- * Who a token speaks for, once its signature, issuer, audience, `exp` and `nbf` were verified.
+ * Who a token speaks for, once the token itself, its issuer, audience, `exp` and `nbf` were verified.
  * @throws {Error} for claims that no access token of ours has
  */
-export function principalOf(claims: JWTPayload, issuer: TrustedIssuer, nowMs: number): Principal {
-  refuseMisuse(claims);
+export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): Principal {
+  refuseIdToken(claims);
   const { sub, exp, iat } = claims;
   if (typeof sub !== 'string' || !NAME.test(sub)) throw new Error('the subject is malformed');
-  if (typeof exp !== 'number' || !(exp >= 0 && exp <= LATEST_SECONDS)) throw new Error('the expiry is out of range');
-  if (iat !== undefined && !(iat <= nowMs / 1000 + CLOCK_TOLERANCE_SECONDS)) throw new Error('issued in the future');
+  if (exp !== undefined && !(typeof exp === 'number' && exp >= 0 && exp <= LATEST_SECONDS))
+    throw new Error('the expiry is out of range');
+  if (iat !== undefined && !(typeof iat === 'number' && iat <= nowMs / 1000 + CLOCK_TOLERANCE_SECONDS)) {
+    throw new Error('issued in the future');
+  }
   const clientId = firstName(claims, ['client_id', 'azp'], isIdentifier);
   const sessionId = firstName(claims, ['sid', 'jti'], (name) => NAME.test(name));
-  const tenantId = tenantOf(claims[issuer.tenantClaim]);
+  const tenantId = tenantOf(claims[names.tenantClaim]);
+  const keyId = names.keyClaim === undefined ? undefined : firstName(claims, [names.keyClaim], isIdentifier);
+  const certificateThumbprint = boundTo(claims);
   return {
     method: 'bearer',
     userId: sub,
     ...(clientId === undefined ? {} : { clientId }),
     ...(tenantId === undefined ? {} : { tenantId }),
-    scopes: scopesOf(claims, issuer.scopeClaims),
+    scopes: scopesOf(claims, names.scopeClaims),
     ...(sessionId === undefined ? {} : { sessionId }),
-    expiresAt: exp * 1000,
+    ...(exp === undefined ? {} : { expiresAt: exp * 1000 }),
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(certificateThumbprint === undefined ? {} : { certificateThumbprint }),
   };
 }
 
-function refuseMisuse(claims: JWTPayload): void {
+function refuseIdToken(claims: Claims): void {
   const foreign = ID_TOKEN_CLAIMS.find((name) => Object.hasOwn(claims, name));
   if (foreign !== undefined) throw new Error('an ID token is no access token');
-  // RFC 7800: the token is worth something only to the holder of a key, which a bearer does not show.
-  if (Object.hasOwn(claims, 'cnf')) throw new Error('the token is bound to a key');
+}
+
+/**
+ * The certificate that the token is worth nothing without (RFC 8705, section 3.1). Other bindings (RFC 7800) are to keys
+ * that a request does not show.
+ */
+function boundTo({ cnf }: Claims): string | undefined {
+  if (cnf === undefined) return undefined;
+  const binding: [string, unknown][] = typeof cnf === 'object' && cnf !== null ? Object.entries(cnf) : [];
+  const [name, thumbprint] = binding.length === 1 ? (binding[0] ?? []) : [];
+  if (name === 'x5t#S256' && typeof thumbprint === 'string' && THUMBPRINT.test(thumbprint)) return thumbprint;
+  throw new Error('the token is bound to a key');
 }
 
 /** A tenant that is named but malformed must not become no tenant at all, which sees more. */
@@ -55,7 +78,7 @@ function tenantOf(claim: unknown): string | undefined {
 }
 
 /** Only our own scopes count; the issuer may have others. */
-function scopesOf(claims: JWTPayload, names: readonly string[]): Scope[] {
+function scopesOf(claims: Claims, names: readonly string[]): Scope[] {
   const name = names.find((each) => claims[each] !== undefined);
   const claim = name === undefined ? [] : claims[name];
   const granted = typeof claim === 'string' ? claim.split(' ') : claim;
@@ -65,11 +88,7 @@ function scopesOf(claims: JWTPayload, names: readonly string[]): Scope[] {
   return SCOPES.filter((scope) => granted.includes(scope));
 }
 
-function firstName(
-  claims: JWTPayload,
-  names: readonly string[],
-  isUsable: (name: string) => boolean,
-): string | undefined {
+function firstName(claims: Claims, names: readonly string[], isUsable: (name: string) => boolean): string | undefined {
   return names
     .map((name) => claims[name])
     .find((value): value is string => typeof value === 'string' && isUsable(value));

@@ -2,6 +2,7 @@ import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import { RdcpError } from '../errors.ts';
 import { createRemoteKeys, type RemoteKeysOptions } from './jwks.ts';
+import type { Principal } from './principal.ts';
 
 export const JWT_ALGORITHMS = ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
@@ -33,25 +34,35 @@ export interface TrustedIssuer {
   readonly algorithms: string[];
   readonly scopeClaims: readonly string[];
   readonly tenantClaim: string;
+  /** The claim with the id of the API key that a token was issued for; of our own tokens alone. */
+  readonly keyClaim?: string;
   /** The key for a token with this header. */
-  key(header: JWSHeaderParameters): KeyObject | Promise<CryptoKey>;
+  key(header: JWSHeaderParameters): KeyObject | Promise<KeyObject | CryptoKey>;
+  /**
+   * Has the last word on every use of a token, also of one that is remembered.
+   * @throws {RdcpError} `RDCP_AUTH_FAILED` for a token that was revoked
+   */
+  admit?(principal: Principal): Principal | Promise<Principal>;
 }
 
 /** RFC 7518, section 3.2: a key for HS256 is as long as its hash at least. */
 const MIN_SECRET_BYTES = 32;
 /** RFC 7518, section 3.3. */
-const MIN_RSA_BITS = 2048;
+export const MIN_RSA_BITS = 2048;
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
  * Checks the issuers of a configuration.
+ * @param own this server, where it issues tokens itself
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field and never shows a secret
  */
 export function trustIssuers(
   issuers: readonly JwtIssuer[],
   remote: Omit<RemoteKeysOptions, 'uri'>,
+  own?: TrustedIssuer,
 ): ReadonlyMap<string, TrustedIssuer> {
   const trusted = new Map<string, TrustedIssuer>();
+  if (own !== undefined) trusted.set(own.issuer, own);
   for (const [index, issuer] of issuers.entries()) {
     const field = issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`;
     if (issuer.issuer === '') throw invalid(`${field}.issuer`, 'must not be empty');
@@ -96,7 +107,8 @@ function keyOf(
   return createRemoteKeys({ ...remote, uri: trustedUri(jwksUri ?? '', `${field}.jwksUri`) });
 }
 
-function secretKey(secret: string, field: string): KeyObject {
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` when it is too short for HS256 */
+export function secretKey(secret: string, field: string): KeyObject {
   const bytes = Buffer.from(secret, 'utf8');
   if (bytes.length < MIN_SECRET_BYTES) throw invalid(field, `must hold at least ${MIN_SECRET_BYTES} bytes`);
   return createSecretKey(bytes);
@@ -126,7 +138,8 @@ function fits({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObj
   return algorithm === 'EdDSA' ? type === 'ed25519' : type === 'rsa';
 }
 
-function trustedUri(uri: string, field: string): string {
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for anything but an https URL, or http on loopback */
+export function trustedUri(uri: string, field: string): string {
   const url = URL.parse(uri);
   const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
   if (url === null || !trusted) throw invalid(field, 'must be an https URL');

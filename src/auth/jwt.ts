@@ -1,22 +1,24 @@
 import { hash } from 'node:crypto';
-import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import { isRdcpError } from '../errors.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
-import { readHeader } from './jwt-header.ts';
+import { COMPACT, readHeader } from './jwt-header.ts';
 import { type JwtIssuer, type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
 /** Longest token that is looked at, in bytes: what a request's headers have room for. */
-const MAX_TOKEN_BYTES = 8 * 1024;
+export const MAX_TOKEN_BYTES = 8 * 1024;
 /** A verified token is verified again after this time, so that a key that its issuer withdrew ends. */
 const MAX_CACHE_MS = 5 * 60_000;
 
 export interface JwtVerifierOptions {
   readonly issuers: readonly JwtIssuer[];
+  /** This server itself, where it issues tokens. */
+  readonly own?: TrustedIssuer | undefined;
   readonly clock: Clock;
   /** For the issuers' key sets. @default the global `fetch` */
   readonly fetch?: typeof globalThis.fetch;
@@ -24,8 +26,15 @@ export interface JwtVerifierOptions {
   readonly cacheSize?: number;
 }
 
+/** Verifies the JWTs of known issuers. */
+export interface JwtVerifier extends CredentialVerifier {
+  /** Whether a token says that it is a JWT of one of the issuers. Nothing of it is verified. */
+  claims(token: string): boolean;
+}
+
 interface Verified {
   readonly principal: Principal;
+  readonly issuer: TrustedIssuer;
   /** Milliseconds since the epoch. */
   readonly verifiedAt: number;
 }
@@ -37,18 +46,19 @@ interface Verified {
  */
 export function createJwtVerifier({
   issuers,
+  own,
   clock,
   fetch = globalThis.fetch,
   cacheSize = 10_000,
-}: JwtVerifierOptions): CredentialVerifier {
-  const trusted = trustIssuers(issuers, { fetch, clock });
+}: JwtVerifierOptions): JwtVerifier {
+  const trusted = trustIssuers(issuers, { fetch, clock }, own);
   const cache = new LRUCache<string, Verified>({ max: cacheSize });
 
   const verifyAnew = async (token: string, digest: string): Promise<Principal> => {
     try {
-      const principal = await verify(token, trusted, clock.now());
-      cache.set(digest, { principal, verifiedAt: clock.now() });
-      return principal;
+      const { principal, issuer } = await verify(token, trusted, clock.now());
+      cache.set(digest, { principal, issuer, verifiedAt: clock.now() });
+      return await admitted(principal, issuer);
     } catch (error) {
       if (isRdcpError(error)) throw error;
       throw refusal('bearer', error instanceof errors.JWTExpired ? 'token_expired' : 'invalid_token', error);
@@ -60,8 +70,11 @@ export function createJwtVerifier({
       if (Buffer.byteLength(token, 'latin1') > MAX_TOKEN_BYTES) throw refusal('bearer');
       const digest = hash('sha256', token, 'base64url');
       const known = cache.get(digest);
-      return known !== undefined && holds(known, clock.now()) ? known.principal : verifyAnew(token, digest);
+      return known !== undefined && holds(known, clock.now())
+        ? admitted(known.principal, known.issuer)
+        : verifyAnew(token, digest);
     },
+    claims: (token) => COMPACT.test(token) && trusted.has(claimedIssuer(token)),
     close: () => cache.clear(),
   };
 }
@@ -71,9 +84,13 @@ function holds({ principal, verifiedAt }: Verified, now: number): boolean {
   return age >= 0 && age < MAX_CACHE_MS && now < (principal.expiresAt ?? 0);
 }
 
-async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>, now: number): Promise<Principal> {
+function admitted(principal: Principal, issuer: TrustedIssuer): Principal | Promise<Principal> {
+  return issuer.admit === undefined ? principal : issuer.admit(principal);
+}
+
+async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>, now: number) {
   const header = readHeader(token);
-  const issuer = trusted.get(claimedIssuer(decodeJwt(token)));
+  const issuer = trusted.get(claimedIssuer(token));
   if (issuer === undefined) throw new Error('not the token of a known issuer');
   // Before the key: a token with a wrong algorithm must not make anybody fetch.
   if (header.alg === undefined || !issuer.algorithms.includes(header.alg))
@@ -86,10 +103,15 @@ async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
     currentDate: new Date(now),
   });
-  return principalOf(payload, issuer, now);
+  return { principal: principalOf(payload, issuer, now), issuer };
 }
 
-/** Not verified yet: it only chooses whose key is tried. */
-function claimedIssuer({ iss }: JWTPayload): string {
-  return typeof iss === 'string' ? iss : '';
+/** Not verified yet: it only chooses whose key is tried. Empty, which no issuer is, where there is none. */
+function claimedIssuer(token: string): string {
+  try {
+    const { iss } = decodeJwt(token);
+    return typeof iss === 'string' ? iss : '';
+  } catch {
+    return '';
+  }
 }

@@ -63,6 +63,7 @@ function storedKey(record: ApiKeyRecord): StoredKey {
       ...(record.tenantId === undefined ? {} : { tenantId: record.tenantId }),
       scopes: [...new Set(record.scopes)],
       ...(expiresAt === undefined ? {} : { expiresAt }),
+      keyId: record.id,
     },
   };
 }

@@ -11,6 +11,10 @@ export interface Principal {
   readonly sessionId?: string;
   /** Milliseconds since the epoch; absent where the access is not limited in time. */
   readonly expiresAt?: number;
+  /** Id of the API key's record, also behind a token that was issued for the key: the access ends with the key. */
+  readonly keyId?: string;
+  /** SHA-256 of the certificate that a token is bound to, base64url (RFC 8705, `x5t#S256`). */
+  readonly certificateThumbprint?: string;
 }
 
 /** A string that tells identities apart, for counters and replay keys. Holds no credential. */

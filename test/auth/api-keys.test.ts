@@ -27,6 +27,7 @@ test('a key gives the principal of its record and nothing of the headers', async
     clientId: 'ops',
     tenantId: 'acme',
     scopes: ['status', 'control'],
+    keyId: 'k1',
   });
 });
 

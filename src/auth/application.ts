@@ -1,0 +1,79 @@
+import type { IncomingMessage } from 'node:http';
+import type { Delay } from '../clock.ts';
+import { RdcpError } from '../errors.ts';
+import { firstIssue } from '../protocol/issues.ts';
+import { type ValidationResult, validationResultSchema } from '../protocol/validation-result.ts';
+import type { CredentialRequest } from './authenticator.ts';
+import type { Principal } from './principal.ts';
+import { refusal } from './refusal.ts';
+
+/** An application's own way from a request to who is asking; nothing when the request has no credential of its kind. */
+export type ApplicationAuthentication = (
+  request: IncomingMessage,
+) => ValidationResult | null | undefined | Promise<ValidationResult | null | undefined>;
+
+export interface ApplicationAuthenticatorOptions {
+  readonly delay: Delay;
+  /** Told when the function fails, or answers something that is no validation result. */
+  readonly report: (error: RdcpError) => void;
+}
+
+const DEADLINE_MS = 5000;
+
+/**
+ * Asks the application who sends a request. What it answers is believed as far as the schema goes: a result that is not
+ * one is refused as a whole, and a function that throws or does not come back makes it 503.
+ */
+export function createApplicationAuthenticator(
+  authenticate: ApplicationAuthentication,
+  { delay, report }: ApplicationAuthenticatorOptions,
+) {
+  return async ({ message }: CredentialRequest): Promise<Principal | undefined> => {
+    if (message === undefined) return undefined;
+    const answer = await ask(message);
+    if (answer === undefined || answer === null) return undefined;
+    const result = validationResultSchema.safeParse(answer);
+    if (result.success) return principalOf(result.data);
+    if (!isRefusal(answer)) {
+      const { field, message: problem } = firstIssue(result.error);
+      report(
+        new RdcpError('RDCP_SERVER_ERROR', `security.authenticate: ${field === '' ? 'the result' : field} ${problem}`),
+      );
+    }
+    throw refusal('bearer');
+  };
+
+  async function ask(message: IncomingMessage): Promise<unknown> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const callOff = delay(DEADLINE_MS, () => reject(new Error(`no answer within ${DEADLINE_MS} ms`)));
+    try {
+      return await Promise.race([authenticate(message), late]);
+    } catch (cause) {
+      const error = new RdcpError('RDCP_UNAVAILABLE', 'The credential cannot be checked at the moment', {
+        headers: { 'Retry-After': '1' },
+        cause,
+      });
+      report(error);
+      throw error;
+    } finally {
+      callOff();
+    }
+  }
+}
+
+function isRefusal(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && Reflect.get(answer, 'valid') === false;
+}
+
+function principalOf(result: (typeof validationResultSchema)['_output']): Principal {
+  const { method, userId, tenantId, scopes, sessionId, expiresAt, metadata } = result;
+  return {
+    method,
+    userId,
+    ...(metadata?.clientId !== undefined && { clientId: metadata.clientId }),
+    ...(tenantId !== undefined && { tenantId }),
+    scopes: [...new Set(scopes)],
+    ...(sessionId !== undefined && { sessionId }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+}

@@ -1,0 +1,123 @@
+import { hash, type X509Certificate } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { RdcpError } from '../errors.ts';
+import type { Scope } from '../protocol/constants.ts';
+import type { ClientCertificate } from './authenticator.ts';
+import { alternativeNames, configuredAlternativeName, configuredSubject, subjectOf } from './certificate-names.ts';
+import type { Principal } from './principal.ts';
+import { refusal } from './refusal.ts';
+
+/** Who a client certificate is. Exactly one of `fingerprint256`, `san` and `subject` is given. */
+export interface CertificateIdentity {
+  /** SHA-256 of the certificate: 64 hex digits, with or without colons. */
+  readonly fingerprint256?: string | undefined;
+  /** One of its subject alternative names, `DNS:ops.example` or `URI:spiffe://example/ops`; without a type it is told by its form. */
+  readonly san?: string | undefined;
+  /** Its whole subject, `CN=ops,O=Example` (RFC 4514), from either end. */
+  readonly subject?: string | undefined;
+  readonly userId: string;
+  /** @default the userId */
+  readonly clientId?: string | undefined;
+  readonly tenantId?: string | undefined;
+  readonly scopes: readonly Scope[];
+}
+
+/** A certificate that TLS and we have found valid. */
+export interface VerifiedCertificate {
+  /** SHA-256 of the certificate, base64url (RFC 8705, section 3.1). */
+  readonly thumbprint: string;
+  /** Who it is, where it is one of the configured identities. */
+  readonly identity?: Principal;
+}
+
+export interface CertificateVerifier {
+  /** @throws {RdcpError} `RDCP_AUTH_FAILED`, `invalid_certificate` */
+  verify(presented: ClientCertificate): VerifiedCertificate;
+}
+
+interface Known {
+  readonly verified: VerifiedCertificate;
+  /** Milliseconds since the epoch. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Verifies client certificates. That one chains to a trusted authority and is not revoked is TLS's word; that it has not
+ * expired since then is looked at on every request, because connections outlive handshakes.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when an identity is wrong
+ */
+export function createCertificateVerifier(
+  identities: readonly CertificateIdentity[],
+  clock: Pick<Clock, 'now'>,
+): CertificateVerifier {
+  const identify = createIdentification(identities);
+  const seen = new WeakMap<X509Certificate, Known>();
+  return {
+    verify: ({ certificate, authorized }) => {
+      if (!authorized) throw refusal('mtls');
+      const known = seen.get(certificate) ?? read(certificate, identify);
+      seen.set(certificate, known);
+      const now = clock.now();
+      if (!(now >= known.from && now < known.to)) throw refusal('mtls');
+      return known.verified;
+    },
+  };
+}
+
+function read(certificate: X509Certificate, identify: (certificate: X509Certificate) => Principal | undefined): Known {
+  const from = certificate.validFromDate.getTime();
+  const to = certificate.validToDate.getTime();
+  const found = identify(certificate);
+  return {
+    verified: {
+      thumbprint: hash('sha256', certificate.raw, 'base64url'),
+      ...(found !== undefined && { identity: { ...found, expiresAt: to } }),
+    },
+    from,
+    to,
+  };
+}
+
+/** The most telling name decides: the fingerprint, then alternative names, then the subject. */
+function createIdentification(identities: readonly CertificateIdentity[]) {
+  const byFingerprint = new Map<string, Principal>();
+  const byName = new Map<string, Principal>();
+  const bySubject = new Map<string, Principal>();
+  for (const [index, identity] of identities.entries()) {
+    const field = `security.mtls.identities.${index}`;
+    const { fingerprint256, san, subject } = identity;
+    if ([fingerprint256, san, subject].filter((name) => name !== undefined).length !== 1) {
+      throw invalid(field, 'must hold one of fingerprint256, san and subject');
+    }
+    const add = (names: Map<string, Principal>, name: string) => {
+      if (names.has(name)) throw invalid(field, 'is the certificate of an earlier identity');
+      names.set(name, principalOf(identity));
+    };
+    if (fingerprint256 !== undefined) add(byFingerprint, fingerprint256.replaceAll(':', '').toLowerCase());
+    if (san !== undefined) add(byName, configuredAlternativeName(san));
+    if (subject !== undefined) add(bySubject, configuredSubject(subject));
+  }
+  return (certificate: X509Certificate): Principal | undefined =>
+    byFingerprint.get(hash('sha256', certificate.raw, 'hex')) ??
+    alternativeNames(certificate)
+      .map((name) => byName.get(name))
+      .find((principal) => principal !== undefined) ??
+    subjectOf(certificate)
+      .map((name) => bySubject.get(name))
+      .find((principal) => principal !== undefined);
+}
+
+function principalOf({ userId, clientId, tenantId, scopes }: CertificateIdentity): Principal {
+  return {
+    method: 'mtls',
+    userId,
+    clientId: clientId ?? userId,
+    ...(tenantId !== undefined && { tenantId }),
+    scopes: [...new Set(scopes)],
+  };
+}
+
+function invalid(field: string, problem: string): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field } });
+}
