@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RdcpError } from './errors.ts';
-import { SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
+import { EVERYBODY, ISOLATION_LEVELS, SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
 import { firstIssue } from './protocol/issues.ts';
 import { IDENTIFIER, isCategoryName } from './protocol/names.ts';
 import { parseDuration } from './protocol/time.ts';
@@ -40,19 +40,31 @@ export const apiKeyRecordSchema = z.strictObject({
 
 export type ApiKeyRecord = z.infer<typeof apiKeyRecordSchema>;
 
-const tls = z.strictObject({
-  /** PEM file of the server's certificate and its chain. */
-  certFile: z.string().min(1),
-  /** PEM file of its private key. */
-  keyFile: z.string().min(1),
-});
+const tls = z
+  .strictObject({
+    /** PEM file of the server's certificate and its chain. */
+    certFile: z.string().min(1),
+    /** PEM file of its private key. */
+    keyFile: z.string().min(1),
+    /**
+     * PEM file of the authorities whose client certificates are accepted; every connection then needs one.
+     * @default none: no client certificates
+     */
+    clientCaFile: z.string().min(1).optional(),
+    /** PEM file of revocation lists, one of each authority in `clientCaFile`. @default none: nothing is revoked */
+    crlFile: z.string().min(1).optional(),
+  })
+  .refine((value) => value.crlFile === undefined || value.clientCaFile !== undefined, {
+    path: ['crlFile'],
+    message: 'needs clientCaFile: it says which client certificates are revoked',
+  });
 
 const server = z.strictObject({
   /** Address to listen on. Anything but a loopback address needs `tls` or `behindTlsProxy`. @default '127.0.0.1' */
   host: z.string().min(1).default('127.0.0.1'),
   /** TCP port; 0 lets the system choose. @default 9465 */
   port: z.number().int().min(0).max(65_535).default(9465),
-  /** Serve HTTPS (TLS 1.3). @default none: plain HTTP, on loopback only */
+  /** Serve HTTPS (TLS 1.3), whose files are read again when they change. @default none: plain HTTP, on loopback only */
   tls: tls.optional(),
   /** Host names, without port, accepted in the Host header beside loopback names and `host`. @default [] */
   allowedHosts: z.array(z.string().min(1)).default([]),
@@ -94,6 +106,39 @@ const security = z.strictObject({
   /** Who may issue bearer tokens (JWT). @default none */
   jwt: z.union([jwtIssuer, z.array(jwtIssuer).min(1, 'must hold at least one issuer')]).optional(),
 });
+
+/** RFC 9110, section 5.6.2: what the name of a baggage entry is made of. */
+const token = z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,255}$/, 'must be the name of a baggage entry');
+
+const tenant = z.strictObject({
+  /** For people. @default none */
+  name: z.string().min(1).max(200).optional(),
+});
+
+const tenancy = z
+  .strictObject({
+    /** How far tenants are kept apart. The table in ARCHITECTURE.md says what each level means. */
+    isolation: z.enum(ISOLATION_LEVELS),
+    /** Whose settings are shared, at isolation `namespace`: required there and not allowed at any other. */
+    namespace: identifier.optional(),
+    /** Tenants that are listed before anything was set for them. Others are served alike. @default {} */
+    tenants: z
+      .record(
+        identifier.refine((id) => id !== EVERYBODY, `must not be ${EVERYBODY}, which stands for all tenants`),
+        tenant,
+      )
+      .default({}),
+    /**
+     * The OpenTelemetry baggage entry that names the tenant where no `runWithTenant` does. Baggage comes with a request:
+     * whoever may send it chooses the tenant whose settings decide, and under whose name calls are counted. @default none
+     */
+    baggageKey: token.optional(),
+  })
+  .superRefine(({ isolation, namespace }, context) => {
+    if ((isolation === 'namespace') === (namespace !== undefined)) return;
+    const message = namespace === undefined ? 'is required' : 'is not allowed';
+    context.addIssue({ code: 'custom', path: ['namespace'], message: `${message} at isolation ${isolation}` });
+  });
 
 const controls = z
   .strictObject({
@@ -176,7 +221,7 @@ const configSchema = z.strictObject({
     .default({}),
   security: security.default(() => security.parse({})),
   /** Multi-tenancy. @default false */
-  tenancy: z.literal(false).default(false),
+  tenancy: z.union([z.literal(false), tenancy]).default(false),
   controls: controls.default(() => controls.parse({})),
   limits: limits.default(() => limits.parse({})),
   audit: z
@@ -200,8 +245,13 @@ const configSchema = z.strictObject({
     .strictObject({
       /** Seconds over which call rates are measured. @default 60 */
       rateWindowSeconds: positive.max(3600).default(60),
+      /**
+       * Give the calls of each tenant a series of their own, with the attribute `rdcp.tenant.id`: one for each tenant and
+       * category that emitted. @default false
+       */
+      tenantAttribute: z.boolean().default(false),
     })
-    .default({ rateWindowSeconds: 60 }),
+    .default({ rateWindowSeconds: 60, tenantAttribute: false }),
 });
 
 /** What {@link createRdcp} and `RdcpInstrumentation` take. Every field is optional; an unknown one is an error. */

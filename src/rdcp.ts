@@ -21,6 +21,8 @@ import { createListener } from './server/listener.ts';
 import { openStore } from './store/open.ts';
 import { GLOBAL_SCOPE } from './store/state-store.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
+import { baggageTenant } from './tenancy/baggage.ts';
+import { createIsolation } from './tenancy/isolation.ts';
 
 /** Handles a request that is ours and passes any other, untouched, to `next`; without `next` it is answered 404. */
 export type RdcpCallback = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
@@ -64,7 +66,10 @@ export function createRdcp(
     );
   }
   const { authenticator } = openAuthentication(security, { clock, cwd: process.cwd(), report });
-  const store = openStore(resolved.store);
+  const isolation = createIsolation(resolved.tenancy);
+  const store = isolation.storeFor(openStore(resolved.store));
+  const { tenantAttribute, rateWindowSeconds } = resolved.metrics;
+  const baggageKey = resolved.tenancy === false ? undefined : resolved.tenancy.baggageKey;
   const instanceId = randomUUID();
 
   const trail = createAuditTrail({
@@ -94,18 +99,22 @@ export function createRdcp(
       maxCategories: limits.maxCategories,
     },
     overrides: resolved.categories,
+    tenantOf: isolation.tenantOf,
+    countsTenants: isolation.separatesMetrics || tenantAttribute,
+    currentTenant: baggageKey === undefined ? undefined : baggageTenant(baggageKey),
     report,
   });
   const measurements = createMeasurements({
     gate,
     clock,
-    windowSeconds: resolved.metrics.rateWindowSeconds,
+    windowSeconds: rateWindowSeconds,
     schedule: unrefInterval,
   });
   const instruments = createInstruments({
     telemetry,
     gate,
     measurements,
+    ...(tenantAttribute && { tenantCalls: gate.tenantCalls }),
     states: () => plane.view(GLOBAL),
     temporaryControls: () => {
       const global = plane.temporaryControls(GLOBAL);
@@ -138,6 +147,7 @@ export function createRdcp(
     authenticator,
     measurements,
     instruments,
+    isolation,
     fleet,
     checkStore: () => store.check(),
     closing: () => closing !== undefined,

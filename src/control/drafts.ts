@@ -1,12 +1,9 @@
-import { REPLAY_WINDOW_MS } from '../protocol/constants.ts';
+import { EVERYBODY, REPLAY_WINDOW_MS } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditOutcome, ControlResponse } from '../protocol/messages.ts';
 import type { ReplayRecord } from '../store/state-store.ts';
 import type { Transition } from './transition.ts';
 import type { AuditDraft, CommandContext } from './types.ts';
-
-/** `tenant.id` in answers to an operator who addresses everybody. It names no tenant, so no entry is filed under it. */
-const EVERYBODY = 'global';
 
 /** What the trail says of a command. */
 export function commandDraft(

@@ -10,6 +10,10 @@ export interface GateLinkOptions {
   readonly sink: Sink;
   readonly ledger: Ledger;
   readonly maxCategories: number;
+  /** Count the calls of each tenant as well. @default false */
+  readonly countsTenants?: boolean;
+  /** The tenant of the current work where no `runWithTenant` names one. @default nobody */
+  readonly currentTenant?: (() => string | undefined) | undefined;
   readonly overrides: Readonly<Record<string, CategoryOverride>>;
   /** The tenant whose calls are decided by a scope; `undefined` for a scope that is none of ours. */
   readonly tenantOf: (key: ScopeKey) => string | undefined;
@@ -32,7 +36,8 @@ export interface GateLink {
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when there are more categories than the limit
  */
 export function linkGate(options: GateLinkOptions): GateLink {
-  const { gate, sink, ledger, maxCategories, overrides, tenantOf, changed, report } = options;
+  const { gate, sink, ledger, maxCategories, countsTenants = false, currentTenant } = options;
+  const { overrides, tenantOf, changed, report } = options;
   const catalogue = createCatalogue(gate, overrides);
   /** Scopes with a setting for a category that is not registered yet. */
   const waiting = new Map<string, Set<ScopeKey>>();
@@ -59,6 +64,8 @@ export function linkGate(options: GateLinkOptions): GateLink {
   const attachment = gate.attach({
     sink,
     maxCategories,
+    countsTenants,
+    ...(currentTenant && { currentTenant }),
     registered(category) {
       catalogue.add(category);
       const scopes = waiting.get(category.name) ?? [];

@@ -34,6 +34,10 @@ export interface ControlPlaneOptions {
    * shares the store. @default the key itself
    */
   readonly tenantOf?: (key: ScopeKey) => string | undefined;
+  /** Count the calls of each tenant as well. @default false */
+  readonly countsTenants?: boolean;
+  /** The tenant of the current work where no `runWithTenant` names one. @default nobody */
+  readonly currentTenant?: (() => string | undefined) | undefined;
   /** From 0 to 1, for waits. @default Math.random */
   readonly random?: () => number;
   /** Told of what goes wrong outside any request. */

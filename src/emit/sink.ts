@@ -1,7 +1,7 @@
 import { trace } from '@opentelemetry/api';
 import type { Clock } from '../clock.ts';
 import type { Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
-import { ATTR_CATEGORY_NAME } from '../semconv.ts';
+import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
 import { isConnected, type Logger, SEVERITY, type Telemetry } from '../telemetry.ts';
 import { formatLine } from './line.ts';
 import { runInSpan } from './span.ts';
@@ -19,7 +19,12 @@ export function createSink({ telemetry, clock, writeLine = createStderrWriter() 
   /** The logger that was found to lead somewhere. One that does not may get its provider at any time. */
   let connected: Logger | undefined;
 
-  function emit(category: CategoryDescriptor, message: string, attributes: Attributes | undefined): void {
+  function emit(
+    category: CategoryDescriptor,
+    message: string,
+    attributes: Attributes | undefined,
+    tenantId?: string,
+  ): void {
     const { logger } = telemetry;
     if (logger !== connected) {
       if (!isConnected(logger)) {
@@ -32,13 +37,21 @@ export function createSink({ telemetry, clock, writeLine = createStderrWriter() 
       severityNumber: SEVERITY.DEBUG.severityNumber,
       severityText: SEVERITY.DEBUG.severityText,
       body: message,
-      attributes: { ...attributes, [ATTR_CATEGORY_NAME]: category.name },
+      attributes:
+        tenantId === undefined
+          ? { ...attributes, [ATTR_CATEGORY_NAME]: category.name }
+          : { ...attributes, [ATTR_CATEGORY_NAME]: category.name, [ATTR_TENANT_ID]: tenantId },
     });
   }
 
   return {
     emit,
-    span: <T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T): T =>
-      runInSpan(() => telemetry.tracer, name, { [ATTR_CATEGORY_NAME]: category.name }, fn),
+    span: <T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T =>
+      runInSpan(
+        () => telemetry.tracer,
+        name,
+        { [ATTR_CATEGORY_NAME]: category.name, ...(tenantId !== undefined && { [ATTR_TENANT_ID]: tenantId }) },
+        fn,
+      ),
   };
 }

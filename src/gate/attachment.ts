@@ -104,6 +104,16 @@ export class ControllerAttachment implements Attachment {
     }
   }
 
+  /** The tenant of the current work, where the controller knows one. */
+  currentTenant(category: CategoryDescriptor): string | undefined {
+    try {
+      return this.controller.currentTenant?.();
+    } catch (error) {
+      this.failed(category, error);
+      return undefined;
+    }
+  }
+
   /** Reports what a hook threw, once per category: a broken one throws on every call. */
   failed(category: CategoryDescriptor, error: unknown): void {
     if (hasBit(this.#reported, category.index)) return;

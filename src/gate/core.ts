@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, createBits } from './bits.ts';
 import { CategoryHandle, CategoryRegistry, type Decider } from './categories.ts';
+import { TenantCallCounts } from './tallies.ts';
 import type {
   Attachment,
   Attributes,
@@ -34,12 +35,15 @@ export class GateCore implements Gate, Decider {
   readonly #storage = new AsyncLocalStorage<TenantContext>();
   readonly #calls = new Float64Array(CAPACITY);
   readonly #dropped = new Float64Array(CAPACITY);
+  readonly tenantCalls = new TenantCallCounts();
   readonly #registry: CategoryRegistry;
   /** The last one is active. */
   readonly #attachments: ControllerAttachment[] = [];
   #active: ControllerAttachment | undefined;
   /** Counts up whenever more or less may be on for a tenant than a context holds. */
   #epoch = 1;
+  /** Whether the active one knows a tenant where no context does. */
+  #asksForTenant = false;
   /** True while an attribute function or a sink runs: what they emit themselves is cut, or it would never end. */
   #emitting = false;
 
@@ -99,6 +103,7 @@ export class GateCore implements Gate, Decider {
   #activate(): void {
     const active = this.#attachments.at(-1);
     this.#active = active;
+    this.#asksForTenant = active?.controller.currentTenant !== undefined;
     this.#epoch += 1;
     for (let word = 0; word < this.#interest.length; word++) this.#apply(active, word);
   }
@@ -110,15 +115,33 @@ export class GateCore implements Gate, Decider {
   }
 
   /** Whether a category with a set interest bit is on here and now. */
-  resolve({ word, mask }: CategoryHandle): boolean {
+  resolve(category: CategoryHandle): boolean {
+    const { word, mask } = category;
     if ((this.#tenanted[word]! & mask) !== 0) {
       const context = this.#storage.getStore();
       if (context !== undefined) {
         const words = context.epoch === this.#epoch ? context.words : this.#refresh(context);
         return (words[word]! & mask) !== 0;
       }
+      if (this.#asksForTenant) return this.#resolveAsked(category);
     }
     return (this.#base[word]! & mask) !== 0;
+  }
+
+  #resolveAsked({ descriptor, word, mask }: CategoryHandle): boolean {
+    const active = this.#active!;
+    const tenantId = active.currentTenant(descriptor);
+    const words = tenantId === undefined ? this.#base : active.wordsOf(tenantId);
+    return (words[word]! & mask) !== 0;
+  }
+
+  #tenantOf(descriptor: CategoryDescriptor, active: ControllerAttachment): string | undefined {
+    return this.#storage.getStore()?.tenantId ?? (this.#asksForTenant ? active.currentTenant(descriptor) : undefined);
+  }
+
+  #count({ index }: CategoryDescriptor, active: ControllerAttachment, tenantId: string | undefined): void {
+    this.#calls[index]! += 1;
+    if (tenantId !== undefined && active.controller.countsTenants === true) this.tenantCalls.count(tenantId, index);
   }
 
   #refresh(context: TenantContext): Uint32Array {
@@ -137,8 +160,10 @@ export class GateCore implements Gate, Decider {
     }
     this.#emitting = true;
     try {
-      active.controller.sink.emit(descriptor, message, typeof attributes === 'function' ? attributes() : attributes);
-      this.#calls[descriptor.index]! += 1;
+      const tenantId = this.#tenantOf(descriptor, active);
+      const values = typeof attributes === 'function' ? attributes() : attributes;
+      active.controller.sink.emit(descriptor, message, values, tenantId);
+      this.#count(descriptor, active, tenantId);
     } catch (error) {
       this.#dropped[descriptor.index]! += 1;
       active.failed(descriptor, error);
@@ -163,6 +188,7 @@ export class GateCore implements Gate, Decider {
 
   #traceOnce<T>(descriptor: CategoryDescriptor, name: string, fn: (span?: Span) => T): T {
     const active = this.#active!;
+    const tenantId = this.#tenantOf(descriptor, active);
     let started = false;
     let threw = false;
     let thrown: unknown;
@@ -170,7 +196,7 @@ export class GateCore implements Gate, Decider {
     const once = (span?: Span): T => {
       if (!started) {
         started = true;
-        this.#calls[descriptor.index]! += 1;
+        this.#count(descriptor, active, tenantId);
         // The function is the application's own: what it emits is no recursion.
         this.#emitting = false;
         try {
@@ -187,7 +213,7 @@ export class GateCore implements Gate, Decider {
     };
     this.#emitting = true;
     try {
-      const result = active.controller.sink.span(descriptor, name, once);
+      const result = active.controller.sink.span(descriptor, name, once, tenantId);
       if (started && !threw) return result;
     } catch (error) {
       if (!threw || error !== thrown) active.failed(descriptor, error);

@@ -8,7 +8,7 @@ import {
   ValueType,
 } from '@opentelemetry/api';
 import type { Schedule } from '../clock.ts';
-import type { Gate } from '../gate/types.ts';
+import type { Gate, TenantCalls } from '../gate/types.ts';
 import {
   ATTR_ACTION,
   ATTR_AUTH_METHOD,
@@ -16,6 +16,7 @@ import {
   ATTR_OUTCOME,
   ATTR_REASON,
   ATTR_SCOPE,
+  ATTR_TENANT_ID,
   METRIC_AUTH_FAILURES,
   METRIC_CATEGORY_ENABLED,
   METRIC_CONTROL_DURATION,
@@ -38,6 +39,11 @@ export interface InstrumentsOptions {
   readonly telemetry: Pick<Telemetry, 'meter' | 'onChange'>;
   readonly gate: Pick<Gate, 'categories' | 'droppedTotal'>;
   readonly measurements: Pick<Measurements, 'callsTotal' | 'callsPerSecond'>;
+  /**
+   * Calls by tenant, to give each a series of its own; that of the category is then what is left. @default none: one series
+   * for each category
+   */
+  readonly tenantCalls?: Pick<TenantCalls, 'entries'>;
   /** Every category as the global scope sees it. */
   readonly states: () => Iterable<{ readonly index: number; readonly enabled: boolean }>;
   /** Live temporary controls of the global scope, and of all tenants together. */
@@ -180,15 +186,27 @@ const TENANT_SCOPES = { [ATTR_SCOPE]: 'tenant' };
  * drop on. Tenants are one series together: one each would be a series per customer.
  */
 function createObservation(options: InstrumentsOptions): Observe {
-  const { gate, measurements, states, temporaryControls } = options;
+  const { gate, measurements, tenantCalls, states, temporaryControls } = options;
   const attributes: { readonly [ATTR_CATEGORY_NAME]: string }[] = [];
   let tenantsSeen = false;
+
+  /** Observes the calls of each tenant, and returns how many those are by category. */
+  function observeTenants(result: BatchObservableResult, calls: Observable): readonly number[] {
+    const observed: number[] = [];
+    for (const [tenantId, index, total] of tenantCalls?.entries() ?? []) {
+      result.observe(calls, total, { ...attributes[index], [ATTR_TENANT_ID]: tenantId });
+      observed[index] = (observed[index] ?? 0) + total;
+    }
+    return observed;
+  }
+
   return (result, { calls, rate, dropped, enabled, temporary }) => {
-    for (const { index, name } of gate.categories()) {
-      attributes[index] ??= { [ATTR_CATEGORY_NAME]: name };
-      const category = attributes[index];
+    for (const { index, name } of gate.categories()) attributes[index] ??= { [ATTR_CATEGORY_NAME]: name };
+    const ofTenants = observeTenants(result, calls);
+    for (const [index, category] of attributes.entries()) {
       const total = measurements.callsTotal(index);
-      result.observe(calls, total, category);
+      // What tenants emitted has series of its own, so that the sum over all of them is right.
+      result.observe(calls, total - (ofTenants[index] ?? 0), category);
       if (total > 0) result.observe(rate, measurements.callsPerSecond(index), category);
       const lost = gate.droppedTotal(index);
       if (lost > 0) result.observe(dropped, lost, category);

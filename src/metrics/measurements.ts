@@ -2,10 +2,11 @@ import type { Clock, Schedule } from '../clock.ts';
 import type { Gate } from '../gate/types.ts';
 import { createEventLoopDelay } from './event-loop-delay.ts';
 import { createRates } from './rates.ts';
+import { createTenantRates } from './tenant-rates.ts';
 import type { Measurements } from './types.ts';
 
 export interface MeasurementsOptions {
-  readonly gate: Pick<Gate, 'categories' | 'callsTotal'>;
+  readonly gate: Pick<Gate, 'categories' | 'callsTotal' | 'tenantCalls'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Seconds over which rates, processor use and event-loop delay are measured. */
   readonly windowSeconds: number;
@@ -17,13 +18,19 @@ export function createMeasurements(options: MeasurementsOptions): Measurements &
   const { gate, clock, windowSeconds, schedule } = options;
   const rates = createRates({ gate, clock, windowSeconds, cpuMicroseconds });
   const delay = createEventLoopDelay(windowSeconds * 1000, clock);
+  const tenantRates = createTenantRates({ calls: gate.tenantCalls, clock, windowSeconds });
   const stop = schedule(rates.intervalMs, () => {
     rates.sample();
+    tenantRates.sample();
     delay.rotate();
   });
   return {
     callsTotal: (index) => gate.callsTotal(index),
     callsPerSecond: (index) => rates.callsPerSecond(index),
+    ofTenant: (tenantId) => ({
+      callsTotal: (index) => gate.tenantCalls.total(tenantId, index),
+      callsPerSecond: (index) => tenantRates.callsPerSecond(tenantId, index),
+    }),
     process() {
       const { rss, heapUsed } = process.memoryUsage();
       const cpuUsage = rates.cpuPercent();

@@ -59,24 +59,12 @@ export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: Rat
     return spare;
   }
 
-  /** The newest snapshot that is a window old, or the oldest there is. */
-  function baseline(now: number): Snapshot {
-    let found = snapshots[0] ?? PROCESS_START;
-    for (const snapshot of snapshots) {
-      if (now - snapshot.time < windowMs) break;
-      found = snapshot;
-    }
-    return found;
-  }
+  const baseline = (now: number): Snapshot => newestOutside(snapshots, now, windowMs) ?? PROCESS_START;
 
   function callsPerSecond(index: number): number {
     const now = clock.monotonic();
     const base = baseline(now);
-    // Where the first sample is younger than the window and so is not the start of the process, the calls before it
-    // count as outside the window.
-    const elapsed = Math.max(now - base.time, Math.min(now, windowMs));
-    const calls = gate.callsTotal(index) - (base.totals[index] ?? 0);
-    return elapsed > 0 ? (calls / elapsed) * 1000 : 0;
+    return perSecond(gate.callsTotal(index) - (base.totals[index] ?? 0), base.time, now, windowMs);
   }
 
   function cpuPercent(): number | undefined {
@@ -89,4 +77,28 @@ export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: Rat
   if (clock.monotonic() <= windowMs) snapshots.push(PROCESS_START);
   sample();
   return { intervalMs: Math.max(1000, windowMs / SNAPSHOTS_PER_WINDOW), sample, callsPerSecond, cpuPercent };
+}
+
+/** The newest of some moments, oldest first, that is a window old; or the oldest there is. */
+export function newestOutside<T extends { readonly time: number }>(
+  moments: readonly T[],
+  now: number,
+  windowMs: number,
+): T | undefined {
+  let found = moments[0];
+  for (const moment of moments) {
+    if (now - moment.time < windowMs) break;
+    found = moment;
+  }
+  return found;
+}
+
+/**
+ * A rate over the window.
+ * @param since when `calls` began to be counted. Where that is neither a window ago nor the start of the process, the
+ * calls before it count as outside the window.
+ */
+export function perSecond(calls: number, since: number, now: number, windowMs: number): number {
+  const elapsed = Math.max(now - since, Math.min(now, windowMs));
+  return elapsed > 0 ? (calls / elapsed) * 1000 : 0;
 }

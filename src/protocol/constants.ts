@@ -47,6 +47,9 @@ export type AuthMethod = (typeof AUTH_METHODS)[number];
 export const ISOLATION_LEVELS = ['global', 'process', 'namespace', 'organization'] as const;
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
 
+/** `tenant.id` in answers to an operator who addresses all tenants at once. It names no tenant. */
+export const EVERYBODY = 'global';
+
 export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'] as const;
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
 

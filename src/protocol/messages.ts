@@ -19,6 +19,8 @@ interface Answer {
 
 export interface WellKnownDocument {
   readonly protocol: typeof PROTOCOL;
+  /** In answers to an authenticated request in multi-tenant mode. */
+  readonly tenant?: TenantContext;
   readonly endpoints: {
     readonly discovery: string;
     readonly control: string;
@@ -178,7 +180,10 @@ export interface TenantSummary {
 }
 
 export interface TenantsResponse extends Answer {
+  /** Sorted by id, as many as one answer may hold. */
   readonly tenants: readonly TenantSummary[];
+  /** How many tenants there are, where that is more than are listed: one that is named is always shown. */
+  readonly otelrdcp_total?: number;
 }
 
 /** What an audit entry is about: a control action, an expiry, a refusal, or a change of the trail itself. */
@@ -246,6 +251,8 @@ export interface SessionResponse extends Answer {
  */
 export interface ErrorResponse {
   readonly protocol: typeof PROTOCOL;
+  /** In answers to an authenticated request in multi-tenant mode. */
+  readonly tenant?: TenantContext;
   readonly error: {
     readonly code: string;
     readonly message: string;

@@ -8,7 +8,9 @@ import type { ResolvedConfig } from '../config.ts';
 import type { ControlPlane } from '../control/types.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
-import { PATHS } from '../protocol/constants.ts';
+import { HEADERS, PATHS } from '../protocol/constants.ts';
+import { createAddressing } from '../tenancy/address.ts';
+import type { Isolation } from '../tenancy/isolation.ts';
 import type { RequestState } from './context.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { answer } from './middleware/answer.ts';
@@ -48,6 +50,8 @@ export interface AppDependencies {
   readonly authenticator: Authenticator;
   readonly measurements: Measurements;
   readonly instruments: ControlInstruments;
+  /** What multi-tenancy is configured to mean. */
+  readonly isolation: Isolation;
   /** The processes that share the store, where it is shared. */
   readonly fleet?: Fleet | undefined;
   /** Resolves when the store answers. */
@@ -65,9 +69,10 @@ export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: 
 
 /** The endpoint: every route with its steps, in the order in which they run. */
 export function createApp(dependencies: AppDependencies): RequestHandler {
-  const { config, trail, authenticator, instruments, clock, randomUUID, closing, report } = dependencies;
+  const { config, trail, authenticator, instruments, isolation, clock, randomUUID, closing, report } = dependencies;
   const { controlPerMinute, readPerMinute, anonymousPerMinute, requestTimeoutSeconds } = config.limits;
-  const refusals = createRefusals({ trail, instruments });
+  const addressing = createAddressing(isolation);
+  const refusals = createRefusals({ trail, instruments, addressing });
   const runChecks = createHealthChecks({ checks: healthChecks(dependencies), clock });
 
   const anonymous = createRateLimiter({ name: 'anonymous', limit: anonymousPerMinute, clock });
@@ -76,11 +81,11 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   const credential = authenticate({ authenticator, limiter: anonymous });
   const optional = authenticate({ authenticator, limiter: anonymous }, 'allowed');
   const open = authenticate({ authenticator, limiter: anonymous }, 'open');
-  const read = tenancy('read');
-  const change = tenancy('change');
+  const read = tenancy(addressing, 'read');
+  const change = tenancy(addressing, 'change');
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
-  router.get(PATHS.wellKnown, endpoint(open, reads, answer(wellKnown(dependencies))));
+  router.get(PATHS.wellKnown, endpoint(open, reads, answer(wellKnown({ ...dependencies, addressing }))));
   router.get(
     PATHS.discovery,
     endpoint(credential, reads, authorize('discovery'), read, answer(discovery(dependencies))),
@@ -117,11 +122,11 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   );
 
   const app = new Koa<RequestState>({ proxy: false });
-  app.use(errorBoundary({ randomUUID, refusals, report }));
+  app.use(errorBoundary({ randomUUID, refusals, addressing, report }));
   app.use(
     steps(
       refuseWhileClosing(closing),
-      singleHeaders(),
+      singleHeaders(isolation.level === undefined ? [] : [HEADERS.tenantId]),
       requestId(),
       clientId(),
       hostAndOrigin(),

@@ -1,15 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import type { Principal } from '../auth/principal.ts';
-import type { Scope } from '../control/types.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { AuditEntry, AuditIdentity, TenantContext } from '../protocol/messages.ts';
+import type { AuditEntry, AuditIdentity } from '../protocol/messages.ts';
+import type { Address } from '../tenancy/address.ts';
 
 /** Whose settings a request addresses. */
-export interface Tenancy {
-  readonly scope: Scope;
-  /** In multi-tenant mode: stands in the answer. */
-  readonly tenant?: TenantContext;
+export interface Tenancy extends Address {
   /** The `X-RDCP-Tenant-Name` that came along, made safe for the trail. */
   readonly tenantName?: string;
 }

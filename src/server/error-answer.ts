@@ -1,11 +1,15 @@
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
-import type { ErrorResponse } from '../protocol/messages.ts';
+import type { ErrorResponse, TenantContext } from '../protocol/messages.ts';
 
-/** The error envelope (RDCP 1.0, Errors). Nothing but what the error shows to the client goes in. */
-export function errorResponse({ code, message, method, details }: RdcpError): ErrorResponse {
+/**
+ * The error envelope (RDCP 1.0, Errors). Nothing but what the error shows to the client goes in.
+ * @param tenant in answers to an authenticated request in multi-tenant mode
+ */
+export function errorResponse({ code, message, method, details }: RdcpError, tenant?: TenantContext): ErrorResponse {
   return {
     protocol: PROTOCOL,
+    ...(tenant !== undefined && { tenant }),
     error: {
       code,
       message,

@@ -2,6 +2,7 @@ import type { AuditTrail } from '../audit/types.ts';
 import type { RdcpError } from '../errors.ts';
 import type { ControlInstruments } from '../metrics/types.ts';
 import { AUTH_METHODS, type AuthMethod } from '../protocol/constants.ts';
+import type { Addressing } from '../tenancy/address.ts';
 import { type Context, identityOf, sourceOf } from './context.ts';
 
 /** Codes that say no to somebody, rather than to something: each is an entry of the trail. */
@@ -13,7 +14,15 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ]);
 
 /** Writes refusals into the trail and counts them. */
-export function createRefusals({ trail, instruments }: { trail: AuditTrail; instruments: ControlInstruments }) {
+export function createRefusals({
+  trail,
+  instruments,
+  addressing,
+}: {
+  trail: AuditTrail;
+  instruments: ControlInstruments;
+  addressing: Addressing;
+}) {
   return {
     note: (ctx: Context, error: RdcpError): void => {
       if (!REFUSALS.has(error.code)) return;
@@ -21,13 +30,15 @@ export function createRefusals({ trail, instruments }: { trail: AuditTrail; inst
       instruments.authFailure(principal?.method ?? methodOf(error), reasonOf(error));
       // A client that runs into its limit is one event, not one entry for every request it goes on sending.
       if (refusalRepeated) return;
+      // Filed under whom it came from, never under a tenant that it named and may not speak for.
+      const { tenantId } = tenancy ?? addressing.own(principal);
       trail.refused({
         action: principal === undefined && error.code !== 'RDCP_FORBIDDEN' ? 'authenticate' : 'authorize',
         categories: [],
         changes: [],
         outcome: 'denied',
         identity: identityOf(principal),
-        ...(tenancy?.tenant !== undefined && { tenant: { id: tenancy.tenant.id } }),
+        ...(tenantId !== undefined && { tenant: { id: tenantId } }),
         requestId,
         source: sourceOf(ctx.req),
         error: error.code,

@@ -17,7 +17,9 @@ import type { ErrorResponse } from '../../src/protocol/messages.ts';
 import { type AppDependencies, createApp, type RequestHandler } from '../../src/server/app.ts';
 import { createListener, type ListenerTimeouts } from '../../src/server/listener.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
+import { createIsolation } from '../../src/tenancy/isolation.ts';
 
 /** The categories that every test server has. */
 export const CATEGORIES = ['DATABASE', 'HTTP', 'X-CUSTOM'] as const;
@@ -49,6 +51,8 @@ const GENEROUS = { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonym
 export interface TestServerOptions {
   readonly config?: RdcpConfig;
   readonly clock?: Clock;
+  /** @default one in memory */
+  readonly store?: StateStore;
   readonly checkStore?: () => Promise<void>;
   readonly timeouts?: Partial<ListenerTimeouts>;
   /** Puts something in front of a part, to make it slow or failing. */
@@ -81,7 +85,8 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
   const authenticator: Authenticator = createAuthenticator({
     apiKey: createApiKeyVerifier({ keys: fixedKeys(RECORDS), clock }),
   });
-  const store = createMemoryStore();
+  const isolation = createIsolation(config.tenancy);
+  const store = isolation.storeFor(options.store ?? createMemoryStore());
   // Nothing of a test's debug output goes to its console.
   const telemetry = createTelemetry();
   const sink = createSink({ telemetry, clock, writeLine: () => undefined });
@@ -111,6 +116,8 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       maxCategories: config.limits.maxCategories,
     },
     overrides: config.categories,
+    tenantOf: isolation.tenantOf,
+    countsTenants: isolation.separatesMetrics,
     report,
   });
   await plane.start();
@@ -131,6 +138,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     trail,
     authenticator,
     measurements,
+    isolation,
     instruments: {
       authFailure: (method, reason) => void authFailures.push([method, reason]),
       controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),

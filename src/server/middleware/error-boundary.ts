@@ -1,6 +1,7 @@
 import type { Middleware } from 'koa';
 import { isRdcpError } from '../../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE } from '../../protocol/constants.ts';
+import type { Addressing } from '../../tenancy/address.ts';
 import type { RequestState } from '../context.ts';
 import { ANSWER_HEADERS, contentType, errorResponse, toRdcpError } from '../error-answer.ts';
 import { hostPolicyOf } from '../host-policy.ts';
@@ -16,10 +17,12 @@ const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 export function errorBoundary({
   randomUUID,
   refusals,
+  addressing,
   report,
 }: {
   randomUUID: () => string;
   refusals: Refusals;
+  addressing: Addressing;
   report: (error: unknown) => void;
 }): Middleware<RequestState> {
   return async (ctx, next) => {
@@ -39,7 +42,8 @@ export function errorBoundary({
       ctx.set({ ...error.headers });
       ctx.set('Content-Type', contentType(ctx.state.mediaType));
       ctx.status = error.status;
-      ctx.body = JSON.stringify(errorResponse(error));
+      const { tenant } = ctx.state.tenancy ?? addressing.own(ctx.state.principal);
+      ctx.body = JSON.stringify(errorResponse(error, tenant));
     }
     if (!ctx.res.headersSent) ctx.res.setHeader(HEADERS.requestId, ctx.state.requestId);
   };

@@ -13,14 +13,18 @@ const SINGLE = [...Object.values(HEADERS), 'Host', 'Origin', 'Content-Type', 'Co
   (name) => ({ name, key: name.toLowerCase() }),
 );
 
-/** Refuses a header that was sent twice where one value counts. (Doubled credentials are the authenticator's.) */
-export function singleHeaders(): Step {
+/**
+ * Refuses a header that was sent twice where one value counts. (Doubled credentials are the authenticator's.)
+ * @param judgedLater headers that a later step has a better answer for
+ */
+export function singleHeaders(judgedLater: readonly string[] = []): Step {
+  const single = SINGLE.filter(({ name }) => !judgedLater.includes(name));
   return (ctx) => {
     if (ctx.req.rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
       throw new RdcpError('RDCP_MALFORMED_REQUEST', `The request has more than ${MAX_HEADER_FIELDS} header fields`);
     }
     const headers = ctx.req.headersDistinct;
-    for (const { name, key } of SINGLE) {
+    for (const { name, key } of single) {
       if ((headers[key]?.length ?? 0) > 1) {
         throw new RdcpError('RDCP_MALFORMED_REQUEST', `${name} was sent more than once`, { details: { field: name } });
       }

@@ -1,30 +1,19 @@
-import type { Scope } from '../../control/types.ts';
-import { RdcpError } from '../../errors.ts';
 import { HEADERS } from '../../protocol/constants.ts';
-import { GLOBAL_SCOPE } from '../../store/state-store.ts';
+import type { Addressing } from '../../tenancy/address.ts';
 import { header, type Step } from '../context.ts';
 
-const GLOBAL: Scope = { key: GLOBAL_SCOPE };
+const TENANT_ID = HEADERS.tenantId.toLowerCase();
 const MAX_TENANT_NAME_LENGTH = 200;
 
-/**
- * Settles whose settings the request addresses. In single-tenant mode they are everybody's. A tenant named on a read is
- * then ignored; on a change it is refused, because to apply to everybody what was meant for one is the one wrong
- * outcome.
- */
-export function tenancy(access: 'read' | 'change'): Step {
+/** Settles whose settings the request addresses: the credential says it, and headers must agree. */
+export function tenancy(addressing: Addressing, access: 'read' | 'change'): Step {
   return (ctx) => {
-    if (access === 'change') {
-      for (const name of [HEADERS.tenantId, HEADERS.isolationLevel]) {
-        if (header(ctx.req, name) !== undefined) {
-          throw new RdcpError('RDCP_MALFORMED_REQUEST', `${name} is not allowed: this server has no tenants`, {
-            details: { field: name },
-          });
-        }
-      }
-    }
-    const name = header(ctx.req, HEADERS.tenantName);
-    ctx.state.tenancy = { scope: GLOBAL, ...(name !== undefined && { tenantName: printable(name) }) };
+    const { req, state } = ctx;
+    const tenantIds = req.headersDistinct[TENANT_ID] ?? [];
+    const isolationLevel = header(req, HEADERS.isolationLevel);
+    const address = addressing.resolve(state.principal, { tenantIds, isolationLevel }, access);
+    const name = header(req, HEADERS.tenantName);
+    state.tenancy = name === undefined ? address : { ...address, tenantName: printable(name) };
   };
 }
 

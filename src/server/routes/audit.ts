@@ -43,9 +43,9 @@ const RULES: { readonly [K in Parameter]: Rule<NonNullable<AuditQuery[K]>> } = {
 /** `GET /rdcp/v1/audit`: the trail, newest first. */
 export function audit({ trail, clock }: { trail: AuditTrail; clock: Clock }): Handler {
   return async (ctx) => {
-    const { scope } = required(ctx, 'tenancy');
+    const { tenantId } = required(ctx, 'tenancy');
     const query = parseAuditQuery(new URLSearchParams(ctx.querystring));
-    const page = await trail.query(scope.tenantId === undefined ? query : { ...query, tenant: scope.tenantId });
+    const page = await trail.query(tenantId === undefined ? query : { ...query, tenant: tenantId });
     const body: AuditResponse = {
       ...opening(ctx, clock),
       entries: page.entries,

@@ -53,9 +53,9 @@ function commandContext(ctx: Context, request: ControlRequest): CommandContext {
 }
 
 /** Tells whether a repeated request id asks for the same: the same fields in another order or spelling are. */
-function fingerprint({ action, categories, options }: ControlRequest, { scope }: Tenancy): string {
+function fingerprint({ action, categories, options }: ControlRequest, { tenantId }: Tenancy): string {
   const { temporary, duration, reason } = options ?? {};
   return createHash('sha256')
-    .update(JSON.stringify([scope.key, action, categories, temporary, duration, reason]))
+    .update(JSON.stringify([tenantId, action, categories, temporary, duration, reason]))
     .digest('hex');
 }

@@ -3,7 +3,7 @@ import type { ControlPlane } from '../../control/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { MetricsResponse, MetricUnit, MetricValue, ProcessMetricName } from '../../protocol/messages.ts';
 import { type Handler, required } from '../context.ts';
-import { measured, totals } from './discovery.ts';
+import { measured, totals, visibleCalls } from './calls.ts';
 import { opening, timestampNow } from './opening.ts';
 
 interface Sources {
@@ -31,13 +31,16 @@ export function metrics({ plane, measurements, clock }: Sources): Handler {
     timestamp: timestampNow(clock),
   });
   return (ctx) => {
-    const { scope } = required(ctx, 'tenancy');
-    const categories = plane.view(scope).map(({ name, index }) => ({ name, calls: measured(index, measurements) }));
+    const tenancy = required(ctx, 'tenancy');
+    const { scope } = tenancy;
+    const visible = visibleCalls(tenancy, measurements);
+    const categories = plane.view(scope).map(({ name, index }) => ({ name, calls: measured(index, visible) }));
     const { totalCalls, callsPerSecond } = totals(categories.map(({ calls }) => calls));
     const values: Partial<Record<ProcessMetricName, number>> = {
       callsTotal: totalCalls,
       callsPerSecond,
-      ...measurements.process(),
+      // The load of a shared process tells of the others in it.
+      ...(tenancy.callsOf === undefined && measurements.process()),
       temporaryControls: plane.temporaryControls(scope),
     };
     const body: MetricsResponse = {

@@ -1,13 +1,21 @@
 import type { Clock } from '../../clock.ts';
 import type { SessionResponse } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
+import type { Isolation } from '../../tenancy/isolation.ts';
 import { type Handler, required } from '../context.ts';
 import { opening } from './opening.ts';
 
 /** `GET /rdcp/v1/session`: the auth context of the credential that was sent. */
-export function session({ clock }: { clock: Clock }): Handler {
+export function session({ clock, isolation }: { clock: Clock; isolation: Isolation }): Handler {
   return (ctx) => {
-    const { method, userId, tenantId, scopes, sessionId, expiresAt } = required(ctx, 'principal');
+    const {
+      method,
+      userId,
+      tenantId = isolation.contextOf(undefined)?.id,
+      scopes,
+      sessionId,
+      expiresAt,
+    } = required(ctx, 'principal');
     const body: SessionResponse = {
       ...opening(ctx, clock),
       authenticated: true,

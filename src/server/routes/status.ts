@@ -4,7 +4,7 @@ import type { Fleet } from '../../fleet/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { StatusResponse } from '../../protocol/messages.ts';
 import { type Answer, type Handler, required } from '../context.ts';
-import { measured, totals } from './discovery.ts';
+import { measured, totals, visibleCalls } from './calls.ts';
 import { opening } from './opening.ts';
 
 interface Sources {
@@ -17,12 +17,14 @@ interface Sources {
 /** `GET /rdcp/v1/status`: which categories are on. While the whole instrumentation is off, none is. */
 export function status({ plane, measurements, fleet, clock }: Sources): Handler {
   return (ctx) => {
-    const views = plane.view(required(ctx, 'tenancy').scope);
+    const tenancy = required(ctx, 'tenancy');
+    const calls = visibleCalls(tenancy, measurements);
+    const views = plane.view(tenancy.scope);
     const body: StatusResponse = {
       ...opening(ctx, clock),
       enabled: plane.enabled,
       categories: Object.fromEntries(views.map(({ name, enabled }) => [name, plane.enabled && enabled])),
-      performance: totals(views.map(({ index }) => measured(index, measurements))),
+      performance: totals(views.map(({ index }) => measured(index, calls))),
     };
     return fleet === undefined ? { body } : withFleet(body, fleet);
   };

@@ -1,26 +1,63 @@
 import type { Clock } from '../../clock.ts';
+import type { ResolvedConfig } from '../../config.ts';
 import type { ControlPlane } from '../../control/types.ts';
-import type { TenantsResponse } from '../../protocol/messages.ts';
+import { EVERYBODY } from '../../protocol/constants.ts';
+import type { TenantSummary, TenantsResponse } from '../../protocol/messages.ts';
+import { timestamp } from '../../protocol/time.ts';
+import type { Isolation } from '../../tenancy/isolation.ts';
 import { type Handler, required } from '../context.ts';
 import { opening } from './opening.ts';
 
-/** `GET /rdcp/v1/tenants`: without multi-tenancy there is one, which is everybody. */
-export function tenants({ plane, clock }: { plane: ControlPlane; clock: Clock }): Handler {
+/**
+ * States, of a category for a tenant, that one answer holds at most, about 5 MB of them. A service with many of both would
+ * otherwise stand still for seconds while it answers.
+ */
+const MAX_STATES = 250_000;
+
+interface Sources {
+  readonly config: Pick<ResolvedConfig, 'tenancy'>;
+  readonly plane: ControlPlane;
+  readonly isolation: Isolation;
+  readonly clock: Clock;
+}
+
+/**
+ * `GET /rdcp/v1/tenants`: the configured tenants and those with settings of their own; to whom addresses one tenant, that
+ * one. Without multi-tenancy there is one, which is everybody.
+ */
+export function tenants({ config, plane, isolation, clock }: Sources): Handler {
+  const configured = config.tenancy === false ? {} : config.tenancy.tenants;
+
+  function summary(tenantId: string | undefined, changedAt: number | undefined): TenantSummary {
+    const scope = isolation.scopeOf(tenantId);
+    const {
+      id,
+      isolationLevel,
+      scope: reach,
+    } = isolation.contextOf(tenantId) ?? ({ id: EVERYBODY, isolationLevel: 'global', scope: 'global' } as const);
+    const name = Object.hasOwn(configured, id) ? configured[id]?.name : undefined;
+    return {
+      id,
+      ...(name !== undefined && { name }),
+      isolationLevel,
+      scope: reach,
+      categories: Object.fromEntries(plane.view(scope).map(({ name, enabled }) => [name, plane.enabled && enabled])),
+      temporaryControls: plane.temporaryControls(scope),
+      ...(changedAt !== undefined && { lastChangedAt: timestamp(changedAt) }),
+    };
+  }
+
   return (ctx) => {
-    const { scope } = required(ctx, 'tenancy');
+    const { tenantId, scope } = required(ctx, 'tenancy');
+    const changes = new Map<string, number | undefined>(Object.keys(configured).map((id) => [id, undefined]));
+    for (const [key, { changedAt }] of plane.scopes()) changes.set(key, changedAt);
+    const known = isolation.level === undefined ? [undefined] : [...changes.keys()].sort();
+    const addressed = tenantId === undefined ? known : [tenantId];
+    const room = Math.max(1, Math.floor(MAX_STATES / Math.max(1, plane.view(scope).length)));
     const body: TenantsResponse = {
       ...opening(ctx, clock),
-      tenants: [
-        {
-          id: 'global',
-          isolationLevel: 'global',
-          scope: 'global',
-          categories: Object.fromEntries(
-            plane.view(scope).map(({ name, enabled }) => [name, plane.enabled && enabled]),
-          ),
-          temporaryControls: plane.temporaryControls(scope),
-        },
-      ],
+      tenants: addressed.slice(0, room).map((id) => summary(id, id === undefined ? undefined : changes.get(id))),
+      ...(addressed.length > room && { otelrdcp_total: addressed.length }),
     };
     return { body };
   };

@@ -3,16 +3,19 @@ import type { ResolvedConfig } from '../../config.ts';
 import type { Fleet } from '../../fleet/types.ts';
 import { PATHS, PROTOCOL, SCOPES } from '../../protocol/constants.ts';
 import type { WellKnownDocument } from '../../protocol/messages.ts';
+import type { Addressing } from '../../tenancy/address.ts';
 import type { Handler } from '../context.ts';
 
 /** `GET /.well-known/rdcp`: what this server is and can do, for clients that know only its address. */
 export function wellKnown({
   config,
   authenticator,
+  addressing,
   fleet,
 }: {
   config: ResolvedConfig;
   authenticator: Authenticator;
+  addressing: Addressing;
   readonly fleet?: Fleet | undefined;
 }): Handler {
   const document: WellKnownDocument = {
@@ -45,5 +48,8 @@ export function wellKnown({
       ...(fleet !== undefined && { fleet: PATHS.fleet }),
     },
   };
-  return () => ({ body: document });
+  return (ctx) => {
+    const { tenant } = addressing.own(ctx.state.principal);
+    return { body: tenant === undefined ? document : { ...document, tenant } };
+  };
 }

@@ -1,0 +1,52 @@
+import type { ReplayRecord, StateStore } from '../store/state-store.ts';
+
+/**
+ * The part of a store that belongs to a namespace: the tenant `acme` has the scope `<namespace>/acme` there, and settings
+ * for everybody are for everybody in the namespace. A namespace is an identifier and a scope's key holds no `/`, so no two
+ * namespaces share a key. The audit trail stays one, because it is a chain, and so do sessions.
+ */
+export function createNamespacedStore(store: StateStore, namespace: string): StateStore {
+  const prefix = `${namespace}/`;
+  const outside = (record: ReplayRecord): ReplayRecord => ({ ...record, key: prefix + record.key });
+  const inside = (record: ReplayRecord): ReplayRecord => ({ ...record, key: record.key.slice(prefix.length) });
+  const { tokens, fleet, onReset } = store;
+  return {
+    name: store.name,
+    shared: store.shared,
+
+    async load() {
+      const scopes = await store.load();
+      return new Map(
+        [...scopes].flatMap(([key, state]) => (key.startsWith(prefix) ? [[key.slice(prefix.length), state]] : [])),
+      );
+    },
+
+    async commit({ state, replay, ...rest }) {
+      const result = await store.commit({
+        ...rest,
+        ...(state && { state: { ...state, scope: prefix + state.scope } }),
+        ...(replay && { replay: outside(replay) }),
+      });
+      return result.outcome === 'replayed' ? { ...result, replay: inside(result.replay) } : result;
+    },
+
+    async findReplay(key, now) {
+      const found = await store.findReplay(prefix + key, now);
+      return found && inside(found);
+    },
+
+    subscribe: (listener) =>
+      store.subscribe((key, state) => {
+        if (key.startsWith(prefix)) listener(key.slice(prefix.length), state);
+      }),
+
+    ...(tokens && { tokens }),
+    ...(fleet && { fleet }),
+    ...(onReset && { onReset: (listener) => onReset.call(store, listener) }),
+    queryAudit: (query) => store.queryAudit(query),
+    newestAudit: () => store.newestAudit(),
+    pruneAudit: (now) => store.pruneAudit(now),
+    check: () => store.check(),
+    close: () => store.close(),
+  };
+}

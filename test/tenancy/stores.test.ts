@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
+import { createNamespacedStore } from '../../src/tenancy/namespaced-store.ts';
+import { createProcessStore } from '../../src/tenancy/process-store.ts';
+import { stateStoreContract } from '../store/contract.ts';
+import { auditEntry, auditIds, change, NOW, replayRecord, until } from '../store/samples.ts';
+
+stateStoreContract('the part of a namespace', true, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
+  const opened: StateStore[] = [];
+  return {
+    open: async () => {
+      const store = createNamespacedStore(createSqliteStore(join(folder, 'state.db')), 'staging');
+      opened.push(store);
+      return store;
+    },
+    dispose: async () => {
+      for (const store of opened) await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+});
+
+stateStoreContract('the part of a process', false, async () => {
+  const store = createProcessStore(createMemoryStore());
+  return { open: async () => store, dispose: () => store.close() };
+});
+
+describe('namespaces in one store', () => {
+  const open = () => {
+    const whole = createMemoryStore();
+    return { whole, a: createNamespacedStore(whole, 'a'), b: createNamespacedStore(whole, 'b') };
+  };
+
+  test('keep tenants, and what is for everybody, apart', async () => {
+    const { whole, a, b } = open();
+    await a.commit(change('acme', 0, { DATABASE: { permanent: true } }));
+    await a.commit(change(GLOBAL_SCOPE, 0, { HTTP: { permanent: true } }));
+    assert.deepEqual([...(await a.load()).keys()], ['acme', GLOBAL_SCOPE]);
+    assert.deepEqual([...(await b.load()).keys()], []);
+    assert.deepEqual([...(await whole.load()).keys()], ['a/acme', `a/${GLOBAL_SCOPE}`]);
+  });
+
+  test('keep the answers to repeats apart, under keys that the caller knows', async () => {
+    const { a, b } = open();
+    const replay = replayRecord();
+    await a.commit({ audit: auditEntry(), replay, now: NOW });
+    assert.deepEqual(await a.findReplay(replay.key, NOW), replay);
+    assert.equal(await b.findReplay(replay.key, NOW), undefined);
+    const again = await a.commit({ audit: auditEntry(), replay, now: NOW });
+    assert.deepEqual(again, { outcome: 'replayed', replay });
+    assert.deepEqual(await b.commit({ audit: auditEntry(), replay, now: NOW }), { outcome: 'committed' });
+  });
+
+  test('hear of their own changes alone', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
+    const stores = ['a', 'b', 'a'].map((name) =>
+      createNamespacedStore(createSqliteStore(join(folder, 'state.db')), name),
+    );
+    t.after(async () => {
+      for (const store of stores) await store.close();
+      rmSync(folder, { recursive: true });
+    });
+    const [listening, foreign, near] = stores as [StateStore, StateStore, StateStore];
+    const heard: string[] = [];
+    await listening.load();
+    listening.subscribe((key) => heard.push(key));
+    await foreign.commit(change('acme', 0, { DATABASE: { permanent: true } }));
+    await near.commit(change('beta', 0, { DATABASE: { permanent: true } }));
+    await until(() => heard.includes('beta'), 'the change of the same namespace');
+    assert.deepEqual(new Set(heard), new Set(['beta']));
+  });
+});
+
+describe('the state of a process', () => {
+  test('is in no other process, while the trail is in the store', async () => {
+    const shared = createMemoryStore();
+    const [one, other] = [createProcessStore(shared), createProcessStore(shared)];
+    const commit = change('acme', 0, { DATABASE: { permanent: true } });
+    await one.commit(commit);
+    assert.deepEqual([...(await one.load()).keys()], ['acme']);
+    assert.deepEqual([...(await other.load()).keys()], []);
+    assert.deepEqual([...(await shared.load()).keys()], []);
+    assert.deepEqual(await auditIds(other), [commit.audit.id]);
+  });
+
+  test('does not change when the entry cannot be written', async () => {
+    const shared = createMemoryStore();
+    const store = createProcessStore({ ...shared, commit: () => Promise.reject(new Error('the disk is full')) });
+    const replay = replayRecord();
+    await assert.rejects(store.commit({ ...change('acme', 0, { DATABASE: { permanent: true } }), replay }));
+    assert.equal((await store.load()).size, 0);
+    assert.equal(await store.findReplay(replay.key, NOW), undefined);
+  });
+
+  test('of two changes at once, one finds the other done', async () => {
+    const store = createProcessStore(createMemoryStore());
+    const commits = [true, false].map((permanent) => store.commit(change('acme', 0, { DATABASE: { permanent } })));
+    const outcomes = (await Promise.all(commits)).map(({ outcome }) => outcome);
+    assert.deepEqual(outcomes, ['committed', 'conflict']);
+  });
+
+  test('is not read while its trail cannot be', async () => {
+    const shared = createMemoryStore();
+    const store = createProcessStore(shared);
+    await shared.close();
+    await assert.rejects(store.load());
+  });
+});
