@@ -29,6 +29,8 @@ export interface Command {
   readonly options: Readonly<Record<string, Option>>;
   /** Lines below the options in `--help`. */
   readonly notes?: readonly string[];
+  /** What else may be done with the subject, named by the first operand. */
+  readonly subcommands?: Readonly<Record<string, Command>>;
   /** @returns the exit code; nothing means 0 */
   run(terminal: Terminal, values: Values, operands: readonly string[]): Promise<number | undefined>;
 }
@@ -73,6 +75,9 @@ async function runCommand(
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
+  const [name = '', ...rest] = args;
+  const subcommand = Object.hasOwn(command.subcommands ?? {}, name) ? command.subcommands?.[name] : undefined;
+  if (subcommand !== undefined) return runCommand(subcommand, [...path, name], rest, terminal);
   const { values, positionals } = parse(command, path, args);
   if (values.help === true) {
     terminal.out(commandHelp(command, path));
@@ -112,7 +117,9 @@ function groupHelp({ summary, commands, notes = [] }: Group, path: readonly stri
   ].join('\n');
 }
 
-function commandHelp({ summary, operands, options, notes = [] }: Command, path: readonly string[]): string {
+function commandHelp(command: Command, path: readonly string[]): string {
+  const { summary, operands, options, notes = [], subcommands = {} } = command;
+  const more = Object.entries(subcommands).map(([name, each]) => [name, each.summary] as const);
   const lines = Object.entries(options).map(
     ([name, { type, value = 'VALUE', help }]) => [`--${name}${type === 'string' ? ` ${value}` : ''}`, help] as const,
   );
@@ -123,6 +130,7 @@ function commandHelp({ summary, operands, options, notes = [] }: Command, path: 
     '',
     'Options:',
     ...aligned([...lines, ['-h, --help', 'show this text'] as const]),
+    ...(more.length === 0 ? [] : ['', 'Commands:', ...aligned(more)]),
     ...(notes.length === 0 ? [] : ['', ...notes]),
   ].join('\n');
 }

@@ -5,6 +5,7 @@ import type {
   AuditResponse,
   ControlResponse,
   DiscoveryResponse,
+  FleetResponse,
   HealthResponse,
   MetricsResponse,
   SessionResponse,
@@ -70,6 +71,11 @@ export interface RdcpClient {
   ): AsyncGenerator<AuditEntry, void, undefined>;
   /** Whom the server takes this client for. */
   session(options?: RequestOptions): Promise<SessionResponse>;
+  /**
+   * The processes that share their state with the one that answers. An addition of this implementation: a server of another,
+   * or one that shares its state with no process, answers `RDCP_NOT_FOUND`.
+   */
+  fleet(options?: RequestOptions): Promise<FleetResponse>;
 }
 
 /** @throws {TypeError} when the base URL is no absolute HTTP URL, or both an API key and a token are given */
@@ -98,6 +104,7 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     audit: (filter = {}, request) => fetchAudit(send, filter, request),
     auditEntries: (filter = {}, request) => auditEntries(send, filter, request),
     session: get(PATHS.session),
+    fleet: get(PATHS.fleet),
   };
 }
 

@@ -27,13 +27,19 @@ export const DRAFT: AuditDraft = {
 
 export const chainOf = (instanceId: string) => ({ securityLevel: 'standard' as const, instanceId, retentionDays: 90 });
 
-/** A chain of one process that begins at a hash. */
-export function chain(instanceId: string, length: number, previousHash = NO_PREVIOUS_HASH): AuditEntry[] {
+/** A chain of one process that begins at a hash; `differing` tells what an entry has other than {@link DRAFT}. */
+export function chain(
+  instanceId: string,
+  length: number,
+  previousHash = NO_PREVIOUS_HASH,
+  differing: (sequence: number) => Partial<AuditDraft> = () => ({}),
+): AuditEntry[] {
   const entries: AuditEntry[] = [];
   let head: ChainHead = { sequence: 0, hash: previousHash };
   for (let index = 0; index < length; index++) {
     const id = `${instanceId}-${index + 1}`;
-    const entry = seal(unsealed(DRAFT, chainOf(instanceId), { id, now: NOW + index }), head);
+    const draft = { ...DRAFT, ...differing(index + 1) };
+    const entry = seal(unsealed(draft, chainOf(instanceId), { id, now: NOW + index }), head);
     head = entry.compliance;
     entries.push(entry);
   }

@@ -234,3 +234,27 @@ for (const args of usage) {
     assert.equal(stderr.includes('secret'), false);
   });
 }
+
+test('fleet lists the processes, how far each is and when it was heard of last', async (t) => {
+  const member = { host: 'east-1', pid: 7, service: 'shop', startedAt: '2026-01-01T00:00:00.000Z' };
+  const seen = (seconds: number) => new Date(Date.parse('2026-01-01T00:00:00.000Z') - seconds * 1000).toISOString();
+  const { url, seen: asked } = await service(t, {
+    revision: 12,
+    instances: [
+      { ...member, id: 'one', version: '1.4', applied: 12, pending: false, lastSeenAt: seen(0.2) },
+      { ...member, id: 'two', pid: 8, applied: 9, pending: true, lastSeenAt: seen(2.5) },
+      { ...member, id: 'three', pid: 9, pending: true, lastSeenAt: seen(0) },
+    ],
+  });
+  const { code, stdout } = await rdcp(['fleet', '--url', url], { env });
+  assert.equal(code, 0);
+  assert.deepEqual(cells(stdout), [
+    ['ID', 'HOST', 'PID', 'SERVICE', 'VERSION', 'APPLIED', 'BEHIND', 'LAST SEEN'],
+    ['one', 'east-1', '7', 'shop', '1.4', '12', '0', '0.2 s ago'],
+    ['two', 'east-1', '8', 'shop', '-', '9', '3', '2.5 s ago'],
+    ['three', 'east-1', '9', 'shop', '-', '-', '?', '0.0 s ago'],
+    [''],
+    ['revision 12, applied by 1 of 3'],
+  ]);
+  assert.equal(asked[0]?.target, 'GET /rdcp/v1/fleet');
+});

@@ -4,6 +4,7 @@ import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { table } from '../table.ts';
+import { auditVerify } from './audit-verify.ts';
 
 const ACTIONS = [
   'enable',
@@ -19,7 +20,8 @@ const ACTIONS = [
 const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
 
 export const audit: Command = {
-  summary: 'show who changed what, newest first',
+  summary: 'show who changed what, newest first; audit verify checks the trail',
+  subcommands: { verify: auditVerify },
   options: {
     limit: { type: 'string', value: 'N', help: 'entries at most, 1 to 1000 (default: 20)' },
     since: { type: 'string', value: 'WHEN', help: 'from then on: 2h ago as 2h, or 2026-01-31T00:00:00.000Z' },

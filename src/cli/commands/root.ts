@@ -1,5 +1,6 @@
 import type { Group } from '../command.ts';
 import { audit } from './audit.ts';
+import { fleet } from './fleet.ts';
 import { health } from './health.ts';
 import { keysCreate } from './keys-create.ts';
 import { keysList } from './keys-list.ts';
@@ -18,6 +19,7 @@ export const root: Group = {
     reset,
     status,
     health,
+    fleet,
     audit,
     keys: {
       summary: 'make, list and revoke API keys',

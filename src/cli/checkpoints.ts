@@ -1,0 +1,33 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { Checkpoint } from '../audit/verify.ts';
+import { UsageError } from './command.ts';
+
+const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})$/;
+
+/** @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH` */
+export function parseCheckpoint(text: string): Checkpoint {
+  const [, instanceId, sequence, hash] = FORM.exec(text) ?? [];
+  if (instanceId === undefined || hash === undefined) {
+    throw new UsageError('a checkpoint is INSTANCE:SEQUENCE:HASH, as the records rdcp.audit.checkpoint tell it');
+  }
+  return { instanceId, sequence: Number(sequence), hash };
+}
+
+/** One checkpoint a line. */
+export function readCheckpoints(file: string): Checkpoint[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => parseCheckpoint(line.trim()));
+}
+
+/** Replaces the file as a whole. */
+export function writeCheckpoints(file: string, checkpoints: readonly Checkpoint[]): void {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, checkpoints.map((checkpoint) => `${formatCheckpoint(checkpoint)}\n`).join(''), { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+export function formatCheckpoint({ instanceId, sequence, hash }: Checkpoint): string {
+  return `${instanceId}:${sequence}:${hash}`;
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { hashOf } from '../../src/audit/chain.ts';
+import type { AuditEntry } from '../../src/protocol/messages.ts';
+import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { chain } from '../audit/entries.ts';
+import { KEYS, startServer } from '../support/server.ts';
+import { rdcp, temporaryDirectory } from './run.ts';
+
+const NOW = Date.parse('2026-03-01T12:00:00.000Z');
+
+/** A trail of two processes in a SQLite file: `a` wrote six entries, `b` began at the third of them and wrote four. */
+function twoProcesses(): AuditEntry[] {
+  const a = chain('a', 6);
+  const b = chain('b', 4, a[2]?.compliance.hash);
+  return [...a.slice(0, 3), ...b.slice(0, 2), ...a.slice(3, 5), ...b.slice(2), ...a.slice(5)] as AuditEntry[];
+}
+
+const find = (entries: readonly AuditEntry[], instanceId: string, sequence: number) =>
+  entries.find(
+    ({ compliance }) => compliance.instanceId === instanceId && compliance.sequence === sequence,
+  ) as AuditEntry;
+const without = (entries: readonly AuditEntry[], instanceId: string, ...sequences: number[]) =>
+  entries.filter((entry) => !sequences.some((sequence) => entry === find(entries, instanceId, sequence)));
+const checkpointOf = ({ compliance: { instanceId, sequence, hash } }: AuditEntry) =>
+  `${instanceId}:${sequence}:${hash}`;
+
+/** Everything from an entry on sealed anew, as somebody does who may write the store. */
+function rebuilt(entries: readonly AuditEntry[], instanceId: string, from: number): AuditEntry[] {
+  let previousHash = find(entries, instanceId, from).compliance.previousHash;
+  return entries.map((entry) => {
+    if (entry.compliance.instanceId !== instanceId || entry.compliance.sequence < from) return entry;
+    const changed = { ...entry, reason: 'nothing happened', compliance: { ...entry.compliance, previousHash } };
+    const hash = hashOf(changed);
+    previousHash = hash;
+    return { ...changed, compliance: { ...changed.compliance, hash } };
+  });
+}
+
+async function verifyFile(t: TestContext, entries: readonly AuditEntry[], ...options: string[]) {
+  const file = join(temporaryDirectory(t), 'state.db');
+  const store = createSqliteStore(file);
+  for (const audit of entries) await store.commit({ audit, now: NOW });
+  await store.close();
+  return rdcp(['audit', 'verify', '--store', `sqlite:${file}`, ...options]);
+}
+
+test('an untouched trail is whole', async (t) => {
+  const { code, stdout } = await verifyFile(t, twoProcesses());
+  assert.deepEqual([code, stdout], [0, 'The trail is whole: 10 entries of 2 processes.\n']);
+});
+
+const tampered: Record<string, [change: (entries: AuditEntry[]) => AuditEntry[], fault: RegExp]> = {
+  'a field that was changed': [
+    (entries) => entries.map((entry) => (entry === find(entries, 'a', 4) ? { ...entry, outcome: 'failed' } : entry)),
+    /entry 4 of process a \(a-4, .*\): it is not what was sealed/,
+  ],
+  'an entry that was taken out': [
+    (entries) => without(entries, 'b', 2),
+    /entry 3 of process b \(b-3, .*\): entry 2 of its chain should stand before it/,
+  ],
+  'the first entry, taken out': [
+    (entries) => without(entries, 'a', 1),
+    /entry 2 of process a \(a-2, .*\): the entries before it are missing, and no entry tells that retention/,
+  ],
+  'two entries that changed places': [
+    (entries) => {
+      const [x, y] = [find(entries, 'a', 4), find(entries, 'a', 5)];
+      return entries.map((entry) => (entry === x ? y : entry === y ? x : entry));
+    },
+    /entry 5 of process a \(a-5, .*\): entry 4 of its chain should stand before it/,
+  ],
+  'a chain sealed anew from an entry on that another process began at': [
+    (entries) => rebuilt(entries, 'a', 2),
+    /entry 1 of process b \(b-1, .*\): the entry that its chain begins at is missing/,
+  ],
+  'an entry that stands twice': [
+    (entries) => entries.flatMap((entry) => (entry === find(entries, 'a', 3) ? [entry, entry] : entry)),
+    /entry 3 of process a \(a-3, .*\): entry 2 of its chain should stand before it/,
+  ],
+};
+for (const [what, [change, fault]] of Object.entries(tampered)) {
+  test(`${what} is found, and the first bad entry named`, async (t) => {
+    const { code, stdout } = await verifyFile(t, change(twoProcesses()));
+    assert.equal(code, 1);
+    assert.match(stdout, /^The trail is NOT whole: /);
+    assert.match(stdout, fault);
+  });
+}
+
+test('of several faults the one that was written first is named, and all are counted', async (t) => {
+  const entries = twoProcesses().map((entry) =>
+    ['a-2', 'b-4', 'a-6'].includes(entry.id) ? { ...entry, reason: 'other' } : entry,
+  );
+  const { stdout } = await verifyFile(t, entries);
+  assert.match(stdout, /First fault: entry 2 of process a .*\n3 faults in all\.\n/);
+});
+
+test('an end that was cut off looks whole, but not to whoever kept a checkpoint', async (t) => {
+  const entries = twoProcesses();
+  const checkpoint = checkpointOf(find(entries, 'a', 6));
+  assert.equal((await verifyFile(t, without(entries, 'a', 5, 6))).code, 0);
+  const { code, stdout } = await verifyFile(t, without(entries, 'a', 5, 6), '--checkpoint', checkpoint);
+  assert.equal(code, 1);
+  assert.match(stdout, /Cut off: process a had written entry 6; its newest is entry 4\.\n$/);
+  const gone = await verifyFile(
+    t,
+    without(entries, 'b', 1, 2, 3, 4),
+    '--checkpoint',
+    checkpointOf(find(entries, 'b', 4)),
+  );
+  assert.match(gone.stdout, /Cut off: process b had written entry 4; nothing is left of it\.\n$/);
+});
+
+test('a chain that was sealed anew to its end is found by a checkpoint', async (t) => {
+  const entries = twoProcesses();
+  const checkpoint = checkpointOf(find(entries, 'a', 5));
+  assert.equal((await verifyFile(t, rebuilt(entries, 'a', 4))).code, 0);
+  const { code, stdout } = await verifyFile(t, rebuilt(entries, 'a', 4), '--checkpoint', checkpoint);
+  assert.equal(code, 1);
+  assert.match(stdout, /entry 5 of process a .*: it is not the entry that the checkpoint tells of/);
+});
+
+test('a job that saves checkpoints and reads them the next time finds what was cut off in between', async (t) => {
+  const file = join(temporaryDirectory(t), 'checkpoints');
+  const entries = twoProcesses();
+  const options = ['--checkpoints', file, '--save-checkpoints', file];
+  assert.equal((await verifyFile(t, entries, ...options)).code, 0);
+  assert.deepEqual(readFileSync(file, 'utf8').trim().split('\n').toSorted(), [
+    checkpointOf(find(entries, 'a', 6)),
+    checkpointOf(find(entries, 'b', 4)),
+  ]);
+  assert.equal((await verifyFile(t, entries.slice(0, -1), ...options)).code, 1);
+  assert.match(readFileSync(file, 'utf8'), /^a:6:/m, 'what is not whole is not saved');
+});
+
+test('what retention dropped is missed by nobody, because an entry tells of it', async (t) => {
+  const a = chain('a', 6, '0'.repeat(64), (sequence) => (sequence === 5 ? { action: 'prune' } : {}));
+  const b = chain('b', 2, a[1]?.compliance.hash);
+  const { code, stdout } = await verifyFile(t, [...a.slice(3), ...b]);
+  assert.deepEqual(
+    [code, stdout],
+    [0, 'The trail is whole: 5 entries of 2 processes; older ones were dropped when their retention ended.\n'],
+  );
+});
+
+test('a long trail is walked page by page', async (t) => {
+  const entries = chain('a', 2500);
+  const whole = await verifyFile(t, entries, '--json');
+  assert.equal(JSON.parse(whole.stdout).entries, 2500);
+  const broken = await verifyFile(t, without(entries, 'a', 1200), '--json');
+  const { whole: isWhole, faults, first } = JSON.parse(broken.stdout);
+  assert.deepEqual([isWhole, faults, first.entry.id, first.problem], [false, 1, 'a-1201', 'sequence']);
+});
+
+test('a running service is verified through its endpoint', async (t) => {
+  const server = await startServer(t);
+  for (const action of ['enable', 'disable', 'toggle']) {
+    await server.request('/rdcp/v1/control', {
+      method: 'POST',
+      key: 'admin',
+      body: { action, categories: 'DATABASE' },
+    });
+  }
+  const env = { RDCP_API_KEY: KEYS.admin };
+  const { code, stdout } = await rdcp(['audit', 'verify', '--url', server.url], { env });
+  assert.deepEqual([code, stdout], [0, 'The trail is whole: 3 entries of 1 process.\n']);
+});
+
+test('wrong use is told before anything is opened', async (t) => {
+  const cwd = temporaryDirectory(t);
+  writeFileSync(join(cwd, 'bad'), 'a:1:nothash\n');
+  new DatabaseSync(join(cwd, 'foreign.db')).exec('CREATE TABLE other (id INTEGER)');
+  for (const [args, code] of [
+    [['--store', 'sqlite:nothere.db'], 2],
+    [['--store', 'memory:'], 2],
+    [['--store', 'sqlite:x', '--url', 'http://127.0.0.1:1'], 2],
+    [['--checkpoint', 'a:0:00'], 2],
+    [['--checkpoints', 'bad'], 2],
+    [['--store', 'sqlite:foreign.db'], 1],
+    [['extra'], 2],
+  ] as const) {
+    const finished = await rdcp(['audit', 'verify', ...args], { cwd });
+    assert.equal(finished.code, code, `${args.join(' ')}: ${finished.stderr}`);
+    assert.match(finished.stderr, /^rdcp: [^\n]+\n$/);
+  }
+});
