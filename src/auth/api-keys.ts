@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
 import type { CredentialVerifier } from './authenticators.ts';
-import type { KeySource, StoredKey } from './key-set.ts';
+import { isInForce, type KeySource, type StoredKey } from './key-set.ts';
 import { refusal } from './refusal.ts';
 
 export interface ApiKeyVerifierOptions {
@@ -18,8 +18,7 @@ export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): Cr
   return {
     verify: (key) => {
       const stored = key.length > MAX_API_KEY_LENGTH ? undefined : lookUp(keys, key);
-      const now = clock.now();
-      if (stored === undefined || now < stored.notBefore || now >= stored.expiresAt) throw refusal('api-key');
+      if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');
       return stored.principal;
     },
     close: () => keys.close(),

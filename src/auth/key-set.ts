@@ -17,33 +17,44 @@ export interface StoredKey {
 export interface KeySource {
   /** @param hash as in a record: `sha256:` and hex */
   find(hash: string): StoredKey | undefined;
+  /** The key that is in force under an id of a record. */
+  findById(id: string): StoredKey | undefined;
   close(): void;
 }
 
-export type KeySet = ReadonlyMap<string, StoredKey>;
+export interface KeySet {
+  readonly byHash: ReadonlyMap<string, StoredKey>;
+  readonly byId: ReadonlyMap<string, StoredKey>;
+}
+
+/** Whether a key may be used at an instant, in milliseconds since the epoch. */
+export function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
+  return now >= notBefore && now < expiresAt;
+}
 
 /**
- * Keys by their hash.
+ * Keys by their hash and by their id.
  * @param field what to call the list in the message
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an id or a hash that stands twice: the second one would be dead, or
  * could not be revoked by its id
  */
 export function keySet(records: readonly ApiKeyRecord[], field: string): KeySet {
   const byHash = new Map<string, StoredKey>();
-  const ids = new Set<string>();
+  const byId = new Map<string, StoredKey>();
   for (const [index, record] of records.entries()) {
-    if (ids.has(record.id)) throw duplicate(`${field}.${index}.id`, 'is the id of an earlier key');
+    if (byId.has(record.id)) throw duplicate(`${field}.${index}.id`, 'is the id of an earlier key');
     if (byHash.has(record.hash)) throw duplicate(`${field}.${index}.hash`, 'is the hash of an earlier key');
-    ids.add(record.id);
-    byHash.set(record.hash, storedKey(record));
+    const stored = storedKey(record);
+    byId.set(record.id, stored);
+    byHash.set(record.hash, stored);
   }
-  return byHash;
+  return { byHash, byId };
 }
 
 /** Keys that stay as they are while the process runs. */
 export function fixedKeys(records: readonly ApiKeyRecord[]): KeySource {
   const keys = keySet(records, 'security.apiKeys');
-  return { find: (hash) => keys.get(hash), close: () => {} };
+  return { find: (hash) => keys.byHash.get(hash), findById: (id) => keys.byId.get(id), close: () => {} };
 }
 
 function duplicate(field: string, problem: string): RdcpError {
