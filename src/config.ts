@@ -3,7 +3,7 @@ import { RdcpError } from './errors.ts';
 import { EVERYBODY, ISOLATION_LEVELS, SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
 import { firstIssue } from './protocol/issues.ts';
 import { IDENTIFIER, isCategoryName } from './protocol/names.ts';
-import { parseDuration } from './protocol/time.ts';
+import { formatDuration, parseDuration } from './protocol/time.ts';
 import type { StateStore } from './store/state-store.ts';
 
 const duration = z.union([z.number(), z.string()]).transform((value, context) => {
@@ -15,6 +15,9 @@ const duration = z.union([z.number(), z.string()]).transform((value, context) =>
   });
   return z.NEVER;
 });
+
+/** Ten years, in seconds: an end far beyond could not be written as a Timestamp. */
+const LONGEST_DURATION = 3650 * 86_400;
 
 const positive = z.number().int().positive();
 const identifier = z.string().regex(IDENTIFIER, 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
@@ -144,10 +147,14 @@ const controls = z
   .strictObject({
     /** How long a temporary control without a duration lasts. @default '15m' */
     defaultDuration: duration.default(15 * 60),
-    /** Longest temporary control that is accepted. @default '24h' */
+    /** Longest temporary control that is accepted, at most '3650d'. @default '24h' */
     maxDuration: duration.default(24 * 3600),
     /** Most live temporary controls in one scope. @default 100 */
     maxTemporaryPerTenant: positive.default(100),
+  })
+  .refine((value) => value.maxDuration <= LONGEST_DURATION, {
+    path: ['maxDuration'],
+    message: `must be at most ${formatDuration(LONGEST_DURATION)}`,
   })
   .refine((value) => value.defaultDuration <= value.maxDuration, {
     path: ['defaultDuration'],
@@ -226,8 +233,8 @@ const configSchema = z.strictObject({
   limits: limits.default(() => limits.parse({})),
   audit: z
     .strictObject({
-      /** Days that an audit entry is kept. @default 90 */
-      retentionDays: positive.default(90),
+      /** Days that an audit entry is kept, at most 36500. @default 90 */
+      retentionDays: positive.max(36_500).default(90),
     })
     .default({ retentionDays: 90 }),
   /** For processes that share a store. */

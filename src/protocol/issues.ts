@@ -7,7 +7,10 @@ export interface FirstIssue {
   readonly message: string;
 }
 
-/** The first thing that a schema found wrong. Of a union's alternatives, the one that got furthest speaks. */
+/**
+ * The first thing that a schema found wrong. Of a union's alternatives, the one that got furthest speaks; where the
+ * input is of no alternative's type, all are named.
+ */
 export function firstIssue(error: z.ZodError): FirstIssue {
   const issue = error.issues[0];
   return issue === undefined ? { field: '', message: 'is not valid' } : describe(issue, []);
@@ -17,13 +20,21 @@ function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): Firs
   const path = [...parent, ...issue.path];
   if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
     const branch = furthest(issue.errors);
-    if (branch !== undefined) return describe(branch, path);
+    if (branch !== undefined && !isOfOtherType(branch)) return describe(branch, path);
+    return { field: fieldOf(path), message: noneOf(issue.errors) };
   }
   if (issue.code === 'invalid_key' && issue.issues[0] !== undefined) return describe(issue.issues[0], path);
   if (issue.code === 'unrecognized_keys') {
-    return { field: [...path, issue.keys[0] ?? ''].join('.'), message: 'is not a known field' };
+    return { field: fieldOf([...path, issue.keys[0] ?? '']), message: 'is not a known field' };
   }
-  return { field: path.join('.'), message: sentence(issue.message) };
+  return { field: fieldOf(path), message: sentence(issue.message) };
+}
+
+/** One line, also where somebody put a line break into a name. */
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path
+    .join('.')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function furthest(branches: readonly (readonly z.core.$ZodIssue[])[]): z.core.$ZodIssue | undefined {
@@ -36,14 +47,38 @@ function furthest(branches: readonly (readonly z.core.$ZodIssue[])[]): z.core.$Z
 
 /** How far into the input an alternative got: a wrong or unknown field inside it beats a wrong type of the whole. */
 function depth(issue: z.core.$ZodIssue): number {
-  return issue.path.length + (issue.code === 'invalid_type' && issue.path.length === 0 ? 0 : 1);
+  return issue.path.length + (isOfOtherType(issue) ? 0 : 1);
 }
+
+function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
+}
+
+function noneOf(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
+  const allowed = branches.map(([issue]) => sentence(issue?.message ?? '').replace(/^must be |, received .*$/g, ''));
+  return `must be ${[...new Set(allowed)].join(' or ')}`;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  record: 'an object',
+  string: 'a string',
+};
 
 /** Our own messages begin with a verb; the library's (`Invalid input: expected number, …`) are made to. */
 function sentence(message: string): string {
   return message
-    .replace(/^Invalid input: expected/, 'must be')
+    .replace(/^Invalid input: expected (\w+)/, (_, type: string) => `must be ${TYPES[type] ?? type}`)
     .replace(/^Invalid option: expected one of/, 'must be one of')
-    .replace(/^Too (?:small|big): expected \w+ to (?:be|have)/, 'must be')
+    .replace(
+      /^Too (?:small|big): expected \w+ to (be|have) (>=|<=|>)/,
+      (_, verb, bound) => `must ${verb} ${BOUNDS[bound]} `,
+    )
     .replace(/^Invalid input$/, 'is not valid');
 }
+
+const BOUNDS: Readonly<Record<string, string>> = { '>=': 'at least', '<=': 'at most', '>': 'more than' };

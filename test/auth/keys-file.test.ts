@@ -116,10 +116,10 @@ test('while the file is missing, half-written or wrong the last good keys hold, 
 
 const wrong: [string, string, RegExp][] = [
   ['no JSON', 'keys:', /the file is not JSON/],
-  ['a list', '[]', /the file must be object/],
-  ['no keys', '{}', /keys must be array/],
+  ['a list', '[]', /the file must be an object/],
+  ['no keys', '{}', /keys must be an array/],
   ['another field', '{"keys":[],"extra":1}', /extra is not a known field/],
-  ['a plain key instead of a record', '{"keys":["rdcp_live_v1_x"]}', /keys\.0 must be object/],
+  ['a plain key instead of a record', '{"keys":["rdcp_live_v1_x"]}', /keys\.0 must be an object/],
   [
     'an unknown field of a record',
     JSON.stringify({ keys: [{ ...makeKey().record, key: 'x' }] }),
