@@ -155,7 +155,10 @@ export function createRdcp(
     randomUUID,
     report,
   });
-  const listener = server === false ? undefined : createListener(server, handler);
+  const listener =
+    server === false
+      ? undefined
+      : createListener(server, handler, { report, production: process.env.NODE_ENV === 'production' });
 
   void plane.start();
   fleet?.start();

@@ -13,6 +13,7 @@ import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { RequestState } from './context.ts';
 import { createHealthChecks } from './health-checks.ts';
+import { readAsHttp1 } from './http2-request.ts';
 import { answer } from './middleware/answer.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { authorize } from './middleware/authorize.ts';
@@ -143,8 +144,12 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
 
   const handle = app.callback();
   return (req, res, next) => {
-    if (next !== undefined && !isOurs(req.url)) next();
-    else withoutTracing(() => void handle(req, res));
+    if (next !== undefined && !isOurs(req.url)) {
+      next();
+      return;
+    }
+    readAsHttp1(req);
+    withoutTracing(() => void handle(req, res));
   };
 }
 

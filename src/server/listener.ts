@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createServer as createHttpServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext } from 'node:tls';
+import { unrefInterval } from '../clock.ts';
 import type { ResolvedConfig } from '../config.ts';
 import { RdcpError } from '../errors.ts';
 import type { RequestHandler } from './app.ts';
 import { applyHostPolicy, createHostPolicy, isLoopback } from './host-policy.ts';
-import { MAX_HEADER_FIELDS } from './middleware/single-headers.ts';
-import { answerRaw } from './raw-answer.ts';
+import { createHttp2Sessions } from './http2-sessions.ts';
+import { createInFlight, type InFlight } from './in-flight.ts';
+import { createPlainServer, createTlsServer, MAX_HEADER_BYTES, type NetworkServer } from './network-server.ts';
+import { answerRaw, answerResponse } from './raw-answer.ts';
+import { openTls } from './tls.ts';
 
 export interface Listener {
-  /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when the address or the certificate cannot be used */
+  /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when the address or a file of `server.tls` cannot be used */
   listen(): Promise<{ readonly url: string }>;
   /** Waits for what is in flight, up to the deadline, and closes. Until then new requests still reach the handler. */
   close(): Promise<void>;
@@ -21,16 +22,18 @@ export interface Listener {
 
 /** How long a connection may take for each part of its business; milliseconds. */
 export interface ListenerTimeouts {
-  /** Until the header of a request is complete. @default 10000 */
+  /** Until the TLS handshake is done, and until the header of a request is complete. @default 10000 */
   readonly headersMs: number;
-  /** Until a request is complete. @default 30000 */
+  /** Until a request is complete, and until an answer has been read. @default 30000 */
   readonly requestMs: number;
   /** Between requests. @default 5000 */
   readonly keepAliveMs: number;
-  /** How often connections are looked at for the two above. @default 1000 */
+  /** How often connections are looked at for these. @default 1000 */
   readonly checkMs: number;
   /** From `close` until what is still in flight is cut off. @default 10000 */
   readonly closeMs: number;
+  /** How often the files of `server.tls` are looked at. @default 1000 */
+  readonly reloadMs: number;
 }
 
 const TIMEOUTS: ListenerTimeouts = {
@@ -39,11 +42,16 @@ const TIMEOUTS: ListenerTimeouts = {
   keepAliveMs: 5000,
   checkMs: 1000,
   closeMs: 10_000,
+  reloadMs: 1000,
 };
 
-const MAX_HEADER_BYTES = 16 * 1024;
-const MAX_CONNECTIONS = 4096;
-const MAX_REQUESTS_PER_SOCKET = 10_000;
+export interface ListenerOptions {
+  readonly timeouts?: Partial<ListenerTimeouts>;
+  /** Told of what is wrong with the files of `server.tls` and stops nothing. @default nobody is */
+  readonly report?: (error: unknown) => void;
+  /** Refuse a self-signed server certificate (RDCP 1.0, Transport). @default false */
+  readonly production?: boolean;
+}
 
 type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 
@@ -54,7 +62,7 @@ type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 export function createListener(
   config: ServerConfig,
   handler: RequestHandler,
-  timeouts: Partial<ListenerTimeouts> = {},
+  { timeouts, report = () => undefined, production = false }: ListenerOptions = {},
 ): Listener {
   if (config.tls === undefined && !config.behindTlsProxy && !isLoopback(config.host)) {
     throw new RdcpError(
@@ -64,23 +72,42 @@ export function createListener(
     );
   }
   const limits = { ...TIMEOUTS, ...timeouts };
+  const now = () => performance.now();
   const policy = createHostPolicy(config);
-  const inFlight = new Set<ServerResponse>();
+  const inFlight = createInFlight(limits.requestMs, now);
+  const sessions = createHttp2Sessions(limits.keepAliveMs, now);
+  const connections = new Set<Socket>();
+  const endings: (() => void)[] = [];
   let listening: Promise<{ url: string }> | undefined;
-  let server: Server | undefined;
+  let server: NetworkServer | undefined;
 
   const onRequest: RequestListener = (req, res) => {
-    inFlight.add(res);
-    res.once('close', () => inFlight.delete(res));
+    inFlight.add(req, res);
     applyHostPolicy(req, policy);
     handler(req, res);
   };
 
+  function open(): NetworkServer {
+    if (config.tls === undefined) return createPlainServer(limits, onRequest);
+    const tls = openTls(config.tls, { production, report });
+    const secured = createTlsServer(limits, tls.context, onRequest);
+    secured.on('session', sessions.opened);
+    endings.push(tls.follow(secured, { schedule: unrefInterval, intervalMs: limits.reloadMs }));
+    return secured;
+  }
+
   return {
     listen: () => {
       listening ??= (async () => {
-        server = openServer(config, limits, onRequest);
+        server = open();
+        keepNothingAlive(server, connections);
         refuseOnTheSocket(server, inFlight);
+        endings.push(
+          unrefInterval(limits.checkMs, () => {
+            inFlight.endStalled(now());
+            sessions.endIdle(now());
+          }),
+        );
         const port = await bind(server, config);
         const host = config.host.includes(':') ? `[${config.host}]` : config.host;
         return { url: `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}` };
@@ -89,55 +116,41 @@ export function createListener(
     },
     close: async () => {
       if (server === undefined) return;
-      await answered([...inFlight], limits.closeMs);
+      sessions.announceEnd();
+      await inFlight.answered(limits.closeMs);
       const { promise: closed, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
+      sessions.close();
       // What came meanwhile was refused, and is on its way out.
-      await answered([...inFlight], Math.min(limits.closeMs, 1000));
-      server.closeAllConnections();
+      await inFlight.answered(Math.min(limits.closeMs, 1000));
+      for (const end of endings) end();
+      for (const connection of connections) connection.destroy();
       await closed;
     },
   };
 }
 
-function openServer(config: ServerConfig, timeouts: ListenerTimeouts, onRequest: RequestListener): Server {
-  const options = {
-    // A missing Host is refused by us, in the envelope.
-    requireHostHeader: false,
-    insecureHTTPParser: false,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: timeouts.headersMs,
-    requestTimeout: timeouts.requestMs,
-    keepAliveTimeout: timeouts.keepAliveMs,
-    connectionsCheckingInterval: timeouts.checkMs,
-  };
-  const server: Server =
-    config.tls === undefined
-      ? createHttpServer(options, onRequest)
-      : createHttpsServer({ ...options, ...tlsOptions(config.tls), handshakeTimeout: timeouts.headersMs }, onRequest);
-  // Some releases of Node drop what is beyond this unseen; being above our own limit, it leaves us enough to refuse.
-  server.maxHeadersCount = 2 * MAX_HEADER_FIELDS;
-  server.maxConnections = MAX_CONNECTIONS;
-  server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
-  // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417 without the envelope.
-  server.on('checkExpectation', onRequest);
-  const unref = (socket: Socket) => socket.unref();
-  server.on('connection', unref);
-  server.on('secureConnection', unref);
-  return server;
+function keepNothingAlive(server: NetworkServer, connections: Set<Socket>): void {
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket.unref());
+    socket.once('close', () => connections.delete(socket));
+  });
+  server.on('secureConnection', (socket: Socket) => socket.unref());
 }
 
 /** What Node refuses before there is a request for the handler gets the envelope too. */
-function refuseOnTheSocket(server: Server, inFlight: ReadonlySet<ServerResponse>): void {
+function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const refusal = refusalOf(error.code);
     // An answer now would be taken for that to an earlier request which is still being worked on.
-    const taken = [...inFlight].some((res) => res.socket === socket && (res.headersSent || res.req.complete));
-    if (refusal === undefined || taken || !socket.writable) socket.destroy();
+    if (refusal === undefined || inFlight.isDueOn(socket) || !socket.writable) socket.destroy();
     else answerRaw(socket, refusal.error, randomUUID(), refusal.status);
   });
-  server.on('connect', (_req, socket: Duplex) => {
-    answerRaw(socket, new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is no proxy'), randomUUID());
+  server.on('connect', (_req, target: Duplex | ServerResponse) => {
+    const error = new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is no proxy');
+    // A stream of HTTP/2 has an answer of its own; on HTTP/1.1 there is only the connection.
+    if ('setHeader' in target) answerResponse(target, error, randomUUID());
+    else answerRaw(target, error, randomUUID());
   });
 }
 
@@ -154,25 +167,8 @@ function refusalOf(code: string | undefined): { error: RdcpError; status: number
   return { error: new RdcpError('RDCP_MALFORMED_REQUEST', 'The request is not valid HTTP'), status: 400 };
 }
 
-/** Resolves once every response has been sent, or the deadline has passed. */
-async function answered(responses: readonly ServerResponse[], deadlineMs: number): Promise<void> {
-  if (responses.length === 0) return;
-  // For as long as the deadline lets them, these may keep the process alive: they were accepted.
-  const { promise: expired, resolve: expire } = Promise.withResolvers<void>();
-  const timer = setTimeout(expire, deadlineMs);
-  const sent = responses.map((res) => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    res.socket?.ref();
-    if (!res.headersSent) res.setHeader('Connection', 'close');
-    res.once('close', () => resolve());
-    return promise;
-  });
-  await Promise.race([Promise.all(sent), expired]);
-  clearTimeout(timer);
-}
-
 /** Resolves with the port. */
-function bind(server: Server, config: ServerConfig): Promise<number> {
+function bind(server: NetworkServer, config: ServerConfig): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const failed = (error: NodeJS.ErrnoException) => reject(cannotListen(config, error));
   server.once('error', failed);
@@ -182,35 +178,6 @@ function bind(server: Server, config: ServerConfig): Promise<number> {
   });
   server.unref();
   return promise;
-}
-
-function tlsOptions({ certFile, keyFile }: NonNullable<ServerConfig['tls']>) {
-  const options = {
-    minVersion: 'TLSv1.3',
-    cert: readPem(certFile, 'server.tls.certFile'),
-    key: readPem(keyFile, 'server.tls.keyFile'),
-  } as const;
-  try {
-    createSecureContext(options);
-  } catch (error) {
-    throw new RdcpError('RDCP_CONFIG_INVALID', 'configuration: server.tls is not a PEM certificate and its key', {
-      details: { field: 'server.tls' },
-      cause: error,
-    });
-  }
-  return options;
-}
-
-function readPem(file: string, field: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} cannot be read (${code})`, {
-      details: { field },
-      cause: error,
-    });
-  }
 }
 
 function cannotListen({ port }: ServerConfig, error: NodeJS.ErrnoException): RdcpError {

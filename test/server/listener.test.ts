@@ -17,7 +17,7 @@ const hello: RequestHandler = (_req, res) => void res.end('hello');
 function listenerFor(server: object, handler: RequestHandler = hello, timeouts: Partial<ListenerTimeouts> = {}) {
   const config = parseConfig({ server: { port: 0, ...server } }).server;
   assert.ok(config !== false);
-  return createListener(config, handler, timeouts);
+  return createListener(config, handler, { timeouts });
 }
 
 async function start(

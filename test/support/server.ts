@@ -15,7 +15,7 @@ import { GateCore } from '../../src/gate/core.ts';
 import { createMeasurements } from '../../src/metrics/measurements.ts';
 import type { ErrorResponse } from '../../src/protocol/messages.ts';
 import { type AppDependencies, createApp, type RequestHandler } from '../../src/server/app.ts';
-import { createListener, type ListenerTimeouts } from '../../src/server/listener.ts';
+import { createListener, type ListenerOptions } from '../../src/server/listener.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
@@ -54,7 +54,7 @@ export interface TestServerOptions {
   /** @default one in memory */
   readonly store?: StateStore;
   readonly checkStore?: () => Promise<void>;
-  readonly timeouts?: Partial<ListenerTimeouts>;
+  readonly listener?: ListenerOptions;
   /** Puts something in front of a part, to make it slow or failing. */
   readonly wrap?: (dependencies: AppDependencies) => Partial<AppDependencies>;
 }
@@ -225,7 +225,7 @@ export async function startServer(t: TestContext, options: TestServerOptions = {
     config: { ...options.config, server: { port: 0, ...options.config?.server } },
   });
   if (app.config.server === false) throw new Error('a test server listens');
-  const listener = createListener(app.config.server, app.handler, options.timeouts);
+  const listener = createListener(app.config.server, app.handler, { ...options.listener });
   const { url } = await listener.listen();
   t.after(() => listener.close());
   return { ...app, url, request: (path, request) => send(url + path, request), close: () => listener.close() };

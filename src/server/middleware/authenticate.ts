@@ -2,6 +2,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { authenticationRequired } from '../../auth/refusal.ts';
 import { isRdcpError, type RdcpError } from '../../errors.ts';
+import { clientCertificateOf } from '../client-certificate.ts';
 import { type Context, clientAddress, type Step } from '../context.ts';
 import { addressKey, type RateLimiter } from '../rate-limit.ts';
 import { count } from './rate-limit.ts';
@@ -34,7 +35,11 @@ async function identify(
   authenticator: Authenticator,
 ): Promise<{ principal?: Principal | undefined; failure?: RdcpError }> {
   try {
-    return { principal: await authenticator.authenticate({ headers: ctx.req.headersDistinct }) };
+    const { req } = ctx;
+    const clientCertificate = clientCertificateOf(req);
+    return {
+      principal: await authenticator.authenticate({ headers: req.headersDistinct, clientCertificate, message: req }),
+    };
   } catch (error) {
     if (isRdcpError(error)) return { failure: error };
     throw error;

@@ -5,6 +5,7 @@ import { HttpMethodEnum, koaBody } from 'koa-body';
 import { RdcpError } from '../../errors.ts';
 import { JSON_MEDIA_TYPE, MAX_BODY_BYTES, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
 import type { Context, Step } from '../context.ts';
+import { endConnection } from '../http2-request.ts';
 
 const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
 const CHARSET = /^charset="?utf-?8"?$/i;
@@ -79,7 +80,7 @@ async function refusalOf(error: unknown, ctx: Context): Promise<RdcpError> {
 }
 
 async function tooLarge(ctx: Context): Promise<RdcpError> {
-  if (!(await discard(ctx.req))) ctx.set('Connection', 'close');
+  if (!(await discard(ctx.req))) endConnection(ctx.res);
   return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body must be at most ${MAX_BODY_BYTES} bytes`, {
     details: { maximum: MAX_BODY_BYTES },
   });

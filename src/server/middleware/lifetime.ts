@@ -2,12 +2,13 @@ import type { Middleware } from 'koa';
 import { isRdcpError, RdcpError } from '../../errors.ts';
 import type { RequestState, Step } from '../context.ts';
 import { unavailable } from '../error-answer.ts';
+import { endConnection } from '../http2-request.ts';
 
 /** Once the server closes, what arrives is sent elsewhere; what was accepted before is still answered. */
 export function refuseWhileClosing(closing: () => boolean): Step {
   return (ctx) => {
     if (!closing()) return;
-    ctx.set('Connection', 'close');
+    endConnection(ctx.res);
     throw unavailable('The server is shutting down');
   };
 }

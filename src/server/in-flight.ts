@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { constants } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { RdcpError } from '../errors.ts';
+import { endConnection, http2Stream } from './http2-request.ts';
+import { answerResponse } from './raw-answer.ts';
+
+/** Requests that have arrived and whose answers have not left yet. */
+export interface InFlight {
+  add(req: IncomingMessage, res: ServerResponse): void;
+  /** Whether an answer is due on the connection. */
+  isDueOn(socket: Duplex): boolean;
+  /** Cuts off requests that do not come to their end, and answers that nobody reads. */
+  endStalled(now: number): void;
+  /** Resolves once every answer has left, or the deadline has passed. For so long they keep the process alive. */
+  answered(deadlineMs: number): Promise<void>;
+}
+
+interface Times {
+  readonly arrivedAt: number;
+  /** When the answer was first seen to be complete, and still not gone. */
+  answeredAt?: number;
+}
+
+/** @param requestMs how long a request may take to arrive, and an answer to leave */
+export function createInFlight(requestMs: number, now: () => number): InFlight {
+  const requests = new Map<ServerResponse, Times>();
+  return {
+    add: (_req, res) => {
+      requests.set(res, { arrivedAt: now() });
+      res.once('close', () => requests.delete(res));
+    },
+    isDueOn: (socket) =>
+      [...requests.keys()].some((res) => res.socket === socket && (res.headersSent || res.req.complete)),
+    endStalled: (moment) => {
+      for (const [res, times] of requests) {
+        if (res.writableEnded) times.answeredAt ??= moment;
+        if (times.answeredAt !== undefined && moment - times.answeredAt > requestMs) cutOff(res);
+        // On HTTP/1.1 Node itself sees to it that requests arrive in time.
+        else if (http2Stream(res) !== undefined && moment - times.arrivedAt > requestMs && !res.req.complete)
+          refuseLate(res);
+      }
+    },
+    answered: async (deadlineMs) => {
+      if (requests.size === 0) return;
+      const { promise: expired, resolve: expire } = Promise.withResolvers<void>();
+      const timer = setTimeout(expire, deadlineMs);
+      const sent = [...requests.keys()].map((res) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        (http2Stream(res)?.session ?? res.socket)?.ref();
+        endConnection(res);
+        res.once('close', () => resolve());
+        return promise;
+      });
+      await Promise.race([Promise.all(sent), expired]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function refuseLate(res: ServerResponse): void {
+  if (res.headersSent) cutOff(res);
+  else answerResponse(res, new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), randomUUID(), 408);
+}
+
+function cutOff(res: ServerResponse): void {
+  const stream = http2Stream(res);
+  if (stream === undefined) res.socket?.destroy();
+  else stream.close(constants.NGHTTP2_CANCEL);
+}

@@ -1,0 +1,55 @@
+import type { ServerHttp2Session } from 'node:http2';
+import type { SecureContextOptions, TLSSocket, Server as TlsServer } from 'node:tls';
+import type { Schedule } from '../clock.ts';
+import { createClientConnections } from './tls-clients.ts';
+import { readTls, type TlsConfig, type TlsTexts } from './tls-files.ts';
+import { readTlsFiles, watchTlsFiles } from './tls-reload.ts';
+
+export interface TlsOptions {
+  readonly production: boolean;
+  readonly report: (error: unknown) => void;
+}
+
+export interface OpenTls {
+  readonly context: SecureContextOptions;
+  /**
+   * Keeps the server on the files as they change, and its connections on what the newest say of their certificates.
+   * @returns the way to stop
+   */
+  follow(server: TlsServer, looks: { readonly schedule: Schedule; readonly intervalMs: number }): () => void;
+}
+
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field, when a file cannot be used */
+export function openTls(config: TlsConfig, { production, report }: TlsOptions): OpenTls {
+  const read = (texts: TlsTexts) => {
+    const settings = readTls(texts, { now: Date.now(), production });
+    for (const warning of settings.warnings) report(warning);
+    return settings;
+  };
+  const texts = readTlsFiles(config);
+  const { context, clients } = read(texts);
+  return {
+    context,
+    follow: (server, { schedule, intervalMs }) => {
+      const connections = clients && createClientConnections(clients);
+      if (connections !== undefined) {
+        server.on('session', (session: ServerHttp2Session) => connections.opened(session));
+        server.on('secureConnection', (socket: TLSSocket) => {
+          if (socket.alpnProtocol !== 'h2') connections.opened(socket);
+        });
+      }
+      const adopt = (changed: TlsTexts) => {
+        const renewed = read(changed);
+        server.setSecureContext(renewed.context);
+        if (renewed.clients !== undefined) connections?.trust(renewed.clients);
+      };
+      const endings = [
+        watchTlsFiles(config, texts, { adopt, report, schedule, intervalMs }),
+        schedule(intervalMs, () => connections?.expire(Date.now())),
+      ];
+      return () => {
+        for (const end of endings) end();
+      };
+    },
+  };
+}
