@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRoster } from '../../src/fleet/roster.ts';
+import { GONE_MS, type Instance, type Position } from '../../src/store/fleet-store.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+
+const instance = (id: string): Instance => ({ id, host: 'h', pid: 1, service: 's', startedAt: 0 });
+const at = (revision: number, history = 'one'): Position => ({ history, revision });
+const announced = (id: string, applied?: Position, silentFor = 0) => ({
+  ...instance(id),
+  silentFor,
+  ...(applied && { applied }),
+});
+
+function start(own: Position | undefined = at(5)) {
+  const time = virtualTime();
+  const roster = createRoster({ self: instance('self'), applied: () => own, clock: time.clock });
+  return { time, roster };
+}
+
+test('this process counts although the store does not list it, by what it knows of itself', () => {
+  const { roster } = start(at(5));
+  assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
+  roster.saw({ current: at(5), instances: [announced('self', at(2))] });
+  assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
+  assert.deepEqual(start(undefined).roster.summary(at(0)).pending, ['self']);
+});
+
+test('who has not applied the revision is pending, and so is who has applied nothing', () => {
+  const { roster } = start();
+  roster.saw({ current: at(5), instances: [announced('c', at(4)), announced('b'), announced('a', at(6))] });
+  assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 4, applied: 2, pending: ['b', 'c'] });
+});
+
+test('a position of another history is none, however high', () => {
+  const { roster } = start(at(9, 'lost'));
+  roster.saw({ current: at(5), instances: [announced('a', at(9, 'lost'))] });
+  assert.deepEqual(roster.summary(at(5)).pending, ['a', 'self']);
+});
+
+test('what an instance announces counts at once, and an older look does not take it back', () => {
+  const { roster } = start();
+  roster.saw({ current: at(5), instances: [announced('a', at(4))] });
+  roster.heard('a', at(5));
+  assert.equal(roster.summary(at(5)).applied, 2);
+  roster.saw({ current: at(5), instances: [announced('a', at(4))] });
+  assert.equal(roster.summary(at(5)).applied, 2);
+  roster.heard('a', at(3));
+  assert.equal(roster.summary(at(5)).applied, 2);
+});
+
+test('a stranger is believed only once the store lists it', () => {
+  const { roster } = start();
+  roster.heard('forged', at(5));
+  assert.equal(roster.summary(at(5)).instances, 1);
+});
+
+test('an instance is there until it was silent for too long, or a look misses it', async () => {
+  const { roster, time } = start();
+  roster.saw({ current: at(5), instances: [announced('a', at(5), 1_000), announced('b', at(5))] });
+  await time.pass(GONE_MS - 1_000);
+  assert.equal(roster.summary(at(5)).instances, 3);
+  await time.pass(1);
+  assert.equal(roster.summary(at(5)).instances, 2);
+  roster.saw({ current: at(5), instances: [] });
+  assert.equal(roster.summary(at(5)).instances, 1);
+});
+
+test('a store that lost its list with its history makes nobody disappear before they could announce themselves', async () => {
+  const { roster, time } = start(at(0, 'two'));
+  roster.saw({ current: at(5), instances: [announced('a', at(5)), announced('b', at(5))] });
+  await time.pass(60_000);
+  roster.saw({ current: at(0, 'two'), instances: [announced('a', at(0, 'two'))] });
+  assert.deepEqual(roster.summary(at(0, 'two')), { revision: 0, instances: 3, applied: 2, pending: ['b'] });
+  await time.pass(GONE_MS);
+  roster.saw({ current: at(0, 'two'), instances: [announced('a', at(0, 'two'))] });
+  assert.equal(roster.summary(at(0, 'two')).instances, 3, 'it has just as long as any other');
+  await time.pass(1);
+  roster.saw({ current: at(0, 'two'), instances: [announced('a', at(0, 'two'))] });
+  assert.equal(roster.summary(at(0, 'two')).instances, 2);
+});
