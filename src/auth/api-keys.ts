@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import { isInForce, type KeySource, type StoredKey } from './key-set.ts';
+import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
 export interface ApiKeyVerifierOptions {
@@ -10,12 +11,24 @@ export interface ApiKeyVerifierOptions {
   readonly clock: Clock;
 }
 
+export interface ApiKeyVerifier extends CredentialVerifier {
+  /** Whether a text is one of the keys, in force or not. */
+  knows(key: string): boolean;
+  /** Who the key of a record is, while it is in force. */
+  principal(id: string): Principal | undefined;
+}
+
 /**
  * Verifies API keys. Any number of keys is active at once, so that a client changes to a new one before the old one is
  * revoked. A wrong, unknown, mistyped, expired or not yet valid key gets the same answer.
  */
-export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): CredentialVerifier {
+export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): ApiKeyVerifier {
   return {
+    knows: (key) => key.length <= MAX_API_KEY_LENGTH && lookUp(keys, key) !== undefined,
+    principal: (id) => {
+      const stored = keys.findById(id);
+      return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
+    },
     verify: (key) => {
       const stored = key.length > MAX_API_KEY_LENGTH ? undefined : lookUp(keys, key);
       if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');

@@ -27,8 +27,12 @@ export function hybrid(token: Principal, identity: Principal | undefined): Princ
 export function assertBinding(token: Principal, presented: ClientCertificate | undefined): void {
   const { certificateThumbprint: bound } = token;
   if (bound === undefined) return;
-  const matches = presented?.authorized === true && hash('sha256', presented.certificate.raw, 'base64url') === bound;
-  if (!matches) throw refusal('bearer');
+  if (thumbprintOf(presented) !== bound) throw refusal('bearer');
+}
+
+/** SHA-256 of a certificate that TLS found valid, base64url (RFC 8705, section 3.1). */
+export function thumbprintOf(presented: ClientCertificate | undefined): string | undefined {
+  return presented?.authorized === true ? hash('sha256', presented.certificate.raw, 'base64url') : undefined;
 }
 
 /** Tells refusals of the pair as those of the pair, although one half of it was refused. */

@@ -20,6 +20,14 @@ export const PATHS = {
   fleet: '/rdcp/v1/fleet',
 } as const;
 
+/** Where this server issues tokens itself; without `security.tokens` there is nothing there. */
+export const TOKEN_PATHS = {
+  token: '/rdcp/v1/token',
+  revoke: '/rdcp/v1/token/revoke',
+  /** Only where signing is asymmetric. */
+  jwks: '/rdcp/v1/jwks',
+} as const;
+
 /** Whatever starts with this is ours: an unknown path below it is answered, any other falls through. */
 export const PATH_PREFIX = '/rdcp/';
 
@@ -52,6 +60,19 @@ export const EVERYBODY = 'global';
 
 export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'] as const;
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
+
+/** What an audit entry is about: a control action, an expiry, a refusal, a change of the trail itself, or a session. */
+export const AUDIT_ACTIONS = [
+  ...CONTROL_ACTIONS,
+  'expire',
+  'authenticate',
+  'authorize',
+  'prune',
+  'token.issue',
+  'token.refresh',
+  'token.revoke',
+  'token.reuse',
+] as const;
 
 /** Largest request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;

@@ -1,4 +1,12 @@
-import type { AuthMethod, ControlAction, IsolationLevel, PROTOCOL, Scope, SecurityLevel } from './constants.ts';
+import type {
+  AUDIT_ACTIONS,
+  AuthMethod,
+  ControlAction,
+  IsolationLevel,
+  PROTOCOL,
+  Scope,
+  SecurityLevel,
+} from './constants.ts';
 import type { Timestamp } from './time.ts';
 
 // The bodies of RDCP 1.0 as types. Fields named `otelrdcp_…` are additions of this implementation under its vendor
@@ -186,8 +194,7 @@ export interface TenantsResponse extends Answer {
   readonly otelrdcp_total?: number;
 }
 
-/** What an audit entry is about: a control action, an expiry, a refusal, or a change of the trail itself. */
-export type AuditAction = ControlAction | 'expire' | 'authenticate' | 'authorize' | 'prune';
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 export type AuditOutcome = 'success' | 'partial' | 'failed' | 'denied';
 
 export interface AuditIdentity {

@@ -25,6 +25,8 @@ export interface RequestState {
   principal?: Principal;
   tenancy?: Tenancy;
   control?: ControlRequest;
+  /** Fields of a form, in order. */
+  form?: readonly (readonly [string, string])[];
 }
 
 export type Context = ParameterizedContext<RequestState>;
@@ -48,7 +50,7 @@ export function header(req: IncomingMessage, name: string): string | undefined {
 }
 
 /** What a step left for the ones after it. A route table that lacks that step is a defect of ours. */
-export function required<K extends 'principal' | 'tenancy' | 'control'>(
+export function required<K extends 'principal' | 'tenancy' | 'control' | 'form'>(
   ctx: Context,
   name: K,
 ): NonNullable<RequestState[K]> {

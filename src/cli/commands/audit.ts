@@ -1,4 +1,5 @@
 import type { AuditFilter } from '../../client/audit.ts';
+import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
 import type { AuditEntry } from '../../protocol/messages.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
@@ -6,17 +7,6 @@ import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { table } from '../table.ts';
 import { auditVerify } from './audit-verify.ts';
 
-const ACTIONS = [
-  'enable',
-  'disable',
-  'toggle',
-  'reset',
-  'status',
-  'expire',
-  'authenticate',
-  'authorize',
-  'prune',
-] as const;
 const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
 
 export const audit: Command = {
@@ -26,7 +16,7 @@ export const audit: Command = {
     limit: { type: 'string', value: 'N', help: 'entries at most, 1 to 1000 (default: 20)' },
     since: { type: 'string', value: 'WHEN', help: 'from then on: 2h ago as 2h, or 2026-01-31T00:00:00.000Z' },
     until: { type: 'string', value: 'WHEN', help: 'until just before then' },
-    action: { type: 'string', value: 'NAME', help: `only ${ACTIONS.join(', ')}` },
+    action: { type: 'string', value: 'NAME', help: `only ${AUDIT_ACTIONS.join(', ')}` },
     outcome: { type: 'string', value: 'NAME', help: `only ${OUTCOMES.join(', ')}` },
     category: { type: 'string', value: 'NAME', help: 'only what touched this category' },
     client: { type: 'string', value: 'ID', help: 'only what this client did' },
@@ -52,7 +42,7 @@ function filterOf(terminal: Terminal, values: Values): AuditFilter {
   const given = {
     since: instant(terminal, values, 'since'),
     until: instant(terminal, values, 'until'),
-    action: oneOf(ACTIONS, values, 'action'),
+    action: oneOf(AUDIT_ACTIONS, values, 'action'),
     outcome: oneOf(OUTCOMES, values, 'outcome'),
     category: text(values, 'category'),
     client: text(values, 'client'),

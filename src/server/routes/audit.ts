@@ -1,8 +1,8 @@
 import type { AuditTrail } from '../../audit/types.ts';
 import type { Clock } from '../../clock.ts';
 import { RdcpError } from '../../errors.ts';
-import { CONTROL_ACTIONS } from '../../protocol/constants.ts';
-import type { AuditAction, AuditOutcome, AuditResponse } from '../../protocol/messages.ts';
+import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
+import type { AuditOutcome, AuditResponse } from '../../protocol/messages.ts';
 import { isCategoryName, isIdentifier } from '../../protocol/names.ts';
 import { parseTimestamp } from '../../protocol/time.ts';
 import type { AuditQuery } from '../../store/state-store.ts';
@@ -12,7 +12,6 @@ import { opening } from './opening.ts';
 const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 const MAX_CURSOR_LENGTH = 1024;
-const ACTIONS: readonly AuditAction[] = [...CONTROL_ACTIONS, 'expire', 'authenticate', 'authorize', 'prune'];
 const OUTCOMES: readonly AuditOutcome[] = ['success', 'partial', 'failed', 'denied'];
 
 type Parameter = Exclude<keyof AuditQuery, 'tenant'>;
@@ -34,7 +33,7 @@ const RULES: { readonly [K in Parameter]: Rule<NonNullable<AuditQuery[K]>> } = {
   },
   since: { parse: parseTimestamp, allowed: 'a timestamp such as 2026-01-31T00:00:00.000Z' },
   until: { parse: parseTimestamp, allowed: 'a timestamp such as 2026-01-31T00:00:00.000Z' },
-  action: { parse: oneOf(ACTIONS), allowed: `one of ${ACTIONS.join(', ')}` },
+  action: { parse: oneOf(AUDIT_ACTIONS), allowed: `one of ${AUDIT_ACTIONS.join(', ')}` },
   category: { parse: (value) => (isCategoryName(value) ? value : undefined), allowed: 'a category name' },
   client: { parse: (value) => (isIdentifier(value) ? value : undefined), allowed: '1 to 255 of a-z A-Z 0-9 . _ -' },
   outcome: { parse: oneOf(OUTCOMES), allowed: `one of ${OUTCOMES.join(', ')}` },

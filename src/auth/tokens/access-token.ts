@@ -1,0 +1,81 @@
+import { SignJWT } from 'jose';
+import type { Scope } from '../../protocol/constants.ts';
+import type { TrustedIssuer } from '../jwt-issuer.ts';
+import type { Principal } from '../principal.ts';
+import { refusal } from '../refusal.ts';
+import type { Revocations } from './revocations.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** Claims of our own, beside those of RFC 9068. */
+const TENANT_CLAIM = 'tenant_id';
+const KEY_CLAIM = 'otelrdcp_key';
+
+export interface OwnIssuerOptions {
+  readonly issuer: string;
+  readonly audience: string | readonly string[];
+  readonly keys: SigningKeys;
+  readonly revocations: Pick<Revocations, 'isRevoked'>;
+  /** Whether an API key is in force, by the id of its record. */
+  readonly isKeyInForce: (keyId: string) => boolean;
+}
+
+/**
+ * This server as an issuer whose tokens it accepts. Beyond what holds for any issuer, the session must not have been
+ * revoked, and the API key that it was begun with must still be in force.
+ */
+export function ownIssuer({ issuer, audience, keys, revocations, isKeyInForce }: OwnIssuerOptions): TrustedIssuer {
+  const judged = (principal: Principal, revoked: boolean): Principal => {
+    if (revoked) throw refusal('bearer');
+    return principal;
+  };
+  return {
+    issuer,
+    audience: [audience].flat(),
+    algorithms: [...keys.algorithms],
+    scopeClaims: ['scope'],
+    tenantClaim: TENANT_CLAIM,
+    keyClaim: KEY_CLAIM,
+    key: (header) => keys.verification(header),
+    admit: (principal) => {
+      const { sessionId, keyId } = principal;
+      if (sessionId === undefined || (keyId !== undefined && !isKeyInForce(keyId))) throw refusal('bearer');
+      const revoked = revocations.isRevoked(sessionId);
+      return revoked instanceof Promise ? revoked.then((it) => judged(principal, it)) : judged(principal, revoked);
+    },
+  };
+}
+
+export interface AccessTokenContent {
+  readonly principal: Omit<Principal, 'method' | 'scopes'>;
+  readonly scopes: readonly Scope[];
+  readonly sessionId: string;
+  /** Milliseconds since the epoch. */
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+/** Signs an access token (RFC 9068). */
+export function signAccessToken(
+  { issuer, audience, keys }: Pick<OwnIssuerOptions, 'issuer' | 'audience' | 'keys'>,
+  { principal, scopes, sessionId, issuedAt, expiresAt }: AccessTokenContent,
+  jti: string,
+): Promise<string> {
+  const { userId, clientId, tenantId, keyId, certificateThumbprint } = principal;
+  const { key, header } = keys.current();
+  return new SignJWT({
+    iss: issuer,
+    aud: typeof audience === 'string' ? audience : [...audience],
+    sub: userId,
+    ...(clientId !== undefined && { client_id: clientId }),
+    ...(tenantId !== undefined && { [TENANT_CLAIM]: tenantId }),
+    scope: scopes.join(' '),
+    sid: sessionId,
+    jti,
+    iat: Math.floor(issuedAt / 1000),
+    exp: Math.floor(expiresAt / 1000),
+    ...(keyId !== undefined && { [KEY_CLAIM]: keyId }),
+    ...(certificateThumbprint !== undefined && { cnf: { 'x5t#S256': certificateThumbprint } }),
+  })
+    .setProtectedHeader({ ...header, typ: 'at+jwt' })
+    .sign(key);
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '../../clock.ts';
+import type { TokenSession, TokenStore } from '../../store/token-store.ts';
+import type { ApiKeyVerifier } from '../api-keys.ts';
+import { assertBinding } from '../hybrid.ts';
+import { hasScope, type Principal } from '../principal.ts';
+import { grantOf, type TokenCall, type TokenGrant } from './call.ts';
+import { type Issuing, reached } from './issuing.ts';
+import { type Parameters, requestedScopes } from './parameters.ts';
+import { newRefreshToken, parseRefreshToken, wasIssued } from './refresh-token.ts';
+import { badCredential, othersToken } from './refusals.ts';
+import type { Revocations } from './revocations.ts';
+import { decodeSession, type SessionData } from './session.ts';
+
+export interface RefreshingOptions {
+  readonly store: TokenStore;
+  readonly revocations: Revocations;
+  readonly issuing: Issuing;
+  readonly apiKey: Pick<ApiKeyVerifier, 'principal'> | undefined;
+  readonly clock: Clock;
+  readonly randomBytes: (size: number) => Uint8Array;
+}
+
+interface Found {
+  readonly session: TokenSession;
+  readonly data: SessionData;
+  /** Hash of the token that was presented. */
+  readonly presented: string;
+  readonly principal: Principal;
+}
+
+/** The refresh token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14.2). */
+export function createRefreshing(options: RefreshingOptions) {
+  const { store, revocations, issuing, apiKey, clock, randomBytes } = options;
+
+  /** The session of a refresh token that was issued here, now or earlier, and that has not ended. */
+  async function find(token: string): Promise<Found | undefined> {
+    const parsed = parseRefreshToken(token);
+    if (parsed === undefined) return undefined;
+    const session = await reached(store.find(parsed.sessionId, clock.now()));
+    if (session === undefined) return undefined;
+    const data = decodeSession(session.data);
+    if (!wasIssued(parsed, data.tagKey) || (await revocations.isRevoked(session.id))) return undefined;
+    return { session, data, presented: parsed.hash, principal: principalOf(session, data) };
+  }
+
+  /** Replaces the token, or ends the session where the token was replaced before: one of its two users has stolen it. */
+  async function rotate({ session, presented, principal }: Found, next: string, call: TokenCall): Promise<void> {
+    const now = clock.now();
+    const revokedUntil = issuing.lastTokenEnd(now);
+    const rotation = { id: session.id, expected: presented, next, now, revokedUntil };
+    const outcome = await reached(store.rotate(rotation));
+    if (outcome === 'rotated') return;
+    if (outcome === 'reused') {
+      revocations.add(session.id, revokedUntil);
+      const reason = 'a refresh token was used again: its session is revoked';
+      await call.note({ action: 'token.reuse', outcome: 'denied', principal, reason });
+    }
+    throw badCredential('invalid_grant', 'bearer');
+  }
+
+  /** The session's scopes that the API key behind it still has. */
+  function stillGranted({ data, principal }: Found): Principal {
+    if (data.keyId === undefined) return principal;
+    const key = apiKey?.principal(data.keyId);
+    if (key === undefined || key.tenantId !== data.tenantId || key.userId !== data.userId) {
+      throw badCredential('invalid_grant', 'bearer');
+    }
+    return { ...principal, scopes: data.scopes.filter((scope) => hasScope(key, scope)) };
+  }
+
+  return {
+    /** @param client that authenticated itself beside the token */
+    async refresh(
+      call: TokenCall,
+      token: string,
+      parameters: Parameters,
+      client: Principal | undefined,
+    ): Promise<TokenGrant> {
+      const found = await find(token);
+      if (found === undefined) throw badCredential('invalid_grant', 'bearer');
+      const { session, data, principal, presented } = found;
+      const next = newRefreshToken(session.id, data.tagKey, randomBytes);
+      // Before anything that could refuse it for another reason: a token that was replaced always ends its session.
+      if (presented !== session.current) await rotate(found, next.hash, call);
+      const named = client?.clientId ?? parameters.get('client_id');
+      if (named !== undefined && named !== principal.clientId) throw othersToken(principal);
+      assertBinding(principal, call.clientCertificate);
+      const granted = stillGranted(found);
+      call.identified(granted);
+      const scopes = requestedScopes(parameters, granted);
+      await rotate(found, next.hash, call);
+      try {
+        const tokens = await issuing.accessToken(principal, scopes, session.id, session.expiresAt);
+        const reason = 'refresh token';
+        await call.note({ action: 'token.refresh', outcome: 'success', principal: { ...principal, scopes }, reason });
+        return grantOf({ ...tokens, refreshToken: next.token });
+      } catch (error) {
+        // The new token reaches nobody and the old one is spent: what is left of the session is of no use.
+        await issuing.end(session.id).catch(() => undefined);
+        throw error;
+      }
+    },
+
+    /** Who holds a refresh token; `undefined` for one that is not known. */
+    async holder(token: string): Promise<Principal | undefined> {
+      return (await find(token))?.principal;
+    },
+  };
+}
+
+function principalOf(session: TokenSession, data: SessionData): Principal {
+  const { userId, clientId, tenantId, scopes, keyId, certificateThumbprint } = data;
+  return {
+    method: 'bearer',
+    userId,
+    ...(clientId !== undefined && { clientId }),
+    ...(tenantId !== undefined && { tenantId }),
+    scopes,
+    sessionId: session.id,
+    expiresAt: session.expiresAt,
+    ...(keyId !== undefined && { keyId }),
+    ...(certificateThumbprint !== undefined && { certificateThumbprint }),
+  };
+}

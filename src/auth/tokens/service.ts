@@ -1,0 +1,171 @@
+import { decodeJwt, type JWK } from 'jose';
+import { isRdcpError } from '../../errors.ts';
+import { assertBinding, thumbprintOf } from '../hybrid.ts';
+import type { Principal } from '../principal.ts';
+import { grantOf, type TokenCall, type TokenGrant } from './call.ts';
+import {
+  ACCESS_TOKEN_TYPE,
+  ACCESS_TOKEN_TYPES,
+  createTokenCredentials,
+  type TokenCredentialsOptions,
+} from './credentials.ts';
+import { createIssuing, type IssueRequest, type IssuingOptions } from './issuing.ts';
+import { type Parameters, readParameters, requestedScopes, requiredParameter } from './parameters.ts';
+import { createRefreshing } from './refreshing.ts';
+import { badCredential, badRequest, othersToken } from './refusals.ts';
+import { isTooDeep } from './session.ts';
+
+/** The token service of this server. */
+export interface TokenService {
+  /**
+   * Grants a token (RFC 6749, RFC 8693).
+   * @throws {RdcpError} with the error code of the RFC in `details.error`
+   */
+  grant(call: TokenCall): Promise<TokenGrant>;
+  /** Ends the session of a token (RFC 7009). A token that is not known is no error. */
+  revoke(call: TokenCall): Promise<void>;
+  /** The public keys, where signing is asymmetric (RFC 7517). */
+  readonly publishedKeys?: (() => readonly JWK[]) | undefined;
+  close(): void;
+}
+
+export type TokenServiceOptions = IssuingOptions & TokenCredentialsOptions;
+
+const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+
+export function createTokenService(options: TokenServiceOptions): TokenService {
+  const { bearer, issuer, revocations } = options;
+  const credentials = createTokenCredentials(options);
+  const issuing = createIssuing(options);
+  const refreshing = createRefreshing({ ...options, issuing });
+
+  async function issue(call: TokenCall, request: IssueRequest, reason: string): Promise<TokenGrant> {
+    const { principal } = request;
+    // Tokens asked for on a connection with a certificate are worth nothing without it (RFC 8705).
+    const certificateThumbprint = thumbprintOf(call.clientCertificate);
+    const bound = certificateThumbprint === undefined ? principal : { ...principal, certificateThumbprint };
+    const { sessionId, tokens } = await issuing.begin({ ...request, principal: bound });
+    try {
+      const session = { ...principal, sessionId, scopes: tokens.scopes };
+      await call.note({ action: 'token.issue', outcome: 'success', principal: session, reason });
+    } catch (error) {
+      // Without its entry in the trail there must be no token. Nobody has seen this one.
+      await issuing.end(sessionId).catch(() => undefined);
+      throw error;
+    }
+    return grantOf(tokens);
+  }
+
+  async function clientCredentials(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
+    const principal = await credentials.client(parameters, call.authorization);
+    if (principal === undefined) throw badCredential('invalid_client', 'api-key');
+    call.identified(principal);
+    const scopes = requestedScopes(parameters, principal);
+    return issue(call, { principal, scopes, refreshable: false }, 'client credentials');
+  }
+
+  async function tokenExchange(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
+    assertTarget(parameters, [issuer.audience].flat());
+    const token = requiredParameter(parameters, 'subject_token');
+    const type = requiredParameter(parameters, 'subject_token_type');
+    await credentials.client(parameters, call.authorization);
+    const principal = await credentials.subject(token, type);
+    assertBinding(principal, call.clientCertificate);
+    call.identified(principal);
+    const parent = isOurs(token, principal) ? principal.sessionId : undefined;
+    if (parent !== undefined && isTooDeep(parent)) {
+      throw badRequest('invalid_request', 'The token was exchanged too often', 'subject_token');
+    }
+    const scopes = requestedScopes(parameters, principal);
+    const grant = await issue(call, { principal, scopes, parent, refreshable: true }, 'token exchange');
+    return { ...grant, issued_token_type: ACCESS_TOKEN_TYPE };
+  }
+
+  async function refreshToken(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
+    const token = requiredParameter(parameters, 'refresh_token');
+    const client = await credentials.client(parameters, call.authorization);
+    return refreshing.refresh(call, token, parameters, client);
+  }
+
+  function isOurs(token: string, { method }: Principal): boolean {
+    return method === 'bearer' && issuerOf(token) === issuer.issuer;
+  }
+
+  /** Whose token of ours it is; `undefined` for any other text, and for a token that is not good any more. */
+  async function holderOf(token: string): Promise<Principal | undefined> {
+    if (issuerOf(token) !== issuer.issuer) return refreshing.holder(token);
+    try {
+      return await bearer.verify(token);
+    } catch (error) {
+      if (isRdcpError(error) && error.code === 'RDCP_AUTH_FAILED') return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    async grant(call) {
+      credentials.assertCertificate(call.clientCertificate);
+      const parameters = readParameters(call.form);
+      switch (requiredParameter(parameters, 'grant_type')) {
+        case 'client_credentials':
+          return clientCredentials(call, parameters);
+        case TOKEN_EXCHANGE:
+          return tokenExchange(call, parameters);
+        case 'refresh_token':
+          return refreshToken(call, parameters);
+        default:
+          throw badRequest(
+            'unsupported_grant_type',
+            `grant_type must be client_credentials, refresh_token or ${TOKEN_EXCHANGE}`,
+            'grant_type',
+          );
+      }
+    },
+
+    async revoke(call) {
+      credentials.assertCertificate(call.clientCertificate);
+      const parameters = readParameters(call.form);
+      const token = requiredParameter(parameters, 'token');
+      const client = await credentials.client(parameters, call.authorization);
+      const principal = await holderOf(token);
+      if (principal?.sessionId === undefined) return;
+      if (client !== undefined && client.clientId !== principal.clientId) throw othersToken(client);
+      call.identified(client ?? principal);
+      if (!(await issuing.end(principal.sessionId))) return;
+      await call.note({ action: 'token.revoke', outcome: 'success', principal, reason: 'revoked by its holder' });
+    },
+
+    publishedKeys: issuer.keys.published,
+
+    close() {
+      revocations.close();
+      issuer.keys.close();
+    },
+  };
+}
+
+/** Who a token says has issued it. */
+function issuerOf(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch {
+    return undefined;
+  }
+}
+
+function assertTarget(parameters: Parameters, audience: readonly string[]): void {
+  for (const name of ['actor_token', 'actor_token_type']) {
+    if (parameters.has(name)) throw badRequest('invalid_request', `${name} is not supported`, name);
+  }
+  const type = parameters.get('requested_token_type');
+  if (type !== undefined && !ACCESS_TOKEN_TYPES.includes(type)) {
+    const allowed = ACCESS_TOKEN_TYPES.join(' or ');
+    throw badRequest('invalid_request', `requested_token_type must be ${allowed}`, 'requested_token_type');
+  }
+  for (const name of ['audience', 'resource']) {
+    const value = parameters.get(name);
+    if (value !== undefined && !audience.includes(value)) {
+      throw badRequest('invalid_target', `${name} is not this server`, name);
+    }
+  }
+}

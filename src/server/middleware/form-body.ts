@@ -1,0 +1,45 @@
+import { HttpMethodEnum, koaBody } from 'koa-body';
+import { RdcpError } from '../../errors.ts';
+import { MAX_BODY_BYTES } from '../../protocol/constants.ts';
+import type { Step } from '../context.ts';
+import { assertMediaType, parsedBefore, readBody, wasRead } from '../read-body.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/**
+ * Reads the body as a form into `ctx.state.form`: pairs, in order, so that a field that was sent twice is seen. Parsers of
+ * forms make objects and lists out of names with brackets; here a name is a name.
+ */
+export function formBody(): Step {
+  const read = koaBody({
+    encoding: 'latin1',
+    includeUnparsed: true,
+    json: false,
+    multipart: false,
+    text: true,
+    textTypes: [FORM],
+    textLimit: MAX_BODY_BYTES,
+    urlencoded: false,
+    parsedMethods: [HttpMethodEnum.POST],
+  });
+  return async (ctx) => {
+    assertMediaType(ctx, [FORM]);
+    const body = wasRead(ctx.req) ? parsedBefore(ctx.req) : await readBody(ctx, read, notForm);
+    ctx.state.form = 'parsed' in body ? pairsOf(body.parsed) : [...new URLSearchParams(body.toString('utf8'))];
+  };
+}
+
+/** What a parser of the application made of it: a field that was sent twice is a list there. */
+function pairsOf(parsed: unknown): [string, string][] {
+  if (typeof parsed !== 'object' || parsed === null) throw notForm();
+  return Object.entries(parsed).flatMap(([name, values]) =>
+    [values].flat().map((value: unknown): [string, string] => {
+      if (typeof value === 'string') return [name, value];
+      throw notForm();
+    }),
+  );
+}
+
+function notForm(): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not a form of names and values');
+}

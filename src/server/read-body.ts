@@ -1,0 +1,104 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import type { Middleware } from 'koa';
+import { RdcpError } from '../errors.ts';
+import { MAX_BODY_BYTES } from '../protocol/constants.ts';
+import type { Context } from './context.ts';
+import { endConnection } from './http2-request.ts';
+
+const CHARSET = /^charset="?utf-?8"?$/i;
+/**
+ * How much of a body that is too large is read and thrown away. Closing a connection that still has unread data in it
+ * resets it, and the client would never see the answer; a body beyond this is cut off all the same.
+ */
+const MAX_DISCARDED_BYTES = 8 * 1024 * 1024;
+
+/** Refuses bodies of other types, by what their headers say of them. */
+export function assertMediaType({ req }: Context, supported: readonly string[]): void {
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', 'Content-Encoding is not supported: send the body as it is');
+  }
+  const given = req.headers['content-type'];
+  if (given === undefined && !hasBody(req)) throw emptyBody();
+  const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim());
+  const charsets = parameters.filter((parameter) => /^charset=/i.test(parameter));
+  if (supported.includes(type.toLowerCase()) && charsets.length < 2 && charsets.every((it) => CHARSET.test(it))) return;
+  throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', `A body must be ${supported.join(' or ')}, in UTF-8`, {
+    details: { supported },
+  });
+}
+
+/**
+ * The bytes of a body, read by a parser of koa-body that decodes them as latin1: every byte is one character then, and
+ * can be checked.
+ * @param malformed what to answer to a body that the parser refuses
+ */
+export async function readBody(ctx: Context, read: Middleware, malformed: () => RdcpError): Promise<Buffer> {
+  if (!hasBody(ctx.req)) throw emptyBody();
+  if (Number(ctx.req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw await tooLarge(ctx);
+  try {
+    await read(ctx, async () => undefined);
+  } catch (error) {
+    throw await refusalOf(error, ctx, malformed);
+  }
+  return checked(Buffer.from(ctx.request.rawBody ?? '', 'latin1'));
+}
+
+/** Whether a parser of the application has read the body already. */
+export function wasRead(req: IncomingMessage): boolean {
+  return req.readableDidRead || req.readableEnded;
+}
+
+/** What such a parser made of the body: its bytes, or what they mean. */
+export function parsedBefore(req: IncomingMessage): Buffer | { readonly parsed: unknown } {
+  const { body } = req as { body?: unknown };
+  if (body instanceof Uint8Array || typeof body === 'string') return checked(Buffer.from(body as Uint8Array));
+  if (body !== undefined) return { parsed: body };
+  throw new RdcpError('RDCP_SERVER_ERROR', 'The body was read before it reached this endpoint');
+}
+
+function checked(bytes: Buffer): Buffer {
+  if (bytes.length === 0) throw emptyBody();
+  if (!isUtf8(bytes)) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not valid UTF-8');
+  return bytes;
+}
+
+/** The parser's error holds the raw body, and is dropped here: it must not be logged or sent. */
+async function refusalOf(error: unknown, ctx: Context, malformed: () => RdcpError): Promise<RdcpError> {
+  const { status, type } = error as { status?: unknown; type?: unknown };
+  if (status === 413) return tooLarge(ctx);
+  if (type === 'request.aborted' || type === 'request.size.invalid') {
+    return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body ended before its declared length');
+  }
+  return malformed();
+}
+
+async function tooLarge(ctx: Context): Promise<RdcpError> {
+  if (!(await discard(ctx.req))) endConnection(ctx.res);
+  return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body must be at most ${MAX_BODY_BYTES} bytes`, {
+    details: { maximum: MAX_BODY_BYTES },
+  });
+}
+
+/** Resolves with whether the body was read to its end. */
+function discard(req: IncomingMessage): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let discarded = 0;
+  req.on('data', (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > MAX_DISCARDED_BYTES) resolve(false);
+  });
+  req.once('end', () => resolve(true));
+  req.once('close', () => resolve(false));
+  req.resume();
+  return promise;
+}
+
+function hasBody(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+}
+
+function emptyBody(): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is empty');
+}
