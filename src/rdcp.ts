@@ -83,6 +83,7 @@ export function createRdcp(
       retentionDays: resolved.audit.retentionDays,
     },
     randomUUID,
+    failed: () => instruments.auditFailure(),
     report,
   });
   const plane = createControlPlane({
@@ -99,6 +100,7 @@ export function createRdcp(
       maxCategories: limits.maxCategories,
     },
     overrides: resolved.categories,
+    securityLevel: security.level,
     tenantOf: isolation.tenantOf,
     countsTenants: isolation.separatesMetrics || tenantAttribute,
     currentTenant: baggageKey === undefined ? undefined : baggageTenant(baggageKey),

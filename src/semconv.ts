@@ -8,6 +8,7 @@ export const METRIC_CONTROL_TEMPORARY = 'rdcp.control.temporary';
 export const METRIC_CONTROL_REQUESTS = 'rdcp.control.requests';
 export const METRIC_CONTROL_DURATION = 'rdcp.control.duration';
 export const METRIC_AUTH_FAILURES = 'rdcp.auth.failures';
+export const METRIC_AUDIT_FAILURES = 'rdcp.audit.failures';
 
 export const ATTR_CATEGORY_NAME = 'rdcp.category.name';
 export const ATTR_TENANT_ID = 'rdcp.tenant.id';

@@ -18,6 +18,8 @@ export interface SequencerOptions {
   readonly schedule: Schedule;
   /** Called with an entry that is kept; not for deferred ones, which were told before. */
   readonly written: (entry: AuditEntry) => void;
+  /** Called for every write that failed. */
+  readonly failed: () => void;
   readonly report: (error: unknown) => void;
 }
 
@@ -41,7 +43,7 @@ interface Deferred {
   readonly persist: Persist;
 }
 
-export function createSequencer({ store, schedule, written, report }: SequencerOptions): Sequencer {
+export function createSequencer({ store, schedule, written, failed, report }: SequencerOptions): Sequencer {
   let head: ChainHead | undefined;
   let healthy = true;
   let tail: Promise<unknown> = Promise.resolve();
@@ -121,6 +123,7 @@ export function createSequencer({ store, schedule, written, report }: SequencerO
       return result;
     } catch (error) {
       healthy = false;
+      failed();
       retry();
       throw error;
     }

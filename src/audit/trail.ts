@@ -23,13 +23,15 @@ export interface AuditTrailOptions {
   readonly schedule: Schedule;
   readonly chain: ChainIdentity;
   readonly randomUUID: () => string;
+  /** Called for every write of the trail that failed. @default nothing */
+  readonly failed?: () => void;
   /** Told of what goes wrong outside any request. */
   readonly report: (error: unknown) => void;
 }
 
 /** The audit trail of this process: entries are sealed, written and echoed one at a time. */
 export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
-  const { store, telemetry, clock, schedule, chain, randomUUID, report } = options;
+  const { store, telemetry, clock, schedule, chain, randomUUID, failed = () => undefined, report } = options;
   // An entry about many requests, or about none, belongs to the trace of none.
   const outsideRequests = AsyncLocalStorage.snapshot();
   const tallies = createRefusalTallies();
@@ -48,6 +50,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     store,
     schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
     written: (entry) => emit(auditRecord(entry)),
+    failed,
     report,
   });
   const entryOf = (draft: AuditDraft) => unsealed(draft, chain, { id: randomUUID(), now: clock.now() });

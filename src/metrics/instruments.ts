@@ -17,6 +17,7 @@ import {
   ATTR_REASON,
   ATTR_SCOPE,
   ATTR_TENANT_ID,
+  METRIC_AUDIT_FAILURES,
   METRIC_AUTH_FAILURES,
   METRIC_CATEGORY_ENABLED,
   METRIC_CONTROL_DURATION,
@@ -54,6 +55,8 @@ export interface InstrumentsOptions {
 export interface Instruments extends ControlInstruments {
   /** Makes every instrument on the current meter, where it is not the one they are on. */
   refresh(): void;
+  /** A write of the audit trail failed. */
+  auditFailure(): void;
   close(): void;
 }
 
@@ -97,6 +100,10 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
       refresh();
       guarded(() => current?.authFailures?.add(1, { [ATTR_AUTH_METHOD]: method, [ATTR_REASON]: reason }));
     },
+    auditFailure() {
+      refresh();
+      guarded(() => current?.auditFailures?.add(1));
+    },
     close() {
       closed = true;
       stop();
@@ -112,6 +119,7 @@ interface InstrumentSet {
   readonly controlRequests?: Counter;
   readonly controlDuration?: Histogram;
   readonly authFailures?: Counter;
+  readonly auditFailures?: Counter;
   /** Ends the observation. */
   remove(): void;
 }
@@ -171,6 +179,11 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
     authFailures: meter.createCounter(METRIC_AUTH_FAILURES, {
       description: 'Requests whose credential was refused.',
       unit: '{request}',
+      valueType,
+    }),
+    auditFailures: meter.createCounter(METRIC_AUDIT_FAILURES, {
+      description: 'Writes of the audit trail that failed.',
+      unit: '{write}',
       valueType,
     }),
     remove: () => meter.removeBatchObservableCallback(callback, all),

@@ -28,6 +28,7 @@ export interface Measurements extends CallMeasurements {
 
 /** The endpoint's own counters. */
 export interface ControlInstruments {
+  /** `denied` for a request that asked for what cannot be done, `failed` for one that could not be carried out. */
   controlRequest(action: ControlAction, outcome: AuditOutcome, seconds: number): void;
   authFailure(method: AuthMethod | 'none', reason: string): void;
 }

@@ -24,6 +24,7 @@ function startTrail({ shared = breakableStore(), instanceId = 'i-1', emit }: Set
   const time = virtualTime();
   const records: LogRecord[] = [];
   const reports: unknown[] = [];
+  const failures = { count: 0 };
   let ids = 0;
   const trail = createAuditTrail({
     store: shared.store,
@@ -32,6 +33,9 @@ function startTrail({ shared = breakableStore(), instanceId = 'i-1', emit }: Set
     schedule: time.schedule,
     chain: chainOf(instanceId),
     randomUUID: () => `${instanceId}-${++ids}`,
+    failed: () => {
+      failures.count += 1;
+    },
     report: (error) => void reports.push(error),
   });
   return {
@@ -40,6 +44,7 @@ function startTrail({ shared = breakableStore(), instanceId = 'i-1', emit }: Set
     time,
     records,
     reports,
+    failures,
     audits: () => records.filter(({ eventName }) => eventName === 'rdcp.audit'),
     write: (draft: AuditDraft = DRAFT) =>
       trail.record(draft, (audit) => shared.store.commit({ audit, now: time.clock.now() })),
@@ -214,12 +219,13 @@ test('a flood from very many addresses is bounded: the rest becomes one entry wi
 });
 
 test('a refusal that could not be written is emitted, and written when the store is back', async () => {
-  const { trail, shared, time, audits } = startTrail();
+  const { trail, shared, time, audits, failures } = startTrail();
   shared.mode.down = true;
   trail.refused({ ...stranger('192.0.2.1'), identity: DRAFT.identity });
   await time.pass(2000);
   assert.equal(audits().length, 1);
   assert.equal(trail.healthy, false);
+  assert.ok(failures.count > 0);
   shared.mode.down = false;
   await time.pass(1000);
   assert.equal(trail.healthy, true);

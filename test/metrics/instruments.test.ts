@@ -85,16 +85,18 @@ describe('instruments', () => {
     assert.equal(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name').LATE, 9);
   });
 
-  it('count control requests and refused credentials, and time the former from 1 ms to 10 s', async () => {
+  it('count control requests, refused credentials and failed audit writes, and time the former from 1 ms to 10 s', async () => {
     const { provider, scrape } = createPrometheus();
     const { instruments } = bench(provider.getMeter('rdcp'));
     instruments.controlRequest('enable', 'success', 0.004);
     instruments.controlRequest('enable', 'success', 0.2);
     instruments.controlRequest('disable', 'failed', 30);
     instruments.authFailure('api-key', 'invalid_key');
+    instruments.auditFailure();
     const text = await scrape();
     assert.deepEqual(samples(text, 'rdcp_control_requests_total', 'rdcp_outcome'), { success: 2, failed: 1 });
     assert.deepEqual(samples(text, 'rdcp_auth_failures_total', 'rdcp_reason'), { invalid_key: 1 });
+    assert.match(text, /^rdcp_audit_failures_total\{[^}]*\} 1$/m);
     const enabling = text.split('\n').filter((line) => line.includes('rdcp_action="enable"'));
     const buckets = samples(enabling.join('\n'), 'rdcp_control_duration_bucket', 'le');
     assert.deepEqual(

@@ -57,7 +57,7 @@ test('an unknown category changes nothing, not even the known ones', async (t) =
   assert.equal(answer.body.error.code, 'RDCP_CATEGORY_NOT_FOUND');
   assert.deepEqual(answer.body.error.details?.unknown, ['NO_SUCH']);
   assert.equal((await statesOf(server)).DATABASE, false);
-  assert.deepEqual(server.controlRequests, [['enable', 'failed']]);
+  assert.deepEqual(server.controlRequests, [['enable', 'denied']]);
 });
 
 test('a request with an id of its own is answered once, and its repeat byte for byte the same', async (t) => {

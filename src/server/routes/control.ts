@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { identityKey } from '../../auth/principal.ts';
 import type { Clock } from '../../clock.ts';
 import type { CommandContext, ControlPlane } from '../../control/types.ts';
+import { isRdcpError } from '../../errors.ts';
 import type { Fleet } from '../../fleet/types.ts';
 import type { ControlInstruments } from '../../metrics/types.ts';
 import { HEADERS } from '../../protocol/constants.ts';
@@ -28,7 +29,8 @@ export function control({ plane, instruments, fleet, clock }: Sources): Handler 
       instruments.controlRequest(request.action, response.status, seconds());
       return { body: response, ...(outcome.replayed && { headers: { [HEADERS.replayed]: 'true' } }) };
     } catch (error) {
-      instruments.controlRequest(request.action, 'failed', seconds());
+      const refused = isRdcpError(error) && error.status < 500;
+      instruments.controlRequest(request.action, refused ? 'denied' : 'failed', seconds());
       throw error;
     }
   };
