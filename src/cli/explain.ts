@@ -3,7 +3,7 @@ import type { RdcpError } from '../errors.ts';
 /** An error as one line for the operator: what the server said, and the details that help to go on. */
 export function explain(error: RdcpError): string {
   const details = Object.entries(error.details ?? {})
-    .filter(([name]) => name !== 'requestId')
+    .filter(([name, value]) => name !== 'requestId' && value !== '')
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);

@@ -133,6 +133,10 @@ test('a broken keys file is told and left alone', async (t) => {
   assert.equal(made.stdout, '');
   assert.match(made.stderr, /^rdcp: RDCP_CONFIG_INVALID: keys file .*keys\.json: keys\.0\.id [^\n]+\n$/);
   assert.equal(readFileSync(file, 'utf8'), '{"keys":[{}]}');
+
+  writeFileSync(file, '{"keys":');
+  const { stderr } = await create(file, '--client', 'ops', '--scopes', 'status');
+  assert.equal(stderr, `rdcp: RDCP_CONFIG_INVALID: keys file ${file}: the file is not JSON\n`);
 });
 
 const usage: [string, string[]][] = [
