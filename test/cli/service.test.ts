@@ -258,3 +258,13 @@ test('fleet lists the processes, how far each is and when it was heard of last',
   ]);
   assert.equal(asked[0]?.target, 'GET /rdcp/v1/fleet');
 });
+
+test('a change in a fleet is shown with how many processes have applied it, and which have not', async (t) => {
+  const change = { category: 'SQL', previousState: false, newState: true, temporary: false };
+  const fleet = { revision: 3, instances: 3, applied: 2, pending: ['two\u001b[2J'] };
+  const answer = { status: 'partial', message: 'Enabled SQL; 1 of 3', changes: [change], otelrdcp_fleet: fleet };
+  const { url } = await service(t, answer);
+  const { code, stdout } = await rdcp(['enable', 'SQL', '--url', url], { env });
+  assert.equal(code, 0);
+  assert.match(stdout, /\napplied by 2 of 3; not yet by two\\u\{1b\}\[2J\n$/);
+});

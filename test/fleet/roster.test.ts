@@ -12,9 +12,9 @@ const announced = (id: string, applied?: Position, silentFor = 0) => ({
   ...(applied && { applied }),
 });
 
-function start(own: Position | undefined = at(5)) {
+function start(own: Position | null = at(5)) {
   const time = virtualTime();
-  const roster = createRoster({ self: instance('self'), applied: () => own, clock: time.clock });
+  const roster = createRoster({ self: instance('self'), applied: () => own ?? undefined, clock: time.clock });
   return { time, roster };
 }
 
@@ -23,7 +23,7 @@ test('this process counts although the store does not list it, by what it knows 
   assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
   roster.saw({ current: at(5), instances: [announced('self', at(2))] });
   assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
-  assert.deepEqual(start(undefined).roster.summary(at(0)).pending, ['self']);
+  assert.deepEqual(start(null).roster.summary(at(0)).pending, ['self']);
 });
 
 test('who has not applied the revision is pending, and so is who has applied nothing', () => {

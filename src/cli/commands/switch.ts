@@ -24,7 +24,7 @@ function switching(action: ControlAction, summary: string, options: Readonly<Rec
     options: { ...options, reason: REASON, ...CONNECTION_OPTIONS },
     run: async (terminal, values, operands) => {
       const answer = await connect(terminal, values).control(commandOf(action, values, operands));
-      terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : changes(answer, terminal.now()));
+      terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : told(answer, terminal.now()));
       if (answer.status === 'partial') terminal.note(`rdcp: applied in part: ${printable(answer.message)}`);
       return answer.status === 'failed' ? 1 : 0;
     },
@@ -58,6 +58,13 @@ function checkedNames(action: ControlAction, names: readonly string[]): string[]
   if (wrong !== undefined) throw new UsageError(`${wrong} is no category name: they are upper case, as SQL_POOL`);
   if (names.length === 0) throw new UsageError(`${action} needs the name of a category; see 'rdcp list'`);
   return [...new Set(names)];
+}
+
+function told(answer: ControlResponse, now: number): string {
+  const { otelrdcp_fleet: fleet } = answer;
+  if (fleet === undefined) return changes(answer, now);
+  const missing = fleet.pending.length === 0 ? '' : `; not yet by ${fleet.pending.join(', ')}`;
+  return `${changes(answer, now)}\n\napplied by ${fleet.applied} of ${fleet.instances}${printable(missing)}`;
 }
 
 function changes(answer: ControlResponse, now: number): string {

@@ -1,0 +1,62 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Longest that a shop may take to close. */
+const PATIENCE_MS = 15_000;
+
+export interface Shops {
+  /** Process ids of those that run. */
+  pids(): number[];
+  /** Every order answered, every process gone. */
+  close(): Promise<void>;
+}
+
+/**
+ * The shop of the other example, as it is, in several processes: node:cluster lets all of them listen on the same ports, for
+ * orders and for remote control.
+ * @param say told of every line of debug output, with the process that wrote it
+ */
+export function startShops(count: number, env: NodeJS.ProcessEnv, say: (line: string) => void): Shops {
+  // The system hands each connection to a process that accepts it. By turns, one that is stopped would get some, too.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  cluster.setupPrimary({
+    exec: join(import.meta.dirname, 'worker.ts'),
+    execArgv: ['--import', import.meta.resolve('opentelemetry-instrumentation-rdcp/register')],
+    silent: true,
+  });
+  const running = new Map<number, Worker>();
+  for (let index = 0; index < count; index += 1) {
+    const worker = cluster.fork({ ...env, SHOP_SEED: String(index + 1) });
+    const pid = worker.process.pid ?? 0;
+    running.set(pid, worker);
+    worker.once('exit', (code, signal) => {
+      running.delete(pid);
+      if (code !== 0) say(`[${pid}] has ended: ${signal ?? code}`);
+    });
+    // Each would tell what to try when there is one shop.
+    worker.process.stdout?.resume();
+    const { stderr } = worker.process;
+    if (stderr === null) continue;
+    createInterface({ input: stderr }).on('line', (line) => {
+      // Where remote control is, is told once for all.
+      if (!line.startsWith('rdcp: remote control on ')) say(`[${pid}] ${line}`);
+    });
+  }
+  return {
+    pids: () => [...running.keys()],
+    async close() {
+      const ended = [...running.values()].map((worker) => once(worker, 'exit'));
+      signal(running.keys(), 'SIGCONT', 'SIGTERM');
+      await Promise.race([Promise.all(ended), sleep(PATIENCE_MS, undefined, { ref: false })]);
+      signal(running.keys(), 'SIGKILL');
+    },
+  };
+}
+
+/** One that was stopped hears nothing before it goes on. */
+function signal(pids: Iterable<number>, ...signals: readonly NodeJS.Signals[]): void {
+  for (const pid of [...pids]) for (const each of signals) process.kill(pid, each);
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
+import { type Child, start, until } from './child.ts';
+import { withProgram } from './required-program.ts';
+import { assertBuilt, ROOT, shopEnvironment } from './running-shop.ts';
+
+const MAIN = join(ROOT, 'examples/fleet/main.ts');
+const CLI = join(ROOT, 'dist/cli/main.js');
+const PROCESSES = 8;
+
+interface RunningFleet {
+  readonly child: Child;
+  readonly cwd: string;
+  readonly client: RdcpClient;
+}
+
+async function startFleet(cwd: string): Promise<RunningFleet> {
+  assertBuilt();
+  const env = await shopEnvironment();
+  const child = await start(process.execPath, [MAIN], { cwd, env: { ...env, SHOP_PORT: env.METRICS_PORT } });
+  await until('the guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined), 90_000).catch(
+    async (cause) => {
+      await child.end();
+      throw new Error(`the example did not start: ${child.output.stdout}${child.output.stderr}`, { cause });
+    },
+  );
+  const apiKey = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
+  const client = createRdcpClient({ baseUrl: `http://127.0.0.1:${env.RDCP_PORT}`, apiKey });
+  return { child, cwd, client };
+}
+
+test(
+  'eight shops behind one port do what any of them is told, and the answers tell who is missing',
+  { timeout: 240_000 },
+  (t) =>
+    withProgram(t, 'redis-server', async () => {
+      const cwd = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
+      const { child, client } = await startFleet(cwd);
+      t.after(async () => {
+        await child.end();
+        rmSync(cwd, { recursive: true });
+      });
+
+      await t.test('a change is acknowledged by eight, and seen in what they print', async () => {
+        const { status, otelrdcp_fleet } = await client.enable('DATABASE', { duration: '5m' });
+        assert.deepEqual(
+          [status, otelrdcp_fleet?.instances, otelrdcp_fleet?.applied],
+          ['success', PROCESSES, PROCESSES],
+        );
+        await until('debug lines of several processes', () => {
+          const pids = new Set([...child.output.stderr.matchAll(/^\[(\d+)\] .*DATABASE/gm)].map(([, pid]) => pid));
+          return pids.size > 1 ? true : undefined;
+        });
+      });
+
+      await t.test('one that is stopped is named, and catches up when it goes on', async () => {
+        const { instances } = await client.fleet();
+        const [victim] = instances;
+        assert.ok(victim);
+        assert.equal(victim.service, 'shop');
+        process.kill(victim.pid, 'SIGSTOP');
+        const { status, otelrdcp_fleet } = await client.toggle('CACHE');
+        assert.deepEqual([status, otelrdcp_fleet?.pending], ['partial', [victim.id]]);
+        process.kill(victim.pid, 'SIGCONT');
+        await until('all eight', async () => {
+          const { otelrdcp_fleet: now } = await client.status();
+          return now?.instances === PROCESSES && now.applied === PROCESSES ? true : undefined;
+        });
+      });
+
+      await t.test('one that is killed is missed for a while, and then the fleet is seven', async () => {
+        const victim = (await client.fleet()).instances.at(-1);
+        assert.ok(victim);
+        process.kill(victim.pid, 'SIGKILL');
+        const { otelrdcp_fleet } = await client.toggle('CACHE');
+        assert.deepEqual(otelrdcp_fleet?.pending, [victim.id]);
+        await until('seven', async () => {
+          const { status, otelrdcp_fleet: now } = await client.toggle('CACHE');
+          return status === 'success' && now?.instances === PROCESSES - 1 ? true : undefined;
+        });
+      });
+
+      await t.test('the commands that it tells work as they stand', async () => {
+        const commands = child.output.stdout.split('\n').filter((line) => /^ {2}(RDCP_URL=\S+ )?npx rdcp /.test(line));
+        assert.equal(commands.length, 4);
+        for (const command of commands) {
+          const run = await start('sh', ['-c', command.replace('npx rdcp', `${process.execPath} ${CLI}`)], { cwd });
+          assert.equal(await run.ended, 0, `${command}: ${run.output.stdout}${run.output.stderr}`);
+        }
+      });
+
+      await t.test('SIGTERM ends all of it with exit code 0', async () => {
+        const { instances } = await client.fleet();
+        assert.equal(await child.end(), 0, child.output.stderr);
+        for (const { pid } of instances) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+      });
+    }),
+);
