@@ -92,7 +92,9 @@ export function createListener(
     const tls = openTls(config.tls, { production, report });
     const secured = createTlsServer(limits, tls.context, onRequest);
     secured.on('session', sessions.opened);
-    endings.push(tls.follow(secured, { schedule: unrefInterval, intervalMs: limits.reloadMs }));
+    endings.push(
+      tls.follow(secured, { schedule: unrefInterval, intervalMs: limits.reloadMs, handshakeMs: limits.headersMs, now }),
+    );
     return secured;
   }
 

@@ -1,48 +1,51 @@
 import type { X509Certificate } from 'node:crypto';
 import type { ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import { type ClientTrust, peerChain } from './tls-trust.ts';
+import type { ClientTrust } from './tls-trust.ts';
 
 /** Where requests come from: a TLS connection of HTTP/1.1, or a session of HTTP/2. */
 export type ClientConnection = TLSSocket | ServerHttp2Session;
 
 /** The open connections of clients with certificates. */
 export interface ClientConnections {
-  /** Remembers a connection, until it closes. One that nobody vouches for any more is cut off at once. */
+  /** Remembers a connection until it closes. */
   opened(connection: ClientConnection): void;
-  /** Judges every open connection anew, by the authorities and revocation lists that hold from now on. */
+  /**
+   * Judges every open connection anew, by the authorities and revocation lists that hold from now on. One whose
+   * certificate cannot be vouched for is cut off: its client may come again, and the handshake decides.
+   */
   trust(trust: ClientTrust): void;
-  /** Cuts off connections whose certificate has expired. */
-  expire(now: number): void;
+  /** Cuts off connections whose certificate has expired. @param epochMs the time */
+  expire(epochMs: number): void;
 }
 
-interface Open {
-  readonly chain: readonly X509Certificate[];
-  /** Milliseconds since the epoch. */
-  readonly validTo: number;
-}
-
-/** A handshake judges a certificate once; a connection lives on, and this ends it when the certificate does. */
-export function createClientConnections(initial: ClientTrust): ClientConnections {
-  const open = new Map<ClientConnection, Open>();
-  let current = initial;
+/**
+ * A handshake judges a certificate once; a connection lives on, and this ends it when the certificate does.
+ * @param handshakeMs how long a handshake may take
+ * @param now milliseconds of a clock that never goes back
+ */
+export function createClientConnections(handshakeMs: number, now: () => number): ClientConnections {
+  const open = new Map<ClientConnection, X509Certificate>();
+  let changed: { readonly trust: ClientTrust; readonly at: number } | undefined;
   return {
     opened: (connection) => {
-      const chain = peerChain('socket' in connection ? (connection.socket as TLSSocket) : connection);
-      // The handshake may have begun before the last reload.
-      if (!current.accepts(chain)) {
+      const socket = 'socket' in connection ? (connection.socket as TLSSocket) : connection;
+      const certificate = socket.getPeerX509Certificate();
+      // The handshake may have begun before the last change, and have gone by what held then.
+      const judge = changed !== undefined && now() - changed.at <= handshakeMs ? changed.trust : undefined;
+      if (certificate === undefined || judge?.accepts(certificate) === false) {
         connection.destroy();
         return;
       }
-      open.set(connection, { chain, validTo: Math.min(...chain.map(({ validToDate }) => validToDate.getTime())) });
+      open.set(connection, certificate);
       connection.once('close', () => open.delete(connection));
     },
     trust: (trust) => {
-      current = trust;
-      for (const [connection, { chain }] of open) if (!trust.accepts(chain)) connection.destroy();
+      changed = { trust, at: now() };
+      for (const [connection, certificate] of open) if (!trust.accepts(certificate)) connection.destroy();
     },
-    expire: (now) => {
-      for (const [connection, { validTo }] of open) if (validTo < now) connection.destroy();
+    expire: (epochMs) => {
+      for (const [connection, { validToDate }] of open) if (validToDate.getTime() < epochMs) connection.destroy();
     },
   };
 }

@@ -1,5 +1,4 @@
-import { X509Certificate } from 'node:crypto';
-import type { TLSSocket } from 'node:tls';
+import type { X509Certificate } from 'node:crypto';
 import { issuedAs, type RevocationList } from './tls-revocation.ts';
 
 /**
@@ -7,8 +6,11 @@ import { issuedAs, type RevocationList } from './tls-revocation.ts';
  * connections that are open already when the authorities or their revocation lists change.
  */
 export interface ClientTrust {
-  /** @param chain the certificate, and what its owner sent along to lead to an authority */
-  accepts(chain: readonly X509Certificate[]): boolean;
+  /**
+   * Whether a chain over the configured authorities alone leads from the certificate to one that vouches for itself, with
+   * nothing revoked in it. Authorities that the client sends along are not known here: Node shows the certificate alone.
+   */
+  accepts(certificate: X509Certificate): boolean;
 }
 
 /** Longer chains are not followed, so that certificates which have issued each other end nowhere. */
@@ -18,22 +20,17 @@ export function createClientTrust(
   authorities: readonly X509Certificate[],
   lists: readonly RevocationList[],
 ): ClientTrust {
-  const anchors = new Set(authorities.map(({ fingerprint256 }) => fingerprint256));
-  const isAnchor = (certificate: X509Certificate) =>
-    anchors.has(certificate.fingerprint256) && isSelfSigned(certificate);
   const isRevoked = (certificate: X509Certificate) => {
     const { issuer, serial } = issuedAs(certificate);
     return lists.some((list) => list.issuer === issuer && list.serials.has(serial));
   };
-
   return {
-    accepts: (chain) => {
-      const known = [...authorities, ...chain];
-      let certificate = chain[0];
-      for (let depth = 0; certificate !== undefined && depth < MAX_DEPTH; depth++) {
-        if (isRevoked(certificate)) return false;
-        if (isAnchor(certificate)) return true;
-        certificate = issuerOf(certificate, known);
+    accepts: (certificate) => {
+      let link: X509Certificate | undefined = certificate;
+      for (let depth = 0; depth < MAX_DEPTH; depth++) {
+        if (link === undefined || isRevoked(link)) return false;
+        if (authorities.includes(link) && isSelfSigned(link)) return true;
+        link = issuerOf(link, authorities);
       }
       return false;
     },
@@ -50,22 +47,6 @@ function issuerOf(certificate: X509Certificate, known: readonly X509Certificate[
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-}
-
-/** The peer's certificate and what it sent along; empty without a certificate. */
-export function peerChain(socket: Pick<TLSSocket, 'getPeerX509Certificate'>): X509Certificate[] {
-  const chain: X509Certificate[] = [];
-  let certificate = socket.getPeerX509Certificate();
-  while (certificate !== undefined && chain.length < MAX_DEPTH) {
-    chain.push(certificate);
-    certificate = certificate.issuerCertificate;
-  }
-  return chain;
-}
-
-/** Every certificate of a PEM file. @throws {Error} when one of them is broken */
-export function certificatesOf(pem: string): X509Certificate[] {
-  return pemBlocks(pem, 'CERTIFICATE').map((block) => new X509Certificate(block));
 }
 
 /** The blocks of a PEM file that have the label (RFC 7468). */

@@ -10,13 +10,23 @@ export interface TlsOptions {
   readonly report: (error: unknown) => void;
 }
 
+export interface TlsTiming {
+  readonly schedule: Schedule;
+  /** Milliseconds between two looks at the files. */
+  readonly intervalMs: number;
+  /** How long a handshake may take, milliseconds. */
+  readonly handshakeMs: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+}
+
 export interface OpenTls {
   readonly context: SecureContextOptions;
   /**
    * Keeps the server on the files as they change, and its connections on what the newest say of their certificates.
    * @returns the way to stop
    */
-  follow(server: TlsServer, looks: { readonly schedule: Schedule; readonly intervalMs: number }): () => void;
+  follow(server: TlsServer, timing: TlsTiming): () => void;
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field, when a file cannot be used */
@@ -30,8 +40,9 @@ export function openTls(config: TlsConfig, { production, report }: TlsOptions): 
   const { context, clients } = read(texts);
   return {
     context,
-    follow: (server, { schedule, intervalMs }) => {
-      const connections = clients && createClientConnections(clients);
+    follow: (server, { schedule, intervalMs, handshakeMs, now }) => {
+      const connections = clients && createClientConnections(handshakeMs, now);
+      let inUse = texts;
       if (connections !== undefined) {
         server.on('session', (session: ServerHttp2Session) => connections.opened(session));
         server.on('secureConnection', (socket: TLSSocket) => {
@@ -41,7 +52,9 @@ export function openTls(config: TlsConfig, { production, report }: TlsOptions): 
       const adopt = (changed: TlsTexts) => {
         const renewed = read(changed);
         server.setSecureContext(renewed.context);
-        if (renewed.clients !== undefined) connections?.trust(renewed.clients);
+        const sameTrust = changed.clientCaFile === inUse.clientCaFile && changed.crlFile === inUse.crlFile;
+        if (renewed.clients !== undefined && !sameTrust) connections?.trust(renewed.clients);
+        inUse = changed;
       };
       const endings = [
         watchTlsFiles(config, texts, { adopt, report, schedule, intervalMs }),

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:https';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { isRdcpError, type RdcpError } from '../../src/errors.ts';
+import type { ListenerOptions } from '../../src/server/listener.ts';
+import { createAuthority, selfSigned, writePems } from '../support/certificate.ts';
+import { listen, listenerFor } from '../support/listening.ts';
+import { getOverTls } from '../support/tls-client.ts';
+
+const authority = createAuthority();
+const first = authority.issue('localhost', { usage: 'server' });
+const second = authority.issue('localhost', { usage: 'server' });
+const HOUR_MS = 3_600_000;
+
+const good = {
+  certFile: first.cert,
+  keyFile: first.key,
+  clientCaFile: authority.cert,
+  crlFile: authority.revocationList(),
+};
+
+async function assertRefused(
+  tls: object,
+  field: string,
+  problem: RegExp,
+  options: ListenerOptions = {},
+): Promise<void> {
+  await assert.rejects(listenerFor({ tls }, undefined, options).listen(), (error) => {
+    assert.ok(isRdcpError(error) && error.code === 'RDCP_CONFIG_INVALID');
+    assert.equal(error.details?.field, `server.tls.${field}`);
+    assert.match(error.message, new RegExp(`^configuration: server\\.tls\\.${field} [^\\n]+$`));
+    assert.match(error.message, problem);
+    // Neither the path nor what is in the file.
+    assert.doesNotMatch(error.message, /rdcp-certificate|\.pem|BEGIN|nonsense/);
+    return true;
+  });
+}
+
+const WRONG: readonly (readonly [name: string, files: Partial<typeof good>, field: string, problem: RegExp])[] = [
+  ['no certificate', { certFile: 'nonsense' }, 'certFile', /no PEM certificate/],
+  [
+    'a broken certificate',
+    { certFile: '-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----' },
+    'certFile',
+    /broken certificate/,
+  ],
+  ['no key', { keyFile: 'nonsense' }, 'keyFile', /no PEM private key/],
+  ['the key of another certificate', { keyFile: second.key }, 'keyFile', /not the key of the certificate/],
+  ['no authority', { clientCaFile: 'nonsense' }, 'clientCaFile', /no PEM certificate/],
+  ['no revocation list', { crlFile: 'nonsense' }, 'crlFile', /revocation list of every authority/],
+  [
+    'a broken revocation list',
+    { crlFile: '-----BEGIN X509 CRL-----\nnonsense\n-----END X509 CRL-----' },
+    'crlFile',
+    /broken revocation list/,
+  ],
+  [
+    'a revocation list of another authority',
+    { crlFile: createAuthority().revocationList() },
+    'crlFile',
+    /revocation list of every authority/,
+  ],
+  [
+    'two authorities and one revocation list',
+    { clientCaFile: authority.cert + createAuthority().cert },
+    'crlFile',
+    /revocation list of every authority/,
+  ],
+];
+
+for (const [name, files, field, problem] of WRONG) {
+  test(`${name}: the server does not start and says in one line why`, async () => {
+    await assertRefused(writePems({ ...good, ...files }), field, problem);
+  });
+}
+
+test('a file that cannot be read is named by its field, with the reason', async () => {
+  for (const field of Object.keys(good)) {
+    const paths = { ...writePems(good), [field]: '/nowhere/rdcp-certificate.pem' };
+    await assertRefused(paths, field, /cannot be read \(ENOENT\)/);
+  }
+});
+
+test('a revocation list without authorities is refused', () => {
+  const { clientCaFile: _, ...tls } = writePems(good);
+  assert.throws(() => listenerFor({ tls }), /server\.tls\.crlFile needs clientCaFile/);
+});
+
+test('in production a self-signed certificate is refused; one of an authority, and elsewhere any, is served', async (t) => {
+  const { cert, key } = selfSigned();
+  const own = writePems({ certFile: cert, keyFile: key });
+  await assertRefused(own, 'certFile', /self-signed.*production/, { production: true });
+  await listen(t, { tls: own });
+  const url = await listen(t, { tls: writePems({ certFile: first.cert, keyFile: first.key }) }, undefined, {
+    production: true,
+  });
+  assert.equal((await getOverTls(url, { ca: authority.cert })).text, 'hello');
+});
+
+function collecting(options: ListenerOptions = {}) {
+  const reports: RdcpError[] = [];
+  const report = (error: unknown) => {
+    assert.ok(isRdcpError(error));
+    reports.push(error);
+  };
+  return { reports, options: { ...options, report } satisfies ListenerOptions };
+}
+
+test('dates that are over are reported, and stop nothing', async (t) => {
+  const expired = authority.issue('localhost', { to: Date.now() - HOUR_MS });
+  const early = authority.issue('localhost', { from: Date.now() + HOUR_MS });
+  for (const [files, problem] of [
+    [{ certFile: expired.cert, keyFile: expired.key }, /certFile is valid from .* to .* only/],
+    [{ certFile: early.cert, keyFile: early.key }, /certFile is valid from .* to .* only/],
+    [{ ...good, crlFile: authority.revocationList([], Date.now() - HOUR_MS) }, /crlFile is out of date/],
+    [good, undefined],
+  ] as const) {
+    const { reports, options } = collecting();
+    await listen(t, { tls: writePems(files) }, undefined, options);
+    assert.equal(reports.length, problem === undefined ? 0 : 1);
+    if (problem !== undefined) assert.match(reports[0]?.message ?? '', problem);
+  }
+});
+
+/** The serial number of the certificate that a new connection is shown. */
+async function serialOf(url: string): Promise<number> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), servername: 'localhost', ca: authority.cert });
+  await new Promise((resolve) => socket.once('secureConnect', resolve));
+  const { raw } = socket.getPeerX509Certificate() ?? {};
+  socket.destroy();
+  assert.ok(raw !== undefined);
+  return Number.parseInt(new X509Certificate(raw).serialNumber, 16);
+}
+
+async function untilSerial(url: string, serial: number): Promise<void> {
+  for (const deadline = Date.now() + 5000; (await serialOf(url)) !== serial; await sleep(10)) {
+    assert.ok(Date.now() < deadline, 'the new certificate is not in use');
+  }
+}
+
+const RELOAD_MS = 20;
+
+async function reloading(t: TestContext) {
+  const paths = writePems({ certFile: first.cert, keyFile: first.key });
+  const { reports, options } = collecting({ timeouts: { reloadMs: RELOAD_MS } });
+  return { paths, reports, url: await listen(t, { tls: paths }, undefined, options) };
+}
+
+test('a renewed certificate is in use without a restart, and no request under load fails', async (t) => {
+  const { paths, reports, url } = await reloading(t);
+  const agent = new Agent({ keepAlive: true, maxSockets: 4, ca: authority.cert });
+  t.after(() => agent.destroy());
+  let renewing = true;
+  const load = async (fresh: boolean) => {
+    let requests = 0;
+    for (; renewing; requests++) {
+      const { text } = await getOverTls(url, fresh ? { ca: authority.cert } : ({ agent } as object));
+      assert.equal(text, 'hello');
+    }
+    return requests;
+  };
+  const loads = [load(false), load(false), load(false), load(true), load(true)];
+  for (const next of [second, first, second]) {
+    // As renewal tools do it: a new file takes the place of the old one.
+    for (const [path, text] of [
+      [paths.certFile, next.cert],
+      [paths.keyFile, next.key],
+    ] as const) {
+      writeFileSync(`${path}.new`, text);
+      renameSync(`${path}.new`, path);
+    }
+    await untilSerial(url, next.serial);
+  }
+  renewing = false;
+  for (const requests of await Promise.all(loads)) assert.ok(requests > 0);
+  assert.deepEqual(reports, []);
+});
+
+test('files that cannot be used leave the old ones in use and are reported once; the next good ones are taken', async (t) => {
+  const { paths, reports, url } = await reloading(t);
+  const reported = async (count: number, problem: RegExp) => {
+    for (const deadline = Date.now() + 5000; reports.length < count; await sleep(10)) assert.ok(Date.now() < deadline);
+    await sleep(10 * RELOAD_MS);
+    assert.equal(reports.length, count);
+    assert.match(reports.at(-1)?.message ?? '', problem);
+    assert.equal(await serialOf(url), first.serial);
+  };
+  writeFileSync(paths.certFile, 'nonsense');
+  await reported(1, /certFile holds no PEM certificate/);
+  rmSync(paths.certFile);
+  await reported(2, /certFile cannot be read \(ENOENT\)/);
+  writeFileSync(paths.certFile, second.cert);
+  await reported(3, /keyFile is not the key/);
+  writeFileSync(paths.keyFile, second.key);
+  await untilSerial(url, second.serial);
+  assert.equal(reports.length, 3);
+});
+
+test('a listener that is closed looks at its files no more', async () => {
+  const paths = writePems({ certFile: first.cert, keyFile: first.key });
+  const { reports, options } = collecting({ timeouts: { reloadMs: RELOAD_MS } });
+  const listener = listenerFor({ tls: paths }, undefined, options);
+  await listener.listen();
+  await listener.close();
+  rmSync(paths.certFile);
+  await sleep(5 * RELOAD_MS);
+  assert.deepEqual(reports, []);
+});

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { parseConfig } from '../../src/config.ts';
+import type { RequestHandler } from '../../src/server/app.ts';
+import { createListener, type ListenerOptions } from '../../src/server/listener.ts';
+
+const hello: RequestHandler = (_req, res) => void res.end('hello');
+
+/** A listener of its own, on a port that the system chooses, before a handler that says hello. */
+export function listenerFor(server: object, handler: RequestHandler = hello, options: ListenerOptions = {}) {
+  const config = parseConfig({ server: { port: 0, ...server } }).server;
+  assert.ok(config !== false);
+  return createListener(config, handler, options);
+}
+
+/** Resolves with the url; the listener closes after the test. */
+export async function listen(
+  t: TestContext,
+  server: object = {},
+  handler?: RequestHandler,
+  options?: ListenerOptions,
+): Promise<string> {
+  const listener = listenerFor(server, handler, options);
+  t.after(() => listener.close());
+  return (await listener.listen()).url;
+}
