@@ -36,6 +36,8 @@ const options = z.strictObject({
     .min(1, 'must hold at least one character')
     .max(MAX_REASON_LENGTH, `must hold at most ${MAX_REASON_LENGTH} characters`)
     .refine((text) => !CONTROL_CHARACTERS.test(text), 'must not hold control characters')
+    // The audit entry that keeps it is hashed, and RFC 8785 (section 3.2.2.2) has no form for such a string.
+    .refine((text) => text.isWellFormed(), 'must not hold half of a surrogate pair')
     .optional(),
 });
 

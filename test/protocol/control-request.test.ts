@@ -53,6 +53,7 @@ test('what could be misread is refused, and the field is named', () => {
     [{ ...enable, options: { reason: '' } }, 'options.reason'],
     [{ ...enable, options: { reason: 'a\u001b[31mb' } }, 'options.reason'],
     [{ ...enable, options: { reason: 'a'.repeat(501) } }, 'options.reason'],
+    [{ ...enable, options: { reason: 'a\ud83d' } }, 'options.reason'],
     [{ ...enable, options: null }, 'options'],
     [{ action: 'reset', options: { duration: 5 } }, 'options.duration'],
     [{ action: 'status', options: { temporary: true } }, 'options.temporary'],
@@ -60,4 +61,10 @@ test('what could be misread is refused, and the field is named', () => {
     [JSON.parse('{"action":"enable","categories":["A"],"options":{"constructor":1}}'), 'options.constructor'],
   ];
   for (const [body, field] of cases) assert.equal(wrongField(body), field, JSON.stringify(body));
+});
+
+test('a character of a reason counts once, also where UTF-16 takes two units for it', () => {
+  const withReason = (reason: string) => ({ action: 'reset', options: { reason } });
+  assert.equal(wrongField(withReason('\u{1f422}'.repeat(500))), undefined);
+  assert.equal(wrongField(withReason('\u{1f422}'.repeat(501))), 'options.reason');
 });
