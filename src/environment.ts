@@ -38,7 +38,7 @@ function fromFile(env: Environment, readFile: ReadFile): RdcpConfig {
   if (path === undefined) return {};
   const text = read(variable, path, readFile);
   try {
-    return checked(variable, JSON.parse(text) ?? {});
+    return checked(variable, JSON.parse(text.replace(/^\uFEFF/, '')) ?? {});
   } catch (cause) {
     if (isRdcpError(cause)) throw cause;
     throw invalid(variable, 'must name a JSON file', cause);

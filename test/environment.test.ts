@@ -10,6 +10,7 @@ const SECRET = 'a-secret-of-thirty-two-characters';
 const FILES: Record<string, string> = {
   'rdcp.json': JSON.stringify({ server: { host: '::1', port: 7000 }, controls: { defaultDuration: '5m' } }),
   'mounted.json': JSON.stringify({ server: false }),
+  'marked.json': `\uFEFF${JSON.stringify({ server: false })}`,
   'record.json': JSON.stringify({
     security: { apiKeys: [{ id: 'a', hash: hashApiKey('x'), clientId: 'a', scopes: ['status'] }] },
   }),
@@ -41,6 +42,7 @@ describe('the configuration from the environment', () => {
       store: 'memory:',
     });
     assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json' }), { server: false });
+    assert.deepEqual(read({ RDCP_CONFIG: 'marked.json' }), { server: false }, 'with a byte order mark');
     assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json', RDCP_HOST: '127.0.0.1' }), { server: { host: '127.0.0.1' } });
   });
 
