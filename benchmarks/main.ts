@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { combine, formatReport, formatVerdict, type Report } from './measurement.ts';
 
 const PROCESSES = 3;
-const SUBJECTS = ['gate-off', 'gate-scale', 'gate-tenant', 'count', 'api-import'];
+const SUBJECTS = ['gate-off', 'gate-scale', 'gate-tenant', 'count', 'tenant-memory', 'api-import'];
 
 function run(subject: string): Promise<Report> {
   return new Promise((resolve, reject) => {

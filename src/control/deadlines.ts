@@ -41,8 +41,8 @@ export interface Deadlines {
 interface Deadline {
   /** On the monotonic clock; minus infinity once it has ended. */
   at: number;
-  /** `expiresAt` as it was written, which tells the overlay again after ours was corrected. */
-  readonly written: number;
+  /** The overlay as it was written, whose end tells it again after ours was corrected. */
+  readonly written: Overlay;
 }
 
 /** @param maxDuration seconds that no overlay lasts longer, whatever its end says */
@@ -61,18 +61,20 @@ export function createDeadlines(clock: Clock, maxDuration: number): Deadlines {
     return true;
   }
 
-  function firstSeen({ expiresAt }: Overlay, { writtenAt = 0, restored = false }: Provenance): Deadline {
+  function firstSeen(written: Overlay, { writtenAt = 0, restored = false }: Provenance): Deadline {
     const now = clock.now();
-    if (restored && writtenAt - now > MAX_CLOCK_SKEW_MS) return { at: Number.NEGATIVE_INFINITY, written: expiresAt };
-    const remaining = Math.min(expiresAt - Math.max(now, writtenAt), maxDuration * 1000);
-    return { at: clock.monotonic() + remaining, written: expiresAt };
+    if (restored && writtenAt - now > MAX_CLOCK_SKEW_MS) return { at: Number.NEGATIVE_INFINITY, written };
+    const remaining = Math.min(written.expiresAt - Math.max(now, writtenAt), maxDuration * 1000);
+    return { at: clock.monotonic() + remaining, written };
   }
 
   /** The deadline of an overlay that was there before, under an end that may have been corrected since. */
   function carriedOver(overlay: Overlay, before: Overlay | undefined): Deadline | undefined {
     const deadline = before && deadlines.get(before);
     if (before?.enabled !== overlay.enabled || deadline === undefined) return undefined;
-    return overlay.expiresAt === before.expiresAt || overlay.expiresAt === deadline.written ? deadline : undefined;
+    return overlay.expiresAt === before.expiresAt || overlay.expiresAt === deadline.written.expiresAt
+      ? deadline
+      : undefined;
   }
 
   /** The overlay as it ends by the clock that there is now. */

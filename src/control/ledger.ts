@@ -8,6 +8,7 @@ import {
   type Settings,
 } from '../store/state-store.ts';
 import { createDeadlines, type End, type Provenance } from './deadlines.ts';
+import { createSettingsPacker } from './settings.ts';
 import { type Ended, type Layers, liveOverlays, putSetting } from './state.ts';
 
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
@@ -26,6 +27,8 @@ export interface Ledger {
   settings(key: ScopeKey): Settings;
   /** The layers that decide for a scope in this process. */
   layers(key: ScopeKey): Layers;
+  /** The same settings, as they take less memory: for what is kept. */
+  pack(settings: Settings): Settings;
   /** Every scope that was ever written. */
   keys(): Iterable<ScopeKey>;
   /** Takes over what the store holds for a scope. Returns the categories whose setting may be another one. */
@@ -56,6 +59,7 @@ export interface Ledger {
 export function createLedger(clock: Clock, maxDuration: number): Ledger {
   const deadlines = createDeadlines(clock, maxDuration);
   const { ended } = deadlines;
+  const pack = createSettingsPacker();
   const states = new Map<ScopeKey, ScopeState>();
   /** Temporary controls of this process alone, and the settings of such scopes with them put in. */
   const local = new Map<ScopeKey, ReadonlyMap<string, Overlay>>();
@@ -120,6 +124,7 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       global: settings(GLOBAL_SCOPE),
       tenant: key === GLOBAL_SCOPE ? undefined : settings(key),
     }),
+    pack,
     keys: () => states.keys(),
 
     adopt(key, state, provenance = { writtenAt: state.changedAt }) {
@@ -129,7 +134,7 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       for (const category of new Set([...previous.settings.keys(), ...adopted.keys()])) {
         if (!sameSetting(previous.settings.get(category), adopted.get(category))) touched.add(category);
       }
-      states.set(key, adopted === state.settings ? state : { ...state, settings: adopted });
+      states.set(key, withSettings(state, pack(adopted)));
       // Whoever changed the category later, for all processes, is right.
       const own = [...here(key)].filter(([category]) => !touched.has(category));
       if (own.length < here(key).size) setHere(key, new Map(own));
@@ -173,7 +178,7 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       offset = current;
       for (const key of temporary) {
         const state = stored(key);
-        states.set(key, { ...state, settings: deadlines.adopt(state.settings, state.settings, {}) });
+        states.set(key, withSettings(state, pack(deadlines.adopt(state.settings, state.settings, {}))));
         const own = here(key);
         if (own.size > 0) local.set(key, withDeadlines(own, own));
       }
@@ -181,6 +186,10 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       return true;
     },
   };
+}
+
+function withSettings({ revision, changedAt }: ScopeState, settings: Settings): ScopeState {
+  return changedAt === undefined ? { revision, settings } : { revision, settings, changedAt };
 }
 
 function earlier(a: End, b: End): End {

@@ -91,6 +91,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     store,
     audit: options.audit,
     clock,
+    pack: ledger.pack,
     committed(key, state, expectedRevision) {
       // Word of a later change may have come before the answer to our own.
       const { revision } = ledger.stored(key);

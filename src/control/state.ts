@@ -47,12 +47,18 @@ export function settingState(
 const ON: Setting = Object.freeze({ permanent: true });
 const OFF: Setting = Object.freeze({ permanent: false });
 
+/** The setting of two layers; `undefined` when it has none. */
+export function settingOf(permanent: boolean | undefined, temporary: Overlay | undefined): Setting | undefined {
+  if (temporary !== undefined) return permanent === undefined ? { temporary } : { permanent, temporary };
+  if (permanent === undefined) return undefined;
+  return permanent ? ON : OFF;
+}
+
 /** Puts one category's setting into settings that are being made; one without a layer is not kept. */
 export function putSetting(settings: Map<string, Setting>, category: string, { permanent, temporary }: Setting): void {
-  if (temporary !== undefined) {
-    settings.set(category, permanent === undefined ? { temporary } : { permanent, temporary });
-  } else if (permanent !== undefined) settings.set(category, permanent ? ON : OFF);
-  else settings.delete(category);
+  const setting = settingOf(permanent, temporary);
+  if (setting === undefined) settings.delete(category);
+  else settings.set(category, setting);
 }
 
 /** Overlays that have not ended. */

@@ -14,6 +14,8 @@ export interface WriterOptions {
   readonly store: Pick<StateStore, 'commit'>;
   readonly audit: AuditRecorder;
   readonly clock: Pick<Clock, 'now'>;
+  /** Makes settings that are kept take less memory. */
+  readonly pack: (settings: Settings) => Settings;
   /** Called once a scope's new state is kept, before the OTel record is emitted. */
   readonly committed: (key: ScopeKey, state: ScopeState, expectedRevision: number) => void;
   /** Called with what the store holds instead. */
@@ -25,24 +27,23 @@ export interface WriterOptions {
 export type Writer = ReturnType<typeof createWriter>;
 
 /** Writes state through the audit trail. */
-export function createWriter({ store, audit, clock, committed, conflicted, failed }: WriterOptions) {
+export function createWriter({ store, audit, clock, pack, committed, conflicted, failed }: WriterOptions) {
   /** @throws {RdcpError} `RDCP_UNAVAILABLE`, or what the store says itself; nothing is changed then */
   async function write({ draft, state, replay }: Write): Promise<CommitResult> {
     const now = clock.now();
+    const settings = state && pack(state.settings);
     let asked = false;
     try {
       return await audit.record(draft, async (entry) => {
         asked = true;
         const result = await store.commit({
-          ...(state && {
-            state: { scope: state.key, expectedRevision: state.expectedRevision, settings: state.settings },
-          }),
+          ...(state && settings && { state: { scope: state.key, expectedRevision: state.expectedRevision, settings } }),
           audit: entry,
           ...(replay && { replay }),
           now,
         });
-        if (state === undefined) return result;
-        const { key, expectedRevision, settings } = state;
+        if (state === undefined || settings === undefined) return result;
+        const { key, expectedRevision } = state;
         if (result.outcome === 'conflict') conflicted(key, result.current);
         if (result.outcome === 'committed') {
           const revision = result.revision ?? expectedRevision + 1;

@@ -42,6 +42,8 @@ export class GateCore implements Gate, Decider {
   #active: ControllerAttachment | undefined;
   /** Counts up whenever more or less may be on for a tenant than a context holds. */
   #epoch = 1;
+  /** Whether there ever was a tenant's context. Emitting reads none before, so that it costs nothing without tenants. */
+  #hasContexts = false;
   /** Whether the active one knows a tenant where no context does. */
   #asksForTenant = false;
   /** True while an attribute function or a sink runs: what they emit themselves is cut, or it would never end. */
@@ -63,6 +65,7 @@ export class GateCore implements Gate, Decider {
   }
 
   runWithTenant<T>(tenantId: string, fn: () => T): T {
+    this.#hasContexts = true;
     return this.#storage.run({ tenantId, words: this.#base, epoch: 0 }, fn);
   }
 
@@ -136,7 +139,9 @@ export class GateCore implements Gate, Decider {
   }
 
   #tenantOf(descriptor: CategoryDescriptor, active: ControllerAttachment): string | undefined {
-    return this.#storage.getStore()?.tenantId ?? (this.#asksForTenant ? active.currentTenant(descriptor) : undefined);
+    const context = this.#hasContexts ? this.#storage.getStore() : undefined;
+    if (context !== undefined) return context.tenantId;
+    return this.#asksForTenant ? active.currentTenant(descriptor) : undefined;
   }
 
   #count({ index }: CategoryDescriptor, active: ControllerAttachment, tenantId: string | undefined): void {
