@@ -25,6 +25,7 @@ export const PEOPLE = {
   beta: { scopes: ['admin'], tenantId: 'beta' },
   acmeOperator: { scopes: ['discovery', 'status', 'control'], tenantId: 'acme' },
   operator: { scopes: ['discovery', 'status', 'control'] },
+  viewer: { scopes: ['discovery', 'status'] },
   admin: { scopes: ['admin'] },
 } as const satisfies Readonly<Record<string, Person>>;
 

@@ -49,11 +49,32 @@ describe('whose settings a request addresses', () => {
     for (const level of ISOLATION_LEVELS) {
       const addressing = addressingOf(LEVELS[level]);
       for (const headers of [naming(), naming('global')]) {
-        const address = addressing.resolve(principal({ scopes: ['control'] }), headers, 'change');
+        const address = addressing.resolve(principal(), headers, 'change');
         assert.deepEqual(address, {
           scope: { key: '*' },
           tenant: { id: 'global', isolationLevel: level, scope: 'global' },
         });
+      }
+    }
+  });
+
+  test('is everybody’s only for an administrator, where a change would reach tenants that are kept apart', () => {
+    const operator = principal({ scopes: ['discovery', 'status', 'control'] });
+    for (const level of ISOLATION_LEVELS) {
+      const addressing = addressingOf(LEVELS[level]);
+      assert.deepEqual(addressing.resolve(operator, naming(), 'read').scope, { key: '*' });
+      for (const headers of [naming(), naming('global')]) {
+        const found = outcome(() => addressing.resolve(operator, headers, 'change'));
+        if (level === 'global') assert.ok(!isRdcpError(found));
+        else {
+          assert.ok(isRdcpError(found), level);
+          assert.equal(found.code, 'RDCP_FORBIDDEN');
+          assert.deepEqual(found.details, {
+            reason: 'insufficient_scopes',
+            requiredScopes: ['admin'],
+            providedScopes: operator.scopes,
+          });
+        }
       }
     }
   });

@@ -195,6 +195,52 @@ describe('one tenant', () => {
     assert.equal((await post(server, ['beta'], temporary('DATABASE'))).status, 200);
   });
 
+  test('is refused another before anything is looked up, so that no time is spent on whether it exists', async (t) => {
+    const used: string[] = [];
+    const noting = <T extends object>(part: T, name: string): T =>
+      new Proxy(part, {
+        get: (target, member) => {
+          const value: unknown = Reflect.get(target, member, target);
+          if (typeof value !== 'function') return value;
+          return (...parameters: unknown[]) => {
+            used.push(`${name}.${String(member)}`);
+            return value.apply(target, parameters);
+          };
+        },
+      });
+    const server = await startTenantServer(
+      t,
+      { ...LEVELS.organization, tenants: { beta: {} } },
+      {
+        wrap: ({ plane, measurements, trail }) => ({
+          plane: noting(plane, 'plane'),
+          measurements: noting(measurements, 'measurements'),
+          trail: noting(trail, 'trail'),
+        }),
+      },
+    );
+    await post(server, ['beta']);
+    const spent = async (tenantId: string) => {
+      const steps: string[][] = [];
+      for (const path of Object.values(PATHS)) {
+        used.length = 0;
+        const method = path === PATHS.control ? 'POST' : 'GET';
+        const { status } = await server.request(path, {
+          method,
+          ...server.as('acme', { 'X-RDCP-Tenant-ID': tenantId }),
+          ...(method === 'POST' && { body: ENABLE }),
+        });
+        assert.equal(status, path === PATHS.wellKnown ? 200 : 403);
+        steps.push([...used]);
+      }
+      return steps;
+    };
+    const refusal = ['trail.refused'];
+    const expected = Object.values(PATHS).map((path) => (path === PATHS.wellKnown ? [] : refusal));
+    assert.deepEqual(await spent('beta'), expected);
+    assert.deepEqual(await spent('ghost'), expected);
+  });
+
   test('finds no word of another in anything that it can read', async (t) => {
     const server = await startTenantServer(t, { ...LEVELS.organization, tenants: { beta: { name: 'Beta AG' } } });
     await post(server, ['beta', { 'X-RDCP-Tenant-Name': 'Beta AG' }], {
