@@ -9,8 +9,8 @@ import { answerResponse } from './raw-answer.ts';
 /** Requests that have arrived and whose answers have not left yet. */
 export interface InFlight {
   add(req: IncomingMessage, res: ServerResponse): void;
-  /** Whether an answer is due on the connection. */
-  isDueOn(socket: Duplex): boolean;
+  /** Has the connection end with the last answer that is due on it; nothing more is read there. False when none is due. */
+  endWithAnswer(socket: Duplex): boolean;
   /** Cuts off requests that do not come to their end, and answers that nobody reads. */
   endStalled(now: number): void;
   /** Resolves once every answer has left, or the deadline has passed. For so long they keep the process alive. */
@@ -26,13 +26,25 @@ interface Times {
 /** @param requestMs how long a request may take to arrive, and an answer to leave */
 export function createInFlight(requestMs: number, now: () => number): InFlight {
   const requests = new Map<ServerResponse, Times>();
+  const ending = new WeakSet<ServerResponse>();
   return {
     add: (_req, res) => {
       requests.set(res, { arrivedAt: now() });
       res.once('close', () => requests.delete(res));
     },
-    isDueOn: (socket) =>
-      [...requests.keys()].some((res) => res.socket === socket && (res.headersSent || res.req.complete)),
+    endWithAnswer: (socket) => {
+      const due = [...requests.keys()].filter(
+        ({ req, headersSent }) => req.socket === socket && (headersSent || req.complete),
+      );
+      const last = due.at(-1);
+      if (last === undefined) return false;
+      if (!ending.has(last)) {
+        ending.add(last);
+        endConnection(last);
+        last.once('finish', () => last.req.socket.destroySoon());
+      }
+      return true;
+    },
     endStalled: (moment) => {
       for (const [res, times] of requests) {
         if (res.writableEnded) times.answeredAt ??= moment;

@@ -144,9 +144,9 @@ function keepNothingAlive(server: NetworkServer, connections: Set<Socket>): void
 function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const refusal = refusalOf(error.code);
-    // An answer now would be taken for that to an earlier request which is still being worked on.
-    if (refusal === undefined || inFlight.isDueOn(socket) || !socket.writable) socket.destroy();
-    else answerRaw(socket, refusal.error, randomUUID(), refusal.status);
+    if (refusal === undefined || !socket.writable) socket.destroy();
+    // An answer now would be taken for that to the request which is still being worked on.
+    else if (!inFlight.endWithAnswer(socket)) answerRaw(socket, refusal.error, randomUUID(), refusal.status);
   });
   server.on('connect', (_req, target: Duplex | ServerResponse) => {
     const error = new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is no proxy');
