@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { hashApiKey } from '../../src/auth/api-key.ts';
+import type { RdcpConfig } from '../../src/config.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { AuditEntry, ControlResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { KEY_SCOPES, KEYS, type KeyName, send, type TestAnswer, type TestRequest } from '../support/server.ts';
+import { type Program, type ProgramOptions, run } from './program.ts';
+
+const PROCESS = join(import.meta.dirname, 'service-process.ts');
+
+/** The keys that tests have, as a configuration knows them. */
+export const API_KEYS = (Object.keys(KEY_SCOPES) as KeyName[]).map((name) => ({
+  id: name,
+  hash: hashApiKey(KEYS[name]),
+  clientId: `${name}-client`,
+  scopes: [...KEY_SCOPES[name]],
+}));
+
+/** A configuration for a service of a test: any port, the keys of tests, and no limit that a test runs into by chance. */
+export function testConfig(config: RdcpConfig = {}): RdcpConfig {
+  return {
+    server: { port: 0 },
+    security: { apiKeys: API_KEYS },
+    limits: { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 },
+    // A process that was killed is in the list of those who share the file for a while. Tests do not wait for it.
+    fleet: { acknowledgeTimeoutSeconds: 0.02 },
+    ...config,
+  };
+}
+
+/** A service in a process of its own. */
+export interface Service extends Program {
+  readonly url: string;
+  request<T>(path: string, request?: TestRequest): Promise<TestAnswer<T>>;
+  control(body: object, requestId?: string): Promise<TestAnswer<ControlResponse>>;
+  states(): Promise<StatusResponse['categories']>;
+}
+
+export interface ServiceOptions extends Omit<ProgramOptions, 'args'> {
+  readonly config?: RdcpConfig;
+  /** Also write every log record on stdout. @default false */
+  readonly logsRecords?: boolean;
+}
+
+export async function startService(t: TestContext, options: ServiceOptions = {}): Promise<Service> {
+  const { config, logsRecords = false, ...rest } = options;
+  const instructions = JSON.stringify({ config: testConfig(config), logsRecords });
+  const program = run(t, PROCESS, { ...rest, args: [instructions] });
+  const [, url = ''] = await program.found(/^ready (\S+)$/m);
+  return serviceOf(program, url);
+}
+
+/** A program that listens there, as a service. */
+export function serviceOf(program: Program, url: string): Service {
+  const request = <T>(path: string, sent?: TestRequest) => send<T>(url + path, sent);
+  return {
+    ...program,
+    url,
+    request,
+    control: (body, requestId) =>
+      request(PATHS.control, {
+        method: 'POST',
+        key: 'operator',
+        body,
+        ...(requestId !== undefined && { headers: { 'X-RDCP-Request-ID': requestId } }),
+      }),
+    states: async () => (await request<StatusResponse>(PATHS.status, { key: 'status' })).body.categories,
+  };
+}
+
+/** A directory that goes with the test. */
+export function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-safety-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Every entry of the trail in a file, newest first, down to the one with that id. */
+export async function trailOf(file: string, knownId?: string): Promise<AuditEntry[]> {
+  const store = createSqliteStore(file);
+  try {
+    const entries: AuditEntry[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await store.queryAudit({ limit: 1000, ...(cursor !== undefined && { cursor }) });
+      const known = page.entries.findIndex(({ id }) => id === knownId);
+      if (known !== -1) return [...entries, ...page.entries.slice(0, known)];
+      entries.push(...page.entries);
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return entries;
+  } finally {
+    await store.close();
+  }
+}
