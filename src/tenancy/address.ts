@@ -35,7 +35,8 @@ export interface Addressing {
    * @param access what is ignored on a read is refused on a change, where there are no tenants: to apply to everybody what
    * was meant for one is the one wrong outcome
    * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `tenant_mismatch` for a tenant that the credential does not
-   * speak for; `RDCP_MALFORMED_REQUEST` for an isolation level that is not in force
+   * speak for, or `insufficient_scopes` for a change for all tenants at once without `admin` where they are kept apart;
+   * `RDCP_MALFORMED_REQUEST` for an isolation level that is not in force
    */
   resolve(principal: Principal | undefined, headers: TenantHeaders, access: 'read' | 'change'): Address;
 }
@@ -78,6 +79,7 @@ export function createAddressing(isolation: Isolation): Addressing {
       if (principal === undefined) return anonymous;
       const tenantId = addressedTenant(principal, tenantIds);
       assertLevel(isolationLevel);
+      if (access === 'change' && tenantId === undefined && level !== 'global') assertElevated(principal);
       return tenantId === principal.tenantId ? own(principal) : addressOf(tenantId);
     },
   };
@@ -104,6 +106,15 @@ function addressedTenant(principal: Principal, named: readonly string[]): string
   if (named.length > 1) throw malformed(HEADERS.tenantId, 'was sent more than once');
   if (!isIdentifier(id)) throw malformed(HEADERS.tenantId, 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
   return id;
+}
+
+/** RDCP 1.0, Authentication, rule 7: what is done to every tenant needs more than what is done to one. */
+function assertElevated(principal: Principal): void {
+  if (hasScope(principal, 'admin')) return;
+  throw new RdcpError('RDCP_FORBIDDEN', 'To change what all tenants inherit needs the scope admin', {
+    method: principal.method,
+    details: { reason: 'insufficient_scopes', requiredScopes: ['admin'], providedScopes: principal.scopes },
+  });
 }
 
 /** @param requiredScopes what would have made a difference */

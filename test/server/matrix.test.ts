@@ -112,6 +112,9 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
     addressed = tenantIds[0];
   }
   if (stated === 'wrong') return { status: 400, tenant: home };
+  if (path === 'control' && level !== 'global' && addressed === 'global' && !who.scopes.includes('admin')) {
+    return { status: 403, reason: 'insufficient_scopes', tenant: home };
+  }
   if (path === 'fleet' && who.tenantId !== undefined) return mismatch;
   return { status: path === 'fleet' ? 404 : 200, tenant: addressed };
 }

@@ -70,7 +70,7 @@ for (const level of ISOLATION_LEVELS) {
 
     test('an operator’s switch for everybody holds for every tenant that says nothing of its own', async (t) => {
       const server = await startTenantServer(t, LEVELS[level]);
-      const { tenant } = await control(server, 'operator', 'enable');
+      const { tenant } = await control(server, 'admin', 'enable');
       assert.deepEqual(tenant, { id: 'global', isolationLevel: level, scope: 'global' });
       assert.deepEqual(await seen(server), ON);
       await control(server, 'acme', 'disable');
@@ -112,7 +112,7 @@ describe('another process on the same store', () => {
     await control(one, 'acme', 'enable');
     await one.request(PATHS.control, {
       method: 'POST',
-      ...one.as('operator'),
+      ...one.as('admin'),
       body: { action: 'enable', categories: 'HTTP' },
     });
     const other = await startTenantServer(t, second, { store });
