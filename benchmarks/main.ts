@@ -9,7 +9,10 @@ import { join } from 'node:path';
 import { combine, formatReport, formatVerdict, type Report } from './measurement.ts';
 
 const PROCESSES = 3;
-const SUBJECTS = ['gate-off', 'gate-scale', 'gate-tenant', 'count', 'tenant-memory', 'api-import'];
+const SUBJECTS = [
+  ...['gate-off', 'gate-scale', 'gate-tenant', 'count', 'tenant-memory'],
+  ...['emit', 'koa-service', 'status', 'control', 'scrape', 'import'],
+];
 
 function run(subject: string): Promise<Report> {
   return new Promise((resolve, reject) => {

@@ -95,7 +95,7 @@ export function ratio(timings: readonly Timing[], name: string, beside: string):
 }
 
 export function ns(value: number): string {
-  return `${value.toFixed(2)} ns`;
+  return value < 10_000 ? `${value.toFixed(2)} ns` : `${(value / 1000).toFixed(1)} µs`;
 }
 
 export function verdict(what: string, target: string, measured: string, met: boolean, value: number): Verdict {

@@ -1,0 +1,152 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { median, type Timing } from '../measurement.ts';
+import type { Delivered, FromService, Order } from './protocol.ts';
+
+const ROUNDS = 9;
+const SLICE_MS = 400;
+const WARM_UP_MS = 1500;
+const CONNECTIONS = 16;
+
+/** A service in a process of its own. */
+export interface Service {
+  readonly port: number;
+  /** Processor time that its process has used, microseconds. */
+  cpu(): Promise<number>;
+  stop(): void;
+}
+
+/** Runs a file of services/. */
+export async function start(file: string, ...settings: readonly string[]): Promise<Service> {
+  const child = fork(join(import.meta.dirname, '..', 'services', `${file}.ts`), settings, { execArgv: [] });
+  const { port } = await answer<Extract<FromService, { port: number }>>(child);
+  return {
+    port,
+    cpu: async () => {
+      child.send('cpu');
+      return (await answer<Extract<FromService, { cpuMicroseconds: number }>>(child)).cpuMicroseconds;
+    },
+    stop: () => child.disconnect(),
+  };
+}
+
+/** Sends load from a process of its own. */
+export interface Generator {
+  send(order: Order): Promise<Delivered>;
+  stop(): void;
+}
+
+export function createGenerator(): Generator {
+  const child = fork(join(import.meta.dirname, 'generator.ts'), [], { execArgv: [] });
+  return {
+    send: (order) => {
+      child.send(order);
+      return answer(child);
+    },
+    stop: () => child.disconnect(),
+  };
+}
+
+async function answer<T>(child: ChildProcess): Promise<T> {
+  const ended = new AbortController();
+  const exit = () => ended.abort(new Error(`${child.spawnargs[1]} ended too early`));
+  child.once('exit', exit);
+  try {
+    const [message] = await once(child, 'message', { signal: ended.signal });
+    return message as T;
+  } finally {
+    child.off('exit', exit);
+  }
+}
+
+/** Requests to a service, under the name that the figures get. */
+export interface Contender {
+  readonly name: string;
+  readonly service: Service;
+  readonly requests: readonly string[];
+}
+
+/** What one contender took for a request, nanoseconds: by the clock while it was kept busy, and of its processor. */
+export interface Outcome {
+  readonly wall: Timing;
+  readonly cpu: Timing;
+  readonly answerBytes: number;
+}
+
+/**
+ * Keeps each contender busy in turn, for moments that are short beside what the neighbours on the machine do, so that
+ * all of them meet the same neighbours. Every second round goes the other way.
+ */
+export async function contest(
+  contenders: readonly Contender[],
+  { rounds = ROUNDS, sliceMs = SLICE_MS }: { rounds?: number; sliceMs?: number } = {},
+): Promise<ReadonlyMap<string, Outcome>> {
+  const generator = createGenerator();
+  const slices = new Map(contenders.map(({ name }) => [name, [] as { wall: number; cpu: number; bytes: number }[]]));
+  const slice = async ({ service, requests }: Contender, milliseconds: number) => {
+    const before = await service.cpu();
+    const delivered = await generator.send({ port: service.port, requests, connections: CONNECTIONS, milliseconds });
+    const cpu = (await service.cpu()) - before;
+    return {
+      wall: (delivered.milliseconds * 1e6) / delivered.requests,
+      cpu: (cpu * 1000) / delivered.requests,
+      bytes: delivered.answerBytes,
+    };
+  };
+  for (const contender of contenders) await slice(contender, WARM_UP_MS);
+  for (let round = 0; round < rounds; round++) {
+    const order = round % 2 === 0 ? contenders : contenders.toReversed();
+    for (const contender of order) slices.get(contender.name)!.push(await slice(contender, sliceMs));
+  }
+  generator.stop();
+  return new Map(
+    [...slices].map(([name, measured]) => [
+      name,
+      {
+        wall: timing(
+          `${name}, a request`,
+          measured.map(({ wall }) => wall),
+        ),
+        cpu: timing(
+          `${name}, processor time of it`,
+          measured.map(({ cpu }) => cpu),
+        ),
+        answerBytes: measured.at(-1)!.bytes,
+      },
+    ]),
+  );
+}
+
+export function timing(name: string, rounds: readonly number[]): Timing {
+  const sorted = [...rounds].sort((a, b) => a - b);
+  const quartile = (share: number) => sorted[Math.floor(share * (sorted.length - 1))]!;
+  return { name, p25: quartile(0.25), p50: median(rounds), p75: quartile(0.75), rounds };
+}
+
+/** How many requests a contender answers for each that another one answers in the same time. */
+export interface Comparison {
+  readonly ratio: number;
+  /** With the same by processor time, which neighbours on the machine disturb less. */
+  readonly text: string;
+}
+
+export function beside({ wall, cpu }: Outcome, other: Outcome): Comparison {
+  const ratio = other.wall.p50 / wall.p50;
+  return { ratio, text: `${ratio.toFixed(3)}, by processor time ${(other.cpu.p50 / cpu.p50).toFixed(3)}` };
+}
+
+/** A GET, or with a body a POST of JSON. */
+export function request(path: string, headers: Readonly<Record<string, string>> = {}, body?: string): string {
+  const all = {
+    Host: '127.0.0.1',
+    Accept: 'application/json',
+    ...headers,
+    ...(body !== undefined && {
+      'Content-Type': 'application/json',
+      'Content-Length': String(Buffer.byteLength(body)),
+    }),
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`;
+}
