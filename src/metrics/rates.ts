@@ -62,6 +62,8 @@ export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: Rat
   const baseline = (now: number): Snapshot => newestOutside(snapshots, now, windowMs) ?? PROCESS_START;
 
   function callsPerSecond(index: number): number {
+    // An answer asks for every category, most of which were never called.
+    if (gate.callsTotal(index) === 0) return 0;
     const now = clock.monotonic();
     const base = baseline(now);
     return perSecond(gate.callsTotal(index) - (base.totals[index] ?? 0), base.time, now, windowMs);

@@ -35,7 +35,8 @@ export type Context = ParameterizedContext<RequestState>;
 export type Step = (ctx: Context) => void | Promise<void>;
 
 export interface Answer {
-  readonly body: object;
+  /** An object, or JSON that is written already. */
+  readonly body: object | string;
   /** @default 200 */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;

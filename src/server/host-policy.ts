@@ -26,7 +26,7 @@ export function isLoopback(host: string): boolean {
 export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {
   const names = new Set([host, ...allowedHosts].map(bare));
   return {
-    allows: (name) => names.has(bare(name)) || isLoopback(name),
+    allows: (name) => names.has(name) || names.has(bare(name)) || isLoopback(name),
     schemes: tls !== undefined ? ['https'] : behindTlsProxy ? ['http', 'https'] : ['http'],
   };
 }

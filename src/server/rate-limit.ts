@@ -17,6 +17,8 @@ export interface RateLimiter {
   readonly name: string;
   readonly limit: number;
   readonly windowSeconds: number;
+  /** The quota as `RateLimit-Policy` writes it. */
+  readonly policy: string;
   /** Counts a request of this key when it is allowed. */
   take(key: string): Verdict;
 }
@@ -46,6 +48,7 @@ export function createRateLimiter({
     name,
     limit,
     windowSeconds,
+    policy: `"${name}";q=${limit};w=${windowSeconds}`,
     take: (key) => {
       const now = clock.monotonic();
       let log = logs.get(key);

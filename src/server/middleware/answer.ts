@@ -15,5 +15,5 @@ function write(ctx: Context, { body, status = 200, headers }: Answer): void {
   if (headers !== undefined) ctx.set(headers);
   ctx.res.setHeader('Content-Type', contentType(ctx.state.mediaType));
   if (status !== 200) ctx.status = status;
-  ctx.body = JSON.stringify(body);
+  ctx.body = typeof body === 'string' ? body : JSON.stringify(body);
 }

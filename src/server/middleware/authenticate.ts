@@ -1,9 +1,9 @@
-import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Principal } from '../../auth/principal.ts';
+import type { IncomingMessage } from 'node:http';
+import type { Authenticator, CredentialRequest } from '../../auth/authenticator.ts';
 import { authenticationRequired } from '../../auth/refusal.ts';
 import { isRdcpError, type RdcpError } from '../../errors.ts';
 import { clientCertificateOf } from '../client-certificate.ts';
-import { type Context, clientAddress, type Step } from '../context.ts';
+import { clientAddress, type Step } from '../context.ts';
 import { addressKey, type RateLimiter } from '../rate-limit.ts';
 import { count } from './rate-limit.ts';
 
@@ -17,10 +17,16 @@ export function authenticate(
   anonymous: 'refused' | 'allowed' | 'open' = 'refused',
 ): Step {
   return async (ctx) => {
-    const { principal, failure } = await identify(ctx, authenticator);
-    if (principal !== undefined) {
-      ctx.state.principal = principal;
-      return;
+    let failure: RdcpError | undefined;
+    try {
+      const principal = await authenticator.authenticate(credentialsOf(ctx.req));
+      if (principal !== undefined) {
+        ctx.state.principal = principal;
+        return;
+      }
+    } catch (error) {
+      if (!isRdcpError(error)) throw error;
+      failure = error;
     }
     // A server error says nothing about the credential, so it costs the client nothing.
     if (failure === undefined || failure.status < 500) count(ctx, limiter, addressKey(clientAddress(ctx.req)));
@@ -30,18 +36,6 @@ export function authenticate(
   };
 }
 
-async function identify(
-  ctx: Context,
-  authenticator: Authenticator,
-): Promise<{ principal?: Principal | undefined; failure?: RdcpError }> {
-  try {
-    const { req } = ctx;
-    const clientCertificate = clientCertificateOf(req);
-    return {
-      principal: await authenticator.authenticate({ headers: req.headersDistinct, clientCertificate, message: req }),
-    };
-  } catch (error) {
-    if (isRdcpError(error)) return { failure: error };
-    throw error;
-  }
+function credentialsOf(req: IncomingMessage): CredentialRequest {
+  return { headers: req.headersDistinct, clientCertificate: clientCertificateOf(req), message: req };
 }

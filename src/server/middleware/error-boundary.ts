@@ -26,11 +26,13 @@ export function errorBoundary({
   report: (error: unknown) => void;
 }): Middleware<RequestState> {
   return async (ctx, next) => {
-    ctx.state.requestId = randomUUID();
-    ctx.state.requestIdGiven = false;
-    ctx.state.mediaType = JSON_MEDIA_TYPE;
-    ctx.state.expired = false;
-    ctx.state.refusalRepeated = false;
+    ctx.state = {
+      requestId: randomUUID(),
+      requestIdGiven: false,
+      mediaType: JSON_MEDIA_TYPE,
+      expired: false,
+      refusalRepeated: false,
+    };
     for (const [name, value] of ANSWER_HEADERS) ctx.res.setHeader(name, value);
     if (isHttps(ctx.req)) ctx.res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
     try {

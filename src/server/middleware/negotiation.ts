@@ -15,7 +15,10 @@ export function protocolVersion(): Step {
 /** Chooses the media type of the answer. An answer that says no acceptable one is left is `application/json`. */
 export function contentNegotiation(): Step {
   return (ctx) => {
-    const negotiation = negotiate(ctx.req.headers.accept);
+    const { accept } = ctx.req.headers;
+    // What nearly everybody sends needs no weighing; the state says so already.
+    if (accept === undefined || accept === '*/*' || accept === JSON_MEDIA_TYPE) return;
+    const negotiation = negotiate(accept);
     if ('mediaType' in negotiation) {
       ctx.state.mediaType = negotiation.mediaType;
       return;

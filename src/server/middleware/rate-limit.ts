@@ -19,10 +19,10 @@ export function rateLimit(limiter: RateLimiter): Step {
  * @throws {RdcpError} `RDCP_RATE_LIMITED` when it is spent
  */
 export function count(ctx: Context, limiter: RateLimiter, key: string): void {
-  const { name, limit, windowSeconds } = limiter;
+  const { name, limit, windowSeconds, policy } = limiter;
   const { allowed, remaining, resetSeconds, repeated } = limiter.take(key);
   if (!ctx.res.headersSent) {
-    ctx.res.setHeader('RateLimit-Policy', `"${name}";q=${limit};w=${windowSeconds}`);
+    ctx.res.setHeader('RateLimit-Policy', policy);
     ctx.res.setHeader('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
   }
   if (allowed) return;

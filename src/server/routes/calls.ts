@@ -16,9 +16,15 @@ export function measured(index: number, calls: CallMeasurements): CategoryMetric
 }
 
 /** The totals are the sums of what is shown, so that the two can never disagree. */
-export function totals(metrics: readonly CategoryMetrics[]): { totalCalls: number; callsPerSecond: number } {
-  return {
-    totalCalls: metrics.reduce((sum, { callsTotal }) => sum + callsTotal, 0),
-    callsPerSecond: metrics.reduce((sum, { callsPerSecond }) => sum + callsPerSecond, 0),
-  };
+export function totals<T>(
+  shown: readonly T[],
+  metricsOf: (one: T) => CategoryMetrics,
+): { totalCalls: number; callsPerSecond: number } {
+  const sums = { totalCalls: 0, callsPerSecond: 0 };
+  for (const one of shown) {
+    const { callsTotal, callsPerSecond } = metricsOf(one);
+    sums.totalCalls += callsTotal;
+    sums.callsPerSecond += callsPerSecond;
+  }
+  return sums;
 }

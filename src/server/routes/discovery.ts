@@ -23,7 +23,7 @@ export function discovery({ plane, measurements, clock }: Sources): Handler {
       ...opening(ctx, clock),
       categories,
       performance: {
-        ...totals(categories.map(({ metrics }) => metrics)),
+        ...totals(categories, ({ metrics }) => metrics),
         categoryBreakdown: Object.fromEntries(categories.map(({ name, metrics }) => [name, metrics.callsTotal])),
       },
     };

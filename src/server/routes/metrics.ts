@@ -35,7 +35,7 @@ export function metrics({ plane, measurements, clock }: Sources): Handler {
     const { scope } = tenancy;
     const visible = visibleCalls(tenancy, measurements);
     const categories = plane.view(scope).map(({ name, index }) => ({ name, calls: measured(index, visible) }));
-    const { totalCalls, callsPerSecond } = totals(categories.map(({ calls }) => calls));
+    const { totalCalls, callsPerSecond } = totals(categories, ({ calls }) => calls);
     const values: Partial<Record<ProcessMetricName, number>> = {
       callsTotal: totalCalls,
       callsPerSecond,

@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts';
-import type { ControlPlane } from '../../control/types.ts';
+import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Fleet } from '../../fleet/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { StatusResponse } from '../../protocol/messages.ts';
-import { type Answer, type Handler, required } from '../context.ts';
+import { type Handler, required } from '../context.ts';
 import { measured, totals, visibleCalls } from './calls.ts';
 import { opening } from './opening.ts';
 
@@ -14,23 +14,41 @@ interface Sources {
   readonly clock: Clock;
 }
 
-/** `GET /rdcp/v1/status`: which categories are on. While the whole instrumentation is off, none is. */
+/**
+ * `GET /rdcp/v1/status`: which categories are on. While the whole instrumentation is off, none is. It is asked far more
+ * often than anything changes, so the states, which are most of the answer, are written once for all who ask between two
+ * changes.
+ */
 export function status({ plane, measurements, fleet, clock }: Sources): Handler {
+  const written = new WeakMap<readonly CategoryView[], string>();
+
+  function statesOf(views: readonly CategoryView[]): string {
+    const known = written.get(views);
+    if (known !== undefined) return known;
+    const states: StatusResponse['categories'] = Object.fromEntries(views.map(({ name, enabled }) => [name, enabled]));
+    const json = JSON.stringify(states);
+    written.set(views, json);
+    return json;
+  }
+
   return (ctx) => {
     const tenancy = required(ctx, 'tenancy');
     const calls = visibleCalls(tenancy, measurements);
     const views = plane.view(tenancy.scope);
-    const body: StatusResponse = {
+    const rest: Omit<StatusResponse, 'categories'> = {
       ...opening(ctx, clock),
       enabled: plane.enabled,
-      categories: Object.fromEntries(views.map(({ name, enabled }) => [name, plane.enabled && enabled])),
-      performance: totals(views.map(({ index }) => measured(index, calls))),
+      performance: totals(views, ({ index }) => measured(index, calls)),
     };
-    return fleet === undefined ? { body } : withFleet(body, fleet);
+    const answer = (fields: typeof rest) => ({ body: withMember(fields, 'categories', statesOf(views)) });
+    if (fleet === undefined) return answer(rest);
+    return fleet
+      .summary()
+      .then((summary) => answer(summary === undefined ? rest : { ...rest, otelrdcp_fleet: summary }));
   };
 }
 
-async function withFleet(body: StatusResponse, fleet: Fleet): Promise<Answer> {
-  const summary = await fleet.summary();
-  return { body: summary === undefined ? body : { ...body, otelrdcp_fleet: summary } };
+/** JSON of an object that has at least one member, with one more whose value is JSON already. */
+function withMember(object: object, name: string, json: string): string {
+  return `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${json}}`;
 }
