@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AuditDraft } from '../control/types.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
@@ -53,5 +53,5 @@ export function hashOf(entry: AuditEntry): string {
 }
 
 function digest(entry: unknown): string {
-  return createHash('sha256').update(canonicalJson(entry)).digest('hex');
+  return hash('sha256', canonicalJson(entry), 'hex');
 }

@@ -83,5 +83,7 @@ export function checkpointRecord(instanceId: string, { sequence, hash }: ChainHe
 }
 
 function present(attributes: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+  const kept: Record<string, unknown> = {};
+  for (const name of Object.keys(attributes)) if (attributes[name] !== undefined) kept[name] = attributes[name];
+  return kept;
 }

@@ -89,7 +89,7 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
   }
 
   async function put(entry: UnsealedEntry, persist: Persist, kept: (entry: AuditEntry) => void): Promise<CommitResult> {
-    const sealed = seal(entry, await currentHead());
+    const sealed = seal(entry, head ?? (await currentHead()));
     try {
       const result = await persist(sealed);
       if (result.outcome === 'committed') advance(sealed, () => kept(sealed));
@@ -102,7 +102,7 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
 
   /** What the chain needs to know, and what is to come before. */
   async function prepare(): Promise<void> {
-    await settleDoubt();
+    if (inDoubt !== undefined) await settleDoubt();
     for (let next = deferred[0]; next !== undefined; next = deferred[0]) {
       const { entry, persist } = next;
       const drop = () => {
@@ -113,7 +113,7 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
       drop();
       report(new Error(`an audit entry that was deferred could not be written: ${outcome}`));
     }
-    await currentHead();
+    if (head === undefined) await currentHead();
   }
 
   async function attempt<T>(work: () => Promise<T>): Promise<T> {

@@ -38,9 +38,11 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   let waiting = 0;
   let pruned = false;
 
-  function emit(record: LogRecord): void {
+  /** Most processes have no logger provider: for them no record is made. */
+  function emit(record: () => LogRecord): void {
     try {
-      telemetry.logger.emit(record);
+      const { logger } = telemetry;
+      if (logger.enabled?.() !== false) logger.emit(record());
     } catch (error) {
       report(error);
     }
@@ -49,7 +51,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const sequencer = createSequencer({
     store,
     schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
-    written: (entry) => emit(auditRecord(entry)),
+    written: (entry) => emit(() => auditRecord(entry)),
     failed,
     report,
   });
@@ -60,7 +62,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const defer: AuditTrail['defer'] = (draft, persist) => {
     const entry = entryOf(draft);
     if (!sequencer.defer(entry, persist)) return false;
-    emit(auditRecord(entry));
+    emit(() => auditRecord(entry));
     return true;
   };
 
@@ -101,7 +103,8 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   }
 
   function checkpoint(): void {
-    if (sequencer.head !== undefined) emit(checkpointRecord(chain.instanceId, sequencer.head));
+    const { head } = sequencer;
+    if (head !== undefined) emit(() => checkpointRecord(chain.instanceId, head));
   }
 
   const timers = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];

@@ -12,6 +12,7 @@ import { createSettingsPacker } from './settings.ts';
 import { type Ended, type Layers, liveOverlays, putSetting } from './state.ts';
 
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
+const NO_OVERLAYS: ReadonlyMap<string, Overlay> = new Map();
 const NONE_ENDED: ReadonlyMap<ScopeKey, ReadonlySet<string>> = new Map();
 const NEVER: End = { wall: Number.POSITIVE_INFINITY, monotonic: Number.POSITIVE_INFINITY };
 
@@ -27,8 +28,8 @@ export interface Ledger {
   settings(key: ScopeKey): Settings;
   /** The layers that decide for a scope in this process. */
   layers(key: ScopeKey): Layers;
-  /** The same settings, as they take less memory: for what is kept. */
-  pack(settings: Settings): Settings;
+  /** The same settings, as a tenant's take less memory: for what is kept. */
+  pack(key: ScopeKey, settings: Settings): Settings;
   /** Every scope that was ever written. */
   keys(): Iterable<ScopeKey>;
   /** Takes over what the store holds for a scope. Returns the categories whose setting may be another one. */
@@ -59,7 +60,7 @@ export interface Ledger {
 export function createLedger(clock: Clock, maxDuration: number): Ledger {
   const deadlines = createDeadlines(clock, maxDuration);
   const { ended } = deadlines;
-  const pack = createSettingsPacker();
+  const packTenant = createSettingsPacker();
   const states = new Map<ScopeKey, ScopeState>();
   /** Temporary controls of this process alone, and the settings of such scopes with them put in. */
   const local = new Map<ScopeKey, ReadonlyMap<string, Overlay>>();
@@ -71,15 +72,17 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
   let offset = clock.now() - clock.monotonic();
 
   const stored = (key: ScopeKey): ScopeState => states.get(key) ?? UNWRITTEN;
-  const here = (key: ScopeKey): ReadonlyMap<string, Overlay> => local.get(key) ?? new Map();
+  const here = (key: ScopeKey): ReadonlyMap<string, Overlay> => local.get(key) ?? NO_OVERLAYS;
   const settings = (key: ScopeKey): Settings => merged.get(key) ?? stored(key).settings;
 
-  /** Every overlay of a scope, the stored ones and those of this process alone, ended or not. */
-  function* overlaysOf(key: ScopeKey): Generator<readonly [category: string, Overlay]> {
-    for (const [category, setting] of stored(key).settings) {
-      if (setting.temporary !== undefined) yield [category, setting.temporary];
-    }
-    yield* here(key);
+  /** There is one global scope, and everybody reads it: it stays as it is. */
+  const pack = (key: ScopeKey, given: Settings): Settings => (key === GLOBAL_SCOPE ? given : packTenant(given));
+
+  /** Visits every overlay of a scope, the stored ones and those of this process alone, ended or not. */
+  function eachOverlay(key: ScopeKey, visit: (overlay: Overlay, category: string) => void): void {
+    for (const [category, { temporary }] of stored(key).settings)
+      if (temporary !== undefined) visit(temporary, category);
+    here(key).forEach(visit);
   }
 
   /** Keeps the lists of what is temporary and what ends next, after a scope became another one. */
@@ -95,11 +98,11 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
     }
     temporary.delete(key);
     overdue.delete(key);
-    for (const [, overlay] of overlaysOf(key)) {
+    eachOverlay(key, (overlay) => {
       temporary.add(key);
       if (ended(overlay)) overdue.add(key);
       else next = earlier(next, deadlines.endOf(overlay));
-    }
+    });
   }
 
   function setHere(key: ScopeKey, overlays: ReadonlyMap<string, Overlay>): void {
@@ -130,11 +133,8 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
     adopt(key, state, provenance = { writtenAt: state.changedAt }) {
       const previous = stored(key);
       const adopted = deadlines.adopt(state.settings, previous.settings, provenance);
-      const touched = new Set<string>();
-      for (const category of new Set([...previous.settings.keys(), ...adopted.keys()])) {
-        if (!sameSetting(previous.settings.get(category), adopted.get(category))) touched.add(category);
-      }
-      states.set(key, withSettings(state, pack(adopted)));
+      const touched = changedBetween(previous.settings, adopted);
+      states.set(key, withSettings(state, pack(key, adopted)));
       // Whoever changed the category later, for all processes, is right.
       const own = [...here(key)].filter(([category]) => !touched.has(category));
       if (own.length < here(key).size) setHere(key, new Map(own));
@@ -158,10 +158,10 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       const found = new Map<ScopeKey, Set<string>>();
       next = NEVER;
       for (const key of temporary) {
-        for (const [category, overlay] of overlaysOf(key)) {
+        eachOverlay(key, (overlay, category) => {
           if (ended(overlay)) found.set(key, (found.get(key) ?? new Set()).add(category));
           else next = earlier(next, deadlines.endOf(overlay));
-        }
+        });
       }
       for (const key of found.keys()) overdue.add(key);
       return found;
@@ -178,7 +178,7 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       offset = current;
       for (const key of temporary) {
         const state = stored(key);
-        states.set(key, withSettings(state, pack(deadlines.adopt(state.settings, state.settings, {}))));
+        states.set(key, withSettings(state, pack(key, deadlines.adopt(state.settings, state.settings, {}))));
         const own = here(key);
         if (own.size > 0) local.set(key, withDeadlines(own, own));
       }
@@ -196,7 +196,16 @@ function earlier(a: End, b: End): End {
   return { wall: Math.min(a.wall, b.wall), monotonic: Math.min(a.monotonic, b.monotonic) };
 }
 
+/** The categories whose setting is another one. */
+function changedBetween(before: Settings, after: Settings): Set<string> {
+  const changed = new Set<string>();
+  for (const [category, setting] of after) if (!sameSetting(before.get(category), setting)) changed.add(category);
+  for (const category of before.keys()) if (!after.has(category)) changed.add(category);
+  return changed;
+}
+
 function sameSetting(a: Setting | undefined, b: Setting | undefined): boolean {
+  if (a === b) return true;
   return (
     a?.permanent === b?.permanent &&
     a?.temporary?.enabled === b?.temporary?.enabled &&

@@ -139,6 +139,7 @@ export function changesBetween(
   categories: readonly string[],
   now: number,
 ): readonly ChangeRecord[] {
+  const effectiveAt = timestamp(now);
   return categories.map((category) => {
     const { enabled, overlay } = stateOf(category, after);
     return {
@@ -146,7 +147,7 @@ export function changesBetween(
       previousState: stateOf(category, before).enabled,
       newState: enabled,
       temporary: overlay !== undefined,
-      effectiveAt: timestamp(now),
+      effectiveAt,
       ...(overlay !== undefined && { expiresAt: timestamp(overlay.expiresAt) }),
     };
   });

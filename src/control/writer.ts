@@ -15,7 +15,7 @@ export interface WriterOptions {
   readonly audit: AuditRecorder;
   readonly clock: Pick<Clock, 'now'>;
   /** Makes settings that are kept take less memory. */
-  readonly pack: (settings: Settings) => Settings;
+  readonly pack: (key: ScopeKey, settings: Settings) => Settings;
   /** Called once a scope's new state is kept, before the OTel record is emitted. */
   readonly committed: (key: ScopeKey, state: ScopeState, expectedRevision: number) => void;
   /** Called with what the store holds instead. */
@@ -31,7 +31,7 @@ export function createWriter({ store, audit, clock, pack, committed, conflicted,
   /** @throws {RdcpError} `RDCP_UNAVAILABLE`, or what the store says itself; nothing is changed then */
   async function write({ draft, state, replay }: Write): Promise<CommitResult> {
     const now = clock.now();
-    const settings = state && pack(state.settings);
+    const settings = state && pack(state.key, state.settings);
     let asked = false;
     try {
       return await audit.record(draft, async (entry) => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { identityKey } from '../../auth/principal.ts';
 import type { Clock } from '../../clock.ts';
 import type { CommandContext, ControlPlane } from '../../control/types.ts';
@@ -57,7 +57,5 @@ function commandContext(ctx: Context, request: ControlRequest): CommandContext {
 /** Tells whether a repeated request id asks for the same: the same fields in another order or spelling are. */
 function fingerprint({ action, categories, options }: ControlRequest, { tenantId }: Tenancy): string {
   const { temporary, duration, reason } = options ?? {};
-  return createHash('sha256')
-    .update(JSON.stringify([tenantId, action, categories, temporary, duration, reason]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([tenantId, action, categories, temporary, duration, reason]), 'hex');
 }

@@ -4,13 +4,9 @@ import type { TenantContext } from '../../protocol/messages.ts';
 import { type Timestamp, timestamp } from '../../protocol/time.ts';
 import type { Context } from '../context.ts';
 
-let latest = { at: Number.NaN, text: '' };
-
-/** The time as a Timestamp. Writing one costs as much as several steps of a request, and many fall into one millisecond. */
+/** The time as a Timestamp. */
 export function timestampNow(clock: Pick<Clock, 'now'>): Timestamp {
-  const at = clock.now();
-  if (latest.at !== at) latest = { at, text: timestamp(at) };
-  return latest.text;
+  return timestamp(clock.now());
 }
 
 /** What every answer begins with; in multi-tenant mode that includes the tenant. */
