@@ -4,6 +4,12 @@ import { BEAT_MS, type FleetStore, type FleetView, type Instance, type Position 
 import { createRoster, type Entry, reached } from './roster.ts';
 import type { Fleet, Member } from './types.ts';
 
+/**
+ * How long after a change it is acknowledged, in milliseconds. On a busy host those that have applied it would otherwise take
+ * the processor from those that have not: with 20 processes on two cores the last gate followed after 12 ms, and after
+ * 7 ms with this pause; the answer that counts them all took 15 ms either way. What else changes meanwhile is acknowledged along.
+ */
+const ACKNOWLEDGE_AFTER_MS = 5;
 /** How often a process that waits for others looks at the store itself: messages may be lost, and a file sends none. */
 const LOOK_MS = 25;
 const LONGEST_LOOK_MS = 200;
@@ -31,6 +37,7 @@ export function createFleet(options: FleetOptions): Fleet {
   let position: Position | undefined;
   let announcing: Promise<void> | undefined;
   let again = false;
+  let cancelSoon: (() => void) | undefined;
   let reachable = true;
   let closed = false;
 
@@ -43,15 +50,11 @@ export function createFleet(options: FleetOptions): Fleet {
   async function announceAll(): Promise<void> {
     do {
       again = false;
-      await store.announce(self, applied()).then(
-        () => setReachable(true),
-        () => setReachable(false),
+      reachable = await store.announce(self, applied()).then(
+        () => true,
+        () => false,
       );
     } while (again && !closed);
-  }
-
-  function setReachable(now: boolean): void {
-    reachable = now;
   }
 
   /** One announcement at a time; what came meanwhile is in the next. */
@@ -60,6 +63,13 @@ export function createFleet(options: FleetOptions): Fleet {
     again = true;
     announcing ??= announceAll().finally(() => {
       announcing = undefined;
+    });
+  }
+
+  function announceSoon(): void {
+    cancelSoon ??= delay(ACKNOWLEDGE_AFTER_MS, () => {
+      cancelSoon = undefined;
+      announce();
     });
   }
 
@@ -121,7 +131,7 @@ export function createFleet(options: FleetOptions): Fleet {
       stops.push(
         schedule(BEAT_MS, beat),
         store.onMoved(() => {
-          if (current()) announce();
+          if (current()) announceSoon();
           wake();
         }),
         store.onAnnounced((id, announced) => {
@@ -167,6 +177,7 @@ export function createFleet(options: FleetOptions): Fleet {
       if (closed) return;
       closed = true;
       for (const stop of stops) stop();
+      cancelSoon?.();
       wake();
       await announcing;
       // A store that is gone forgets this process by its silence.

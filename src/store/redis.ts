@@ -2,22 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { diag } from '@opentelemetry/api';
 import { RdcpError } from '../errors.ts';
-import type { Position } from './fleet-store.ts';
 import { createRedisTrail } from './redis-audit.ts';
 import { borrowRedis, CLIENT_OPTIONS, connectRedis, type RedisClient } from './redis-connection.ts';
 import { createRedisFleet } from './redis-fleet.ts';
 import { COMMIT, type Script, SYNC } from './redis-scripts.ts';
 import { createRedisTokens } from './redis-tokens.ts';
-import { decodeSettings, encodeSettings } from './settings-json.ts';
-import type {
-  Commit,
-  CommitResult,
-  ReplayRecord,
-  ScopeKey,
-  ScopeState,
-  StateStore,
-  StoreReset,
-} from './state-store.ts';
+import { committedAt, operationOf, parseMessage, replayRecord, scopeState } from './redis-values.ts';
+import { encodeSettings } from './settings-json.ts';
+import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore, StoreReset } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
 
 export type { RedisClient } from './redis-connection.ts';
@@ -74,6 +66,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   let known: Lineage | undefined;
   /** What was the newest when {@link StateStore.load} last answered. */
   let loaded: Lineage | undefined;
+  /** Revisions that answers to commits told, and messages are still to tell: they take another way, and are later. */
+  const ahead = new Map<ScopeKey, number>();
   /** Redis's clock minus our monotonic one, in milliseconds, as of the last answer. */
   let clockOffset: number | undefined;
   let operations = 0;
@@ -133,8 +127,11 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     // A message, or another look, may have told of more while the answer was on its way.
     if (before?.epoch === lineage.epoch && before.version > lineage.version) return;
     known = lineage;
-    if ((how === 'empty' || how === 'rollback') && before?.epoch !== lineage.epoch) announceReset({ reason: how });
-    for (const [scope, state] of scopes) subscribers.announce(scope, state);
+    if ((how === 'empty' || how === 'rollback') && before?.epoch !== lineage.epoch) {
+      ahead.clear();
+      announceReset({ reason: how });
+    }
+    for (const [scope, state] of scopes) tell(scope, state);
     if (before?.epoch !== lineage.epoch || before.version !== lineage.version) fleet.moved();
   }
 
@@ -173,9 +170,21 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       return;
     }
     known = lineage;
-    subscribers.announce(scope, state);
+    tell(scope, state);
     fleet.changedBy(lineage.head);
     fleet.moved();
+  }
+
+  /** What whoever committed has learnt already is not told again as something older. */
+  function tell(scope: ScopeKey, state: ScopeState): void {
+    const answered = ahead.get(scope);
+    if (answered !== undefined && state.revision < answered) return;
+    ahead.delete(scope);
+    subscribers.announce(scope, state);
+  }
+
+  function learnt(scope: ScopeKey | undefined, revision: number): void {
+    if (scope !== undefined) ahead.set(scope, Math.max(revision, ahead.get(scope) ?? 0));
   }
 
   function announceReset(reset: StoreReset): void {
@@ -210,9 +219,14 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     const [outcome, value = ''] = reply.map(String);
     switch (outcome) {
       case 'committed':
-        return state === undefined ? { outcome } : { outcome, ...committedAt(value) };
-      case 'conflict':
-        return { outcome, current: scopeState(value) };
+        if (state === undefined) return { outcome };
+        learnt(state.scope, state.expectedRevision + 1);
+        return { outcome, ...committedAt(value) };
+      case 'conflict': {
+        const current = scopeState(value);
+        learnt(state?.scope, current.revision);
+        return { outcome, current };
+      }
       case 'replayed':
         return { outcome, replay: replayRecord(replay?.key ?? '', value) };
       case 'lost':
@@ -335,57 +349,4 @@ function invalid(problem: string, cause?: unknown): RdcpError {
     details: { field: 'store' },
     cause,
   });
-}
-
-/** `undefined` for what the commit script did not send: anybody may publish on a channel. */
-function parseMessage(message: string) {
-  try {
-    const [epoch, version, head, previous, scope, value] = JSON.parse(message) as unknown[];
-    if (typeof scope !== 'string') return undefined;
-    return {
-      epoch: String(epoch),
-      version: Number(version),
-      head: String(head),
-      previous: String(previous),
-      scope,
-      // Left out where it is large.
-      state: typeof value === 'string' ? scopeState(value) : undefined,
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-/** `<revision> <epoch> <version>`. */
-function committedAt(value: string): { readonly revision: number; readonly position: Position } {
-  const [revision, history = '', version] = value.split(' ');
-  return { revision: Number(revision), position: { history, revision: Number(version) } };
-}
-
-/** Who made the last change of a scope, and its number there. */
-function operationOf(value: string): string {
-  return value.slice(0, Math.max(0, value.indexOf('\n'))).split(' ')[2] ?? '';
-}
-
-/** `<revision> <changedAt> <operation>\n<settings>`; empty for a scope that was never written. */
-function scopeState(value: string): ScopeState {
-  if (value === '') return { revision: 0, settings: new Map() };
-  const line = value.indexOf('\n');
-  const [revision, changedAt] = value.slice(0, line).split(' ');
-  return {
-    revision: Number(revision),
-    settings: decodeSettings(value.slice(line + 1)),
-    changedAt: Number(changedAt),
-  };
-}
-
-/** `<expiresAt>\n<fingerprint>\n<response>`. */
-function replayRecord(key: string, value: string): ReplayRecord {
-  const [expiresAt, fingerprint = ''] = value.split('\n', 2);
-  return {
-    key,
-    fingerprint,
-    response: value.slice(String(expiresAt).length + fingerprint.length + 2),
-    expiresAt: Number(expiresAt),
-  };
 }

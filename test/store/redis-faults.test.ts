@@ -270,6 +270,48 @@ describe('the Redis store', { skip: missing }, () => {
     assert.equal(await client.sendCommand(['PING']), 'PONG');
   });
 
+  test('the message of a change that an answer told of already is not told as something older', async (t) => {
+    // Messages are held back on their way; the answers to commands are not.
+    const held: (() => void)[] = [];
+    let holding = true;
+    const client = newClient(server.url);
+    t.after(() => client.destroy());
+    await client.connect();
+    const slow: RedisClient = Object.assign(Object.create(client), {
+      duplicate(overrides: object) {
+        const messages = client.duplicate(overrides);
+        return Object.assign(Object.create(messages), {
+          connect: () => messages.connect(),
+          subscribe: (channel: string, listener: (message: string) => void) =>
+            messages.subscribe(channel, (message) => {
+              const deliver = () => listener(message);
+              if (holding) held.push(deliver);
+              else deliver();
+            }),
+        });
+      },
+    });
+    const store = createRedisStore({ client: slow, prefix, pollMs: 3_600_000 });
+    opened.push(store);
+    await store.load();
+    const heard: number[] = [];
+    store.subscribe((_, { revision }) => heard.push(revision));
+    const { store: other } = await follow();
+    await until(
+      () => server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).endsWith('2'),
+      'both subscriptions',
+    );
+    await other.commit(change('acme', 0, {}));
+    await until(() => held.length === 1, 'the first message');
+    assert.equal(committedRevision(await store.commit(change('acme', 1, {}))), 2);
+    await other.commit(change('acme', 2, {}));
+    await until(() => held.length === 3, 'all three messages');
+    holding = false;
+    for (const deliver of held) deliver();
+    await until(() => heard.at(-1) === 3, 'the newest state');
+    assert.deepEqual(heard, [2, 3]);
+  });
+
   test('every key is in one slot of a cluster', async () => {
     const { store } = await follow();
     await store.commit(change('acme', 0, { A: { permanent: true } }, { replay: replayRecord() }));

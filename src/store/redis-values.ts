@@ -1,0 +1,58 @@
+import type { Position } from './fleet-store.ts';
+import { decodeSettings } from './settings-json.ts';
+import type { ReplayRecord, ScopeState } from './state-store.ts';
+
+// What the scripts keep and send as text, read back.
+
+/** `undefined` for what the commit script did not send: anybody may publish on a channel. */
+export function parseMessage(message: string) {
+  try {
+    const [epoch, version, head, previous, scope, value] = JSON.parse(message) as unknown[];
+    if (typeof scope !== 'string') return undefined;
+    return {
+      epoch: String(epoch),
+      version: Number(version),
+      head: String(head),
+      previous: String(previous),
+      scope,
+      // Left out where it is large.
+      state: typeof value === 'string' ? scopeState(value) : undefined,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** `<revision> <epoch> <version>`. */
+export function committedAt(value: string): { readonly revision: number; readonly position: Position } {
+  const [revision, history = '', version] = value.split(' ');
+  return { revision: Number(revision), position: { history, revision: Number(version) } };
+}
+
+/** Who made the last change of a scope, and its number there. */
+export function operationOf(value: string): string {
+  return value.slice(0, Math.max(0, value.indexOf('\n'))).split(' ')[2] ?? '';
+}
+
+/** `<revision> <changedAt> <operation>\n<settings>`; empty for a scope that was never written. */
+export function scopeState(value: string): ScopeState {
+  if (value === '') return { revision: 0, settings: new Map() };
+  const line = value.indexOf('\n');
+  const [revision, changedAt] = value.slice(0, line).split(' ');
+  return {
+    revision: Number(revision),
+    settings: decodeSettings(value.slice(line + 1)),
+    changedAt: Number(changedAt),
+  };
+}
+
+/** `<expiresAt>\n<fingerprint>\n<response>`. */
+export function replayRecord(key: string, value: string): ReplayRecord {
+  const [expiresAt, fingerprint = ''] = value.split('\n', 2);
+  return {
+    key,
+    fingerprint,
+    response: value.slice(String(expiresAt).length + fingerprint.length + 2),
+    expiresAt: Number(expiresAt),
+  };
+}
