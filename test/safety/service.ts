@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,24 +39,27 @@ export interface Service extends Program {
   request<T>(path: string, request?: TestRequest): Promise<TestAnswer<T>>;
   control(body: object, requestId?: string): Promise<TestAnswer<ControlResponse>>;
   states(): Promise<StatusResponse['categories']>;
+  /** The last moments at which its gate said yes, by {@link hostClock}. */
+  momentsOn(): Promise<readonly number[]>;
 }
 
 export interface ServiceOptions extends Omit<ProgramOptions, 'args'> {
   readonly config?: RdcpConfig;
   /** Also write every log record on stdout. @default false */
   readonly logsRecords?: boolean;
+  /** Mount the endpoint in a server of the application. @default false */
+  readonly mounts?: boolean;
 }
 
 export async function startService(t: TestContext, options: ServiceOptions = {}): Promise<Service> {
-  const { config, logsRecords = false, ...rest } = options;
-  const instructions = JSON.stringify({ config: testConfig(config), logsRecords });
+  const { config, logsRecords = false, mounts = false, ...rest } = options;
+  const instructions = JSON.stringify({ config: testConfig(config), logsRecords, mounts });
   const program = run(t, PROCESS, { ...rest, args: [instructions] });
   const [, url = ''] = await program.found(/^ready (\S+)$/m);
   return serviceOf(program, url);
 }
 
-/** A program that listens there, as a service. */
-export function serviceOf(program: Program, url: string): Service {
+function serviceOf(program: Program, url: string): Service {
   const request = <T>(path: string, sent?: TestRequest) => send<T>(url + path, sent);
   return {
     ...program,
@@ -68,6 +72,11 @@ export function serviceOf(program: Program, url: string): Service {
         body,
         ...(requestId !== undefined && { headers: { 'X-RDCP-Request-ID': requestId } }),
       }),
+    momentsOn: async () => {
+      program.child.send('moments');
+      const [moments] = await once(program.child, 'message');
+      return moments as readonly number[];
+    },
     states: async () => (await request<StatusResponse>(PATHS.status, { key: 'status' })).body.categories,
   };
 }

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
+import { hostClock } from './host-clock.ts';
+import { type Service, startService, temporaryDirectory, trailOf } from './service.ts';
+
+const HOUR = 3_600_000;
+const YEAR = 365 * 24 * HOUR;
+const JUMPS = { 'an hour back': -HOUR, 'a year back': -YEAR, 'an hour forward': HOUR, 'a year forward': YEAR };
+/** A process looks at its clock this often, at least, while there is a temporary control. */
+const TICK_MS = 1000;
+
+interface Host {
+  readonly file: string;
+  /** Starts a service on the file, whose clock is off by that much. */
+  start(clockOffset?: number): Promise<Service>;
+}
+
+function host(t: TestContext): Host {
+  const file = join(temporaryDirectory(t), 'state.db');
+  return {
+    file,
+    start: (clockOffset = 0) =>
+      startService(t, {
+        config: { store: `sqlite:${file}` },
+        imports: [join(import.meta.dirname, 'set-clock.ts')],
+        env: { RDCP_CLOCK_OFFSET: String(clockOffset) },
+      }),
+  };
+}
+
+/** Switches DATABASE on for a while; returns when that is over at the latest, by {@link hostClock}. */
+async function enableFor(service: Service, seconds: number): Promise<number> {
+  const answer = await service.control({ action: 'enable', categories: 'DATABASE', options: { duration: seconds } });
+  assert.equal(answer.status, 200, answer.text);
+  return hostClock() + seconds * 1000;
+}
+
+const passed = (moment: number) => sleep(Math.max(0, moment - hostClock()));
+
+async function expiryOf(service: Service): Promise<string | undefined> {
+  const { body } = await service.request<DiscoveryResponse>(PATHS.discovery, { key: 'discovery' });
+  return body.categories.find(({ name }) => name === 'DATABASE')?.otelrdcp_expiresAt;
+}
+
+/**
+ * However late the system lets the process run: what is over is over at its next turn, of which the probe may be the
+ * first part.
+ */
+async function assertOffSince(service: Service, end: number): Promise<void> {
+  const late = (await service.momentsOn()).filter((moment) => moment > end);
+  assert.ok(late.length <= 2, `on ${late.length} times, up to ${Math.round((late.at(-1) ?? 0) - end)} ms too late`);
+  assert.equal((await service.states()).DATABASE, false);
+}
+
+async function assertExpiredOnce({ file }: Host): Promise<void> {
+  const expiries = (await trailOf(file)).filter(({ action }) => action === 'expire');
+  assert.deepEqual(
+    expiries.map(({ categories }) => categories),
+    [['DATABASE']],
+  );
+}
+
+describe('a temporary control of a real process never outlives its time', { concurrency: 4 }, () => {
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    it(`goes on after a restart by ${signal} with the end that it had`, async (t) => {
+      const here = host(t);
+      const first = await here.start();
+      const end = await enableFor(first, 8);
+      const expiresAt = await expiryOf(first);
+      first.child.kill(signal);
+      await first.ended;
+      const second = await here.start();
+      assert.equal((await second.states()).DATABASE, true);
+      assert.equal(await expiryOf(second), expiresAt);
+      await passed(end);
+      assert.equal((await second.states()).DATABASE, false);
+      await assertOffSince(second, end);
+      assert.ok((await second.momentsOn()).length > 50, 'it was on until then');
+      await assertExpiredOnce(here);
+    });
+  }
+
+  it('has ended when the service comes back after its time', async (t) => {
+    const here = host(t);
+    const first = await here.start();
+    const end = await enableFor(first, 1);
+    await first.kill();
+    await passed(end);
+    const second = await here.start();
+    assert.equal((await second.states()).DATABASE, false);
+    assert.deepEqual(await second.momentsOn(), []);
+    await assertExpiredOnce(here);
+  });
+
+  it('has ended when a process goes on that was stopped over its end', async (t) => {
+    const here = host(t);
+    const service = await here.start();
+    const end = await enableFor(service, 1);
+    service.child.kill('SIGSTOP');
+    await passed(end + 500);
+    service.child.kill('SIGCONT');
+    assert.equal((await service.states()).DATABASE, false);
+    await assertOffSince(service, end);
+    await assertExpiredOnce(here);
+  });
+
+  it('ends in the other processes when the one that set it was killed, stopped or has another clock', async (t) => {
+    const here = host(t);
+    const [killed, stopped, behind, ahead] = await Promise.all([
+      here.start(),
+      here.start(),
+      here.start(-HOUR),
+      here.start(HOUR),
+    ]);
+    const end = await enableFor(killed, 3);
+    await killed.kill();
+    stopped.child.kill('SIGSTOP');
+    await passed(end);
+    for (const service of [behind, ahead]) {
+      assert.equal((await service.states()).DATABASE, false);
+      await assertOffSince(service, end);
+    }
+    stopped.child.kill('SIGCONT');
+    assert.equal((await stopped.states()).DATABASE, false);
+    await assertOffSince(stopped, end);
+    await assertExpiredOnce(here);
+  });
+
+  for (const [jump, milliseconds] of Object.entries(JUMPS)) {
+    it(`ends in time although the clock is set ${jump}`, async (t) => {
+      const here = host(t);
+      const service = await here.start();
+      const end = await enableFor(service, 3);
+      service.child.send(milliseconds);
+      const latest = milliseconds > 0 ? hostClock() + TICK_MS + 100 : end;
+      await passed(latest);
+      assert.equal((await service.states()).DATABASE, false);
+      await assertOffSince(service, latest);
+      await assertExpiredOnce(here);
+    });
+
+    it(`ends in time although the service is restarted into a clock that was set ${jump}`, async (t) => {
+      const here = host(t);
+      const first = await here.start();
+      const end = await enableFor(first, 6);
+      await first.kill();
+      const second = await here.start(milliseconds);
+      await passed(Math.min(end, hostClock() + 500));
+      assert.equal((await second.states()).DATABASE, false);
+      assert.deepEqual(await second.momentsOn(), [], 'what is left is not known, so nothing is');
+      await assertExpiredOnce(here);
+    });
+  }
+});

@@ -1,0 +1,8 @@
+// An application that knows nothing of remote control but its debug categories, and handles no signal.
+import { category } from '../../src/api.ts';
+import { CATEGORIES } from '../support/server.ts';
+
+const categories = CATEGORIES.map((name) => category(name));
+setInterval(() => {
+  for (const each of categories) each.debug('at work');
+}, 100);
