@@ -1,9 +1,11 @@
+import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { RdcpError } from './errors.ts';
 import { EVERYBODY, ISOLATION_LEVELS, SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
 import { firstIssue } from './protocol/issues.ts';
 import { IDENTIFIER, isCategoryName } from './protocol/names.ts';
 import { formatDuration, parseDuration } from './protocol/time.ts';
+import type { ValidationResult } from './protocol/validation-result.ts';
 import type { StateStore } from './store/state-store.ts';
 
 const duration = z.union([z.number(), z.string()]).transform((value, context) => {
@@ -101,6 +103,70 @@ const jwtIssuer = z.strictObject({
   tenantClaim: z.string().min(1).optional(),
 });
 
+const introspection = z.strictObject({
+  /** The issuer's introspection endpoint (RFC 7662); HTTPS, except on loopback. */
+  endpoint: z.string().min(1),
+  /** This server's name at the issuer. */
+  clientId: z.string().min(1),
+  /** Sent by HTTP Basic. @default none: the client id alone is sent */
+  clientSecret: z.string().min(1).optional(),
+  /** What `iss` of an answer must be. @default any: whom the endpoint vouches for */
+  issuer: z.string().min(1).optional(),
+  /** One of these must be in `aud` of an answer. @default any */
+  audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  /** The field with the scopes. @default 'scope', else 'scopes' */
+  scopeClaim: z.string().min(1).optional(),
+  /** The field with the tenant's id. @default 'tenant_id' */
+  tenantClaim: z.string().min(1).optional(),
+});
+
+const certificateIdentity = z
+  .strictObject({
+    /** SHA-256 of the certificate: 64 hex digits, with or without colons. */
+    fingerprint256: z
+      .string()
+      .regex(
+        /^(?:[0-9a-fA-F]{64}|(?:[0-9a-fA-F]{2}:){31}[0-9a-fA-F]{2})$/,
+        'must be 64 hex digits, or 32 pairs with colons',
+      )
+      .optional(),
+    /** One of its subject alternative names: `DNS:ops.example`, `URI:spiffe://example/ops`, `email:…`, `IP:…`. */
+    san: z.string().min(1).optional(),
+    /** Its whole subject, such as `CN=ops,O=Example` (RFC 4514). */
+    subject: z.string().regex(/=/, 'must be a whole subject such as CN=ops,O=Example').optional(),
+    userId: identifier,
+    /** @default the userId */
+    clientId: identifier.optional(),
+    /** The tenant that the identity belongs to. @default none */
+    tenantId: identifier.optional(),
+    scopes: z.array(z.enum(SCOPES)).min(1, 'must hold at least one scope'),
+  })
+  .refine(
+    ({ fingerprint256, san, subject }) => [fingerprint256, san, subject].filter((it) => it !== undefined).length === 1,
+    {
+      message: 'must hold one of fingerprint256, san and subject',
+    },
+  );
+
+const tokens = z
+  .strictObject({
+    /** The `iss` claim of the tokens that this server issues, and accepts. */
+    issuer: z.string().min(1, 'must not be empty'),
+    /** Their `aud` claim. */
+    audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+    /** File of private keys (RSA, P-256, Ed25519; PEM or a JWK Set); the first signs. Read again when it changes. */
+    signingKeyFile: z.string().min(1).optional(),
+    /** Shared secret for HS256, at least 32 bytes. Exactly one of `signingKeyFile` and `secret` is given. */
+    secret: z.string().optional(),
+    /** Life of an access token, in seconds. @default 900 */
+    accessTokenSeconds: positive.max(24 * 3600).default(900),
+    /** Life of a session, however often it is refreshed, in seconds. @default 28800 */
+    refreshTokenSeconds: positive.max(366 * 24 * 3600).default(28_800),
+  })
+  .refine(({ signingKeyFile, secret }) => (signingKeyFile === undefined) !== (secret === undefined), {
+    message: 'must hold one of signingKeyFile and secret',
+  });
+
 const security = z.strictObject({
   /** The level that the well-known document declares. @default 'basic' */
   level: z.enum(SECURITY_LEVELS).default('basic'),
@@ -108,7 +174,22 @@ const security = z.strictObject({
   apiKeys: z.union([z.strictObject({ file: z.string().min(1) }), z.array(apiKeyRecordSchema)]).optional(),
   /** Who may issue bearer tokens (JWT). @default none */
   jwt: z.union([jwtIssuer, z.array(jwtIssuer).min(1, 'must hold at least one issuer')]).optional(),
+  /** Who is asked about bearer tokens that are no JWT of a known issuer. @default nobody: they are refused */
+  introspection: introspection.optional(),
+  /** Who the client certificates of connections are; one that is nobody's counts beside a token alone. @default nobody */
+  mtls: z.strictObject({ identities: z.array(certificateIdentity) }).optional(),
+  /** Tokens that this server issues itself, for API keys and for other tokens. @default none */
+  tokens: tokens.optional(),
+  /**
+   * The application's own authenticator, asked before any other: from a request to a validation result, or to nothing
+   * where the request has no credential of its kind. One that throws makes it 503. @default none
+   */
+  authenticate: z.custom<Authenticate>((value) => typeof value === 'function', 'must be a function').optional(),
 });
+
+type Authenticate = (
+  request: IncomingMessage,
+) => ValidationResult | null | undefined | Promise<ValidationResult | null | undefined>;
 
 /** RFC 9110, section 5.6.2: what the name of a baggage entry is made of. */
 const token = z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,255}$/, 'must be the name of a baggage entry');

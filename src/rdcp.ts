@@ -3,9 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import { diag } from '@opentelemetry/api';
 import { createAuditTrail } from './audit/trail.ts';
-import { openAuthentication } from './auth/configured.ts';
+import { hasCredentials, openAuthentication } from './auth/configured.ts';
+import { assertLevel } from './auth/levels.ts';
 import { systemClock, unrefInterval, unrefTimeout } from './clock.ts';
-import { parseConfig, type RdcpConfig } from './config.ts';
+import { parseConfig, type RdcpConfig, type ResolvedConfig } from './config.ts';
 import { createControlPlane } from './control/plane.ts';
 import { createSink } from './emit/sink.ts';
 import { isRdcpError, RdcpError } from './errors.ts';
@@ -19,7 +20,7 @@ import { createApp } from './server/app.ts';
 import { isLoopback } from './server/host-policy.ts';
 import { createListener } from './server/listener.ts';
 import { openStore } from './store/open.ts';
-import { GLOBAL_SCOPE } from './store/state-store.ts';
+import { GLOBAL_SCOPE, type StateStore } from './store/state-store.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 import { baggageTenant } from './tenancy/baggage.ts';
 import { createIsolation } from './tenancy/isolation.ts';
@@ -59,15 +60,16 @@ export function createRdcp(
   const resolved = parseConfig(config);
   const { server, security, limits, controls } = resolved;
   const clock = systemClock;
-  if (server !== false && security.apiKeys === undefined && security.jwt === undefined && !isLoopback(server.host)) {
+  assertLevel(resolved);
+  if (server !== false && !hasCredentials(security) && !isLoopback(server.host)) {
     throw invalid(
       'security.apiKeys',
       `is required to listen on ${server.host}: without a credential only loopback is served`,
     );
   }
-  const { authenticator } = openAuthentication(security, { clock, cwd: process.cwd(), report });
   const isolation = createIsolation(resolved.tenancy);
   const store = isolation.storeFor(openStore(resolved.store));
+  const { authenticator, tokens } = authenticationWith(store, security);
   const { tenantAttribute, rateWindowSeconds } = resolved.metrics;
   const baggageKey = resolved.tenancy === false ? undefined : resolved.tenancy.baggageKey;
   const instanceId = randomUUID();
@@ -147,6 +149,10 @@ export function createRdcp(
     plane,
     trail,
     authenticator,
+    tokens,
+    record: async (draft) => {
+      await trail.record(draft, (audit) => store.commit({ audit, now: clock.now() }));
+    },
     measurements,
     instruments,
     isolation,
@@ -190,6 +196,17 @@ export function createRdcp(
       return closing;
     },
   };
+}
+
+/** Where the credentials cannot be used, the store is closed again: nothing of ours is left behind. */
+function authenticationWith(store: StateStore, security: ResolvedConfig['security']) {
+  try {
+    const { tokens: tokenStore } = store;
+    return openAuthentication(security, { clock: systemClock, cwd: process.cwd(), report, tokenStore });
+  } catch (error) {
+    store.close().catch(report);
+    throw error;
+  }
 }
 
 function invalid(field: string, problem: string): RdcpError {

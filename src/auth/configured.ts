@@ -1,20 +1,26 @@
-import type { Clock } from '../clock.ts';
+import { type Clock, unrefTimeout } from '../clock.ts';
 import type { ResolvedConfig } from '../config.ts';
 import type { RdcpError } from '../errors.ts';
+import type { TokenStore } from '../store/token-store.ts';
 import { createApiKeyVerifier } from './api-keys.ts';
+import { createApplicationAuthenticator } from './application.ts';
 import type { Authenticator } from './authenticator.ts';
 import { createAuthenticator } from './authenticators.ts';
+import { createBearerVerifier } from './bearer.ts';
 import { ensureDevKey } from './dev-key.ts';
+import { createIntrospectionVerifier } from './introspection.ts';
 import { createJwtVerifier } from './jwt.ts';
 import type { JwtIssuer } from './jwt-issuer.ts';
 import { fixedKeys, type KeySource } from './key-set.ts';
 import { openKeysFile } from './keys-file.ts';
+import { createCertificateVerifier } from './mtls.ts';
+import { openOwnTokens } from './tokens/configured.ts';
+import { createTokenService, type TokenService } from './tokens/service.ts';
 
-type ApiKeys = ResolvedConfig['security']['apiKeys'];
+type Settings = ResolvedConfig['security'];
 
 /** The credentials of a configuration. */
-export interface CredentialSettings {
-  readonly apiKeys?: ApiKeys;
+export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
   readonly jwt?: JwtIssuer | readonly JwtIssuer[] | undefined;
 }
 
@@ -22,36 +28,80 @@ export interface AuthenticationOptions {
   readonly clock: Clock;
   /** Where a development key is kept when no credential is configured. */
   readonly cwd: string;
-  /** Told when a keys file can no longer be read; the last good keys stay in force. */
+  /** Told when a file of keys can no longer be read, or when somebody who must be asked does not answer. */
   readonly report: (error: RdcpError) => void;
+  /** Where records of issued tokens are kept; `security.tokens` needs it. */
+  readonly tokenStore?: TokenStore | undefined;
 }
 
 export interface ConfiguredAuthentication {
   readonly authenticator: Authenticator;
   /** True when the only credential is the development key: such a server is for loopback alone. */
   readonly development: boolean;
+  /** Present where the server issues tokens itself. Ends with the authenticator. */
+  readonly tokens?: TokenService | undefined;
+}
+
+/** Whether a configuration lets anybody in but the holder of the development key. */
+export function hasCredentials({ apiKeys, jwt, introspection, mtls, authenticate }: CredentialSettings): boolean {
+  return [apiKeys, jwt, introspection, mtls, authenticate].some((kind) => kind !== undefined);
 }
 
 /**
  * The authenticator that a configuration asks for.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when a keys file is wrong, or the development key cannot be kept
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when a credential's settings or a file of keys is wrong, or the development key
+ * cannot be kept. Nothing is left open then.
  */
 export function openAuthentication(
-  { apiKeys, jwt }: CredentialSettings,
-  { clock, cwd, report }: AuthenticationOptions,
+  settings: CredentialSettings,
+  options: AuthenticationOptions,
 ): ConfiguredAuthentication {
-  const development = apiKeys === undefined && jwt === undefined;
-  // Tokens first: they may be refused as a configuration, and nothing is open or watched by then.
-  const bearer = jwt === undefined ? undefined : createJwtVerifier({ issuers: [jwt].flat(), clock });
-  const records = development ? [ensureDevKey(cwd)] : apiKeys;
-  const apiKey = records === undefined ? undefined : createApiKeyVerifier({ keys: keySource(records, report), clock });
-  const authenticator = createAuthenticator({
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(bearer === undefined ? {} : { bearer }),
-  });
-  return { authenticator, development };
+  const opened: { close?: (() => void) | undefined }[] = [];
+  const closeAll = () => {
+    for (const part of opened) part.close?.();
+  };
+  try {
+    const { authenticator, ...rest } = assemble(settings, options, (part) => {
+      opened.push(part);
+      return part;
+    });
+    return { ...rest, authenticator: { ...authenticator, close: closeAll } };
+  } catch (error) {
+    closeAll();
+    throw error;
+  }
 }
 
-function keySource(apiKeys: NonNullable<ApiKeys>, report: AuthenticationOptions['report']): KeySource {
+function assemble(
+  settings: CredentialSettings,
+  { clock, cwd, report, tokenStore }: AuthenticationOptions,
+  closing: <T extends { close?: (() => void) | undefined }>(part: T) => T,
+): ConfiguredAuthentication {
+  const { level, apiKeys, jwt, introspection, mtls, authenticate } = settings;
+  const certificateRequired = level === 'enterprise';
+  const certificate =
+    mtls === undefined && !certificateRequired ? undefined : createCertificateVerifier(mtls?.identities ?? [], clock);
+
+  const development = !hasCredentials(settings);
+  const records = development ? [ensureDevKey(cwd)] : apiKeys;
+  const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, report), clock }));
+
+  const own =
+    settings.tokens &&
+    closing(openOwnTokens(settings.tokens, { store: tokenStore, apiKey, certificateRequired, clock, report }));
+  const issuers = jwt === undefined ? [] : [jwt].flat();
+  const signed = issuers.length > 0 || own ? createJwtVerifier({ issuers, own: own?.trusted, clock }) : undefined;
+  const opaque = introspection && createIntrospectionVerifier({ ...introspection, clock, report });
+  const bearer = signed || opaque ? closing(createBearerVerifier({ jwt: signed, opaque })) : undefined;
+
+  const application = authenticate && createApplicationAuthenticator(authenticate, { delay: unrefTimeout, report });
+  return {
+    authenticator: createAuthenticator({ apiKey, bearer, certificate, certificateRequired, application }),
+    development,
+    tokens: own && bearer && createTokenService({ ...own.issuing, apiKey, bearer, certificate, certificateRequired }),
+  };
+}
+
+function keySource(apiKeys: NonNullable<Settings['apiKeys']>, report: AuthenticationOptions['report']): KeySource {
   return 'file' in apiKeys ? openKeysFile(apiKeys.file, { report }) : fixedKeys(apiKeys);
 }

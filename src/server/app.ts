@@ -3,12 +3,13 @@ import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { AuditTrail } from '../audit/types.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
+import type { TokenService } from '../auth/tokens/service.ts';
 import type { Clock } from '../clock.ts';
 import type { ResolvedConfig } from '../config.ts';
-import type { ControlPlane } from '../control/types.ts';
+import type { AuditDraft, ControlPlane } from '../control/types.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
-import { HEADERS, PATHS } from '../protocol/constants.ts';
+import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { RequestState } from './context.ts';
@@ -20,12 +21,13 @@ import { authorize } from './middleware/authorize.ts';
 import { clockSkew } from './middleware/clock-skew.ts';
 import { controlRequest } from './middleware/control-request.ts';
 import { errorBoundary } from './middleware/error-boundary.ts';
+import { formBody } from './middleware/form-body.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
 import { isOurs, knownPath, methodNotAllowed } from './middleware/known-path.ts';
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
 import { contentNegotiation, protocolVersion } from './middleware/negotiation.ts';
-import { rateLimit } from './middleware/rate-limit.ts';
+import { limitAddress, rateLimit } from './middleware/rate-limit.ts';
 import { clientId, requestId } from './middleware/request-id.ts';
 import { singleHeaders } from './middleware/single-headers.ts';
 import { tenancy } from './middleware/tenancy.ts';
@@ -36,19 +38,27 @@ import { control } from './routes/control.ts';
 import { discovery } from './routes/discovery.ts';
 import { fleetMembers } from './routes/fleet.ts';
 import { health } from './routes/health.ts';
+import { jwks } from './routes/jwks.ts';
 import { metrics } from './routes/metrics.ts';
+import { revoke } from './routes/revoke.ts';
 import { session } from './routes/session.ts';
 import { status } from './routes/status.ts';
 import { tenants } from './routes/tenants.ts';
+import { token } from './routes/token.ts';
 import { wellKnown } from './routes/well-known.ts';
 import { endpoint, steps } from './steps.ts';
 import { withoutTracing } from './suppress-tracing.ts';
+import { createTokenCalls } from './token-call.ts';
 
 export interface AppDependencies {
   readonly config: ResolvedConfig;
   readonly plane: ControlPlane;
   readonly trail: AuditTrail;
   readonly authenticator: Authenticator;
+  /** Where the server issues tokens itself. */
+  readonly tokens?: TokenService | undefined;
+  /** Writes an entry of the trail that tells of no change of state, and resolves when it is kept. */
+  readonly record: (draft: AuditDraft) => Promise<void>;
   readonly measurements: Measurements;
   readonly instruments: ControlInstruments;
   /** What multi-tenancy is configured to mean. */
@@ -122,6 +132,19 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     ),
   );
 
+  if (dependencies.tokens !== undefined) {
+    const { tokens, record } = dependencies;
+    const addresses = limitAddress(createRateLimiter({ name: 'address', limit: readPerMinute, clock }));
+    const clients = rateLimit(createRateLimiter({ name: 'token', limit: controlPerMinute, clock }));
+    const calls = createTokenCalls({ record, addressing, anonymous, identified: [clients, read] });
+    router.post(TOKEN_PATHS.token, endpoint(addresses, formBody(), answer(token({ tokens, calls, clock }))));
+    router.post(TOKEN_PATHS.revoke, endpoint(addresses, formBody(), answer(revoke({ tokens, calls, clock }))));
+    if (tokens.publishedKeys !== undefined) {
+      router.get(TOKEN_PATHS.jwks, endpoint(addresses, answer(jwks(tokens.publishedKeys, clock))));
+    }
+  }
+  const paths = new Set(router.stack.map(({ path }) => String(path)));
+
   const app = new Koa<RequestState>({ proxy: false });
   app.use(errorBoundary({ randomUUID, refusals, addressing, report }));
   app.use(
@@ -131,7 +154,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       requestId(),
       clientId(),
       hostAndOrigin(),
-      knownPath(),
+      knownPath(paths),
       protocolVersion(),
       contentNegotiation(),
     ),

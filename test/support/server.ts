@@ -1,11 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import type { TestContext } from 'node:test';
 import { createAuditTrail } from '../../src/audit/trail.ts';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import { createApiKeyVerifier } from '../../src/auth/api-keys.ts';
-import type { Authenticator } from '../../src/auth/authenticator.ts';
-import { createAuthenticator } from '../../src/auth/authenticators.ts';
-import { fixedKeys } from '../../src/auth/key-set.ts';
+import { openAuthentication } from '../../src/auth/configured.ts';
 import { type Clock, systemClock, unrefTimeout } from '../../src/clock.ts';
 import { type ApiKeyRecord, parseConfig, type RdcpConfig, type ResolvedConfig } from '../../src/config.ts';
 import { createControlPlane } from '../../src/control/plane.ts';
@@ -82,9 +80,6 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
   const gate = new GateCore();
   for (const name of CATEGORIES) gate.category(name, { description: `${name} in the test` });
   const measurements = createMeasurements({ gate, clock, windowSeconds: 60, schedule: () => () => undefined });
-  const authenticator: Authenticator = createAuthenticator({
-    apiKey: createApiKeyVerifier({ keys: fixedKeys(RECORDS), clock }),
-  });
   const isolation = createIsolation(config.tenancy);
   const store = isolation.storeFor(options.store ?? createMemoryStore());
   // Nothing of a test's debug output goes to its console.
@@ -92,6 +87,12 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
   const sink = createSink({ telemetry, clock, writeLine: () => undefined });
   const reports: unknown[] = [];
   const report = (error: unknown) => void reports.push(error);
+  const { authenticator, tokens } = openAuthentication(config.security, {
+    clock,
+    cwd: tmpdir(),
+    report,
+    tokenStore: store.tokens,
+  });
   const never = () => () => undefined;
   const trail = createAuditTrail({
     store,
@@ -137,6 +138,10 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     plane,
     trail,
     authenticator,
+    tokens,
+    record: async (draft) => {
+      await trail.record(draft, (audit) => store.commit({ audit, now: clock.now() }));
+    },
     measurements,
     isolation,
     instruments: {

@@ -26,7 +26,6 @@ export interface TokenService {
   revoke(call: TokenCall): Promise<void>;
   /** The public keys, where signing is asymmetric (RFC 7517). */
   readonly publishedKeys?: (() => readonly JWK[]) | undefined;
-  close(): void;
 }
 
 export type TokenServiceOptions = IssuingOptions & TokenCredentialsOptions;
@@ -34,7 +33,7 @@ export type TokenServiceOptions = IssuingOptions & TokenCredentialsOptions;
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 export function createTokenService(options: TokenServiceOptions): TokenService {
-  const { bearer, issuer, revocations } = options;
+  const { bearer, issuer } = options;
   const credentials = createTokenCredentials(options);
   const issuing = createIssuing(options);
   const refreshing = createRefreshing({ ...options, issuing });
@@ -136,11 +135,6 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     },
 
     publishedKeys: issuer.keys.published,
-
-    close() {
-      revocations.close();
-      issuer.keys.close();
-    },
   };
 }
 

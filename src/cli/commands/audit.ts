@@ -16,7 +16,7 @@ export const audit: Command = {
     limit: { type: 'string', value: 'N', help: 'entries at most, 1 to 1000 (default: 20)' },
     since: { type: 'string', value: 'WHEN', help: 'from then on: 2h ago as 2h, or 2026-01-31T00:00:00.000Z' },
     until: { type: 'string', value: 'WHEN', help: 'until just before then' },
-    action: { type: 'string', value: 'NAME', help: `only ${AUDIT_ACTIONS.join(', ')}` },
+    action: { type: 'string', value: 'NAME', help: 'only that action: enable, expire, authorize, token.issue, …' },
     outcome: { type: 'string', value: 'NAME', help: `only ${OUTCOMES.join(', ')}` },
     category: { type: 'string', value: 'NAME', help: 'only what touched this category' },
     client: { type: 'string', value: 'ID', help: 'only what this client did' },

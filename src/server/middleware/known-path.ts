@@ -3,7 +3,6 @@ import { RdcpError } from '../../errors.ts';
 import { PATH_PREFIX, PATHS, PROTOCOL } from '../../protocol/constants.ts';
 import type { RequestState, Step } from '../context.ts';
 
-const KNOWN: ReadonlySet<string> = new Set(Object.values(PATHS));
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
 /** The path as it was sent: nothing is decoded or normalised, so that no two spellings lead to one endpoint. */
@@ -17,11 +16,11 @@ export function isOurs(url: string | undefined): boolean {
   return path.startsWith(PATH_PREFIX) || path === PATHS.wellKnown;
 }
 
-/** Lets exact paths of the protocol through and no other. */
-export function knownPath(): Step {
+/** Lets exact paths of this server through and no other. */
+export function knownPath(known: ReadonlySet<string>): Step {
   return (ctx) => {
     const path = rawPath(ctx.req.url);
-    if (KNOWN.has(path)) return;
+    if (known.has(path)) return;
     const version = VERSION.exec(path)?.[1];
     if (version !== undefined && version !== '1') throw versionUnsupported();
     throw new RdcpError('RDCP_NOT_FOUND', 'There is no such resource');

@@ -1,7 +1,7 @@
 import { identityKey } from '../../auth/principal.ts';
 import { RdcpError } from '../../errors.ts';
-import type { Context, Step } from '../context.ts';
-import type { RateLimiter } from '../rate-limit.ts';
+import { type Context, clientAddress, type Step } from '../context.ts';
+import { addressKey, type RateLimiter } from '../rate-limit.ts';
 
 /**
  * Limits the authenticated identity, whatever its headers say. It stands before the scope check, because a refusal
@@ -12,6 +12,11 @@ export function rateLimit(limiter: RateLimiter): Step {
     const { principal } = ctx.state;
     if (principal !== undefined) count(ctx, limiter, identityKey(principal));
   };
+}
+
+/** Limits what comes from one address, where the identity is known only once much has been done. */
+export function limitAddress(limiter: RateLimiter): Step {
+  return (ctx) => count(ctx, limiter, addressKey(clientAddress(ctx.req)));
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Authenticator } from '../../auth/authenticator.ts';
+import type { TokenService } from '../../auth/tokens/service.ts';
 import type { ResolvedConfig } from '../../config.ts';
 import type { Fleet } from '../../fleet/types.ts';
-import { PATHS, PROTOCOL, SCOPES } from '../../protocol/constants.ts';
+import { PATHS, PROTOCOL, SCOPES, TOKEN_PATHS } from '../../protocol/constants.ts';
 import type { WellKnownDocument } from '../../protocol/messages.ts';
 import type { Addressing } from '../../tenancy/address.ts';
 import type { Handler } from '../context.ts';
@@ -10,11 +11,13 @@ import type { Handler } from '../context.ts';
 export function wellKnown({
   config,
   authenticator,
+  tokens,
   addressing,
   fleet,
 }: {
   config: ResolvedConfig;
   authenticator: Authenticator;
+  tokens?: TokenService | undefined;
   addressing: Addressing;
   readonly fleet?: Fleet | undefined;
 }): Handler {
@@ -37,8 +40,9 @@ export function wellKnown({
       methods: authenticator.methods,
       scopes: SCOPES,
       required: true,
-      keyRotation: authenticator.methods.includes('api-key'),
-      tokenRefresh: false,
+      // Of API keys, and of the keys that tokens are signed with, several are in force at once.
+      keyRotation: authenticator.methods.some((method) => method !== 'mtls'),
+      tokenRefresh: tokens !== undefined,
     },
     otelrdcp_endpoints: {
       metrics: PATHS.metrics,
@@ -46,6 +50,8 @@ export function wellKnown({
       audit: PATHS.audit,
       session: PATHS.session,
       ...(fleet !== undefined && { fleet: PATHS.fleet }),
+      ...(tokens !== undefined && { token: TOKEN_PATHS.token, revoke: TOKEN_PATHS.revoke }),
+      ...(tokens?.publishedKeys !== undefined && { jwks: TOKEN_PATHS.jwks }),
     },
   };
   return (ctx) => {

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { type Clock, unrefInterval } from '../../clock.ts';
+import type { ResolvedConfig } from '../../config.ts';
+import { RdcpError } from '../../errors.ts';
+import type { TokenStore } from '../../store/token-store.ts';
+import type { ApiKeyVerifier } from '../api-keys.ts';
+import { ownIssuer } from './access-token.ts';
+import { createRevocations } from './revocations.ts';
+import { openSigningKeys } from './signing-keys.ts';
+
+export interface OwnTokensOptions {
+  readonly store: TokenStore | undefined;
+  readonly apiKey: ApiKeyVerifier | undefined;
+  readonly certificateRequired: boolean;
+  readonly clock: Clock;
+  readonly report: (error: RdcpError) => void;
+}
+
+/** How long level enterprise accepts tokens without hearing from the store which sessions were revoked. */
+const ENTERPRISE_MAX_AGE_MS = 10_000;
+
+/**
+ * What issuing tokens and accepting them have in common.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for wrong keys, or a store that keeps no records of tokens
+ */
+export function openOwnTokens(
+  settings: NonNullable<ResolvedConfig['security']['tokens']>,
+  { store, apiKey, certificateRequired, clock, report }: OwnTokensOptions,
+) {
+  const { issuer, audience, accessTokenSeconds, refreshTokenSeconds } = settings;
+  if (store === undefined) {
+    throw new RdcpError(
+      'RDCP_CONFIG_INVALID',
+      'configuration: security.tokens needs a store that keeps token records',
+      {
+        details: { field: 'security.tokens' },
+      },
+    );
+  }
+  const keys = openSigningKeys(settings, { tokenSeconds: accessTokenSeconds, clock, report });
+  const revocations = createRevocations({
+    store,
+    clock,
+    schedule: unrefInterval,
+    ...(certificateRequired && { maxAgeMs: ENTERPRISE_MAX_AGE_MS }),
+  });
+  const isKeyInForce = (keyId: string) => apiKey?.principal(keyId) !== undefined;
+  return {
+    trusted: ownIssuer({ issuer, audience, keys, revocations, isKeyInForce }),
+    issuing: {
+      issuer: { issuer, audience, keys },
+      accessTokenSeconds,
+      refreshTokenSeconds,
+      store,
+      revocations,
+      clock,
+      randomBytes,
+    },
+    close: () => {
+      revocations.close();
+      keys.close();
+    },
+  };
+}

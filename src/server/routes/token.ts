@@ -1,0 +1,20 @@
+import type { TokenCall } from '../../auth/tokens/call.ts';
+import type { TokenService } from '../../auth/tokens/service.ts';
+import type { Clock } from '../../clock.ts';
+import type { Handler } from '../context.ts';
+import type { TokenCalls } from '../token-call.ts';
+import { opening } from './opening.ts';
+
+interface Sources {
+  readonly tokens: TokenService;
+  readonly calls: TokenCalls;
+  readonly clock: Clock;
+}
+
+/** `POST /rdcp/v1/token`: a token for a credential (RFC 6749, RFC 8693), in our envelope. */
+export function token({ tokens, calls, clock }: Sources): Handler {
+  return async (ctx) => {
+    const grant = await calls(ctx, (call: TokenCall) => tokens.grant(call));
+    return { body: { ...opening(ctx, clock), ...grant } };
+  };
+}
