@@ -1,3 +1,4 @@
+import { RdcpError } from '../errors.ts';
 import type { AuthMethod, Scope } from '../protocol/constants.ts';
 
 /** Who is asking, as the credential says it. Headers never add to it. */
@@ -25,4 +26,21 @@ export function identityKey(principal: Principal): string {
 /** True when the principal holds the scope itself or `admin`, which implies all. */
 export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.includes(scope) || principal.scopes.includes('admin');
+}
+
+/**
+ * Demands one of the scopes.
+ * @param operation what needs it, as the message names it
+ * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `insufficient_scopes`
+ */
+export function assertScope(principal: Principal, scopes: readonly Scope[], operation = 'This operation'): void {
+  if (scopes.some((scope) => hasScope(principal, scope))) return;
+  throw new RdcpError('RDCP_FORBIDDEN', `${operation} needs the scope ${scopes.join(' or ')}`, {
+    method: principal.method,
+    details: { reason: 'insufficient_scopes', requiredScopes: scopes, providedScopes: principal.scopes },
+    ...(principal.method === 'bearer' && {
+      // RFC 6750, section 3.1.
+      headers: { 'WWW-Authenticate': `Bearer realm="rdcp", error="insufficient_scope", scope="${scopes.join(' ')}"` },
+    }),
+  });
 }

@@ -1,4 +1,4 @@
-import { hasScope, type Principal } from '../auth/principal.ts';
+import { assertScope, hasScope, type Principal } from '../auth/principal.ts';
 import type { Scope } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import { EVERYBODY, HEADERS } from '../protocol/constants.ts';
@@ -79,7 +79,10 @@ export function createAddressing(isolation: Isolation): Addressing {
       if (principal === undefined) return anonymous;
       const tenantId = addressedTenant(principal, tenantIds);
       assertLevel(isolationLevel);
-      if (access === 'change' && tenantId === undefined && level !== 'global') assertElevated(principal);
+      // RDCP 1.0, Authentication, rule 7: what is done to every tenant needs more than what is done to one.
+      if (access === 'change' && tenantId === undefined && level !== 'global') {
+        assertScope(principal, ['admin'], 'To change what all tenants inherit');
+      }
       return tenantId === principal.tenantId ? own(principal) : addressOf(tenantId);
     },
   };
@@ -106,15 +109,6 @@ function addressedTenant(principal: Principal, named: readonly string[]): string
   if (named.length > 1) throw malformed(HEADERS.tenantId, 'was sent more than once');
   if (!isIdentifier(id)) throw malformed(HEADERS.tenantId, 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
   return id;
-}
-
-/** RDCP 1.0, Authentication, rule 7: what is done to every tenant needs more than what is done to one. */
-function assertElevated(principal: Principal): void {
-  if (hasScope(principal, 'admin')) return;
-  throw new RdcpError('RDCP_FORBIDDEN', 'To change what all tenants inherit needs the scope admin', {
-    method: principal.method,
-    details: { reason: 'insufficient_scopes', requiredScopes: ['admin'], providedScopes: principal.scopes },
-  });
 }
 
 /** @param requiredScopes what would have made a difference */

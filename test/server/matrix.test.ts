@@ -77,6 +77,8 @@ interface Expected {
   readonly status: number;
   /** `details.reason` of the refusal. */
   readonly reason?: string;
+  /** `details.requiredScopes` of the refusal, where it is not what the path needs. */
+  readonly requires?: readonly Scope[];
   /** `tenant.id` of the answer; undefined for none. */
   readonly tenant?: string | undefined;
 }
@@ -113,7 +115,7 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
   }
   if (stated === 'wrong') return { status: 400, tenant: home };
   if (path === 'control' && level !== 'global' && addressed === 'global' && !who.scopes.includes('admin')) {
-    return { status: 403, reason: 'insufficient_scopes', tenant: home };
+    return { status: 403, reason: 'insufficient_scopes', requires: ['admin'], tenant: home };
   }
   if (path === 'fleet' && who.tenantId !== undefined) return mismatch;
   return { status: path === 'fleet' ? 404 : 200, tenant: addressed };
@@ -177,7 +179,7 @@ for (const level of ['none', ...ISOLATION_LEVELS] as const) {
         ...(withBody ? ['Content-Type', 'application/json', 'Content-Length', String(BODY.length)] : []),
       ];
       const answer = await exchange(agent, server.url + PATHS[path], method, headers, withBody ? BODY : undefined);
-      const { status, reason, tenant } = expected(cell);
+      const { status, reason, requires, tenant } = expected(cell);
       const name = `${method} ${path}, ${person}, naming ${claim}: ${answer.text.slice(0, 200)}`;
       assert.equal(answer.status, status, name);
       assert.equal(answer.headers['x-rdcp-protocol'], 'rdcp/1.0', name);
@@ -195,7 +197,7 @@ for (const level of ['none', ...ISOLATION_LEVELS] as const) {
       assert.equal(body.error?.code, 'RDCP_FORBIDDEN', name);
       assert.equal(body.error?.method, PEOPLE[person]?.method, name);
       assert.equal(body.error?.details?.reason, reason, name);
-      const needs = reason === 'insufficient_scopes' ? NEEDED[path].needs : undefined;
+      const needs = reason === 'insufficient_scopes' ? (requires ?? NEEDED[path].needs) : undefined;
       if (needs !== undefined) assert.deepEqual(body.error?.details?.requiredScopes, needs, name);
       if (path !== 'fleet') assert.deepEqual(body.error?.details?.providedScopes, PEOPLE[person]?.scopes, name);
       refusals.set([path, method, person, claim].join(), answer.text);

@@ -1,5 +1,4 @@
-import { hasScope } from '../../auth/principal.ts';
-import { RdcpError } from '../../errors.ts';
+import { assertScope } from '../../auth/principal.ts';
 import type { Scope } from '../../protocol/constants.ts';
 import type { Step } from '../context.ts';
 
@@ -7,14 +6,6 @@ import type { Step } from '../context.ts';
 export function authorize(...scopes: readonly [Scope, ...Scope[]]): Step {
   return (ctx) => {
     const { principal } = ctx.state;
-    if (principal === undefined || scopes.some((scope) => hasScope(principal, scope))) return;
-    throw new RdcpError('RDCP_FORBIDDEN', `This operation needs the scope ${scopes.join(' or ')}`, {
-      method: principal.method,
-      details: { reason: 'insufficient_scopes', requiredScopes: scopes, providedScopes: principal.scopes },
-      ...(principal.method === 'bearer' && {
-        // RFC 6750, section 3.1.
-        headers: { 'WWW-Authenticate': `Bearer realm="rdcp", error="insufficient_scope", scope="${scopes.join(' ')}"` },
-      }),
-    });
+    if (principal !== undefined) assertScope(principal, scopes);
   };
 }
