@@ -13,8 +13,8 @@ export interface InFlight {
   endWithAnswer(socket: Duplex): boolean;
   /** Cuts off requests that do not come to their end, and answers that nobody reads. */
   endStalled(now: number): void;
-  /** Resolves once every answer has left, or the deadline has passed. For so long they keep the process alive. */
-  answered(deadlineMs: number): Promise<void>;
+  /** Resolves once every answer has left. They are the last ones of their connections. */
+  answered(): Promise<void>;
 }
 
 interface Times {
@@ -54,10 +54,7 @@ export function createInFlight(requestMs: number, now: () => number): InFlight {
           refuseLate(res);
       }
     },
-    answered: async (deadlineMs) => {
-      if (requests.size === 0) return;
-      const { promise: expired, resolve: expire } = Promise.withResolvers<void>();
-      const timer = setTimeout(expire, deadlineMs);
+    answered: async () => {
       const sent = [...requests.keys()].map((res) => {
         const { promise, resolve } = Promise.withResolvers<void>();
         (http2Stream(res)?.session ?? res.socket)?.ref();
@@ -65,8 +62,7 @@ export function createInFlight(requestMs: number, now: () => number): InFlight {
         res.once('close', () => resolve());
         return promise;
       });
-      await Promise.race([Promise.all(sent), expired]);
-      clearTimeout(timer);
+      await Promise.all(sent);
     },
   };
 }

@@ -91,7 +91,7 @@ export function createListener(
     if (config.tls === undefined) return createPlainServer(limits, onRequest);
     const tls = openTls(config.tls, { production, report });
     const secured = createTlsServer(limits, tls.context, onRequest);
-    secured.on('session', sessions.opened);
+    sessions.follow(secured);
     endings.push(
       tls.follow(secured, { schedule: unrefInterval, intervalMs: limits.reloadMs, handshakeMs: limits.headersMs, now }),
     );
@@ -118,13 +118,12 @@ export function createListener(
     },
     close: async () => {
       if (server === undefined) return;
-      sessions.announceEnd();
-      await inFlight.answered(limits.closeMs);
+      await withDeadline(inFlight.answered(), limits.closeMs);
       const { promise: closed, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
-      sessions.close();
       // What came meanwhile was refused, and is on its way out.
-      await inFlight.answered(Math.min(limits.closeMs, 1000));
+      const leaving = [inFlight.answered(), sessions.close()];
+      await withDeadline(Promise.all(leaving), Math.min(limits.closeMs, 1000));
       for (const end of endings) end();
       for (const connection of connections) connection.destroy();
       await closed;
@@ -167,6 +166,14 @@ function refusalOf(code: string | undefined): { error: RdcpError; status: number
   }
   if (code?.startsWith('HPE_') !== true) return undefined;
   return { error: new RdcpError('RDCP_MALFORMED_REQUEST', 'The request is not valid HTTP'), status: 400 };
+}
+
+/** Resolves at the deadline at the latest. So long it keeps the process alive: what was accepted is answered. */
+async function withDeadline(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  const { promise: expired, resolve: expire } = Promise.withResolvers<void>();
+  const timer = setTimeout(expire, milliseconds);
+  await Promise.race([work, expired]);
+  clearTimeout(timer);
 }
 
 /** Resolves with the port. */

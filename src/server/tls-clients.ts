@@ -1,15 +1,11 @@
 import type { X509Certificate } from 'node:crypto';
-import type { ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { ClientTrust } from './tls-trust.ts';
-
-/** Where requests come from: a TLS connection of HTTP/1.1, or a session of HTTP/2. */
-export type ClientConnection = TLSSocket | ServerHttp2Session;
 
 /** The open connections of clients with certificates. */
 export interface ClientConnections {
   /** Remembers a connection until it closes. */
-  opened(connection: ClientConnection): void;
+  opened(connection: TLSSocket): void;
   /**
    * Judges every open connection anew, by the authorities and revocation lists that hold from now on. One whose
    * certificate cannot be vouched for is cut off: its client may come again, and the handshake decides.
@@ -25,12 +21,11 @@ export interface ClientConnections {
  * @param now milliseconds of a clock that never goes back
  */
 export function createClientConnections(handshakeMs: number, now: () => number): ClientConnections {
-  const open = new Map<ClientConnection, X509Certificate>();
+  const open = new Map<TLSSocket, X509Certificate>();
   let changed: { readonly trust: ClientTrust; readonly at: number } | undefined;
   return {
     opened: (connection) => {
-      const socket = 'socket' in connection ? (connection.socket as TLSSocket) : connection;
-      const certificate = socket.getPeerX509Certificate();
+      const certificate = connection.getPeerX509Certificate();
       // The handshake may have begun before the last change, and have gone by what held then.
       const judge = changed !== undefined && now() - changed.at <= handshakeMs ? changed.trust : undefined;
       if (certificate === undefined || judge?.accepts(certificate) === false) {

@@ -1,4 +1,3 @@
-import type { ServerHttp2Session } from 'node:http2';
 import type { SecureContextOptions, TLSSocket, Server as TlsServer } from 'node:tls';
 import type { Schedule } from '../clock.ts';
 import { createClientConnections } from './tls-clients.ts';
@@ -43,12 +42,7 @@ export function openTls(config: TlsConfig, { production, report }: TlsOptions): 
     follow: (server, { schedule, intervalMs, handshakeMs, now }) => {
       const connections = clients && createClientConnections(handshakeMs, now);
       let inUse = texts;
-      if (connections !== undefined) {
-        server.on('session', (session: ServerHttp2Session) => connections.opened(session));
-        server.on('secureConnection', (socket: TLSSocket) => {
-          if (socket.alpnProtocol !== 'h2') connections.opened(socket);
-        });
-      }
+      if (connections !== undefined) server.on('secureConnection', (socket: TLSSocket) => connections.opened(socket));
       const adopt = (changed: TlsTexts) => {
         const renewed = read(changed);
         server.setSecureContext(renewed.context);
