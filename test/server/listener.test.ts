@@ -1,36 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { parseConfig } from '../../src/config.ts';
+import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { isRdcpError } from '../../src/errors.ts';
 import type { RequestHandler } from '../../src/server/app.ts';
-import { createListener, type ListenerTimeouts } from '../../src/server/listener.ts';
 import { writeCertificate } from '../support/certificate.ts';
+import { listen, listenerFor } from '../support/listening.ts';
 import { exchange, parseAnswer } from '../support/raw-http.ts';
+import { getOverTls, http2Session } from '../support/tls-client.ts';
 
-const hello: RequestHandler = (_req, res) => void res.end('hello');
-
-function listenerFor(server: object, handler: RequestHandler = hello, timeouts: Partial<ListenerTimeouts> = {}) {
-  const config = parseConfig({ server: { port: 0, ...server } }).server;
-  assert.ok(config !== false);
-  return createListener(config, handler, { timeouts });
-}
-
-async function start(
-  t: TestContext,
-  server: object = {},
-  handler?: RequestHandler,
-  timeouts?: Partial<ListenerTimeouts>,
-): Promise<string> {
-  const listener = listenerFor(server, handler, timeouts);
-  t.after(() => listener.close());
-  return (await listener.listen()).url;
-}
+const LISTENING = join(import.meta.dirname, '../support/listening-process.ts');
 
 function assertEnvelope(text: string, status: number, code: string): void {
   const answer = parseAnswer(text);
@@ -45,13 +28,13 @@ function assertEnvelope(text: string, status: number, code: string): void {
 }
 
 test('the url names the port that the system chose', async (t) => {
-  const url = await start(t);
+  const url = await listen(t);
   assert.match(url, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
   assert.equal(await (await fetch(url)).text(), 'hello');
 });
 
 test('an IPv6 address stands in brackets in the url', async (t) => {
-  const url = await start(t, { host: '::1' });
+  const url = await listen(t, { host: '::1' });
   assert.match(url, /^http:\/\/\[::1\]:\d+$/);
   assert.equal(await (await fetch(url)).text(), 'hello');
 });
@@ -72,7 +55,7 @@ test('plain HTTP on an address that is not loopback is refused in one line that 
 });
 
 test('a port in use is a configuration error', async (t) => {
-  const url = await start(t);
+  const url = await listen(t);
   const second = listenerFor({ port: Number(new URL(url).port) });
   await assert.rejects(
     second.listen(),
@@ -80,46 +63,23 @@ test('a port in use is a configuration error', async (t) => {
   );
 });
 
-test('a certificate that cannot be read or is none is a configuration error without its path', async () => {
-  const { certFile } = writeCertificate();
-  const garbage = join(mkdtempSync(join(tmpdir(), 'rdcp-garbage-')), 'key.pem');
-  writeFileSync(garbage, 'not a key');
-  for (const keyFile of ['/nowhere/key.pem', garbage]) {
-    await assert.rejects(
-      listenerFor({ tls: { certFile, keyFile } }).listen(),
-      (error) => isRdcpError(error) && error.code === 'RDCP_CONFIG_INVALID' && !error.message.includes('key.pem'),
-    );
-  }
-});
-
 test('HTTPS is served over TLS 1.3 and nothing older', async (t) => {
   const { cert, ...tls } = writeCertificate();
-  const url = await start(t, { tls });
+  const url = await listen(t, { tls });
   assert.match(url, /^https:/);
-  const get = (options: object) => {
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const request = httpsRequest(url, { ca: cert, agent: false, ...options }, (response) => {
-      const { socket } = response;
-      resolve('getProtocol' in socket ? String((socket.getProtocol as () => string)()) : '');
-      response.resume();
-    });
-    request.once('error', reject);
-    request.end();
-    return promise;
-  };
-  assert.equal(await get({}), 'TLSv1.3');
-  await assert.rejects(get({ maxVersion: 'TLSv1.2' }));
+  assert.equal((await getOverTls(url, { ca: cert, minVersion: 'TLSv1.3' })).text, 'hello');
+  await assert.rejects(getOverTls(url, { ca: cert, maxVersion: 'TLSv1.2' }));
 });
 
 test('what is no TLS ends an HTTPS connection at once', async (t) => {
   const { cert: _, ...tls } = writeCertificate();
-  const url = await start(t, { tls });
+  const url = await listen(t, { tls });
   assert.equal(parseAnswer(await exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')), undefined);
 });
 
 test('what is broken behind a request that is being worked on takes nothing from its answer, and ends the connection', async (t) => {
   const arrived = Promise.withResolvers<ServerResponse>();
-  const url = await start(t, {}, (_req, res) => arrived.resolve(res));
+  const url = await listen(t, {}, (_req, res) => arrived.resolve(res));
   const text = await exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n', async (socket) => {
     const res = await arrived.promise;
     socket.write('nonsense\r\n\r\n');
@@ -161,33 +121,92 @@ const BROKEN: readonly (readonly [name: string, bytes: string, status: number, c
 
 for (const [name, bytes, status, code] of BROKEN) {
   test(`${name} is answered ${status} in the envelope, and the connection closed`, async (t) => {
-    const url = await start(t);
+    const url = await listen(t);
     assertEnvelope(await exchange(url, Buffer.from(bytes, 'latin1')), status, code);
   });
 }
 
 test('an upgrade is not made: the request is answered as it is', async (t) => {
-  const url = await start(t);
+  const url = await listen(t);
+  for (const protocol of ['websocket', 'h2c']) {
+    const upgrade = `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: ${protocol}\r\n\r\n`;
+    assert.equal(parseAnswer(await exchange(url, upgrade))?.status, 200);
+  }
+});
+
+test('what Node refuses itself and upgrades are answered alike over TLS', async (t) => {
+  const { cert, ...tls } = writeCertificate();
+  const url = await listen(t, { tls });
+  const overTls = async (bytes: string) => {
+    const socket = connectTls({
+      port: Number(new URL(url).port),
+      host: '127.0.0.1',
+      servername: 'localhost',
+      ca: cert,
+    });
+    socket.on('error', () => undefined);
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.once('secureConnect', () => socket.write(bytes));
+    await new Promise((resolve) => socket.once('close', resolve));
+    return Buffer.concat(chunks).toString();
+  };
+  const [, folded] = BROKEN.find(([name]) => name === 'a folded header') ?? [];
+  assertEnvelope(await overTls(folded ?? ''), 400, 'RDCP_MALFORMED_REQUEST');
+  const tunnel = 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n';
+  assertEnvelope(await overTls(tunnel), 405, 'RDCP_METHOD_NOT_ALLOWED');
   const upgrade = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n';
-  assert.equal(parseAnswer(await exchange(url, upgrade))?.status, 200);
+  assert.equal(parseAnswer(await overTls(upgrade))?.status, 200);
 });
 
 test('an expectation that is not known is ignored', async (t) => {
-  const url = await start(t);
+  const url = await listen(t);
   const request = 'GET / HTTP/1.1\r\nHost: localhost\r\nExpect: miracles\r\nConnection: close\r\n\r\n';
   assert.equal(parseAnswer(await exchange(url, request))?.status, 200);
 });
 
-test('stalled connections are closed by the header timeout with 408, and others are served meanwhile', async (t) => {
-  const url = await start(t, {}, hello, { headersMs: 150, requestMs: 300, checkMs: 50 });
-  const stalled = Array.from({ length: 50 }, () => exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: '));
+const STALLED = 1000;
+/** Long enough for all of them to connect while others are served. */
+const STALL_TIMEOUTS = { headersMs: 1500, requestMs: 1500, checkMs: 50 };
+
+test('a thousand stalled connections are closed by the header timeout with 408, and others are served meanwhile', async (t) => {
+  const url = await listen(t, {}, undefined, { timeouts: STALL_TIMEOUTS });
+  const stalled = Array.from({ length: STALLED }, () => exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: '));
   assert.equal(await (await fetch(url)).text(), 'hello');
   for (const answer of await Promise.all(stalled)) assertEnvelope(answer, 408, 'RDCP_TIMEOUT');
+  assert.equal(await (await fetch(url)).text(), 'hello');
+});
+
+test('a thousand stalled TLS handshakes are cut off, and others are served meanwhile', async (t) => {
+  const { cert, ...tls } = writeCertificate();
+  const url = await listen(t, { tls }, undefined, { timeouts: STALL_TIMEOUTS });
+  // The beginning of a ClientHello, without its rest.
+  const stalled = Array.from({ length: STALLED }, () => exchange(url, Buffer.from('16030100ff010000fb0303', 'hex')));
+  assert.equal((await getOverTls(url, { ca: cert })).text, 'hello');
+  for (const answer of await Promise.all(stalled)) assert.equal(answer, '');
+  assert.equal((await getOverTls(url, { ca: cert })).text, 'hello');
+});
+
+test('neither the listener nor the connections to it keep a process alive', async (t) => {
+  const { cert, certFile, keyFile } = writeCertificate();
+  for (const server of [{}, { tls: { certFile, keyFile } }]) {
+    const child = spawn(process.execPath, [LISTENING, JSON.stringify(server)], { stdio: ['pipe', 'pipe', 'inherit'] });
+    t.after(() => child.kill('SIGKILL'));
+    const ended = once(child, 'exit');
+    const [url] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+    if ('tls' in server) await http2Session(t, url.trim(), { ca: cert });
+    const idle = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(idle, 'connect');
+    idle.on('error', () => undefined);
+    child.stdin.end();
+    assert.deepEqual(await ended, [0, null]);
+    idle.destroy();
+  }
 });
 
 test('a body that drips is cut off by the request timeout', async (t) => {
   const swallow: RequestHandler = (req) => void req.resume();
-  const url = await start(t, {}, swallow, { headersMs: 100, requestMs: 200, checkMs: 50 });
+  const url = await listen(t, {}, swallow, { timeouts: { headersMs: 100, requestMs: 200, checkMs: 50 } });
   const slow = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{';
   assertEnvelope(await exchange(url, slow), 408, 'RDCP_TIMEOUT');
 });
@@ -213,7 +232,7 @@ test('closing answers what is in flight, then nothing listens any more', async (
 
 test('closing does not wait for idle connections, nor for ever', async () => {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
-  const listener = listenerFor({}, () => arrive(), { closeMs: 50 });
+  const listener = listenerFor({}, () => arrive(), { timeouts: { closeMs: 50 } });
   const { url } = await listener.listen();
   const idle = connect(Number(new URL(url).port), '127.0.0.1');
   idle.on('error', () => undefined);
