@@ -36,7 +36,8 @@ export interface Rdcp {
   runWithTenant<T>(tenantId: string, fn: () => T): T;
   /**
    * Opens the endpoint's own port, which never keeps the process alive.
-   * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or when the address or certificate cannot be used
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or when the address or certificate cannot be used;
+   * `RDCP_UNAVAILABLE` once closed
    */
   listen(): Promise<{ readonly url: string }>;
   /** The endpoint as a request handler, to mount in a `node:http`, Koa, Express or Fastify app. */
@@ -67,6 +68,14 @@ export function createRdcp(
       `is required to listen on ${server.host}: without a credential only loopback is served`,
     );
   }
+  // Before anything is opened: it refuses addresses that must not be served.
+  const listener =
+    server === false
+      ? undefined
+      : createListener(server, (req, res) => handler(req, res), {
+          report,
+          production: process.env.NODE_ENV === 'production',
+        });
   const isolation = createIsolation(resolved.tenancy);
   const store = isolation.storeFor(openStore(resolved.store));
   const { authenticator, tokens } = authenticationWith(store, security);
@@ -163,10 +172,6 @@ export function createRdcp(
     randomUUID,
     report,
   });
-  const listener =
-    server === false
-      ? undefined
-      : createListener(server, handler, { report, production: process.env.NODE_ENV === 'production' });
 
   void plane.start();
   fleet?.start();
@@ -187,6 +192,7 @@ export function createRdcp(
     runWithTenant: (tenantId, fn) => gate.runWithTenant(tenantId, fn),
     listen: async () => {
       if (listener === undefined) throw invalid('server', 'is false: mount callback() instead of listening');
+      if (closing !== undefined) throw new RdcpError('RDCP_UNAVAILABLE', 'The remote control is closed');
       return listener.listen();
     },
     callback: () => handler,

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { category } from '../src/api.ts';
+import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
+import type { RdcpConfig } from '../src/config.ts';
+import { createRdcp } from '../src/rdcp.ts';
+
+const KEY = generateApiKey({ env: 'test', randomBytes: (size) => new Uint8Array(size) });
+const security = { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin' as const] }] };
+
+for (const [what, config] of [
+  ['an address without TLS', { server: { host: '0.0.0.0' } }],
+  ['more categories than are allowed', { server: false, limits: { maxCategories: 1 } }],
+] satisfies [string, RdcpConfig][]) {
+  test(`${what}: what cannot be made leaves no category on that nobody could switch off`, () => {
+    const categories = { LEFT_ON: { enabled: true }, LEFT_ON_TOO: { enabled: true } };
+    assert.throws(() => createRdcp({ ...config, security, categories }), { code: 'RDCP_CONFIG_INVALID' });
+    assert.equal(category('LEFT_ON').enabled, false);
+  });
+}
+
+test('once closed it does not listen, rather than name an address that nobody serves', async () => {
+  const rdcp = createRdcp({ server: { port: 0 }, security });
+  after(() => rdcp.close());
+  await rdcp.listen();
+  await rdcp.close();
+  await assert.rejects(rdcp.listen(), { code: 'RDCP_UNAVAILABLE' });
+});
