@@ -1,6 +1,6 @@
 import { type Clock, unrefTimeout } from '../clock.ts';
 import type { ResolvedConfig } from '../config.ts';
-import type { RdcpError } from '../errors.ts';
+import { isRdcpError, RdcpError } from '../errors.ts';
 import type { TokenStore } from '../store/token-store.ts';
 import { createApiKeyVerifier } from './api-keys.ts';
 import { createApplicationAuthenticator } from './application.ts';
@@ -103,5 +103,15 @@ function assemble(
 }
 
 function keySource(apiKeys: NonNullable<Settings['apiKeys']>, report: AuthenticationOptions['report']): KeySource {
-  return 'file' in apiKeys ? openKeysFile(apiKeys.file, { report }) : fixedKeys(apiKeys);
+  if (!('file' in apiKeys)) return fixedKeys(apiKeys);
+  try {
+    return openKeysFile(apiKeys.file, { report });
+  } catch (cause) {
+    if (!isRdcpError(cause)) throw cause;
+    const field = 'security.apiKeys.file';
+    throw new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field}: ${cause.message}`, {
+      details: { field },
+      cause,
+    });
+  }
 }

@@ -66,3 +66,13 @@ test('an empty list of keys lets nobody in', async (t) => {
     failsWith('RDCP_AUTH_FAILED', 'invalid_key'),
   );
 });
+
+test('a keys file that cannot be used is told by the field of the configuration that names it', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-auth-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  assert.throws(() => open(t, { apiKeys: { file: join(directory, 'keys.json') } }), {
+    code: 'RDCP_CONFIG_INVALID',
+    message: 'configuration: security.apiKeys.file: keys file keys.json: the file cannot be read (ENOENT)',
+    details: { field: 'security.apiKeys.file' },
+  });
+});
