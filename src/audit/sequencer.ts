@@ -171,7 +171,7 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
     append: (entry, persist) =>
       serially(() =>
         attempt(async () => {
-          await prepared();
+          if (head === undefined || inDoubt !== undefined || deferred.length > 0) await prepared();
           return put(entry, persist, written);
         }),
       ),

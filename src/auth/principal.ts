@@ -20,8 +20,15 @@ export interface Principal {
 
 /** A string that tells identities apart, for counters and replay keys. Holds no credential. */
 export function identityKey(principal: Principal): string {
-  return JSON.stringify([principal.method, principal.tenantId ?? '', principal.clientId ?? '', principal.userId]);
+  const known = identityKeys.get(principal);
+  if (known !== undefined) return known;
+  const key = JSON.stringify([principal.method, principal.tenantId ?? '', principal.clientId ?? '', principal.userId]);
+  identityKeys.set(principal, key);
+  return key;
 }
+
+/** A key, and a token that was seen before, gives the same principal each time. */
+const identityKeys = new WeakMap<Principal, string>();
 
 /** True when the principal holds the scope itself or `admin`, which implies all. */
 export function hasScope(principal: Principal, scope: Scope): boolean {

@@ -91,19 +91,19 @@ export function createDeadlines(clock: Clock, maxDuration: number): Deadlines {
     endOf,
     adopt(settings, previous, provenance) {
       let result: Map<string, Setting> | undefined;
-      for (const [category, setting] of settings) {
+      settings.forEach((setting, category) => {
         const { temporary } = setting;
-        if (temporary === undefined) continue;
+        if (temporary === undefined) return;
         const deadline =
           deadlines.get(temporary) ??
           carriedOver(temporary, previous.get(category)?.temporary) ??
           firstSeen(temporary, provenance);
         const overlay = corrected(temporary, deadline);
         deadlines.set(overlay, deadline);
-        if (overlay === temporary) continue;
+        if (overlay === temporary) return;
         result ??= new Map(settings);
         result.set(category, { ...setting, temporary: overlay });
-      }
+      });
       return result ?? settings;
     },
   };

@@ -80,8 +80,9 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
 
   /** Visits every overlay of a scope, the stored ones and those of this process alone, ended or not. */
   function eachOverlay(key: ScopeKey, visit: (overlay: Overlay, category: string) => void): void {
-    for (const [category, { temporary }] of stored(key).settings)
+    stored(key).settings.forEach(({ temporary }, category) => {
       if (temporary !== undefined) visit(temporary, category);
+    });
     here(key).forEach(visit);
   }
 
@@ -199,8 +200,12 @@ function earlier(a: End, b: End): End {
 /** The categories whose setting is another one. */
 function changedBetween(before: Settings, after: Settings): Set<string> {
   const changed = new Set<string>();
-  for (const [category, setting] of after) if (!sameSetting(before.get(category), setting)) changed.add(category);
-  for (const category of before.keys()) if (!after.has(category)) changed.add(category);
+  after.forEach((setting, category) => {
+    if (!sameSetting(before.get(category), setting)) changed.add(category);
+  });
+  before.forEach((_setting, category) => {
+    if (!after.has(category)) changed.add(category);
+  });
   return changed;
 }
 
