@@ -2,21 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { RdcpError } from './errors.ts';
 import { EVERYBODY, ISOLATION_LEVELS, SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
+import { duration } from './protocol/control-request.ts';
 import { firstIssue } from './protocol/issues.ts';
 import { IDENTIFIER, isCategoryName } from './protocol/names.ts';
-import { formatDuration, parseDuration } from './protocol/time.ts';
+import { formatDuration } from './protocol/time.ts';
 import type { ValidationResult } from './protocol/validation-result.ts';
 import type { StateStore } from './store/state-store.ts';
-
-const duration = z.union([z.number(), z.string()]).transform((value, context) => {
-  const seconds = parseDuration(value);
-  if (seconds !== undefined) return seconds;
-  context.addIssue({
-    code: 'custom',
-    message: 'must be a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d',
-  });
-  return z.NEVER;
-});
 
 /** Ten years, in seconds: an end far beyond could not be written as a Timestamp. */
 const LONGEST_DURATION = 3650 * 86_400;

@@ -15,7 +15,8 @@ const categoryList = z
   .min(1, 'must hold at least one category')
   .refine((names) => new Set(names).size === names.length, 'must not hold a category twice');
 
-const duration = z.union([z.number(), z.string()]).transform((value, context) => {
+/** A Duration, as whole seconds. */
+export const duration = z.union([z.number(), z.string()]).transform((value, context) => {
   const seconds = parseDuration(value);
   if (seconds !== undefined) return seconds;
   context.addIssue({
