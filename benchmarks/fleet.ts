@@ -5,8 +5,10 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import type { ControlResponse, StatusResponse } from '../src/protocol/messages.ts';
@@ -50,18 +52,23 @@ async function answerOf<T>(child: ChildProcess): Promise<T> {
   return message;
 }
 
-async function request<T>(address: string, path: string, body?: object): Promise<T> {
-  const response = await fetch(address + path, {
-    headers: { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' },
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
-  });
-  if (!response.ok) throw new Error(await response.text());
-  return (await response.json()) as T;
+/** By node:http on a connection that stays open: what `fetch` itself costs is not the fleet's. */
+const agent = new Agent({ keepAlive: true });
+const headers = { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' };
+
+async function ask<T>(address: string, path: string, body?: object): Promise<T> {
+  const method = body === undefined ? 'GET' : 'POST';
+  const sending = request(address + path, { agent, method, headers });
+  sending.end(body && JSON.stringify(body));
+  const [response] = (await once(sending, 'response')) as [IncomingMessage];
+  const answer = await json(response);
+  if (response.statusCode !== 200) throw new Error(JSON.stringify(answer));
+  return answer as T;
 }
 
 async function together(address: string): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
-    const { otelrdcp_fleet } = await request<StatusResponse>(address, '/rdcp/v1/status');
+    const { otelrdcp_fleet } = await ask<StatusResponse>(address, '/rdcp/v1/status');
     if (otelrdcp_fleet?.applied === PROCESSES) return;
     await sleep(100);
   }
@@ -104,7 +111,7 @@ try {
     await sleep(PAUSE_MS);
     sent.push(now());
     const action = round % 2 === 0 ? 'enable' : 'disable';
-    const { status } = await request<ControlResponse>(address, '/rdcp/v1/control', { action, categories: 'CHECKOUT' });
+    const { status } = await ask<ControlResponse>(address, '/rdcp/v1/control', { action, categories: 'CHECKOUT' });
     if (status !== 'success') throw new Error(`round ${round}: ${status}`);
     answered.push(now() - (sent.at(-1) ?? 0));
     await sleep(PAUSE_MS);
@@ -153,6 +160,7 @@ try {
     ],
   });
 } finally {
+  agent.destroy();
   for (const member of members) member.kill();
   redis.close();
 }
