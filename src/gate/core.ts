@@ -166,7 +166,7 @@ export class GateCore implements Gate, Decider {
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor, active);
-      const values = typeof attributes === 'function' ? attributes() : attributes;
+      const values = typeof attributes === 'function' ? valuesOf(attributes) : attributes;
       active.controller.sink.emit(descriptor, message, values, tenantId);
       this.#count(descriptor, active, tenantId);
     } catch (error) {
@@ -231,4 +231,12 @@ export class GateCore implements Gate, Decider {
     this.#dropped[descriptor.index]! += 1;
     return fn();
   }
+}
+
+/** What an attribute function gives. A promise of it comes too late, and its rejection would end the application. */
+function valuesOf(attributes: () => Attributes): Attributes {
+  const values: unknown = attributes();
+  if (!(values instanceof Promise)) return values as Attributes;
+  values.catch(() => undefined);
+  throw new TypeError('an attribute function must not be asynchronous');
 }

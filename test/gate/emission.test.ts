@@ -67,6 +67,24 @@ describe('emitting a debug call', () => {
     assert.equal(gate.droppedTotal(0), 2);
   });
 
+  test('an asynchronous attribute function is reported, and its rejection ends nothing', async (t) => {
+    const rejections: unknown[] = [];
+    const listener = (error: unknown) => rejections.push(error);
+    process.on('unhandledRejection', listener);
+    t.after(() => process.off('unhandledRejection', listener));
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const controller = new RecordingController();
+    attachOn(gate, controller);
+    // The types do not allow it; a caller without types may do it.
+    const attributes = (async () => Promise.reject(new Error('too late'))) as unknown as () => Attributes;
+    category.debug('m', attributes);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(rejections, []);
+    assert.match(String(controller.failures[0]?.error), /must not be asynchronous/);
+    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [0, 1]);
+  });
+
   test('a throwing sink is reported once per category', () => {
     const gate = new GateCore();
     const controller = new RecordingController(4096, {
