@@ -1,6 +1,7 @@
-import { diag, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
+import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { parseConfig, type RdcpConfig } from './config.ts';
+import { diagnostics } from './diagnostics.ts';
 import { isRdcpError } from './errors.ts';
 import { createRdcp, type Rdcp } from './rdcp.ts';
 import { createTelemetry, isConnected, type Logger, type Telemetry } from './telemetry.ts';
@@ -137,7 +138,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
 
 /** One line for the operator, beside OpenTelemetry's own diagnostics, which are off by default. */
 function reportStart(error: unknown): void {
-  diag.error('rdcp: the endpoint did not start', error);
+  diagnostics.error('rdcp: the endpoint did not start', error);
   console.error(`rdcp: the endpoint did not start: ${describe(error)}`);
 }
 

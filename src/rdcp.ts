@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
-import { diag } from '@opentelemetry/api';
 import { createAuditTrail } from './audit/trail.ts';
 import { hasCredentials, openAuthentication } from './auth/configured.ts';
 import { assertLevel } from './auth/levels.ts';
 import { systemClock, unrefInterval, unrefTimeout } from './clock.ts';
 import { parseConfig, type RdcpConfig, type ResolvedConfig } from './config.ts';
 import { createControlPlane } from './control/plane.ts';
+import { diagnostics } from './diagnostics.ts';
 import { createSink } from './emit/sink.ts';
 import { isRdcpError, RdcpError } from './errors.ts';
 import { createFleet } from './fleet/fleet.ts';
@@ -221,7 +221,10 @@ function invalid(field: string, problem: string): RdcpError {
 
 /** To OpenTelemetry's own diagnostics. Of our errors the code tells enough; of any other the stack is needed. */
 function report(error: unknown): void {
-  if (!isRdcpError(error)) diag.error('rdcp: internal error', error);
+  if (!isRdcpError(error)) diagnostics.error('rdcp: internal error', error);
   else
-    diag.error(`rdcp: ${error.code}: ${error.message}`, ...(error.cause instanceof Error ? [error.cause.message] : []));
+    diagnostics.error(
+      `rdcp: ${error.code}: ${error.message}`,
+      ...(error.cause instanceof Error ? [error.cause.message] : []),
+    );
 }

@@ -1,5 +1,6 @@
 import { isPromise } from 'node:util/types';
-import { context, diag, type Exception, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import { context, type Exception, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
+import { diagnostics } from '../diagnostics.ts';
 import type { Attributes } from '../gate/types.ts';
 
 /**
@@ -130,5 +131,5 @@ function exception(error: unknown): Exception {
 }
 
 function report(error: unknown): void {
-  diag.error('rdcp: a span of a debug category failed', error);
+  diagnostics.error('rdcp: a span of a debug category failed', error);
 }

@@ -1,13 +1,13 @@
 import {
   type BatchObservableResult,
   type Counter,
-  diag,
   type Histogram,
   type Meter,
   type Observable,
   ValueType,
 } from '@opentelemetry/api';
 import type { Schedule } from '../clock.ts';
+import { diagnostics } from '../diagnostics.ts';
 import type { Gate, TenantCalls } from '../gate/types.ts';
 import {
   ATTR_ACTION,
@@ -240,6 +240,6 @@ function guarded(work: () => void): void {
   try {
     work();
   } catch (error) {
-    diag.error('rdcp: a metric instrument failed', error);
+    diagnostics.error('rdcp: a metric instrument failed', error);
   }
 }

@@ -1,4 +1,4 @@
-import { diag } from '@opentelemetry/api';
+import { diagnostics } from '../diagnostics.ts';
 
 /** What is used of a client of the `redis` package, version 6; written down here so that its types are not needed. */
 export interface RedisClient {
@@ -83,7 +83,7 @@ export function connectRedis(
     // Full jitter, so that a fleet does not come back as one.
     const wait = Math.random() * Math.min(MAX_RETRY_MS, 20 * 2 ** failures);
     failures += 1;
-    if (failures === 1) diag.warn('rdcp: the connection to Redis was lost');
+    if (failures === 1) diagnostics.warn('rdcp: the connection to Redis was lost');
     timer = setTimeout(begin, wait).unref();
   }
 

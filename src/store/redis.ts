@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { diag } from '@opentelemetry/api';
+import { diagnostics } from '../diagnostics.ts';
 import { RdcpError } from '../errors.ts';
 import { createRedisTrail } from './redis-audit.ts';
 import { borrowRedis, CLIENT_OPTIONS, connectRedis, type RedisClient } from './redis-connection.ts';
@@ -188,12 +188,12 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   }
 
   function announceReset(reset: StoreReset): void {
-    diag.warn(`rdcp: Redis has lost changes that it had acknowledged (${reset.reason})`);
+    diagnostics.warn(`rdcp: Redis has lost changes that it had acknowledged (${reset.reason})`);
     for (const { listener } of resets) {
       try {
         listener(reset);
       } catch (error) {
-        diag.error('rdcp: a listener to resets of the state store threw', error);
+        diagnostics.error('rdcp: a listener to resets of the state store threw', error);
       }
     }
   }

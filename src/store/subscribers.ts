@@ -1,4 +1,4 @@
-import { diag } from '@opentelemetry/api';
+import { diagnostics } from '../diagnostics.ts';
 import type { ScopeKey, ScopeState, StateStore } from './state-store.ts';
 
 type Listener = Parameters<StateStore['subscribe']>[0];
@@ -25,7 +25,7 @@ export class Subscribers {
       try {
         listener(scope, state);
       } catch (error) {
-        diag.error('rdcp: a subscriber of the state store threw', error);
+        diagnostics.error('rdcp: a subscriber of the state store threw', error);
       }
     }
   }
