@@ -59,7 +59,8 @@ export async function startService(t: TestContext, options: ServiceOptions = {})
   return serviceOf(program, url);
 }
 
-function serviceOf(program: Program, url: string): Service {
+/** A program that listens there, as a service. */
+export function serviceOf(program: Program, url: string): Service {
   const request = <T>(path: string, sent?: TestRequest) => send<T>(url + path, sent);
   return {
     ...program,
