@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Delay } from '../clock.ts';
+import type { Clock, Delay } from '../clock.ts';
 import { RdcpError } from '../errors.ts';
 import { firstIssue } from '../protocol/issues.ts';
 import { type ValidationResult, validationResultSchema } from '../protocol/validation-result.ts';
@@ -13,6 +13,7 @@ export type ApplicationAuthentication = (
 ) => ValidationResult | null | undefined | Promise<ValidationResult | null | undefined>;
 
 export interface ApplicationAuthenticatorOptions {
+  readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
   /** Told when the function fails, or answers something that is no validation result. */
   readonly report: (error: RdcpError) => void;
@@ -26,14 +27,18 @@ const DEADLINE_MS = 5000;
  */
 export function createApplicationAuthenticator(
   authenticate: ApplicationAuthentication,
-  { delay, report }: ApplicationAuthenticatorOptions,
+  { clock, delay, report }: ApplicationAuthenticatorOptions,
 ) {
   return async ({ message }: CredentialRequest): Promise<Principal | undefined> => {
     if (message === undefined) return undefined;
     const answer = await ask(message);
     if (answer === undefined || answer === null) return undefined;
     const result = validationResultSchema.safeParse(answer);
-    if (result.success) return principalOf(result.data);
+    if (result.success) {
+      const { method, expiresAt = Number.POSITIVE_INFINITY } = result.data;
+      if (expiresAt <= clock.now()) throw refusal(method, 'token_expired');
+      return principalOf(result.data);
+    }
     if (!isRefusal(answer)) {
       const { field, message: problem } = firstIssue(result.error);
       report(

@@ -94,7 +94,8 @@ function assemble(
   const opaque = introspection && createIntrospectionVerifier({ ...introspection, clock, report });
   const bearer = signed || opaque ? closing(createBearerVerifier({ jwt: signed, opaque })) : undefined;
 
-  const application = authenticate && createApplicationAuthenticator(authenticate, { delay: unrefTimeout, report });
+  const application =
+    authenticate && createApplicationAuthenticator(authenticate, { clock, delay: unrefTimeout, report });
   return {
     authenticator: createAuthenticator({ apiKey, bearer, certificate, certificateRequired, application }),
     development,

@@ -1,7 +1,7 @@
 import { decodeProtectedHeader, type JWSHeaderParameters } from 'jose';
 
 /** Three parts of base64url without padding. An encrypted token has five, an unsigned one an empty last part. */
-export const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 /** Visible ASCII: a key id is compared and never used as a path, a query or a part of one. */
 const KEY_ID = /^[\x21-\x7e]{1,256}$/;
 /** RFC 9068, section 2.1, and RFC 7519, section 5.1; compared without case, `application/` left out. */

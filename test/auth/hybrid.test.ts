@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createApiKeyVerifier } from '../../src/auth/api-keys.ts';
+import type { ClientCertificate, CredentialRequest } from '../../src/auth/authenticator.ts';
+import { createAuthenticator } from '../../src/auth/authenticators.ts';
+import { hybrid } from '../../src/auth/hybrid.ts';
+import { createJwtVerifier } from '../../src/auth/jwt.ts';
+import { fixedKeys } from '../../src/auth/key-set.ts';
+import { createCertificateVerifier } from '../../src/auth/mtls.ts';
+import { hasScope, type Principal } from '../../src/auth/principal.ts';
+import { SCOPES } from '../../src/protocol/constants.ts';
+import { DURING, manyNames, noSubject } from './certificates.ts';
+import { failsWith, makeKey, request } from './records.ts';
+import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from './tokens.ts';
+
+const clock = { now: () => DURING, monotonic: () => 0 };
+const { key, record } = makeKey({ scopes: ['admin'] });
+const MAPPED = [{ san: 'ops.example', userId: 'robot', tenantId: 'robots', scopes: ['status', 'control'] as const }];
+const thumbprint = (shown: ClientCertificate) => hash('sha256', shown.certificate.raw, 'base64url');
+
+function authenticator({ level = 'standard', certificates = true } = {}) {
+  return createAuthenticator({
+    apiKey: createApiKeyVerifier({ keys: fixedKeys([record]), clock }),
+    bearer: createJwtVerifier({
+      issuers: [{ issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256'], secret: SECRET }],
+      clock,
+    }),
+    certificate: certificates ? createCertificateVerifier(MAPPED, clock) : undefined,
+    certificateRequired: level === 'enterprise',
+  });
+}
+
+async function tokenRequest(
+  changes: Record<string, unknown> = {},
+  clientCertificate?: ClientCertificate,
+  headers: Record<string, string> = {},
+): Promise<CredentialRequest> {
+  const lasting = { exp: DURING / 1000 + 300, iat: undefined, ...changes };
+  const token = await sign(secretBytes(), { alg: 'HS256' }, claims(lasting));
+  return { ...request({ authorization: `Bearer ${token}`, ...headers }), clientCertificate };
+}
+
+const withCertificate = (clientCertificate?: ClientCertificate, headers: Record<string, string> = {}) => ({
+  ...request(headers),
+  clientCertificate,
+});
+
+test('a mapped certificate authenticates alone, at any level', async () => {
+  for (const level of ['standard', 'enterprise']) {
+    const principal = await authenticator({ level }).authenticate(withCertificate(manyNames));
+    assert.deepEqual([principal?.method, principal?.userId, principal?.tenantId], ['mtls', 'robot', 'robots']);
+    assert.deepEqual(principal?.scopes, ['status', 'control']);
+  }
+});
+
+test('no header stands for a certificate', async () => {
+  const headers = {
+    'x-rdcp-auth-method': 'mtls',
+    'x-client-cert': manyNames.certificate.toString().replaceAll('\n', ' '),
+    'x-forwarded-client-cert': `Hash=${thumbprint(manyNames)};URI=spiffe://acme/ops`,
+    'x-ssl-client-verify': 'SUCCESS',
+    'x-ssl-client-s-dn': manyNames.certificate.subject.replaceAll('\n', ','),
+    'x-rdcp-client-id': 'robot',
+  };
+  for (const level of ['standard', 'enterprise']) {
+    const latin1 = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
+    );
+    assert.equal(await authenticator({ level }).authenticate(request(latin1)), undefined);
+  }
+});
+
+test('certificate and token: user and tenant are the token’s, scopes those that both allow', async () => {
+  const both = await tokenRequest({ scope: 'control admin', tenant_id: 'acme', client_id: 'console' }, manyNames);
+  for (const level of ['standard', 'enterprise']) {
+    const principal = await authenticator({ level }).authenticate(both);
+    assert.equal(principal?.method, 'hybrid');
+    assert.deepEqual([principal?.userId, principal?.tenantId, principal?.clientId], ['ann', 'acme', 'console']);
+    assert.deepEqual(principal?.scopes, ['status', 'control']);
+  }
+});
+
+test('a valid certificate of nobody takes nothing from the token, and gives nothing without one', async () => {
+  const auth = authenticator({ level: 'enterprise' });
+  const principal = await auth.authenticate(await tokenRequest({ scope: 'admin' }, noSubject));
+  assert.deepEqual([principal?.method, principal?.userId, principal?.scopes], ['hybrid', 'ann', ['admin']]);
+  assert.equal(await auth.authenticate(withCertificate(noSubject)), undefined);
+  await assert.rejects(
+    auth.authenticate(withCertificate(noSubject, { 'x-rdcp-auth-method': 'mtls' })),
+    failsWith('RDCP_AUTH_FAILED', 'invalid_certificate'),
+  );
+});
+
+test('the pair never allows more than either half', () => {
+  const scopes = fc.subarray([...SCOPES]);
+  fc.assert(
+    fc.property(scopes, scopes, fc.option(fc.nat()), fc.option(fc.nat()), (ofToken, ofIdentity, tokenEnd, end) => {
+      const half = (half: readonly (typeof SCOPES)[number][], expiresAt: number | null): Principal => ({
+        method: 'bearer',
+        userId: 'ann',
+        scopes: half,
+        ...(expiresAt !== null && { expiresAt }),
+      });
+      const [token, identity] = [half(ofToken, tokenEnd), half(ofIdentity, end)];
+      const pair = hybrid(token, identity);
+      for (const scope of SCOPES) {
+        assert.equal(hasScope(pair, scope), hasScope(token, scope) && hasScope(identity, scope), scope);
+      }
+      assert.equal(
+        pair.expiresAt ?? Number.POSITIVE_INFINITY,
+        Math.min(tokenEnd ?? Number.POSITIVE_INFINITY, end ?? Number.POSITIVE_INFINITY),
+      );
+    }),
+  );
+});
+
+test('at level enterprise an API key or a token alone is not enough', async () => {
+  const auth = authenticator({ level: 'enterprise' });
+  const refused = failsWith('RDCP_AUTH_FAILED', 'invalid_certificate');
+  await assert.rejects(auth.authenticate(await tokenRequest()), refused);
+  await assert.rejects(auth.authenticate(request({ 'x-rdcp-api-key': key })), refused);
+  await assert.rejects(auth.authenticate(withCertificate(noSubject, { 'x-rdcp-api-key': key })), refused);
+  assert.equal(await auth.authenticate(request({})), undefined);
+  assert.deepEqual(auth.methods, ['bearer', 'mtls']);
+});
+
+test('a certificate of somebody known makes two credentials with an API key', async () => {
+  const both = withCertificate(manyNames, { 'x-rdcp-api-key': key });
+  for (const level of ['standard', 'enterprise']) {
+    await assert.rejects(authenticator({ level }).authenticate(both), failsWith('RDCP_MALFORMED_REQUEST'));
+  }
+  const guarded = await authenticator().authenticate(withCertificate(noSubject, { 'x-rdcp-api-key': key }));
+  assert.equal(guarded?.method, 'api-key');
+});
+
+test('a certificate that is not valid is refused, whatever comes with it', async () => {
+  const bad = { ...manyNames, authorized: false };
+  const refused = failsWith('RDCP_AUTH_FAILED', 'invalid_certificate');
+  for (const level of ['standard', 'enterprise']) {
+    const auth = authenticator({ level });
+    await assert.rejects(auth.authenticate(withCertificate(bad)), refused);
+    await assert.rejects(auth.authenticate(withCertificate(bad, { 'x-rdcp-api-key': key })), refused);
+    await assert.rejects(auth.authenticate(await tokenRequest({}, bad)), refused);
+  }
+});
+
+test('where certificates are no credentials one only guards its connection', async () => {
+  const auth = authenticator({ certificates: false });
+  assert.equal(await auth.authenticate(withCertificate(manyNames)), undefined);
+  assert.equal((await auth.authenticate(await tokenRequest({}, manyNames)))?.method, 'bearer');
+  assert.deepEqual(auth.methods, ['api-key', 'bearer']);
+});
+
+test('a token bound to a certificate is good with that certificate alone', async () => {
+  const cnf = { 'x5t#S256': thumbprint(manyNames) };
+  const refused = failsWith('RDCP_AUTH_FAILED', 'invalid_token');
+  for (const options of [{}, { certificates: false }, { level: 'enterprise' }]) {
+    const auth = authenticator(options);
+    assert.equal((await auth.authenticate(await tokenRequest({ cnf }, manyNames)))?.userId, 'ann');
+    await assert.rejects(auth.authenticate(await tokenRequest({ cnf }, noSubject)), refused);
+  }
+  await assert.rejects(authenticator().authenticate(await tokenRequest({ cnf })), refused);
+  const unverified = await tokenRequest({ cnf }, { ...manyNames, authorized: false });
+  await assert.rejects(authenticator({ certificates: false }).authenticate(unverified), refused);
+  // Remembered as good, and judged by the connection all the same.
+  const auth = authenticator();
+  const good = await tokenRequest({ cnf }, manyNames);
+  await auth.authenticate(good);
+  await assert.rejects(auth.authenticate({ ...good, clientCertificate: undefined }), refused);
+});
+
+test('a token bound to something else, or in a way that is malformed, is refused', async () => {
+  const bindings = [
+    {},
+    null,
+    'x',
+    [],
+    { jkt: 'x' },
+    { jwk: {} },
+    { 'x5t#S256': '' },
+    { 'x5t#S256': 7 },
+    { 'x5t#S256': thumbprint(manyNames), jkt: 'x' },
+    { 'x5t#S256': `${thumbprint(manyNames)}=` },
+  ];
+  for (const cnf of bindings) {
+    await assert.rejects(
+      authenticator().authenticate(await tokenRequest({ cnf }, manyNames)),
+      failsWith('RDCP_AUTH_FAILED', 'invalid_token'),
+      JSON.stringify(cnf),
+    );
+  }
+});
+
+test('the method that a request names must be that of its credentials', async () => {
+  const auth = authenticator();
+  const named = (method: string) => ({ 'x-rdcp-auth-method': method });
+  const mismatch = failsWith('RDCP_AUTH_FAILED', 'method_mismatch');
+  for (const method of ['bearer', 'hybrid']) {
+    const pair = await tokenRequest({}, manyNames, named(method));
+    assert.equal((await auth.authenticate(pair))?.method, 'hybrid');
+  }
+  for (const method of ['mtls', 'api-key', 'none']) {
+    await assert.rejects(auth.authenticate(await tokenRequest({}, manyNames, named(method))), mismatch);
+  }
+  assert.equal((await auth.authenticate(withCertificate(manyNames, named('mtls'))))?.method, 'mtls');
+  for (const method of ['hybrid', 'bearer', 'api-key']) {
+    await assert.rejects(auth.authenticate(withCertificate(manyNames, named(method))), mismatch);
+  }
+  for (const method of ['hybrid', 'mtls']) {
+    await assert.rejects(auth.authenticate(await tokenRequest({}, undefined, named(method))), mismatch);
+  }
+});
+
+test('a bad token beside a certificate is refused as half of a pair', async () => {
+  const expired = await tokenRequest({ exp: DURING / 1000 - 600 }, manyNames);
+  await assert.rejects(authenticator().authenticate(expired), (error: Error & { method?: string }) => {
+    assert.equal(error.method, 'hybrid');
+    return failsWith('RDCP_AUTH_FAILED', 'token_expired')(error);
+  });
+});

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createBearerVerifier } from '../../src/auth/bearer.ts';
+import { createIntrospectionVerifier, type IntrospectionSettings } from '../../src/auth/introspection.ts';
+import { createJwtVerifier } from '../../src/auth/jwt.ts';
+import { isRdcpError, type RdcpError } from '../../src/errors.ts';
+import { type IntrospectionServer, serveIntrospection } from './introspection-server.ts';
+import { failsWith } from './records.ts';
+import { AUDIENCE, claims, ISSUER, SECRET, seconds, secretBytes, sign, stoppedClock } from './tokens.ts';
+
+const active = (changes: object = {}) => ({
+  active: true,
+  sub: 'ann',
+  client_id: 'console',
+  scope: 'status control openid',
+  exp: seconds(300),
+  tenant_id: 'acme',
+  ...changes,
+});
+
+async function setUp(
+  t: TestContext,
+  answer: IntrospectionServer['answer'],
+  settings: Partial<IntrospectionSettings> = {},
+) {
+  const server = await serveIntrospection(t, answer);
+  const clock = stoppedClock();
+  const reports: RdcpError[] = [];
+  const verifier = createIntrospectionVerifier({
+    endpoint: server.endpoint,
+    clientId: 'rdcp',
+    clientSecret: 'secret',
+    ...settings,
+    clock,
+    report: (error) => reports.push(error),
+  });
+  t.after(() => verifier.close?.());
+  return { server, clock, reports, verify: async (token: string) => verifier.verify(token) };
+}
+
+const invalid = failsWith('RDCP_AUTH_FAILED', 'invalid_token');
+const unavailable = failsWith('RDCP_UNAVAILABLE');
+
+test('an active token is who the issuer says, with our scopes alone', async (t) => {
+  const { verify } = await setUp(t, () => active());
+  assert.deepEqual(await verify('opaque-1'), {
+    method: 'bearer',
+    userId: 'ann',
+    clientId: 'console',
+    tenantId: 'acme',
+    scopes: ['status', 'control'],
+    expiresAt: seconds(300) * 1000,
+  });
+});
+
+test('scopes and tenant are read from the fields that are configured, and a client may act for itself', async (t) => {
+  const answer = { active: true, client_id: 'batch', permissions: ['admin'], org: 'acme' };
+  const { verify } = await setUp(t, () => answer, { scopeClaim: 'permissions', tenantClaim: 'org' });
+  const { userId, scopes, tenantId, expiresAt } = await verify('opaque');
+  assert.deepEqual([userId, scopes, tenantId, expiresAt], ['batch', ['admin'], 'acme', undefined]);
+});
+
+test('the request is that of RFC 7662, with both halves of the credentials encoded', async (t) => {
+  const { server, verify } = await setUp(t, () => active(), { clientId: 'rdcp:dev', clientSecret: 'p+ss w&rd' });
+  await verify('a.b~c/d+e==');
+  const [asked] = server.asked;
+  assert.equal(asked?.form.get('token'), 'a.b~c/d+e==');
+  assert.equal(asked?.form.get('token_type_hint'), 'access_token');
+  assert.equal(asked?.form.has('client_id'), false);
+  const basic = Buffer.from(asked?.headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString();
+  assert.equal(basic, 'rdcp%3Adev:p%2Bss+w%26rd');
+});
+
+test('without a secret the client id goes in the body', async (t) => {
+  const { server, verify } = await setUp(t, () => active(), { clientSecret: undefined });
+  await verify('opaque');
+  assert.equal(server.asked[0]?.form.get('client_id'), 'rdcp');
+  assert.equal(server.asked[0]?.headers.authorization, undefined);
+});
+
+const refused: [string, object, Partial<IntrospectionSettings>?][] = [
+  ['that is not active', { active: false }],
+  ['that is not active, whatever else is said', active({ active: false })],
+  ['without anybody', active({ sub: undefined, client_id: undefined })],
+  ['with a subject that is no text', active({ sub: 7 })],
+  ['with a subject that would break a log line', active({ sub: 'ann\nadmin' })],
+  ['with an expiry that is no number', active({ exp: '9999999999' })],
+  ['that is not valid yet', active({ nbf: seconds(120) })],
+  ['of the future', active({ iat: seconds(120) })],
+  ['with a malformed tenant', active({ tenant_id: 'a/b' })],
+  ['with a tenant that is a list', active({ tenant_id: ['acme'] })],
+  ['with scopes that are no text', active({ scope: { admin: true } })],
+  ['of another type', active({ token_type: 'DPoP' })],
+  ['that is a refresh token', active({ token_use: 'refresh_token' })],
+  ['that is an ID token', active({ nonce: 'n' })],
+  ['bound to a key', active({ cnf: { jkt: 'x' } })],
+  ['of another issuer', active({ iss: 'https://evil.example/' }), { issuer: ISSUER }],
+  ['without the issuer that is demanded', active(), { issuer: ISSUER }],
+  ['for somebody else', active({ aud: 'billing' }), { audience: AUDIENCE }],
+  ['for nobody, where an audience is demanded', active(), { audience: [AUDIENCE] }],
+];
+for (const [what, answer, settings] of refused) {
+  test(`a token ${what} is refused`, async (t) => {
+    const { verify } = await setUp(t, () => answer, settings);
+    await assert.rejects(verify('opaque'), invalid);
+  });
+}
+
+test('issuer and audience that agree are accepted', async (t) => {
+  const answer = active({ iss: ISSUER, aud: ['other', AUDIENCE], token_type: 'bearer', token_use: 'access_token' });
+  const { verify } = await setUp(t, () => answer, { issuer: ISSUER, audience: AUDIENCE });
+  assert.equal((await verify('opaque')).userId, 'ann');
+});
+
+test('a token that the issuer calls active although it has expired is refused as expired', async (t) => {
+  const { verify } = await setUp(t, () => active({ exp: seconds(0) }));
+  await assert.rejects(verify('opaque'), failsWith('RDCP_AUTH_FAILED', 'token_expired'));
+});
+
+test('what can be no bearer token is refused without asking', async (t) => {
+  const { server, verify } = await setUp(t, () => active());
+  for (const token of ['', 'a b', 'a\u0000b', 'ä', 'a=b', 'x'.repeat(4097), '{"active":true}']) {
+    await assert.rejects(verify(token), invalid);
+  }
+  assert.equal(server.asked.length, 0);
+});
+
+test('a token is asked for once, however many requests carry it at the same time', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const { server, verify } = await setUp(t, async () => {
+    await gate.promise;
+    return active();
+  });
+  const verified = Array.from({ length: 30 }, () => verify('opaque'));
+  gate.resolve();
+  const principals = await Promise.all(verified);
+  assert.equal(new Set(principals).size, 1);
+  assert.equal(server.asked.length, 1);
+});
+
+test('an answer is believed for a minute, so that a token that was revoked ends', async (t) => {
+  const { server, clock, verify } = await setUp(t, () => active());
+  await verify('opaque');
+  server.answer = () => ({ active: false });
+  clock.advance(59_999);
+  await verify('opaque');
+  assert.equal(server.asked.length, 1);
+  clock.advance(1);
+  await assert.rejects(verify('opaque'), invalid);
+});
+
+test('an answer is never believed past the expiry of the token', async (t) => {
+  const { clock, verify } = await setUp(t, () => active({ exp: seconds(5) }));
+  await verify('opaque');
+  clock.advance(5000);
+  await assert.rejects(verify('opaque'), failsWith('RDCP_AUTH_FAILED', 'token_expired'));
+});
+
+test('a refusal is remembered briefly', async (t) => {
+  const { server, clock, verify } = await setUp(t, () => ({ active: false }));
+  for (let count = 0; count < 5; count += 1) await assert.rejects(verify('opaque'), invalid);
+  assert.equal(server.asked.length, 1);
+  server.answer = () => active();
+  clock.advance(10_000);
+  assert.equal((await verify('opaque')).userId, 'ann');
+});
+
+const broken: [string, object | string | number][] = [
+  ['an error', 500],
+  ['that it does not know us', 401],
+  ['a redirect', 302],
+  ['something that is no JSON', '<html>'],
+  ['a list', []],
+  ['nothing', ''],
+  ['an object without active', { sub: 'ann' }],
+  ['active as a text', { active: 'true', sub: 'ann' }],
+  ['more than 64 KiB', { active: true, sub: 'ann', padding: 'x'.repeat(70_000) }],
+];
+for (const [what, answer] of broken) {
+  test(`an issuer that answers ${what} makes it 503 with Retry-After`, async (t) => {
+    const { server, verify } = await setUp(t, () => answer);
+    await assert.rejects(verify('opaque'), (error) => {
+      assert.ok(unavailable(error) && isRdcpError(error));
+      assert.match(error.headers?.['Retry-After'] ?? '', /^[1-9]\d*$/);
+      return true;
+    });
+    assert.equal(server.asked.length, 1);
+  });
+}
+
+test('an issuer that is down is left alone, found again by one request, and reported once', async (t) => {
+  const { server, clock, reports, verify } = await setUp(t, () => 500);
+  for (let count = 0; count < 20; count += 1) await assert.rejects(verify(`opaque-${count}`), unavailable);
+  assert.equal(server.asked.length, 3);
+  assert.equal(reports.length, 1);
+
+  clock.advance(5000);
+  const gate = Promise.withResolvers<void>();
+  server.answer = async () => {
+    await gate.promise;
+    return 500;
+  };
+  const probe = verify('opaque-probe');
+  await assert.rejects(verify('opaque-other'), unavailable);
+  gate.resolve();
+  await assert.rejects(probe, unavailable);
+  assert.equal(server.asked.length, 4);
+
+  server.answer = () => active();
+  await assert.rejects(verify('opaque-early'), unavailable);
+  clock.advance(5000);
+  assert.equal((await verify('opaque-1')).userId, 'ann');
+  assert.equal((await verify('opaque-2')).userId, 'ann');
+});
+
+test('while the issuer is down a token that was verified goes on until its answer is old', async (t) => {
+  const { server, clock, verify } = await setUp(t, () => active());
+  await verify('known');
+  server.answer = () => 500;
+  for (let count = 0; count < 5; count += 1) await assert.rejects(verify(`unknown-${count}`), unavailable);
+  assert.equal((await verify('known')).userId, 'ann');
+  clock.advance(60_000);
+  await assert.rejects(verify('known'), unavailable);
+});
+
+test('a flood of made-up tokens does not become a flood of requests', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const { server, verify } = await setUp(t, async () => {
+    await gate.promise;
+    return { active: false };
+  });
+  const outcomes = Array.from({ length: 200 }, (_, index) =>
+    verify(`made-up-${index}`).catch((error: unknown) => (isRdcpError(error) ? error.code : String(error))),
+  );
+  gate.resolve();
+  const refusals = await Promise.all(outcomes);
+  assert.ok(server.asked.length <= 32, String(server.asked.length));
+  assert.equal(refusals.filter((code) => code === 'RDCP_UNAVAILABLE').length, 200 - server.asked.length);
+  assert.equal(refusals.filter((code) => code === 'RDCP_AUTH_FAILED').length, server.asked.length);
+});
+
+test('an endpoint that is no https address is a wrong configuration', () => {
+  for (const endpoint of ['http://id.example/introspect', 'ftp://id.example', 'introspect', '']) {
+    assert.throws(
+      () => createIntrospectionVerifier({ endpoint, clientId: 'rdcp', clock: stoppedClock() }),
+      failsWith('RDCP_CONFIG_INVALID'),
+    );
+  }
+});
+
+test('a JWT of a known issuer, good or bad, and a secret of ours are never sent to the issuer of opaque tokens', async (t) => {
+  const server = await serveIntrospection(t, () => active());
+  const clock = stoppedClock();
+  const bearer = createBearerVerifier({
+    jwt: createJwtVerifier({
+      issuers: [{ issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256'], secret: SECRET }],
+      clock,
+    }),
+    opaque: createIntrospectionVerifier({ endpoint: server.endpoint, clientId: 'rdcp', clock }),
+  });
+  const verify = async (token: string) => bearer.verify(token);
+  const good = await sign(secretBytes(), { alg: 'HS256' }, claims());
+  assert.equal((await verify(good)).userId, 'ann');
+  const forged = await sign(secretBytes('another secret of at least 32 bytes'), { alg: 'HS256' }, claims());
+  const expired = await sign(secretBytes(), { alg: 'HS256' }, claims({ exp: seconds(-600) }));
+  const unsigned = `${good.split('.').slice(0, 2).join('.')}.`;
+  for (const token of [forged, unsigned, `${good}x`, 'rdcp_live_v1_abc', 'rdcp_rt_a.b.c']) {
+    await assert.rejects(verify(token), invalid);
+  }
+  await assert.rejects(verify(expired), failsWith('RDCP_AUTH_FAILED', 'token_expired'));
+  assert.equal(server.asked.length, 0);
+  // Of nobody that we know: it may be an opaque token that looks like a JWT.
+  const foreign = await sign(secretBytes(), { alg: 'HS256' }, claims({ iss: 'https://other.example/' }));
+  assert.equal((await verify(foreign)).userId, 'ann');
+  assert.equal(server.asked.length, 1);
+});

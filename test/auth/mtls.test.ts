@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { test } from 'node:test';
+import { type CertificateIdentity, createCertificateVerifier } from '../../src/auth/mtls.ts';
+import { DURING, manyNames, noSubject } from './certificates.ts';
+import { failsWith } from './records.ts';
+
+const at = (now: number) => ({ now: () => now });
+const ops = { userId: 'ops', scopes: ['status'] as const };
+const digest = hash('sha256', manyNames.certificate.raw, 'hex');
+
+function identify(identities: readonly CertificateIdentity[], shown = manyNames) {
+  return createCertificateVerifier(identities, at(DURING)).verify(shown).identity?.userId;
+}
+
+test('a mapped certificate is the identity of its mapping, until it expires', () => {
+  const verifier = createCertificateVerifier(
+    [{ subject: 'CN=öps,O=Acme\\, Inc \\+ y=z,C=US', userId: 'ops', tenantId: 'acme', scopes: ['status', 'status'] }],
+    at(DURING),
+  );
+  const { identity, thumbprint } = verifier.verify(manyNames);
+  assert.deepEqual(identity, {
+    method: 'mtls',
+    userId: 'ops',
+    clientId: 'ops',
+    tenantId: 'acme',
+    scopes: ['status'],
+    expiresAt: manyNames.certificate.validToDate.getTime(),
+  });
+  assert.equal(thumbprint, hash('sha256', manyNames.certificate.raw, 'base64url'));
+});
+
+const names: [string, Partial<CertificateIdentity>][] = [
+  ['its fingerprint', { fingerprint256: digest }],
+  ['its fingerprint in capitals', { fingerprint256: digest.toUpperCase() }],
+  [
+    'its fingerprint with colons, as Node and openssl write it',
+    { fingerprint256: manyNames.certificate.fingerprint256 },
+  ],
+  ['a DNS name', { san: 'DNS:ops.example' }],
+  ['a DNS name without its type, in any case', { san: 'OPS.example' }],
+  ['a URI', { san: 'URI:spiffe://acme/ops' }],
+  ['a URI without its type', { san: 'spiffe://acme/ops' }],
+  ['an email address', { san: 'email:ops@acme.example' }],
+  ['an email address without its type', { san: 'ops@acme.example' }],
+  ['an IPv4 address', { san: 'IP:10.0.0.1' }],
+  ['an IPv6 address in another spelling', { san: 'IP Address:2001:0db8::0:1' }],
+  ['an IPv6 address without its type', { san: '2001:db8::1' }],
+  ['its subject as RFC 4514 writes it', { subject: 'CN=öps,O=Acme\\, Inc \\+ y=z,C=US' }],
+  ['its subject from the other end, with spaces and small letters', { subject: 'c=US, o=Acme\\, Inc \\+ y=z, cn=öps' }],
+  ['its subject as Node writes it', { subject: manyNames.certificate.subject }],
+];
+for (const [what, name] of names) {
+  test(`a certificate is known by ${what}`, () => {
+    assert.equal(identify([{ ...ops, ...name }]), 'ops');
+  });
+}
+
+const strangers: [string, Partial<CertificateIdentity>][] = [
+  ['a part of its subject', { subject: 'CN=öps' }],
+  ['its subject in another order', { subject: 'O=Acme\\, Inc \\+ y=z,CN=öps,C=US' }],
+  ['its subject with more', { subject: 'CN=öps,O=Acme\\, Inc \\+ y=z,C=US,L=X' }],
+  ['its subject in other letters', { subject: 'CN=ÖPS,O=Acme\\, Inc \\+ y=z,C=US' }],
+  ['a name hidden in another', { san: 'DNS:admin.example' }],
+  ['a URI hidden in another', { san: 'URI:spiffe://acme/admin' }],
+  ['the beginning of a URI', { san: 'URI:spiffe://acme' }],
+  ['a URI in other letters', { san: 'URI:spiffe://ACME/ops' }],
+  ['a parent domain', { san: 'DNS:example' }],
+  ['a pattern', { san: 'DNS:*.example' }],
+  ['a DNS name as a URI', { san: 'URI:Ops.Example' }],
+  ['another fingerprint', { fingerprint256: 'a'.repeat(64) }],
+];
+for (const [what, name] of strangers) {
+  test(`a certificate is not known by ${what}`, () => {
+    assert.equal(identify([{ ...ops, ...name }]), undefined);
+  });
+}
+
+test('a name that holds a comma is known as a whole', () => {
+  assert.equal(identify([{ ...ops, san: 'DNS:evil, DNS:admin.example' }]), 'ops');
+});
+
+test('the fingerprint says more than a name, and a name more than the subject', () => {
+  const bySubject = { ...ops, userId: 'by-subject', subject: manyNames.certificate.subject };
+  const byName = { ...ops, userId: 'by-name', san: 'ops.example' };
+  const byFingerprint = { ...ops, userId: 'by-fingerprint', fingerprint256: digest };
+  assert.equal(identify([bySubject, byName, byFingerprint]), 'by-fingerprint');
+  assert.equal(identify([bySubject, byName]), 'by-name');
+});
+
+test('a certificate without a subject is known by its name alone', () => {
+  assert.equal(identify([{ ...ops, subject: 'CN=nobody' }], noSubject), undefined);
+  assert.equal(identify([{ ...ops, subject: '=' }], noSubject), undefined);
+  assert.equal(identify([{ ...ops, san: 'nobody.example' }], noSubject), 'ops');
+});
+
+test('a certificate that TLS did not find valid is refused', () => {
+  const verifier = createCertificateVerifier([{ ...ops, fingerprint256: digest }], at(DURING));
+  assert.throws(
+    () => verifier.verify({ ...manyNames, authorized: false }),
+    failsWith('RDCP_AUTH_FAILED', 'invalid_certificate'),
+  );
+});
+
+test('a certificate ends with its time although the connection goes on', () => {
+  const { validFromDate, validToDate } = manyNames.certificate;
+  let now = validToDate.getTime() - 1;
+  const verifier = createCertificateVerifier([{ ...ops, fingerprint256: digest }], { now: () => now });
+  assert.equal(verifier.verify(manyNames).identity?.userId, 'ops');
+  for (now of [validToDate.getTime(), validFromDate.getTime() - 1]) {
+    assert.throws(() => verifier.verify(manyNames), failsWith('RDCP_AUTH_FAILED', 'invalid_certificate'));
+  }
+});
+
+test('identities that say too much, too little, or the same twice are a wrong configuration', () => {
+  const wrong: CertificateIdentity[][] = [
+    [{ ...ops }],
+    [{ ...ops, san: 'a.example', subject: 'CN=a' }],
+    [
+      { ...ops, san: 'a.example' },
+      { ...ops, san: 'DNS:A.example' },
+    ],
+    [
+      { ...ops, fingerprint256: digest },
+      { ...ops, fingerprint256: manyNames.certificate.fingerprint256 },
+    ],
+    [
+      { ...ops, subject: 'CN=a,O=b' },
+      { ...ops, subject: 'cn=a, o=b' },
+    ],
+  ];
+  for (const identities of wrong) {
+    assert.throws(() => createCertificateVerifier(identities, at(DURING)), failsWith('RDCP_CONFIG_INVALID'));
+  }
+});
