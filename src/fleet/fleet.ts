@@ -13,7 +13,7 @@ import type { Fleet, Member } from './types.ts';
 const ACKNOWLEDGE_AFTER_MS = 10;
 /** How often a process that waits for others looks at the store itself: messages may be lost, and a file sends none. */
 const LOOK_MS = 25;
-const LONGEST_LOOK_MS = 200;
+const LONGEST_LOOK_MS = 100;
 /** How long a process may be behind before its health says so, in milliseconds. */
 const CATCH_UP_MS = 1000;
 
@@ -124,7 +124,7 @@ export function createFleet(options: FleetOptions): Fleet {
       seen ||= view !== undefined;
       target ??= view?.current;
       const nextLook = clock.monotonic() + betweenLooks;
-      betweenLooks = Math.min(betweenLooks * 2, LONGEST_LOOK_MS);
+      betweenLooks = Math.min(betweenLooks * 1.5, LONGEST_LOOK_MS);
       for (;;) {
         const summary = seen && target !== undefined ? roster.summary(target) : undefined;
         if (summary?.pending.length === 0 || remaining() <= 0 || closed) return summary;
