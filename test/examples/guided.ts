@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, start, until } from './child.ts';
+import { assertBuilt, ROOT } from './running-shop.ts';
+
+/** An example that tells at its start what to try, in a folder of its own. */
+export interface Guided {
+  readonly child: Child;
+  readonly cwd: string;
+  end(): Promise<void>;
+}
+
+export async function startGuided(main: string, variables: Readonly<Record<string, string>>): Promise<Guided> {
+  assertBuilt();
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-example-'));
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(OTEL|RDCP|NODE)_/.test(name));
+  const env = { ...Object.fromEntries(inherited), ...variables };
+  const child = await start(process.execPath, [join(ROOT, main)], { cwd, env });
+  const end = async () => {
+    await child.end();
+    rmSync(cwd, { recursive: true });
+  };
+  try {
+    await until('its guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));
+  } catch (cause) {
+    await end();
+    throw new Error(`the example did not start: ${child.output.stderr}`, { cause });
+  }
+  return { child, cwd, end };
+}
+
+/** What becomes of a command: curl fails, with a code that depends on when it sees it, where no connection is made. */
+export type Expected = readonly (readonly [outcome: 'answered' | 'refused', output: RegExp])[];
+
+/** Runs the commands of the guide, which are its indented lines, in their order. */
+export async function followGuide({ child, cwd }: Guided, expected: Expected): Promise<void> {
+  const commands = child.output.stdout.split('\n').filter((line) => line.startsWith('  '));
+  assert.equal(commands.length, expected.length);
+  for (const [index, command] of commands.entries()) {
+    const [outcome, output] = expected[index] ?? [];
+    const shell = await start('sh', ['-c', command], { cwd });
+    const code = await shell.ended;
+    const told = `${command}: ${shell.output.stdout}${shell.output.stderr}`;
+    assert.equal(code === 0 ? 'answered' : 'refused', outcome, told);
+    assert.match(shell.output.stdout, output ?? /./, told);
+  }
+}
