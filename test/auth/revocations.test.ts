@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRevocations } from '../../src/auth/tokens/revocations.ts';
+import { isTooDeep, lineageOf, newSessionId } from '../../src/auth/tokens/session.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import type { TokenStore } from '../../src/store/token-store.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+import { failsWith } from './records.ts';
+
+function setUp(maxAgeMs?: number) {
+  const time = virtualTime();
+  const { tokens } = createMemoryStore();
+  assert.ok(tokens);
+  const state = { away: false, reads: 0 };
+  const store: Pick<TokenStore, 'revocations'> = {
+    revocations: async (after, now) => {
+      state.reads += 1;
+      if (state.away) throw new Error('away');
+      return tokens.revocations(after, now);
+    },
+  };
+  const open = () =>
+    createRevocations({
+      store,
+      clock: time.clock,
+      schedule: time.schedule,
+      ...(maxAgeMs !== undefined && { maxAgeMs }),
+    });
+  const revoke = (id: string, lifeMs = 900_000) => tokens.revoke(id, time.clock.now() + lifeMs, time.clock.now());
+  return { time, open, revoke, state };
+}
+
+const unavailable = failsWith('RDCP_UNAVAILABLE');
+
+test('what was revoked before the process started is known when the first token is judged', async () => {
+  const { open, revoke } = setUp();
+  await revoke('a');
+  const revocations = open();
+  assert.equal(await revocations.isRevoked('a'), true);
+  assert.equal(await revocations.isRevoked('b'), false);
+});
+
+test('what another process revokes is known half a second later, and asked for in memory', async () => {
+  const { time, open, revoke, state } = setUp();
+  const revocations = open();
+  await revocations.isRevoked('a');
+  await revoke('a');
+  await time.pass(500);
+  const { reads } = state;
+  assert.equal(revocations.isRevoked('a'), true);
+  assert.equal(revocations.isRevoked('b'), false);
+  assert.equal(state.reads, reads);
+});
+
+test('with a session end those that were made from it, and no other', async () => {
+  const { open } = setUp();
+  const revocations = open();
+  await revocations.isRevoked('a');
+  revocations.add('a.b', Number.POSITIVE_INFINITY);
+  for (const id of ['a.b', 'a.b.c', 'a.b.c.d']) assert.equal(revocations.isRevoked(id), true, id);
+  for (const id of ['a', 'a.bc', 'a.c', 'b', 'x.a.b', '']) assert.equal(revocations.isRevoked(id), false, id);
+});
+
+test('a revocation is forgotten when its last token has expired', async () => {
+  const { time, open, revoke } = setUp();
+  await revoke('a', 2000);
+  const revocations = open();
+  assert.equal(await revocations.isRevoked('a'), true);
+  await time.pass(2500);
+  assert.equal(revocations.isRevoked('a'), false);
+});
+
+test('before the store has answered once nobody knows, and it is 503', async () => {
+  const { time, open, state } = setUp();
+  state.away = true;
+  const revocations = open();
+  await assert.rejects(async () => revocations.isRevoked('a'), unavailable);
+  state.away = false;
+  await time.pass(500);
+  assert.equal(revocations.isRevoked('a'), false);
+});
+
+test('while the store is away what is known stays in force', async () => {
+  const { time, open, revoke, state } = setUp();
+  await revoke('a');
+  const revocations = open();
+  await revocations.isRevoked('a');
+  state.away = true;
+  await time.pass(600_000);
+  assert.equal(revocations.isRevoked('a'), true);
+  assert.equal(revocations.isRevoked('b'), false);
+});
+
+test('where the list must not be old, tokens are not accepted once it is', async () => {
+  const { time, open, state } = setUp(10_000);
+  const revocations = open();
+  await revocations.isRevoked('a');
+  state.away = true;
+  await time.pass(10_000);
+  assert.equal(revocations.isRevoked('a'), false);
+  await time.pass(500);
+  await assert.rejects(async () => revocations.isRevoked('a'), unavailable);
+  state.away = false;
+  assert.equal(await revocations.isRevoked('a'), false);
+});
+
+test('the store is asked no more once it is closed', async () => {
+  const { time, open, state } = setUp();
+  const revocations = open();
+  await revocations.isRevoked('a');
+  revocations.close();
+  const { reads } = state;
+  await time.pass(5000);
+  assert.equal(state.reads, reads);
+  assert.equal(time.pending, 0);
+});
+
+test('a session id tells what it was made from, and how deep it is', () => {
+  let byte = 0;
+  const random = (size: number) => {
+    byte += 1;
+    return Buffer.alloc(size, byte);
+  };
+  let id = newSessionId(undefined, random);
+  assert.match(id, /^[\w-]{22}$/);
+  for (let depth = 2; depth <= 4; depth += 1) {
+    assert.equal(isTooDeep(id), false);
+    id = newSessionId(id, random);
+    assert.equal(lineageOf(id).length, depth);
+    assert.match(id, /^[\w-]{22}(?:\.[\w-]{22})+$/);
+  }
+  assert.equal(isTooDeep(id), true);
+  assert.equal(lineageOf(id).at(-1), id);
+});

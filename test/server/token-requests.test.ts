@@ -1,0 +1,397 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { decodeJwt, SignJWT } from 'jose';
+import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import type { ErrorResponse } from '../../src/protocol/messages.ts';
+import { assembleApp, KEYS, send } from '../support/server.ts';
+import {
+  ACCESS_TOKEN,
+  askToken,
+  basic,
+  bearer,
+  exchangeKey,
+  post,
+  refresh,
+  SECRET,
+  session,
+  startTokenServer,
+  TOKEN_EXCHANGE,
+  tokenSettings,
+} from './tokens.ts';
+
+const client = { client_id: 'operator-client', client_secret: KEYS.operator };
+const exchange = { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator, subject_token_type: ACCESS_TOKEN };
+
+type Case = [
+  what: string,
+  fields: Record<string, string> | [string, string][] | string,
+  status: number,
+  error: string | undefined,
+  headers?: Record<string, string>,
+];
+
+const cases: Case[] = [
+  ['an empty form', '', 400, undefined],
+  ['no grant type', { scope: 'status' }, 400, 'invalid_request'],
+  ['an empty grant type', { grant_type: '' }, 400, 'invalid_request'],
+  ['an unknown grant type', { grant_type: 'password', username: 'a', password: 'b' }, 400, 'unsupported_grant_type'],
+  ['the code grant', { grant_type: 'authorization_code', code: 'x' }, 400, 'unsupported_grant_type'],
+  ['a grant type of an object', { grant_type: '__proto__' }, 400, 'unsupported_grant_type'],
+  [
+    'two grant types',
+    [
+      ['grant_type', 'refresh_token'],
+      ['grant_type', 'client_credentials'],
+    ],
+    400,
+    'invalid_request',
+  ],
+  [
+    'two scopes fields',
+    [
+      ['grant_type', 'client_credentials'],
+      ['scope', 'status'],
+      ['scope', 'admin'],
+    ],
+    400,
+    'invalid_request',
+  ],
+  ['no client', { grant_type: 'client_credentials' }, 401, 'invalid_client'],
+  ['a client id alone', { grant_type: 'client_credentials', client_id: 'operator-client' }, 401, 'invalid_client'],
+  ['a secret alone', { grant_type: 'client_credentials', client_secret: KEYS.operator }, 400, 'invalid_request'],
+  [
+    'a wrong secret',
+    { grant_type: 'client_credentials', ...client, client_secret: 'x'.repeat(40) },
+    401,
+    'invalid_client',
+  ],
+  [
+    'the secret of another client',
+    { grant_type: 'client_credentials', ...client, client_id: 'admin-client' },
+    401,
+    'invalid_client',
+  ],
+  [
+    'a client id in other letters',
+    { grant_type: 'client_credentials', ...client, client_id: 'Operator-Client' },
+    401,
+    'invalid_client',
+  ],
+  [
+    'two ways at once',
+    { grant_type: 'client_credentials', ...client },
+    400,
+    'invalid_request',
+    basic('operator-client', KEYS.operator),
+  ],
+  [
+    'a client id that is not that of Basic',
+    { grant_type: 'client_credentials', client_id: 'admin-client' },
+    400,
+    'invalid_request',
+    basic('operator-client', KEYS.operator),
+  ],
+  [
+    'a wrong secret by Basic',
+    { grant_type: 'client_credentials' },
+    401,
+    'invalid_client',
+    basic('operator-client', 'x'),
+  ],
+  [
+    'a Basic without a colon',
+    { grant_type: 'client_credentials' },
+    401,
+    'invalid_client',
+    { Authorization: `Basic ${btoa('operator-client')}` },
+  ],
+  [
+    'a Basic that is no base64',
+    { grant_type: 'client_credentials' },
+    401,
+    'invalid_client',
+    { Authorization: 'Basic !!!' },
+  ],
+  ['an empty Basic', { grant_type: 'client_credentials' }, 401, 'invalid_client', { Authorization: 'Basic ' }],
+  ['a bearer token for a client', { grant_type: 'client_credentials' }, 401, 'invalid_client', bearer(KEYS.operator)],
+  [
+    'an API key in its header alone',
+    { grant_type: 'client_credentials' },
+    401,
+    'invalid_client',
+    { 'X-RDCP-API-Key': KEYS.operator },
+  ],
+  ['an unknown scope', { ...exchange, scope: 'status root' }, 400, 'invalid_scope'],
+  ['scopes with commas', { ...exchange, scope: 'status,control' }, 400, 'invalid_scope'],
+  ['scopes with two spaces', { ...exchange, scope: 'status  control' }, 400, 'invalid_scope'],
+  ['a scope in capitals', { ...exchange, scope: 'STATUS' }, 400, 'invalid_scope'],
+  ['a wider scope', { ...exchange, scope: 'admin' }, 403, 'invalid_scope'],
+  ['no subject', { grant_type: TOKEN_EXCHANGE, subject_token_type: ACCESS_TOKEN }, 400, 'invalid_request'],
+  ['no subject type', { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator }, 400, 'invalid_request'],
+  [
+    'an unknown subject type',
+    { ...exchange, subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' },
+    400,
+    'invalid_request',
+  ],
+  [
+    'an ID token as subject',
+    { ...exchange, subject_token_type: 'urn:ietf:params:oauth:token-type:id_token' },
+    400,
+    'invalid_request',
+  ],
+  ['a subject that is no token', { ...exchange, subject_token: 'x' }, 401, 'invalid_request'],
+  [
+    'a subject that is an unknown key',
+    { ...exchange, subject_token: `${KEYS.operator.slice(0, -1)}x` },
+    401,
+    'invalid_request',
+  ],
+  ['an actor', { ...exchange, actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 400, 'invalid_request'],
+  [
+    'a refresh token as what is wanted',
+    { ...exchange, requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' },
+    400,
+    'invalid_request',
+  ],
+  ['another audience', { ...exchange, audience: 'billing' }, 400, 'invalid_target'],
+  ['another resource', { ...exchange, resource: 'https://billing.example/' }, 400, 'invalid_target'],
+  ['an exchange with a wrong client', { ...exchange, ...client, client_secret: 'x'.repeat(40) }, 401, 'invalid_client'],
+  ['no refresh token', { grant_type: 'refresh_token' }, 400, 'invalid_request'],
+  ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }, 401, 'invalid_grant'],
+  ['an API key as refresh token', { grant_type: 'refresh_token', refresh_token: KEYS.operator }, 401, 'invalid_grant'],
+];
+
+test('every wrong request for a token is answered in the envelope, with the code of the RFC', async (t) => {
+  const server = await startTokenServer(t);
+  for (const [what, fields, expected, error, headers] of cases) {
+    const answer = await askToken<ErrorResponse>(server, fields, headers);
+    assert.equal(answer.status, expected, `${what}: ${answer.text}`);
+    assert.equal(answer.body.protocol, 'rdcp/1.0', what);
+    assert.match(answer.body.error.code, /^RDCP_/, what);
+    assert.equal(answer.body.error.details?.error, error, what);
+    if (expected === 401) assert.ok(answer.headers.has('www-authenticate'), what);
+    if (error === 'invalid_client') assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic /, what);
+    assert.ok(!Object.values(KEYS).some((key) => answer.text.includes(key)), what);
+    assert.ok(!/node_modules|\.ts\b|at \w+ \(/.test(answer.text), what);
+  }
+  assert.deepEqual(server.reports, []);
+});
+
+test('the fields that RFC 8693 allows beside are accepted when they name this server', async (t) => {
+  const server = await startTokenServer(t);
+  const { status, body } = await askToken(server, {
+    ...exchange,
+    audience: 'rdcp',
+    requested_token_type: ACCESS_TOKEN,
+    client_id: 'anybody',
+    something_else: 'ignored',
+    scope: 'status',
+  });
+  assert.deepEqual([status, body.scope], [200, 'status']);
+  const typed = await askToken(server, { ...exchange, subject_token_type: 'urn:rdcp:token-type:api-key' });
+  assert.equal(typed.status, 200);
+});
+
+test('bodies that are no form in UTF-8, and other methods, are refused', async (t) => {
+  const server = await startTokenServer(t);
+  const form = 'grant_type=client_credentials';
+  const typed = (type: string) => ({ method: 'POST', body: form, headers: { 'Content-Type': type } });
+  const refused: [string, object, number][] = [
+    [TOKEN_PATHS.token, typed('application/json'), 415],
+    [TOKEN_PATHS.token, typed('text/plain'), 415],
+    [TOKEN_PATHS.token, typed('multipart/form-data; boundary=x'), 415],
+    [TOKEN_PATHS.token, typed('application/x-www-form-urlencoded; charset=utf-16'), 415],
+    [
+      TOKEN_PATHS.token,
+      {
+        ...typed('application/x-www-form-urlencoded'),
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Encoding': 'gzip' },
+      },
+      415,
+    ],
+    [
+      TOKEN_PATHS.token,
+      { ...typed('application/x-www-form-urlencoded'), body: new Uint8Array([0x61, 0x3d, 0xff]) },
+      400,
+    ],
+    [
+      TOKEN_PATHS.token,
+      { ...typed('application/x-www-form-urlencoded'), body: `grant_type=${'x'.repeat(70_000)}` },
+      413,
+    ],
+    [TOKEN_PATHS.token, { method: 'POST' }, 400],
+    [TOKEN_PATHS.token, { method: 'GET' }, 405],
+    [TOKEN_PATHS.token, { method: 'PUT', body: {} }, 405],
+    [TOKEN_PATHS.revoke, { method: 'DELETE' }, 405],
+    [TOKEN_PATHS.revoke, typed('application/json'), 415],
+    [TOKEN_PATHS.jwks, { method: 'GET' }, 404],
+    [`${TOKEN_PATHS.token}/`, typed('application/x-www-form-urlencoded'), 404],
+  ];
+  for (const [path, request, expected] of refused) {
+    const { status, body } = await server.request(path, request);
+    assert.equal(status, expected, `${path} ${JSON.stringify(request).slice(0, 120)}`);
+    assert.equal(body.error.protocol, 'rdcp/1.0');
+  }
+  assert.equal(
+    (await askToken(server, { ...exchange }, { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; charset="UTF-8"' }))
+      .status,
+    200,
+  );
+});
+
+test('names with brackets are names, and nobody becomes an object', async (t) => {
+  const server = await startTokenServer(t);
+  for (const form of [
+    'grant_type[]=client_credentials',
+    'grant_type[x]=1',
+    '__proto__[grant_type]=client_credentials',
+  ]) {
+    const { status, body } = await askToken<ErrorResponse>(server, form);
+    assert.deepEqual([status, body.error.details?.field], [400, 'grant_type'], form);
+  }
+});
+
+test('no token of another kind or of another maker is taken for ours', async (t) => {
+  const server = await startTokenServer(t);
+  const { body: own } = await exchangeKey(server, 'operator');
+  const content = decodeJwt(own.access_token);
+  const secret = new TextEncoder().encode(SECRET);
+  const sign = (claims: object, header: object = {}, key = secret) =>
+    new SignJWT({ ...content, ...claims }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', ...header }).sign(key);
+  const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const attacks: Record<string, string> = {
+    'a refresh token': own.refresh_token,
+    'an unsigned token': `${encode({ alg: 'none', typ: 'at+jwt' })}.${encode(content)}.`,
+    'a token without its signature': own.access_token.replace(/[^.]+$/, ''),
+    'another secret': await sign({}, {}, new TextEncoder().encode(`${SECRET}!`)),
+    'another issuer': await sign({ iss: 'https://other.example/' }),
+    'another audience': await sign({ aud: 'billing' }),
+    'no session': await sign({ sid: undefined, jti: undefined }),
+    'an expired one': await sign({ exp: Math.floor(Date.now() / 1000) - 120 }),
+    'one that never expires': await sign({ exp: undefined }),
+    'a key that is gone': await sign({ otelrdcp_key: 'nobody' }),
+    'another algorithm': await sign({}, { alg: 'HS512' }),
+    'a nested one': await sign({}, { cty: 'JWT' }),
+    'a critical header': `${encode({ alg: 'HS256', crit: ['x'], x: 1 })}.${own.access_token.split('.').slice(1).join('.')}`,
+    'other claims under the signature': `${own.access_token.split('.')[0]}.${encode({ ...content, scope: 'admin' })}.${own.access_token.split('.')[2]}`,
+  };
+  for (const [what, token] of Object.entries(attacks)) {
+    const { status, body } = await session(server, token);
+    assert.equal(status, 401, what);
+    assert.equal(body.error.code, 'RDCP_AUTH_FAILED', what);
+    const exchanged = await askToken(server, {
+      grant_type: TOKEN_EXCHANGE,
+      subject_token: token,
+      subject_token_type: ACCESS_TOKEN,
+    });
+    assert.equal(exchanged.status, 401, what);
+  }
+  const accessAsRefresh = await refresh(server, own.access_token);
+  assert.equal(accessAsRefresh.status, 401);
+  assert.equal((await session(server, await sign({}))).status, 200, 'the attacks differ from this in one thing each');
+});
+
+test('a chain of exchanges ends, and no session of it outlives the one before', async (t) => {
+  const server = await startTokenServer(t);
+  let { body } = await exchangeKey(server, 'operator');
+  let expiry = decodeJwt(body.access_token).exp ?? 0;
+  const statuses: number[] = [];
+  for (let depth = 0; depth < 5; depth += 1) {
+    const next = await askToken(server, {
+      grant_type: TOKEN_EXCHANGE,
+      subject_token: body.access_token,
+      subject_token_type: ACCESS_TOKEN,
+    });
+    statuses.push(next.status);
+    if (next.status !== 200) break;
+    assert.ok(String(decodeJwt(next.body.access_token).sid).startsWith(`${decodeJwt(body.access_token).sid}.`));
+    const refreshed = await refresh(server, next.body.refresh_token);
+    assert.ok((decodeJwt(refreshed.body.access_token).exp ?? 0) <= expiry);
+    ({ body } = next);
+    expiry = decodeJwt(body.access_token).exp ?? 0;
+  }
+  assert.deepEqual(statuses, [200, 200, 200, 400]);
+});
+
+test('a refresh token is of use to its client alone', async (t) => {
+  const server = await startTokenServer(t);
+  const { body } = await exchangeKey(server, 'operator');
+  assert.equal((await refresh(server, body.refresh_token, { client_id: 'status-client' })).status, 403);
+  assert.equal(
+    (await refresh(server, body.refresh_token, { client_id: 'status-client', client_secret: KEYS.status })).status,
+    403,
+  );
+  assert.equal(
+    (await refresh(server, body.refresh_token, { client_id: 'operator-client', client_secret: 'x' })).status,
+    401,
+  );
+  assert.equal((await refresh(server, body.refresh_token, { ...client })).status, 200);
+});
+
+test('the tenant of a credential is that of its tokens, and no header changes it', async (t) => {
+  const key = 'a key of the tenant acme, made up for this test'.replaceAll(' ', '-');
+  const record = {
+    id: 'acme',
+    hash: `sha256:${hash('sha256', key)}`,
+    clientId: 'acme-ops',
+    tenantId: 'acme',
+    scopes: ['status' as const, 'control' as const],
+  };
+  const server = await startTokenServer(
+    t,
+    { apiKeys: [record] },
+    { config: { tenancy: { isolation: 'organization' } } },
+  );
+  const subject = { ...exchange, subject_token: key };
+  const { status, body } = await askToken<{ access_token: string; refresh_token: string; tenant: { id: string } }>(
+    server,
+    subject,
+  );
+  assert.deepEqual([status, body.tenant.id], [200, 'acme']);
+  assert.equal((await session(server, body.access_token)).body.tenantId, 'acme');
+  for (const fields of [subject, { grant_type: 'refresh_token', refresh_token: body.refresh_token }]) {
+    const refused = await askToken<ErrorResponse>(server, fields, { 'X-RDCP-Tenant-ID': 'other' });
+    assert.deepEqual([refused.status, refused.body.error.details?.reason], [403, 'tenant_mismatch']);
+  }
+  const next = await askToken<{ access_token: string }>(server, {
+    grant_type: 'refresh_token',
+    refresh_token: body.refresh_token,
+  });
+  assert.equal(decodeJwt(next.body.access_token).tenant_id, 'acme');
+});
+
+test('an issuer cannot be this server and another one at once', async (t) => {
+  const jwt = { issuer: tokenSettings.issuer, audience: 'rdcp', algorithms: ['HS256' as const], secret: SECRET };
+  await assert.rejects(startTokenServer(t, { jwt }), /is that of an earlier issuer/);
+});
+
+test('a form that the application has parsed already is taken as it was parsed', async (t) => {
+  const { handler } = await assembleApp(t, { config: { security: { level: 'standard', tokens: tokenSettings } } });
+  const parse = (text: string): Record<string, string | string[]> => {
+    const all = new URLSearchParams(text);
+    return Object.fromEntries(
+      [...all.keys()].map((name) => [name, all.getAll(name).length > 1 ? all.getAll(name) : (all.get(name) ?? '')]),
+    );
+  };
+  const outer = createServer(async (req, res) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req) chunks.push(chunk);
+    handler(Object.assign(req, { body: parse(Buffer.concat(chunks).toString()) }), res);
+  });
+  await new Promise<void>((resolve) => outer.listen(0, '127.0.0.1', resolve));
+  t.after(() => outer.close());
+  const { port } = outer.address() as { port: number };
+  const mounted = {
+    request: ((path: string, request: object) => send(`http://127.0.0.1:${port}${path}`, request)) as never,
+  };
+  assert.equal((await askToken(mounted, exchange)).status, 200);
+  const twice = await post<ErrorResponse>(mounted, TOKEN_PATHS.token, [
+    ...Object.entries(exchange),
+    ['scope', 'status'],
+    ['scope', 'control'],
+  ]);
+  assert.deepEqual([twice.status, twice.body.error.details?.field], [400, 'scope']);
+});
