@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { createServer } from 'node:https';
+import { type TestContext, test } from 'node:test';
+import type { ConnectionOptions } from 'node:tls';
+import { decodeJwt } from 'jose';
+import { hashApiKey } from '../../src/auth/api-key.ts';
+import type { RdcpConfig } from '../../src/config.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse, ErrorResponse, SessionResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { type Certificate, createAuthority, writePems } from '../support/certificate.ts';
+import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
+import { ACCESS_TOKEN, TOKEN_EXCHANGE, type TokenAnswer, tokenSettings } from './tokens.ts';
+
+const authority = createAuthority();
+const server = authority.issue('localhost', { usage: 'server' });
+const robot = authority.issue('robot', { usage: 'client' });
+const stranger = authority.issue('stranger', { usage: 'client' });
+const KEY = 'an-api-key-of-an-operator-made-up-for-this-test';
+
+const files = () => writePems({ certFile: server.cert, keyFile: server.key, clientCaFile: authority.cert });
+
+const security: RdcpConfig['security'] = {
+  level: 'enterprise',
+  apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', userId: 'ann', scopes: ['admin'] }],
+  tokens: tokenSettings,
+  mtls: { identities: [{ subject: 'CN=robot', userId: 'robot', scopes: ['status', 'control'] }] },
+};
+
+/** A whole service at level enterprise. */
+async function start(t: TestContext): Promise<string> {
+  const rdcp = createRdcp({ server: { port: 0, tls: files() }, security });
+  t.after(() => rdcp.close());
+  return (await rdcp.listen()).url;
+}
+
+interface Request {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly json?: object;
+}
+
+interface Answer<T> {
+  readonly status: number;
+  readonly body: T;
+}
+
+/** Requests of one client, on a connection of its own. */
+async function connectAs(t: TestContext, url: string, { cert, key }: Certificate) {
+  const tls: ConnectionOptions = { ca: authority.cert, cert, key };
+  const session = await http2Session(t, url, tls);
+  return async <T = ErrorResponse>(path: string, { method, headers, form, json }: Request = {}): Promise<Answer<T>> => {
+    const body = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form).toString();
+    const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
+    const { status, text } = await http2Request(
+      session,
+      {
+        ':path': path,
+        ':method': method ?? (body === undefined ? 'GET' : 'POST'),
+        ...(body !== undefined && { 'content-type': type }),
+        ...headers,
+      },
+      body,
+    );
+    return { status, body: JSON.parse(text) as T };
+  };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const exchange = { grant_type: TOKEN_EXCHANGE, subject_token: KEY, subject_token_type: ACCESS_TOKEN };
+
+test('a mapped certificate is an identity, that switches what its scopes allow', async (t) => {
+  const request = await connectAs(t, await start(t), robot);
+  const { body: who } = await request<SessionResponse>(PATHS.session);
+  assert.deepEqual([who.method, who.userId, who.scopes], ['mtls', 'robot', ['status', 'control']]);
+  assert.equal(who.expiresAt, new X509Certificate(robot.cert).validToDate.toISOString());
+  const switched = await request(PATHS.control, { json: { action: 'status' } });
+  assert.equal(switched.status, 200);
+  const refused = await request(PATHS.audit);
+  assert.deepEqual(
+    [refused.status, refused.body.error.code, refused.body.error.method],
+    [403, 'RDCP_FORBIDDEN', 'mtls'],
+  );
+});
+
+test('a certificate of nobody opens the connection and no more', async (t) => {
+  const request = await connectAs(t, await start(t), stranger);
+  for (const headers of [{}, { 'x-client-cert': robot.cert.replaceAll('\n', ' ') }, { 'x-rdcp-client-id': 'robot' }]) {
+    const { status, body } = await request(PATHS.status, { headers });
+    assert.deepEqual([status, body.error.code], [401, 'RDCP_AUTH_REQUIRED']);
+  }
+  const named = await request(PATHS.status, { headers: { 'x-rdcp-auth-method': 'mtls' } });
+  assert.deepEqual([named.status, named.body.error.details?.reason], [401, 'invalid_certificate']);
+});
+
+test('an API key is not enough beside a certificate, and is what a token is given for', async (t) => {
+  const request = await connectAs(t, await start(t), stranger);
+  const alone = await request(PATHS.status, { headers: { 'x-rdcp-api-key': KEY } });
+  assert.deepEqual([alone.status, alone.body.error.details?.reason], [401, 'invalid_certificate']);
+
+  const { status, body } = await request<TokenAnswer>(TOKEN_PATHS.token, { form: exchange });
+  assert.equal(status, 200);
+  const { body: who } = await request<SessionResponse>(PATHS.session, { headers: bearer(body.access_token) });
+  assert.deepEqual([who.method, who.userId, who.scopes], ['hybrid', 'ann', ['admin']]);
+  const { body: trail } = await request<AuditResponse>(`${PATHS.audit}?action=token.issue`, {
+    headers: bearer(body.access_token),
+  });
+  assert.equal(trail.entries[0]?.identity.userId, 'ann');
+  assert.equal(trail.entries[0]?.compliance.securityLevel, 'enterprise');
+});
+
+test('tokens are bound to the certificate that they were asked for with, and worth nothing with another', async (t) => {
+  const url = await start(t);
+  const [request, other] = [await connectAs(t, url, stranger), await connectAs(t, url, robot)];
+  const { body } = await request<TokenAnswer>(TOKEN_PATHS.token, { form: exchange });
+  const thumbprint = new X509Certificate(stranger.cert).fingerprint256.replaceAll(':', '');
+  assert.deepEqual(decodeJwt(body.access_token).cnf, {
+    'x5t#S256': Buffer.from(thumbprint, 'hex').toString('base64url'),
+  });
+
+  const stolen = await other(PATHS.session, { headers: bearer(body.access_token) });
+  assert.deepEqual([stolen.status, stolen.body.error.details?.reason], [401, 'invalid_token']);
+  const fields = { grant_type: 'refresh_token', refresh_token: body.refresh_token };
+  assert.equal((await other(TOKEN_PATHS.token, { form: fields })).status, 401);
+  const exchanged = { ...exchange, subject_token: body.access_token };
+  assert.equal((await other(TOKEN_PATHS.token, { form: exchanged })).status, 401);
+  // The thief's attempt has not spent it.
+  const { status, body: next } = await request<TokenAnswer>(TOKEN_PATHS.token, { form: fields });
+  assert.equal(status, 200);
+  assert.deepEqual(decodeJwt(next.access_token).cnf, decodeJwt(body.access_token).cnf);
+});
+
+test('a mapped certificate and a token allow what both allow', async (t) => {
+  const request = await connectAs(t, await start(t), robot);
+  const { body } = await request<TokenAnswer>(TOKEN_PATHS.token, { form: { ...exchange, scope: 'control discovery' } });
+  const { body: who } = await request<SessionResponse>(PATHS.session, {
+    headers: { ...bearer(body.access_token), 'x-rdcp-auth-method': 'hybrid' },
+  });
+  assert.deepEqual([who.method, who.userId, who.scopes], ['hybrid', 'ann', ['control']]);
+  const twoCredentials = await request(PATHS.status, { headers: { 'x-rdcp-api-key': KEY } });
+  assert.equal(twoCredentials.status, 400);
+});
+
+test('the well-known document says what is enough here', async (t) => {
+  const request = await connectAs(t, await start(t), stranger);
+  const { body } = await request<WellKnownDocument>(PATHS.wellKnown);
+  assert.equal(body.security.level, 'enterprise');
+  assert.deepEqual(body.security.methods, ['bearer', 'mtls']);
+  assert.deepEqual([body.security.keyRotation, body.security.tokenRefresh], [true, true]);
+});
+
+test('the same service mounted in an application believes the socket of the application', async (t) => {
+  const rdcp = createRdcp({ server: false, security });
+  t.after(() => rdcp.close());
+  // Asks for certificates and lets everybody in: what is valid is left to us.
+  const outer = createServer(
+    { cert: server.cert, key: server.key, ca: authority.cert, requestCert: true, rejectUnauthorized: false },
+    rdcp.callback(),
+  );
+  await new Promise<void>((resolve) => outer.listen(0, '127.0.0.1', resolve));
+  t.after(() => outer.close());
+  const { port } = outer.address() as { port: number };
+  const get = async (client?: Certificate) => {
+    const tls = { ca: authority.cert, ...(client && { cert: client.cert, key: client.key }) };
+    const { status, text } = await getOverTls(`https://127.0.0.1:${port}${PATHS.session}`, tls);
+    return { status, body: JSON.parse(text) as SessionResponse & ErrorResponse };
+  };
+  assert.equal((await get(robot)).body.userId, 'robot');
+  assert.equal((await get()).body.error.code, 'RDCP_AUTH_REQUIRED');
+  assert.equal((await get(stranger)).body.error.code, 'RDCP_AUTH_REQUIRED');
+  const forged = await get(createAuthority('Authority 1').issue('robot', { usage: 'client' }));
+  assert.deepEqual([forged.status, forged.body.error.details?.reason], [401, 'invalid_certificate']);
+});
