@@ -3,6 +3,7 @@ export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOpt
 export type { Attributes, AttributeValue, Category, CategoryOptions, Span } from './gate/types.ts';
 export { RdcpInstrumentation } from './instrumentation.ts';
 export type * from './protocol/messages.ts';
+export type { ValidationResult } from './protocol/validation-result.ts';
 export { createRdcp, type Rdcp } from './rdcp.ts';
 export type {
   AuditPage,
@@ -17,3 +18,11 @@ export type {
   Settings,
   StateStore,
 } from './store/state-store.ts';
+export type {
+  Revocation,
+  Revocations,
+  Rotation,
+  RotationOutcome,
+  TokenSession,
+  TokenStore,
+} from './store/token-store.ts';

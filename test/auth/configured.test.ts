@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type CredentialSettings, openAuthentication } from '../../src/auth/configured.ts';
 import { readDevKey } from '../../src/auth/dev-key.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
 import { failsWith, makeKey, request } from './records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign, stoppedClock } from './tokens.ts';
 
@@ -75,4 +76,47 @@ test('a keys file that cannot be used is told by the field of the configuration 
     message: 'configuration: security.apiKeys.file: keys file keys.json: the file cannot be read (ENOENT)',
     details: { field: 'security.apiKeys.file' },
   });
+});
+
+test('every other kind of credential does without a development key', async (t) => {
+  const identity = { userId: 'ops', scopes: ['status' as const], san: 'ops.example' };
+  const opened = [
+    open(t, { introspection: { endpoint: 'https://id.example/introspect', clientId: 'rdcp' } }),
+    open(t, { mtls: { identities: [identity] } }),
+    open(t, { authenticate: () => undefined }),
+  ];
+  for (const { development, cwd, tokens } of opened) {
+    assert.equal(development, false);
+    assert.equal(tokens, undefined);
+    assert.equal(readdirSync(cwd).includes('.rdcp'), false);
+  }
+  assert.deepEqual(
+    opened.map(({ authenticator }) => authenticator.methods),
+    [['bearer'], ['mtls'], ['bearer']],
+  );
+});
+
+test('tokens need a store that keeps their records, and a signing key that can be read', (t) => {
+  const settings = { issuer: ISSUER, audience: AUDIENCE, accessTokenSeconds: 900, refreshTokenSeconds: 28_800 };
+  const options = { clock: stoppedClock(), cwd: mkdtempSync(join(tmpdir(), 'rdcp-auth-')), report: assert.fail };
+  t.after(() => rmSync(options.cwd, { recursive: true }));
+  const apiKeys = [makeKey().record];
+  assert.throws(
+    () => openAuthentication({ apiKeys, tokens: { ...settings, secret: SECRET } }, options),
+    /security\.tokens needs a store that keeps token records/,
+  );
+  const tokenStore = createMemoryStore().tokens;
+  const wrong = { signingKeyFile: '/nowhere/signing.pem', short: 'x' };
+  assert.throws(
+    () =>
+      openAuthentication(
+        { apiKeys, tokens: { ...settings, signingKeyFile: wrong.signingKeyFile } },
+        { ...options, tokenStore },
+      ),
+    /signing key file signing\.pem: the file cannot be read \(ENOENT\)/,
+  );
+  assert.throws(
+    () => openAuthentication({ apiKeys, tokens: { ...settings, secret: wrong.short } }, { ...options, tokenStore }),
+    /security\.tokens\.secret must hold at least 32 bytes/,
+  );
 });

@@ -4,6 +4,7 @@ import { assertLevel } from '../../src/auth/levels.ts';
 import { parseConfig, type RdcpConfig } from '../../src/config.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import { createRdcp } from '../../src/rdcp.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
 
 const jwt = { issuer: 'https://id.example/', audience: 'rdcp', algorithms: ['HS256' as const], secret: 'x'.repeat(32) };
 const tokens = { issuer: 'rdcp', audience: 'rdcp', secret: 'x'.repeat(32) };
@@ -65,6 +66,19 @@ test('a level whose promises it cannot keep is refused by one line that says why
 test('a service does not start at a level that its configuration cannot keep', () => {
   assert.throws(() => createRdcp({ security: { level: 'standard' } }), /security\.level standard needs bearer tokens/);
   assert.throws(() => createRdcp({ security: { level: 'enterprise', tokens } }), /clientCaFile/);
+});
+
+test('a store is closed again when the credentials cannot be used', () => {
+  let closed = 0;
+  const memory = createMemoryStore();
+  const store = {
+    ...memory,
+    close: async () => {
+      closed += 1;
+    },
+  };
+  assert.throws(() => createRdcp({ store, security: { apiKeys: { file: '/nowhere/keys.json' } } }), /cannot be read/);
+  assert.equal(closed, 1);
 });
 
 test('wrong settings of credentials are told by the field', () => {
