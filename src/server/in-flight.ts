@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { constants } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { RdcpError } from '../errors.ts';
@@ -8,7 +8,7 @@ import { answerResponse } from './raw-answer.ts';
 
 /** Requests that have arrived and whose answers have not left yet. */
 export interface InFlight {
-  add(req: IncomingMessage, res: ServerResponse): void;
+  add(res: ServerResponse): void;
   /** Has the connection end with the last answer that is due on it; nothing more is read there. False when none is due. */
   endWithAnswer(socket: Duplex): boolean;
   /** Cuts off requests that do not come to their end, and answers that nobody reads. */
@@ -28,7 +28,7 @@ export function createInFlight(requestMs: number, now: () => number): InFlight {
   const requests = new Map<ServerResponse, Times>();
   const ending = new WeakSet<ServerResponse>();
   return {
-    add: (_req, res) => {
+    add: (res) => {
       requests.set(res, { arrivedAt: now() });
       res.once('close', () => requests.delete(res));
     },

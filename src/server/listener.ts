@@ -82,7 +82,7 @@ export function createListener(
   let server: NetworkServer | undefined;
 
   const onRequest: RequestListener = (req, res) => {
-    inFlight.add(req, res);
+    inFlight.add(res);
     applyHostPolicy(req, policy);
     handler(req, res);
   };

@@ -120,5 +120,6 @@ function stampOf({ mtimeNs, ctimeNs, size, ino }: BigIntStats): string {
 
 function unreadable(field: TlsField, cause: unknown): RdcpError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
-  return invalid(field, `cannot be read (${code})`, cause);
+  // Without the cause, whose message holds the path.
+  return invalid(field, `cannot be read (${code})`);
 }
