@@ -1,12 +1,16 @@
 // An application whose work is done when its parent says so. It closes nothing: it ends because nothing is left to do.
+// With a configuration as its argument it has an instrumentation of its own.
 import { once } from 'node:events';
+import { category } from '../../src/api.ts';
 import { type RdcpConfig, RdcpInstrumentation } from '../../src/index.ts';
 import { CATEGORIES } from '../support/server.ts';
 
-const instrumentation = new RdcpInstrumentation(JSON.parse(process.argv[2] as string) as RdcpConfig);
-const categories = CATEGORIES.map((name) => instrumentation.rdcp.category(name));
-const { url } = await instrumentation.listen();
-process.stdout.write(`ready ${url}\n`);
+const [config] = process.argv.slice(2);
+const categories = CATEGORIES.map((name) => category(name));
+if (config !== undefined) {
+  const { url } = await new RdcpInstrumentation(JSON.parse(config) as RdcpConfig).listen();
+  process.stdout.write(`ready ${url}\n`);
+}
 await once(process, 'message');
 for (const category of categories) category.debug('done');
 process.disconnect();

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { run } from './program.ts';
+import { serviceOf, temporaryDirectory, testConfig } from './service.ts';
+
+const APP = join(import.meta.dirname, 'threaded-app.ts');
+const REGISTER = join(import.meta.dirname, '../../src/register.ts');
+const ENABLE = { action: 'enable', categories: 'DATABASE' };
+
+test('under register a worker thread starts nothing of its own, is left alone, and keeps nothing alive', async (t) => {
+  const cwd = temporaryDirectory(t);
+  const config = join(cwd, 'rdcp.json');
+  writeFileSync(config, JSON.stringify(testConfig()));
+  const env = { RDCP_CONFIG: config, OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
+  const program = run(t, APP, { imports: [REGISTER], cwd, env });
+  const [, url = ''] = await program.found(/remote control on (http:[^,\s]+)/, 'stderr');
+  await program.found(/^ready undefined$/m);
+  assert.equal((await serviceOf(program, url).control(ENABLE)).status, 200);
+  program.child.send('tell');
+  assert.deepEqual((await once(program.child, 'message'))[0], { here: true, there: false });
+  assert.equal(await program.endedWithin(8000), 0, program.output.stderr);
+  assert.equal(program.output.stderr.split('\n').length, 2, 'one line of one start');
+});
+
+test('a worker thread may be under a remote control of its own, and ends by itself', async (t) => {
+  const program = run(t, APP, { args: [JSON.stringify(testConfig())], cwd: temporaryDirectory(t) });
+  const [, url = ''] = await program.found(/^ready (http:\S+)$/m);
+  assert.equal((await serviceOf(program, url).control(ENABLE)).status, 200);
+  program.child.send('tell');
+  assert.deepEqual((await once(program.child, 'message'))[0], { here: false, there: true });
+  assert.equal(await program.endedWithin(8000), 0, program.output.stderr);
+  assert.match(program.output.stderr, /DEBUG DATABASE in a thread/);
+});
