@@ -91,7 +91,8 @@ export function createCommands(options: CommandsOptions) {
         ledger.dropHere(key, next.categories);
         apply(key, next.categories);
       }
-      return { response, replayed: false, ...(result.position !== undefined && { position: result.position }) };
+      const { position, durable } = result;
+      return { response, replayed: false, ...(position && { position }), ...(durable && { durable }) };
     }
     return undefined;
   }

@@ -13,7 +13,7 @@ import { linkGate } from './gate-link.ts';
 import { createLedger } from './ledger.ts';
 import { effectiveState } from './state.ts';
 import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
-import type { AuditRecorder, CategoryView, ControlPlane } from './types.ts';
+import type { AuditRecorder, CategoryView, ControlOutcome, ControlPlane } from './types.ts';
 import { createViews } from './views.ts';
 import { createWriter, unavailable } from './writer.ts';
 
@@ -177,7 +177,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       if (closed) throw unavailable('The server is shutting down');
       overlaySeconds(request, limits);
       const { replay } = context;
-      const run = () => serially(() => commands.run(request, context));
+      const run = async () => kept(await serially(() => commands.run(request, context)));
       if (replay === undefined) return run();
       const running = inProgress.get(replay.key);
       if (running !== undefined) {
@@ -239,6 +239,16 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       link.detach();
     },
   };
+}
+
+/** The next command need not wait for the disk, but nobody is told of a change before it is there. */
+async function kept(outcome: ControlOutcome): Promise<ControlOutcome> {
+  try {
+    await outcome.durable;
+    return outcome;
+  } catch (cause) {
+    throw unavailable('The change is in force, but it is not certain that the store has kept it', cause);
+  }
 }
 
 function tenantIdOf(key: ScopeKey): string | undefined {

@@ -52,6 +52,8 @@ export interface ControlOutcome {
   readonly replayed: boolean;
   /** The store's own, that the change came to; absent where none was written now, or the store has none. */
   readonly position?: Position;
+  /** When the store has the change for good; absent where it has it already. */
+  readonly durable?: Promise<void>;
 }
 
 /** One category as a scope sees it. */

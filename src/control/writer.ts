@@ -41,6 +41,7 @@ export function createWriter({ store, audit, clock, pack, committed, conflicted,
           audit: entry,
           ...(replay && { replay }),
           now,
+          syncLater: true,
         });
         if (state === undefined || settings === undefined) return result;
         const { key, expectedRevision } = state;

@@ -110,7 +110,7 @@ function prepareFile(database: DatabaseSync): void {
   database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`);
   refuseForeignFile(database);
   switchToWal(database);
-  // FULL syncs the log at every commit: what was acknowledged survives a loss of power, not only of the process.
+  // FULL syncs the log at every commit, so that what was committed survives a loss of power, not only of the process.
   database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
   migrate(database);
   database.exec('PRAGMA busy_timeout = 200');

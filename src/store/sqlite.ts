@@ -8,6 +8,7 @@ import { decodeSettings, encodeSettings } from './settings-json.ts';
 import { createSqliteTrail } from './sqlite-audit.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 import { createSqliteFleet, SQLITE_HISTORY } from './sqlite-fleet.ts';
+import { createLogSync } from './sqlite-log-sync.ts';
 import { createSqliteTokens } from './sqlite-tokens.ts';
 import type { Commit, CommitResult, ReplayRecord, ScopeState, StateStore } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
@@ -22,7 +23,8 @@ type Row = Record<string, SQLOutputValue>;
  * acknowledged. The file must be on a local disk: the write-ahead log needs shared memory.
  *
  * SQLite works in the calling thread: a commit takes a fraction of a millisecond, and waits at most 200 ms where
- * another process holds the lock, after which it rejects.
+ * another process holds the lock, after which it rejects. A commit that says `syncLater` does not wait for the disk there:
+ * it is synced in another thread, together with those that came meanwhile.
  * @param file the path; made with mode 0600 where there is none
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
  */
@@ -32,6 +34,7 @@ export function createSqliteStore(file: string): StateStore {
   const inode = statSync(path).ino;
   const writer = randomUUID();
   const trail = createSqliteTrail(database);
+  const log = createLogSync(path);
   const subscribers = new Subscribers();
 
   const begin = database.prepare('BEGIN IMMEDIATE');
@@ -64,6 +67,8 @@ export function createSqliteStore(file: string): StateStore {
   /** SQLite's own number that moves when another connection commits; unknown before the first poll. */
   let dataVersion: SQLOutputValue | undefined;
   let timer: NodeJS.Timeout | undefined;
+  /** Whether SQLite syncs the log at each commit. */
+  let syncing = true;
   let closed = false;
 
   const fleet = createSqliteFleet({ open: () => openSqliteFile(path), seen: () => seen });
@@ -72,8 +77,15 @@ export function createSqliteStore(file: string): StateStore {
     return Number(readVersion.get()?.version);
   }
 
-  /** Runs `work` as one transaction, which is undone when it throws. Work that returns early has written nothing. */
-  function transaction<T>(work: () => T): T {
+  /**
+   * Runs `work` as one transaction, which is undone when it throws. Work that returns early has written nothing.
+   * @param sync whether it is durable when this returns
+   */
+  function transaction<T>(work: () => T, sync = true): T {
+    if (sync !== syncing) {
+      database.exec(`PRAGMA synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
+      syncing = sync;
+    }
     begin.run();
     try {
       const result = work();
@@ -154,17 +166,23 @@ export function createSqliteStore(file: string): StateStore {
     },
 
     async commit(commit) {
-      const result = transaction(() => apply(commit));
-      if (result.outcome === 'committed' && result.position !== undefined) {
+      const syncLater = commit.syncLater === true && log.usable;
+      const result = transaction(() => apply(commit), !syncLater);
+      if (result.outcome === 'replayed') await log.sync();
+      if (result.outcome !== 'committed') return result;
+      if (result.position !== undefined) {
         written = result.position.revision;
         // By then whoever asked for the commit has taken it over.
         if (timer !== undefined) setImmediate(poll).unref();
       }
-      return result;
+      return syncLater ? { ...result, durable: log.sync() } : result;
     },
 
     async findReplay(key, now) {
-      return replayOf(key, now);
+      const replay = replayOf(key, now);
+      // It may have been kept a moment ago, here or in another process.
+      if (replay !== undefined) await log.sync();
+      return replay;
     },
 
     subscribe(listener) {
@@ -199,6 +217,7 @@ export function createSqliteStore(file: string): StateStore {
       readVersion.get();
       // A file that was removed or replaced under us takes writes that nobody will ever read.
       if ((await stat(path)).ino !== inode) throw new Error('the SQLite file was replaced');
+      if (!log.usable) throw new Error('the disk refused to keep what was committed');
     },
 
     async close() {
@@ -207,6 +226,7 @@ export function createSqliteStore(file: string): StateStore {
       clearInterval(timer);
       subscribers.clear();
       fleet.close();
+      await log.close();
       database.close();
     },
   };

@@ -59,14 +59,23 @@ export interface Commit {
   readonly replay?: ReplayRecord;
   /** Wall time of the commit, milliseconds since the epoch. */
   readonly now: number;
+  /** The result may come before what was written is durable, and tells by itself when it is. @default false */
+  readonly syncLater?: boolean;
 }
 
 export type CommitResult =
   /**
    * Done, and durable as far as this store is. `revision` is the scope's new one where state was written; `position` is
-   * then, in a shared store, the store's own that came with it.
+   * then, in a shared store, the store's own that came with it. Where the commit said `syncLater`, `durable` may be there:
+   * it resolves once what was written survives a loss of power, and rejects when that cannot be known. Nobody is told of the
+   * change before.
    */
-  | { readonly outcome: 'committed'; readonly revision?: number; readonly position?: Position }
+  | {
+      readonly outcome: 'committed';
+      readonly revision?: number;
+      readonly position?: Position;
+      readonly durable?: Promise<void>;
+    }
   /** Nothing was written: another process changed the scope. `current` is what it holds now. */
   | { readonly outcome: 'conflict'; readonly current: ScopeState }
   /** Nothing was written: the request id is taken, by this answer. */
