@@ -35,14 +35,19 @@ function bare(host: string): string {
   return host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
 }
 
-const policies = new WeakMap<IncomingMessage, HostPolicy>();
+const POLICY = Symbol('host policy');
+
+/** A request as it came through a listener of our own. */
+interface ListenedRequest extends IncomingMessage {
+  [POLICY]?: HostPolicy;
+}
 
 /** Marks a request as one that came through a listener of our own. */
-export function applyHostPolicy(req: IncomingMessage, policy: HostPolicy): void {
-  policies.set(req, policy);
+export function applyHostPolicy(req: ListenedRequest, policy: HostPolicy): void {
+  req[POLICY] = policy;
 }
 
 /** `undefined` for a request of an application that mounted us: which hosts it serves is its own matter. */
-export function hostPolicyOf(req: IncomingMessage): HostPolicy | undefined {
-  return policies.get(req);
+export function hostPolicyOf(req: ListenedRequest): HostPolicy | undefined {
+  return req[POLICY];
 }
