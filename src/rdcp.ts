@@ -48,6 +48,9 @@ export interface Rdcp {
   close(): Promise<void>;
 }
 
+/** Longest that one part may take to close, in milliseconds; requests that are still in flight get 10 s. */
+const CLOSE_DEADLINE_MS = 15_000;
+
 const GLOBAL = { key: GLOBAL_SCOPE };
 
 /**
@@ -176,17 +179,6 @@ export function createRdcp(
   void plane.start();
   fleet?.start();
 
-  async function closeAll(): Promise<void> {
-    await listener?.close();
-    await fleet?.close();
-    await plane.close();
-    await trail.close();
-    measurements.close();
-    instruments.close();
-    authenticator.close();
-    await store.close();
-  }
-
   return {
     category: (name, options) => gate.category(name, options),
     runWithTenant: (tenantId, fn) => gate.runWithTenant(tenantId, fn),
@@ -198,7 +190,7 @@ export function createRdcp(
     callback: () => handler,
     setEnabled: (enabled) => plane.setEnabled(enabled),
     close: () => {
-      closing ??= closeAll();
+      closing ??= closeInOrder([listener, fleet, plane, trail, measurements, instruments, authenticator, store]);
       return closing;
     },
   };
@@ -212,6 +204,21 @@ function authenticationWith(store: StateStore, security: ResolvedConfig['securit
   } catch (error) {
     store.close().catch(report);
     throw error;
+  }
+}
+
+interface Closable {
+  close(): void | Promise<void>;
+}
+
+/** Closes one part after the other, also behind one that fails or hangs. */
+async function closeInOrder(parts: readonly (Closable | undefined)[]): Promise<void> {
+  for (const part of parts) {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, CLOSE_DEADLINE_MS);
+    const closed = (async () => part?.close())();
+    await Promise.race([closed.catch(report), late]);
+    clearTimeout(timer);
   }
 }
 

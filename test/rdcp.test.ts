@@ -4,6 +4,8 @@ import { category } from '../src/api.ts';
 import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
 import type { RdcpConfig } from '../src/config.ts';
 import { createRdcp } from '../src/rdcp.ts';
+import { createMemoryStore } from '../src/store/memory.ts';
+import { settled } from './support/virtual-time.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes: (size) => new Uint8Array(size) });
 const security = { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin' as const] }] };
@@ -25,4 +27,18 @@ test('once closed it does not listen, rather than name an address that nobody se
   await rdcp.listen();
   await rdcp.close();
   await assert.rejects(rdcp.listen(), { code: 'RDCP_UNAVAILABLE' });
+});
+
+test('closing ends although the store of the application never closes', async (t) => {
+  const store = { ...createMemoryStore(), close: () => new Promise<never>(() => undefined) };
+  const rdcp = createRdcp({ server: false, security, store });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let closed = false;
+  const closing = rdcp.close().then(() => {
+    closed = true;
+  });
+  await settled();
+  assert.equal(closed, false);
+  t.mock.timers.tick(15_000);
+  await closing;
 });
