@@ -31,7 +31,7 @@ export async function start(
 
 async function end<T>(child: ChildProcess, ended: Promise<T>, signal: NodeJS.Signals): Promise<T> {
   child.kill(signal);
-  const deadline = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  const deadline = setTimeout(() => child.kill('SIGKILL'), 30_000);
   try {
     return await ended;
   } finally {
@@ -43,7 +43,7 @@ async function end<T>(child: ChildProcess, ended: Promise<T>, signal: NodeJS.Sig
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
-  ms = 15_000,
+  ms = 60_000,
 ): Promise<T> {
   for (const deadline = Date.now() + ms; ; await sleep(50)) {
     const found = await look();
