@@ -21,7 +21,15 @@ const ARROWS: Record<string, readonly string[]> = {
   fleet: ['protocol', 'errors.ts', 'clock.ts', 'store/fleet-store.ts'],
   control: ['gate', 'protocol', 'errors.ts', 'clock.ts', 'semconv.ts', 'store/state-store.ts', 'store/fleet-store.ts'],
   auth: ['protocol', 'errors.ts', 'clock.ts', 'config.ts', 'store/token-store.ts'],
-  tenancy: ['protocol', 'errors.ts', 'auth/principal.ts', 'control/types.ts', 'store/state-store.ts', 'config.ts'],
+  tenancy: [
+    'protocol',
+    'errors.ts',
+    'auth/principal.ts',
+    'control/types.ts',
+    'store/state-store.ts',
+    'store/fleet-store.ts',
+    'config.ts',
+  ],
   audit: [
     'protocol',
     'errors.ts',

@@ -1,4 +1,5 @@
 import type { ReplayRecord, StateStore } from '../store/state-store.ts';
+import { createNamespacedFleet } from './namespaced-fleet.ts';
 
 /**
  * The part of a store that belongs to a namespace: the tenant `acme` has the scope `<namespace>/acme` there, and settings
@@ -41,7 +42,7 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
       }),
 
     ...(tokens && { tokens }),
-    ...(fleet && { fleet }),
+    ...(fleet && { fleet: createNamespacedFleet(fleet, prefix) }),
     ...(onReset && { onReset: (listener) => onReset.call(store, listener) }),
     queryAudit: (query) => store.queryAudit(query),
     newestAudit: () => store.newestAudit(),

@@ -25,7 +25,10 @@ for (const [name, { skip, url }] of Object.entries(STORES)) {
     let processes: MemberProcess[];
 
     const start = async () => {
-      const process = await startMember({ store: url(), fleet: { service: 'shop', version: '7' } });
+      const process = await startMember({
+        store: url(),
+        fleet: { service: 'shop', version: '7', acknowledgeTimeoutSeconds: 2 },
+      });
       processes.push(process);
       return process;
     };

@@ -32,6 +32,26 @@ stateStoreContract('the part of a process', false, async () => {
   return { open: async () => store, dispose: () => store.close() };
 });
 
+test('the processes of a namespace see each other, and those of no other', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
+  const file = join(folder, 'state.db');
+  const [a, b] = ['a', 'b'].map((name) => createNamespacedStore(createSqliteStore(file), name));
+  assert.ok(a?.fleet && b?.fleet);
+  t.after(async () => {
+    await a.close();
+    await b.close();
+    rmSync(folder, { recursive: true });
+  });
+  const instance = { host: 'h', pid: 1, service: 's', startedAt: NOW };
+  await a.fleet.announce({ ...instance, id: 'one' }, undefined);
+  await b.fleet.announce({ ...instance, id: 'two' }, undefined);
+  const seen = async (store: StateStore) => (await store.fleet?.look())?.instances.map(({ id }) => id);
+  assert.deepEqual([await seen(a), await seen(b)], [['one'], ['two']]);
+  await a.fleet.withdraw('two');
+  await b.fleet.withdraw('two');
+  assert.deepEqual([await seen(a), await seen(b)], [['one'], []]);
+});
+
 describe('namespaces in one store', () => {
   const open = () => {
     const whole = createMemoryStore();
