@@ -19,17 +19,8 @@ import { RdcpInstrumentation, type RdcpInstrumentationConfig } from '../src/inst
 import { PATHS, TOKEN_PATHS } from '../src/protocol/constants.ts';
 import { scrape } from './metrics/scrape.ts';
 import { createAuthority, writePems } from './support/certificate.ts';
+import { assertClean, inFull, marked, secret } from './support/secrets.ts';
 import { getOverTls, http2Request, http2Session, type TlsAnswer } from './support/tls-client.ts';
-
-/** Every secret that goes in, by what it is. None may come out again, in any form. */
-const secrets = new Map<string, string>();
-
-function secret<T extends string>(name: string, value: T): T {
-  secrets.set(name, value);
-  return value;
-}
-
-const marked = (name: string) => secret(name, `MARKED.${name.replaceAll(' ', '.')}.${randomBytes(18).toString('hex')}`);
 
 /** A JWT of the configured issuer, or one that only looks so. */
 function jwt(name: string, key: string, claims: object = {}): string {
@@ -133,15 +124,6 @@ describe('no credential comes out again', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Fails when any secret is in the text, as it is or as it is usually written elsewhere. */
-  function assertClean(where: string, text: string): void {
-    for (const [name, value] of secrets) {
-      const forms = [value, encodeURIComponent(value), Buffer.from(value).toString('base64').replace(/=+$/, '')];
-      const found = forms.some((form) => text.includes(form));
-      assert.ok(!found, `${where} shows the ${name}: ${found ? excerpt(text, forms) : ''}`);
-    }
-  }
-
   it('whatever is sent, and wherever in a request it stands', async (t) => {
     const session = await http2Session(t, url, as);
     const send = async (headers: OutgoingHttpHeaders, body?: string) => {
@@ -195,7 +177,7 @@ describe('no credential comes out again', () => {
       assert.equal(status, 200, text);
       const { access_token, refresh_token } = JSON.parse(text);
       for (const token of [access_token, refresh_token]) {
-        if (token !== undefined) secret(`issued token ${secrets.size}`, token.split('.').at(-1));
+        if (token !== undefined) secret(`issued token that ends in ${token.slice(-8)}`, token.split('.').at(-1));
       }
       return { access_token, refresh_token } as { access_token: string; refresh_token: string };
     };
@@ -393,20 +375,4 @@ function wrongBodies(): string[] {
 
 function shown({ status, headers, text }: TlsAnswer): string {
   return inFull({ status, headers, text });
-}
-
-/** With the message, the stack and the cause of errors, at every depth. */
-function inFull(value: unknown): string {
-  const plain = (_key: string, part: unknown): unknown => {
-    if (typeof part === 'bigint') return String(part);
-    if (!(part instanceof Error)) return part;
-    const { message, stack, cause } = part;
-    return { ...part, message, stack, cause };
-  };
-  return typeof value === 'string' ? value : (JSON.stringify(plain('', value), plain) ?? '');
-}
-
-function excerpt(text: string, forms: readonly string[]): string {
-  const at = Math.max(...forms.map((form) => text.indexOf(form)));
-  return text.slice(Math.max(0, at - 200), at + 100);
 }

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { type Child, start, until } from './child.ts';
 import { assertBuilt, ROOT } from './running-shop.ts';
 
+/** Certificates are made first, by a dozen processes. */
+const START_MS = 60_000;
+
 /** An example that tells at its start what to try, in a folder of its own. */
 export interface Guided {
   readonly child: Child;
@@ -23,7 +26,8 @@ export async function startGuided(main: string, variables: Readonly<Record<strin
     rmSync(cwd, { recursive: true });
   };
   try {
-    await until('its guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));
+    const guide = () => (child.output.stdout.includes('Ctrl-C') ? true : undefined);
+    await until('its guide', guide, START_MS);
   } catch (cause) {
     await end();
     throw new Error(`the example did not start: ${child.output.stderr}`, { cause });
