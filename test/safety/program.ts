@@ -25,6 +25,9 @@ export interface ProgramOptions {
   readonly cwd?: string;
 }
 
+/** How long a program may take to start, on a machine with much else to do. */
+const START_MS = 60_000;
+
 /** Runs a file by the Node of this process, with a channel for messages. It does not outlive the test. */
 export function run(t: TestContext, file: string, { args = [], imports = [], env, cwd }: ProgramOptions = {}): Program {
   const child = spawn(
@@ -52,11 +55,15 @@ export function run(t: TestContext, file: string, { args = [], imports = [], env
     ended,
     kill,
     found: (pattern, where = 'stdout') =>
-      until(`${pattern} on ${where} of ${file}: ${output.stdout}${output.stderr}`, () => {
-        const match = pattern.exec(output[where]);
-        if (match === null && child.exitCode !== null) throw new Error(`${file} ended: ${output.stderr}`);
-        return match ?? undefined;
-      }),
+      until(
+        `${pattern} on ${where} of ${file}`,
+        () => {
+          const match = pattern.exec(output[where]);
+          if (match === null && child.exitCode !== null) throw new Error(`${file} ended: ${output.stderr}`);
+          return match ?? undefined;
+        },
+        START_MS,
+      ),
     endedWithin: (ms) => Promise.race([ended, sleep(ms, undefined, { ref: false })]),
   };
 }

@@ -17,18 +17,28 @@ interface Host {
   readonly file: string;
   /** Starts a service on the file, whose clock is off by that much. */
   start(clockOffset?: number): Promise<Service>;
+  /** Seconds in which a service is certainly started once more, going by how long it took before. */
+  readonly enoughForAStart: number;
 }
 
 function host(t: TestContext): Host {
   const file = join(temporaryDirectory(t), 'state.db');
+  let slowest = 0;
   return {
     file,
-    start: (clockOffset = 0) =>
-      startService(t, {
+    async start(clockOffset = 0) {
+      const started = hostClock();
+      const service = await startService(t, {
         config: { store: `sqlite:${file}` },
         imports: [join(import.meta.dirname, 'set-clock.ts')],
         env: { RDCP_CLOCK_OFFSET: String(clockOffset) },
-      }),
+      });
+      slowest = Math.max(slowest, hostClock() - started);
+      return service;
+    },
+    get enoughForAStart() {
+      return 4 + Math.ceil((3 * slowest) / 1000);
+    },
   };
 }
 
@@ -69,7 +79,7 @@ describe('a temporary control of a real process never outlives its time', { conc
     it(`goes on after a restart by ${signal} with the end that it had`, async (t) => {
       const here = host(t);
       const first = await here.start();
-      const end = await enableFor(first, 8);
+      const end = await enableFor(first, here.enoughForAStart);
       const expiresAt = await expiryOf(first);
       first.child.kill(signal);
       await first.ended;
@@ -146,7 +156,7 @@ describe('a temporary control of a real process never outlives its time', { conc
     it(`ends in time although the service is restarted into a clock that was set ${jump}`, async (t) => {
       const here = host(t);
       const first = await here.start();
-      const end = await enableFor(first, 6);
+      const end = await enableFor(first, here.enoughForAStart);
       await first.kill();
       const second = await here.start(milliseconds);
       await passed(Math.min(end, hostClock() + 500));
