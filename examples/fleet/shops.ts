@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 /** Longest that a shop may take to close. */
 const PATIENCE_MS = 15_000;
@@ -23,7 +23,7 @@ export function startShops(count: number, env: NodeJS.ProcessEnv, say: (line: st
   // The system hands each connection to a process that accepts it. By turns, one that is stopped would get some, too.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({
-    exec: join(import.meta.dirname, 'worker.ts'),
+    exec: fileURLToPath(import.meta.resolve('./worker.ts')),
     execArgv: ['--import', import.meta.resolve('opentelemetry-instrumentation-rdcp/register')],
     silent: true,
   });
