@@ -1,4 +1,4 @@
-// A service at security level enterprise, for two tenants: node examples/enterprise/start.ts (after npm run build).
+// A service at security level enterprise, for two tenants: npm run example:enterprise.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Eight processes of the shop behind one port, as one fleet: node examples/fleet/main.ts (after npm run build).
+// Eight processes of the shop behind one port, as one fleet: npm run example:fleet.
 import { readFileSync } from 'node:fs';
 import { allThere, guide } from './guide.ts';
 import { openRedis } from './redis.ts';

@@ -1,4 +1,4 @@
-// A service whose own login also opens its remote control: node examples/own-login/main.ts (after npm run build).
+// A service whose own login also opens its remote control: npm run example:own-login.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
