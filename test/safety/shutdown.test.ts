@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { verify } from '../../src/audit/verify.ts';
 import type { RdcpConfig } from '../../src/config.ts';
 import { until } from '../examples/child.ts';
@@ -77,56 +77,58 @@ const WAYS: Readonly<
   },
 };
 
-for (const [name, { start, end }] of Object.entries(WAYS)) {
-  test(`SIGTERM under load: ${name} answers what it accepted, keeps its trail and ends with ${end}`, async (t) => {
-    const cwd = temporaryDirectory(t);
-    const file = join(cwd, 'state.db');
-    const accepted = join(cwd, 'accepted');
-    writeFileSync(accepted, '');
-    const config = testConfig({
-      store: `sqlite:${file}`,
-      categories: Object.fromEntries(CATEGORIES.map((category) => [category, { description: 'in the test' }])),
-      fleet: { acknowledgeTimeoutSeconds: 0.4 },
+describe('SIGTERM under load', { concurrency: 2 }, () => {
+  for (const [name, { start, end }] of Object.entries(WAYS)) {
+    it(`${name} answers what it accepted, keeps its trail and ends with ${end}`, async (t) => {
+      const cwd = temporaryDirectory(t);
+      const file = join(cwd, 'state.db');
+      const accepted = join(cwd, 'accepted');
+      writeFileSync(accepted, '');
+      const config = testConfig({
+        store: `sqlite:${file}`,
+        categories: Object.fromEntries(CATEGORIES.map((category) => [category, { description: 'in the test' }])),
+        fleet: { acknowledgeTimeoutSeconds: 0.4 },
+      });
+      // Changes wait for one who does not answer, so that many requests are under way at any time.
+      const silent = await startService(t, { config: { store: `sqlite:${file}` } });
+      silent.child.kill('SIGSTOP');
+
+      const program = await start(t, { cwd, config, env: { RDCP_ACCEPTED_REQUESTS: accepted } });
+      const load = startLoad(program.url, CLIENTS);
+      await until('answers of every kind', () => (load.outcomes.length > 4 * CLIENTS ? true : undefined));
+      program.child.kill('SIGTERM');
+      assert.equal(await program.ended, end, program.output.stderr);
+      const outcomes = await load.stop();
+
+      const ids = new Set(readFileSync(accepted, 'utf8').split('\n'));
+      const unanswered = outcomes.filter(({ id, status }) => ids.has(id) && status === undefined);
+      assert.deepEqual(unanswered, [], 'every accepted request is answered');
+      const answered = outcomes.filter(({ status }) => status !== undefined);
+      for (const { kind, status, headers } of answered) {
+        if (status === 503) assert.equal(headers?.connection, 'close');
+        else assert.equal(status, kind === 'refused' ? 401 : 200);
+      }
+      const count = (wanted: number) => answered.filter(({ status }) => status === wanted).length;
+      t.diagnostic(
+        `${count(200)} answered 200, ${count(401)} 401, ${count(503)} 503; ${outcomes.length - answered.length} never accepted`,
+      );
+
+      const trail = await trailOf(file);
+      const kept = new Set(trail.map(({ requestId }) => requestId));
+      const acknowledged = answered.filter(({ kind, status }) => kind === 'control' && status === 200);
+      assert.ok(acknowledged.length > CLIENTS);
+      assert.deepEqual(
+        acknowledged.filter(({ id }) => !kept.has(id)),
+        [],
+        'every acknowledged change is in the trail',
+      );
+      const refusals = trail.filter(({ action }) => action === 'authenticate');
+      assert.equal(
+        refusals.reduce((sum, { count = 1 }) => sum + count, 0),
+        count(401),
+        'every refusal is in the trail',
+      );
+      assert.equal(verify(trail.reverse()), undefined);
     });
-    // Changes wait for one who does not answer, so that many requests are under way at any time.
-    const silent = await startService(t, { config: { store: `sqlite:${file}` } });
-    silent.child.kill('SIGSTOP');
-
-    const program = await start(t, { cwd, config, env: { RDCP_ACCEPTED_REQUESTS: accepted } });
-    const load = startLoad(program.url, CLIENTS);
-    await until('answers of every kind', () => (load.outcomes.length > 4 * CLIENTS ? true : undefined));
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, end, program.output.stderr);
-    const outcomes = await load.stop();
-
-    const ids = new Set(readFileSync(accepted, 'utf8').split('\n'));
-    const unanswered = outcomes.filter(({ id, status }) => ids.has(id) && status === undefined);
-    assert.deepEqual(unanswered, [], 'every accepted request is answered');
-    const answered = outcomes.filter(({ status }) => status !== undefined);
-    for (const { kind, status, headers } of answered) {
-      if (status === 503) assert.equal(headers?.connection, 'close');
-      else assert.equal(status, kind === 'refused' ? 401 : 200);
-    }
-    const count = (wanted: number) => answered.filter(({ status }) => status === wanted).length;
-    t.diagnostic(
-      `${count(200)} answered 200, ${count(401)} 401, ${count(503)} 503; ${outcomes.length - answered.length} never accepted`,
-    );
-
-    const trail = await trailOf(file);
-    const kept = new Set(trail.map(({ requestId }) => requestId));
-    const acknowledged = answered.filter(({ kind, status }) => kind === 'control' && status === 200);
-    assert.ok(acknowledged.length > CLIENTS);
-    assert.deepEqual(
-      acknowledged.filter(({ id }) => !kept.has(id)),
-      [],
-      'every acknowledged change is in the trail',
-    );
-    const refusals = trail.filter(({ action }) => action === 'authenticate');
-    assert.equal(
-      refusals.reduce((sum, { count = 1 }) => sum + count, 0),
-      count(401),
-      'every refusal is in the trail',
-    );
-    assert.equal(verify(trail.reverse()), undefined);
-  });
-}
+  }
+});

@@ -10,13 +10,14 @@ const database = category('DATABASE');
 if (isMainThread) {
   const [config] = process.argv.slice(2);
   const worker = new Worker(import.meta.filename, { workerData: config });
+  const exited = once(worker, 'exit');
   const [url] = await once(worker, 'message');
   process.stdout.write(`ready ${url}\n`);
   await once(process, 'message');
   worker.postMessage('tell');
   const [enabledThere] = await once(worker, 'message');
   process.send?.({ here: database.enabled, there: enabledThere });
-  const [code] = await once(worker, 'exit');
+  const [code] = await exited;
   if (code !== 0) throw new Error(`the thread ended with ${code}`);
   process.disconnect();
 } else {
