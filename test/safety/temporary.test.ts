@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PATHS } from '../../src/protocol/constants.ts';
-import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
+import { until } from '../examples/child.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { hostClock } from './host-clock.ts';
-import { type Service, startService, temporaryDirectory, trailOf } from './service.ts';
+import { type Service, startService, temporaryDirectory } from './service.ts';
 
 const HOUR = 3_600_000;
 const YEAR = 365 * 24 * HOUR;
@@ -14,22 +16,20 @@ const JUMPS = { 'an hour back': -HOUR, 'a year back': -YEAR, 'an hour forward': 
 const TICK_MS = 1000;
 
 interface Host {
-  readonly file: string;
-  /** Starts a service on the file, whose clock is off by that much. */
+  /** Starts a service on the store, whose clock is off by that much. */
   start(clockOffset?: number): Promise<Service>;
   /** Seconds in which a service is certainly started once more, going by how long it took before. */
   readonly enoughForAStart: number;
 }
 
-function host(t: TestContext): Host {
-  const file = join(temporaryDirectory(t), 'state.db');
+/** @param store a SQLite file of its own where none is given */
+function host(t: TestContext, store = `sqlite:${join(temporaryDirectory(t), 'state.db')}`): Host {
   let slowest = 0;
   return {
-    file,
     async start(clockOffset = 0) {
       const started = hostClock();
       const service = await startService(t, {
-        config: { store: `sqlite:${file}` },
+        config: { store },
         imports: [join(import.meta.dirname, 'set-clock.ts')],
         env: { RDCP_CLOCK_OFFSET: String(clockOffset) },
       });
@@ -37,7 +37,7 @@ function host(t: TestContext): Host {
       return service;
     },
     get enoughForAStart() {
-      return 4 + Math.ceil((3 * slowest) / 1000);
+      return 3 + Math.ceil((2 * slowest) / 1000);
     },
   };
 }
@@ -66,8 +66,11 @@ async function assertOffSince(service: Service, end: number): Promise<void> {
   assert.equal((await service.states()).DATABASE, false);
 }
 
-async function assertExpiredOnce({ file }: Host): Promise<void> {
-  const expiries = (await trailOf(file)).filter(({ action }) => action === 'expire');
+async function assertExpiredOnce(service: Service): Promise<void> {
+  const expiries = await until('the entry of the expiry', async () => {
+    const { body } = await service.request<AuditResponse>(`${PATHS.audit}?action=expire`, { key: 'admin' });
+    return body.entries.length > 0 ? body.entries : undefined;
+  });
   assert.deepEqual(
     expiries.map(({ categories }) => categories),
     [['DATABASE']],
@@ -90,7 +93,7 @@ describe('a temporary control of a real process never outlives its time', { conc
       assert.equal((await second.states()).DATABASE, false);
       await assertOffSince(second, end);
       assert.ok((await second.momentsOn()).length > 50, 'it was on until then');
-      await assertExpiredOnce(here);
+      await assertExpiredOnce(second);
     });
   }
 
@@ -103,7 +106,7 @@ describe('a temporary control of a real process never outlives its time', { conc
     const second = await here.start();
     assert.equal((await second.states()).DATABASE, false);
     assert.deepEqual(await second.momentsOn(), []);
-    await assertExpiredOnce(here);
+    await assertExpiredOnce(second);
   });
 
   it('has ended when a process goes on that was stopped over its end', async (t) => {
@@ -115,7 +118,7 @@ describe('a temporary control of a real process never outlives its time', { conc
     service.child.kill('SIGCONT');
     assert.equal((await service.states()).DATABASE, false);
     await assertOffSince(service, end);
-    await assertExpiredOnce(here);
+    await assertExpiredOnce(service);
   });
 
   it('ends in the other processes when the one that set it was killed, stopped or has another clock', async (t) => {
@@ -137,7 +140,28 @@ describe('a temporary control of a real process never outlives its time', { conc
     stopped.child.kill('SIGCONT');
     assert.equal((await stopped.states()).DATABASE, false);
     await assertOffSince(stopped, end);
-    await assertExpiredOnce(here);
+    await assertExpiredOnce(behind);
+  });
+
+  it('ends in every process while the store that they share answers nobody', { skip: whyNoRedis() }, async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.close());
+    const there = host(t, redis.url);
+    const services = await Promise.all([there.start(), there.start()]);
+    const end = await enableFor(services[0], 3);
+    await until('both to be on', async () => {
+      const states = await Promise.all(services.map((service) => service.states()));
+      return states.every(({ DATABASE }) => DATABASE) ? true : undefined;
+    });
+    redis.freeze();
+    await passed(end);
+    for (const service of services) {
+      assert.equal((await service.states()).DATABASE, false);
+      await assertOffSince(service, end);
+    }
+    redis.thaw();
+    await assertExpiredOnce(services[1]);
+    for (const service of services) await assertOffSince(service, end);
   });
 
   for (const [jump, milliseconds] of Object.entries(JUMPS)) {
@@ -150,7 +174,7 @@ describe('a temporary control of a real process never outlives its time', { conc
       await passed(latest);
       assert.equal((await service.states()).DATABASE, false);
       await assertOffSince(service, latest);
-      await assertExpiredOnce(here);
+      await assertExpiredOnce(service);
     });
 
     it(`ends in time although the service is restarted into a clock that was set ${jump}`, async (t) => {
@@ -162,7 +186,7 @@ describe('a temporary control of a real process never outlives its time', { conc
       await passed(Math.min(end, hostClock() + 500));
       assert.equal((await second.states()).DATABASE, false);
       assert.deepEqual(await second.momentsOn(), [], 'what is left is not known, so nothing is');
-      await assertExpiredOnce(here);
+      await assertExpiredOnce(second);
     });
   }
 });
