@@ -54,8 +54,8 @@ generator.stop();
 for (const { service } of contenders) service.stop();
 rmSync(directory, { recursive: true });
 
-const inMemory = beside(outcomes.get(MEMORY)!, outcomes.get(BARE)!);
-const durable = beside(outcomes.get(SQLITE)!, outcomes.get(BARE)!);
+const inMemory = beside(outcomes.get(MEMORY)!, outcomes.get(BARE)!, 'processor');
+const durable = beside(outcomes.get(SQLITE)!, outcomes.get(BARE)!, 'clock');
 const quarter = `at ${Math.round(peak / 4)} requests a second`;
 publish({
   timings: [...outcomes.values()].flatMap(({ wall, cpu }) => [wall, cpu]),

@@ -16,7 +16,7 @@ const outcomes = await contest(
 );
 service.stop();
 
-const points = beside(outcomes.get(POINTS)!, outcomes.get(PLAIN)!);
+const points = beside(outcomes.get(POINTS)!, outcomes.get(PLAIN)!, 'processor');
 publish({
   timings: [...outcomes.values()].flatMap(({ wall, cpu }) => [wall, cpu]),
   verdicts: [verdict(POINTS, '>= 0.99 of the service without', points.text, points.ratio >= 0.99, points.ratio)],

@@ -33,8 +33,8 @@ const outcomes = await contest([
 endpoint.stop();
 bare.stop();
 
-const key = beside(outcomes.get(KEY)!, outcomes.get(BARE)!);
-const seen = beside(outcomes.get(TOKEN)!, outcomes.get(KEY)!);
+const key = beside(outcomes.get(KEY)!, outcomes.get(BARE)!, 'processor');
+const seen = beside(outcomes.get(TOKEN)!, outcomes.get(KEY)!, 'processor');
 publish({
   timings: [...outcomes.values()].flatMap(({ wall, cpu }) => [wall, cpu]),
   verdicts: [
