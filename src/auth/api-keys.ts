@@ -23,14 +23,25 @@ export interface ApiKeyVerifier extends CredentialVerifier {
  * revoked. A wrong, unknown, mistyped, expired or not yet valid key gets the same answer.
  */
 export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): ApiKeyVerifier {
+  /** What a connection sent last, and its hash. Whether that is a key, and in force, is found out anew each time. */
+  const sent = new WeakMap<object, { readonly text: string; readonly hash: string }>();
+
+  function hashOf(text: string, connection: object | undefined): string {
+    const last = connection && sent.get(connection);
+    if (last?.text === text) return last.hash;
+    const hash = hashApiKey(text);
+    if (connection !== undefined) sent.set(connection, { text, hash });
+    return hash;
+  }
+
   return {
-    knows: (key) => key.length <= MAX_API_KEY_LENGTH && lookUp(keys, key) !== undefined,
+    knows: (key) => key.length <= MAX_API_KEY_LENGTH && lookUp(keys, hashApiKey(key)) !== undefined,
     principal: (id) => {
       const stored = keys.findById(id);
       return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
     },
-    verify: (key) => {
-      const stored = key.length > MAX_API_KEY_LENGTH ? undefined : lookUp(keys, key);
+    verify: (key, connection) => {
+      const stored = key.length > MAX_API_KEY_LENGTH ? undefined : lookUp(keys, hashOf(key, connection));
       if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');
       return stored.principal;
     },
@@ -42,8 +53,7 @@ export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): Ap
  * The look-up's own timing tells something of a hash, which nobody can aim: to choose its first bits takes as many keys
  * as guessing. The comparison that decides takes the same time whatever it finds.
  */
-function lookUp(keys: KeySource, key: string): StoredKey | undefined {
-  const hash = hashApiKey(key);
+function lookUp(keys: KeySource, hash: string): StoredKey | undefined {
   const stored = keys.find(hash);
   if (stored === undefined) return undefined;
   return timingSafeEqual(Buffer.from(hash.slice('sha256:'.length), 'hex'), stored.digest) ? stored : undefined;

@@ -8,8 +8,11 @@ import { refusal } from './refusal.ts';
 
 /** One kind of credential: from the text that a request carried to who that is. */
 export interface CredentialVerifier {
-  /** @throws {RdcpError} `RDCP_AUTH_FAILED` when the credential does not authenticate */
-  verify(credential: string): Principal | Promise<Principal>;
+  /**
+   * @param connection tells that a later request came over the same one
+   * @throws {RdcpError} `RDCP_AUTH_FAILED` when the credential does not authenticate
+   */
+  verify(credential: string, connection?: object): Principal | Promise<Principal>;
   close?(): void;
 }
 
@@ -43,13 +46,18 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
   const certificateOf = ({ clientCertificate }: CredentialRequest): VerifiedCertificate | undefined =>
     clientCertificate === undefined ? undefined : certificates?.verify(clientCertificate);
 
-  const byKey = (key: string, certificate: VerifiedCertificate | undefined, claimed: string | undefined) => {
+  const byKey = (
+    key: string,
+    { message }: CredentialRequest,
+    certificate: VerifiedCertificate | undefined,
+    claimed: string | undefined,
+  ) => {
     // The certificate of somebody we know is a credential, and makes no pair with a key.
     if (certificate?.identity !== undefined) throw twoCredentials();
     assertAgrees(claimed, 'api-key');
     if (certificateRequired) throw refusal('api-key', 'invalid_certificate');
     if (apiKey === undefined) throw refusal('api-key');
-    return apiKey.verify(key);
+    return apiKey.verify(key, message?.socket);
   };
 
   const byToken = async (token: string, request: CredentialRequest, claimed: string | undefined) => {
@@ -106,7 +114,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
       if (own !== undefined) return own;
       if (credential?.method === 'bearer') return byToken(credential.value, request, claimed);
       const certificate = certificateOf(request);
-      if (credential?.method === 'api-key') return byKey(credential.value, certificate, claimed);
+      if (credential?.method === 'api-key') return byKey(credential.value, request, certificate, claimed);
       return byCertificate(certificate, claimed);
     },
     close: () => {

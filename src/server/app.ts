@@ -46,6 +46,7 @@ import { status } from './routes/status.ts';
 import { tenants } from './routes/tenants.ts';
 import { token } from './routes/token.ts';
 import { wellKnown } from './routes/well-known.ts';
+import { routesByPath } from './routes-by-path.ts';
 import { endpoint, steps } from './steps.ts';
 import { withoutTracing } from './suppress-tracing.ts';
 import { createTokenCalls } from './token-call.ts';
@@ -160,7 +161,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     ),
   );
   app.use(timeout(requestTimeoutSeconds, report));
-  app.use(router.routes());
+  app.use(routesByPath(router));
   app.use(endpoint(methodNotAllowed(router)));
   // The boundary has answered and reported every error; what is left is a client that went away.
   app.on('error', () => undefined);

@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { createApiKeyVerifier } from '../../src/auth/api-keys.ts';
 import type { Authenticator, CredentialRequest } from '../../src/auth/authenticator.ts';
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
-import { fixedKeys } from '../../src/auth/key-set.ts';
+import { fixedKeys, type KeySource } from '../../src/auth/key-set.ts';
+import type { Principal } from '../../src/auth/principal.ts';
 import type { ApiKeyRecord } from '../../src/config.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import { failsWith, makeKey, request } from './records.ts';
@@ -45,6 +46,22 @@ test('several keys of one client are active at once', async () => {
   for (const { key } of [old, next]) {
     assert.equal((await auth.authenticate(request({ 'X-RDCP-API-Key': key })))?.clientId, 'ops');
   }
+});
+
+test('what a connection has sent before counts for nothing: each request is judged by its own key, as it is now', () => {
+  const ann = makeKey({ id: 'ann', clientId: 'ann' });
+  const bob = makeKey({ id: 'bob', clientId: 'bob' });
+  let records = [ann.record, bob.record];
+  const keys: KeySource = { find: (hash) => fixedKeys(records).find(hash), findById: () => undefined, close: () => {} };
+  const verifier = createApiKeyVerifier({ keys, clock: { now: Date.now, monotonic: Date.now } });
+  const connection = {};
+  const attempt = (key: string) => verifier.verify(key, connection);
+  assert.equal((attempt(ann.key) as Principal).clientId, 'ann');
+  assert.equal((attempt(bob.key) as Principal).clientId, 'bob');
+  assert.throws(() => attempt(`${bob.key}x`), failsWith('RDCP_AUTH_FAILED', 'invalid_key'));
+  assert.equal((attempt(bob.key) as Principal).clientId, 'bob');
+  records = [ann.record];
+  assert.throws(() => attempt(bob.key), failsWith('RDCP_AUTH_FAILED', 'invalid_key'));
 });
 
 test('a key is valid from its first instant until just before its last', async () => {
