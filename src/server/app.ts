@@ -33,6 +33,7 @@ import { singleHeaders } from './middleware/single-headers.ts';
 import { tenancy } from './middleware/tenancy.ts';
 import { createRateLimiter } from './rate-limit.ts';
 import { createRefusals } from './refusals.ts';
+import { readAsOriginForm } from './request-target.ts';
 import { audit } from './routes/audit.ts';
 import { control } from './routes/control.ts';
 import { discovery } from './routes/discovery.ts';
@@ -173,6 +174,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       return;
     }
     readAsHttp1(req);
+    readAsOriginForm(req);
     withoutTracing(() => void handle(req, res));
   };
 }

@@ -186,8 +186,9 @@ const paths: HostileRequest[] = [
       '/.well-known/../.well-known/rdcp',
       '/rdcp/v1/%',
       '/rdcp/v1/%zz',
-      'http://localhost/rdcp/v1/status',
-      'http://evil.test/rdcp/v1/status',
+      'http://localhost/rdcp/v1/status/',
+      'http://localhost/rdcp/v1/%73tatus',
+      'ftp://localhost/rdcp/v1/status',
       `/rdcp/v1/${'a'.repeat(8000)}`,
     ],
     (path) => get(path),
@@ -292,6 +293,16 @@ const origins: HostileRequest[] = [
     MALFORMED,
     ['', 'a b', 'localhost/evil', 'user@localhost', 'localhost:port', 'localhost:99999999', '::1', '[::1', 'évil'],
     (value) => requestText('GET', PATHS.wellKnown, [['Host', value]]),
+  ),
+  ...cases(
+    'target of another host',
+    403,
+    'RDCP_FORBIDDEN',
+    ['http://evil.test', 'http://0.0.0.0:80', 'https://localhost'],
+    (origin) => get(origin + PATHS.status),
+  ),
+  ...cases('target of no host', 400, MALFORMED, ['http://', 'http://ada:x@localhost', 'http://localhost:x'], (origin) =>
+    get(origin + PATHS.status),
   ),
   { name: 'no Host', bytes: requestText('GET', PATHS.wellKnown, []), status: 400, code: MALFORMED },
   ...cases(

@@ -1,6 +1,7 @@
 import { RdcpError } from '../../errors.ts';
 import { header, type Step } from '../context.ts';
 import { hostPolicyOf } from '../host-policy.ts';
+import { targetOriginOf } from '../request-target.ts';
 
 /** RFC 9110, section 7.2: a name or an IPv6 literal, and a port. */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
@@ -13,11 +14,19 @@ const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
 export function hostAndOrigin(): Step {
   return (ctx) => {
     const policy = hostPolicyOf(ctx.req);
-    const host = header(ctx.req, 'host')?.toLowerCase();
+    const target = targetOriginOf(ctx.req);
+    const stated = header(ctx.req, 'host')?.toLowerCase();
+    // RFC 9112, section 3.2.2: beside a target in absolute form Host must be there, and says nothing.
+    const host = target?.authority ?? stated;
     if (policy !== undefined) {
-      const name = host === undefined ? undefined : HOST.exec(host)?.[1];
-      if (name === undefined) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'Host must be a host name and a port');
+      const name = nameOf(host);
+      if (name === undefined || (target !== undefined && nameOf(stated) === undefined)) {
+        throw new RdcpError('RDCP_MALFORMED_REQUEST', 'Host must be a host name and a port');
+      }
       if (!policy.allows(name)) throw new RdcpError('RDCP_FORBIDDEN', 'This server does not answer for that host');
+      if (target !== undefined && !policy.schemes.includes(target.scheme)) {
+        throw new RdcpError('RDCP_FORBIDDEN', `This server does not answer for ${target.scheme} here`);
+      }
     }
     const origin = header(ctx.req, 'origin')?.toLowerCase();
     const schemes = policy?.schemes ?? ['http', 'https'];
@@ -25,4 +34,8 @@ export function hostAndOrigin(): Step {
       throw new RdcpError('RDCP_FORBIDDEN', 'Requests from other origins are not accepted');
     }
   };
+}
+
+function nameOf(host: string | undefined): string | undefined {
+  return host === undefined ? undefined : HOST.exec(host)?.[1];
 }

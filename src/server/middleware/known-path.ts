@@ -2,12 +2,13 @@ import type { Router } from '@koa/router';
 import { RdcpError } from '../../errors.ts';
 import { PATH_PREFIX, PATHS, PROTOCOL } from '../../protocol/constants.ts';
 import type { RequestState, Step } from '../context.ts';
+import { originForm } from '../request-target.ts';
 
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
 /** The path as it was sent: nothing is decoded or normalised, so that no two spellings lead to one endpoint. */
-function rawPath(url: string | undefined): string {
-  return (url ?? '').split('?', 1)[0] ?? '';
+function rawPath(url = ''): string {
+  return originForm(url).split('?', 1)[0] ?? '';
 }
 
 /** Whether a request is for us, in an application that mounted us. */

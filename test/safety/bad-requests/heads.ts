@@ -24,7 +24,7 @@ const target = fc
     path.map((rest) => `/rdcp/v1${rest}`),
     fieldValue.map((rest) => `${PATHS.control}/${rest.replaceAll(/[\s?#]/g, '')}`),
     fc.nat(99).map((version) => `/rdcp/v${version === 1 ? '01' : version}/control`),
-    fc.constantFrom(`http://localhost${PATHS.control}`, `${PATHS.control}%00`, `/${PATHS.control}`, '*', '/..'),
+    fc.constantFrom(`http://localhost${PATHS.control}/`, `${PATHS.control}%00`, `/${PATHS.control}`, '*', '/..'),
   )
   .filter((value) => value !== '' && value.split(/[?#]/)[0] !== PATHS.control);
 
