@@ -144,15 +144,19 @@ function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const refusal = refusalOf(error.code);
     if (refusal === undefined || !socket.writable) socket.destroy();
-    // An answer now would be taken for that to the request which is still being worked on.
-    else if (!inFlight.endWithAnswer(socket)) answerRaw(socket, refusal.error, randomUUID(), refusal.status);
+    else endWith(socket, refusal.error, refusal.status);
   });
   server.on('connect', (_req, target: Duplex | ServerResponse) => {
-    const error = new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is no proxy');
+    const error = new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is no proxy', { headers: { Allow: '' } });
     // A stream of HTTP/2 has an answer of its own; on HTTP/1.1 there is only the connection.
     if ('setHeader' in target) answerResponse(target, error, randomUUID());
-    else answerRaw(target, error, randomUUID());
+    else endWith(target, error);
   });
+
+  /** An answer now would be taken for that to a request which is still being worked on. */
+  function endWith(socket: Duplex, error: RdcpError, status?: number): void {
+    if (!inFlight.endWithAnswer(socket)) answerRaw(socket, error, randomUUID(), status);
+  }
 }
 
 /** `undefined` for what is no HTTP failure: a connection that broke, or a TLS handshake that failed. */

@@ -77,19 +77,24 @@ test('what is no TLS ends an HTTPS connection at once', async (t) => {
   assert.equal(parseAnswer(await exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')), undefined);
 });
 
-test('what is broken behind a request that is being worked on takes nothing from its answer, and ends the connection', async (t) => {
-  const arrived = Promise.withResolvers<ServerResponse>();
-  const url = await listen(t, {}, (_req, res) => arrived.resolve(res));
-  const text = await exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n', async (socket) => {
-    const res = await arrived.promise;
-    socket.write('nonsense\r\n\r\n');
-    socket.write('more nonsense\r\n\r\n');
-    setTimeout(() => res.end('answer'), 50);
+for (const [name, bytes] of [
+  ['what is broken', 'nonsense\r\n\r\n'],
+  ['a tunnel', 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n'],
+] as const) {
+  test(`${name} behind a request that is being worked on takes nothing from its answer, and ends the connection`, async (t) => {
+    const arrived = Promise.withResolvers<ServerResponse>();
+    const url = await listen(t, {}, (_req, res) => arrived.resolve(res));
+    const text = await exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n', async (socket) => {
+      const res = await arrived.promise;
+      socket.write(bytes);
+      socket.write('more nonsense\r\n\r\n');
+      setTimeout(() => res.end('answer'), 50);
+    });
+    assert.equal(text.split('HTTP/1.1 ').length, 2);
+    assert.equal(parseAnswer(text)?.status, 200);
+    assert.equal(parseAnswer(text)?.body.includes('answer'), true);
   });
-  assert.equal(text.split('HTTP/1.1 ').length, 2);
-  assert.equal(parseAnswer(text)?.status, 200);
-  assert.equal(parseAnswer(text)?.body.includes('answer'), true);
-});
+}
 
 const BROKEN: readonly (readonly [name: string, bytes: string, status: number, code: string])[] = [
   ['no HTTP at all', 'hello there\r\n\r\n', 400, 'RDCP_MALFORMED_REQUEST'],
@@ -125,6 +130,12 @@ for (const [name, bytes, status, code] of BROKEN) {
     assertEnvelope(await exchange(url, Buffer.from(bytes, 'latin1')), status, code);
   });
 }
+
+test('the answer to a tunnel allows no method, as a 405 must say', async (t) => {
+  const { headers } =
+    parseAnswer(await exchange(await listen(t), 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n')) ?? {};
+  assert.equal(headers?.get('allow'), '');
+});
 
 test('an upgrade is not made: the request is answered as it is', async (t) => {
   const url = await listen(t);
