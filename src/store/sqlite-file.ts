@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { RdcpError } from '../errors.ts';
 
@@ -93,8 +93,7 @@ const MIGRATIONS: readonly string[] = [
 export function openSqliteFile(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    // SQLite would make it readable for everybody; its -wal and -shm files take over the mode of this one.
-    closeSync(openSync(path, 'a', 0o600));
+    makeWhereMissing(path);
     // Loaded only here: importing this package must stay light, and Node 22 warns that node:sqlite is experimental.
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
     database = new DatabaseSync(path);
@@ -104,6 +103,18 @@ export function openSqliteFile(path: string): DatabaseSync {
     database?.close();
     throw refusal(error);
   }
+}
+
+/**
+ * SQLite would make it readable for everybody; its -wal and -shm files take over the mode of this one. A file that is there is
+ * not even opened: to close it would take away the locks that other connections of this process have on it
+ * (https://www.sqlite.org/howtocorrupt.html, section 2.2), and the log of changes with them.
+ */
+function makeWhereMissing(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) closeSync(openSync(path, 'a', 0o600));
+  else if (found.isDirectory()) throw new FileRefusal('is a directory');
+  else accessSync(path, constants.R_OK | constants.W_OK);
 }
 
 function prepareFile(database: DatabaseSync): void {
@@ -179,7 +190,6 @@ const WRONG_FILE: Readonly<Record<string | number, string>> = {
   EACCES: 'may not be written by this process',
   EPERM: 'may not be written by this process',
   EROFS: 'is on a file system that is read-only',
-  EISDIR: 'is a directory',
   ENOSPC: 'cannot be made: the disk is full',
 };
 

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -30,6 +40,18 @@ function retainedBytes(): number {
   return heapUsed + external;
 }
 
+function hasLockTable(): boolean {
+  return existsSync('/proc/locks');
+}
+
+/** Whether this process has a lock on the file that keeps other processes from taking it as theirs alone. */
+function holdsLock(path: string): boolean {
+  const { ino } = statSync(path);
+  return readFileSync('/proc/locks', 'utf8')
+    .split('\n')
+    .some((line) => line.includes(` ${process.pid} `) && line.includes(`:${ino} `));
+}
+
 /** Asserts that opening is refused as a mistake in the configuration, in one line without the path. */
 function assertRefused(path: string, problem: RegExp): void {
   assert.throws(
@@ -52,6 +74,19 @@ test('the file and those beside it are readable for their owner alone', async ()
   const files = readdirSync(folder);
   assert.deepEqual(files.toSorted(), ['state.db', 'state.db-shm', 'state.db-wal']);
   for (const name of files) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
+  await store.close();
+});
+
+test('a process keeps its lock on the file, although it opens it again', { skip: !hasLockTable() }, async () => {
+  // Without it, another process that closes last but one takes the log of changes away from under this one.
+  const store = createSqliteStore(file);
+  await store.commit(change('acme', 0, { A: { permanent: true } }));
+  assert.ok(holdsLock(file), 'opened once');
+  await store.fleet?.announce({ id: 'a', host: 'host', pid: 1, service: 'shop', startedAt: NOW }, undefined);
+  const again = createSqliteStore(file);
+  await again.load();
+  assert.ok(holdsLock(file), 'opened three times');
+  await again.close();
   await store.close();
 });
 
