@@ -41,7 +41,8 @@ function fromFile(env: Environment, readFile: ReadFile): RdcpConfig {
     return checked(variable, JSON.parse(text.replace(/^\uFEFF/, '')) ?? {});
   } catch (cause) {
     if (isRdcpError(cause)) throw cause;
-    throw invalid(variable, 'must name a JSON file', cause);
+    // Without the cause, which quotes the file.
+    throw invalid(variable, 'must name a JSON file');
   }
 }
 

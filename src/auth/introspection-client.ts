@@ -80,7 +80,7 @@ export function createIntrospectionClient({
       await response.body?.cancel();
       throw new Error(`introspection was answered with status ${response.status}`);
     }
-    const answer: unknown = JSON.parse(await readBounded(response, MAX_BYTES));
+    const answer = parse(await readBounded(response, MAX_BYTES));
     if (isAnswer(answer)) return answer;
     throw new Error('introspection was answered with something else');
   };
@@ -108,6 +108,15 @@ export function createIntrospectionClient({
       inFlight -= 1;
     }
   };
+}
+
+/** The parser's own error would quote the answer, which may hold the token. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** `active` is the one field that RFC 7662 requires. Without it, what answered is no introspection endpoint. */

@@ -138,11 +138,16 @@ function fits({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObj
   return algorithm === 'EdDSA' ? type === 'ed25519' : type === 'rsa';
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for anything but an https URL, or http on loopback */
+/**
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for anything but an https URL, or http on loopback; and for a user name or
+ * password in it, which `fetch` refuses with an error that shows them
+ */
 export function trustedUri(uri: string, field: string): string {
   const url = URL.parse(uri);
   const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
-  if (url === null || !trusted) throw invalid(field, 'must be an https URL');
+  if (url === null || !trusted || url.username !== '' || url.password !== '') {
+    throw invalid(field, 'must be an https URL without a user name or password');
+  }
   return url.href;
 }
 

@@ -62,11 +62,12 @@ function load(text: string, name: string): KeySet {
 function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (cause) {
-    throw invalid(name, 'the file is not JSON', '', cause);
+  } catch {
+    // Without the cause, which quotes the file.
+    throw invalid(name, 'the file is not JSON', '');
   }
 }
 
-function invalid(name: string, problem: string, field: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `keys file ${name}: ${problem}`, { details: { field }, cause });
+function invalid(name: string, problem: string, field: string): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `keys file ${name}: ${problem}`, { details: { field } });
 }

@@ -65,7 +65,7 @@ export function connectRedis(
     try {
       next.unref();
       await within(connectDeadlineMs, async () => {
-        await next.connect();
+        await next.connect().catch(rejectUnquoted);
         await established(next);
       });
       failures = 0;
@@ -133,6 +133,12 @@ export function borrowRedis(client: RedisClient, established: () => void): Redis
       client.off('error', ignore);
     },
   };
+}
+
+/** A Redis that does not know a command quotes its arguments: of HELLO and AUTH, that is the password. */
+function rejectUnquoted(error: unknown): never {
+  if (!(error instanceof Error) || 'code' in error) throw error;
+  throw new Error(error.message.split(/["'`]/, 1)[0]?.trimEnd());
 }
 
 class DeadlineError extends Error {}

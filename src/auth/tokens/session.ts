@@ -44,5 +44,10 @@ export function encodeSession(data: SessionData): string {
 
 /** @throws for a record that {@link encodeSession} did not write */
 export function decodeSession(json: string): SessionData {
-  return sessionDataSchema.parse(JSON.parse(json));
+  try {
+    return sessionDataSchema.parse(JSON.parse(json));
+  } catch {
+    // Without the cause, which quotes the record.
+    throw new Error('the record of a session cannot be read');
+  }
 }
