@@ -36,6 +36,9 @@ function messageOf(error: unknown): string {
 
 // A reader such as `head` that has seen enough is no failure of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+// A store's connections keep no process alive, and one that ends in the middle of a command ends as if all were well.
+const working = setInterval(() => {}, 2 ** 30);
 void main(process.argv.slice(2)).then((code) => {
+  clearInterval(working);
   process.exitCode = code;
 });

@@ -5,8 +5,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { hashOf } from '../../src/audit/chain.ts';
 import type { AuditEntry } from '../../src/protocol/messages.ts';
+import { createRedisStore } from '../../src/store/redis.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import { chain } from '../audit/entries.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
 
@@ -168,6 +170,23 @@ test('a running service is verified through its endpoint', async (t) => {
   const env = { RDCP_API_KEY: KEYS.admin };
   const { code, stdout } = await rdcp(['audit', 'verify', '--url', server.url], { env });
   assert.deepEqual([code, stdout], [0, 'The trail is whole: 3 entries of 1 process.\n']);
+});
+
+test('a trail in Redis is verified where it lies', { skip: whyNoRedis() }, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  const store = createRedisStore({ url: redis.url });
+  const [first, second] = chain('a', 2);
+  for (const audit of [first, second]) await store.commit({ audit: audit as AuditEntry, now: NOW });
+  const whole = await rdcp(['audit', 'verify', '--store', redis.url]);
+  assert.deepEqual([whole.code, whole.stdout], [0, 'The trail is whole: 2 entries of 1 process.\n']);
+  await store.commit({ audit: second as AuditEntry, now: NOW });
+  await store.close();
+  const broken = await rdcp(['audit', 'verify', '--store', redis.url]);
+  assert.deepEqual([broken.code, broken.stderr], [1, '']);
+  await redis.kill();
+  const gone = await rdcp(['audit', 'verify', '--store', redis.url]);
+  assert.deepEqual([gone.code, gone.stdout], [1, '']);
 });
 
 test('wrong use is told before anything is opened', async (t) => {
