@@ -5,9 +5,12 @@
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  // One string that grows: every change of state is sealed, and lists of members cost as much again as the rest.
+  // Strings that grow: every change of state is sealed, and lists of the parts cost as much again as the rest.
   let members = '';
+  if (Array.isArray(value)) {
+    for (const item of value) members += `${members === '' ? '' : ','}${canonicalJson(item ?? null)}`;
+    return `[${members}]`;
+  }
   for (const name of Object.keys(value).sort()) {
     const member: unknown = Reflect.get(value, name);
     if (member === undefined) continue;

@@ -1,5 +1,5 @@
 import type { Schedule } from '../clock.ts';
-import type { Persist } from '../control/types.ts';
+import type { Persist, PersistAll } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { parseTimestamp } from '../protocol/time.ts';
@@ -16,8 +16,6 @@ const PAGE = 1000;
 export interface SequencerOptions {
   readonly store: Pick<StateStore, 'newestAudit' | 'queryAudit'>;
   readonly schedule: Schedule;
-  /** Called with an entry that is kept; not for deferred ones, which were told before. */
-  readonly written: (entry: AuditEntry) => void;
   /** Called for every write that failed. */
   readonly failed: () => void;
   readonly report: (error: unknown) => void;
@@ -29,7 +27,7 @@ export interface Sequencer {
   readonly head: ChainHead | undefined;
   /** Whether the store took the last write; true before the first. */
   readonly healthy: boolean;
-  append(entry: UnsealedEntry, persist: Persist): Promise<CommitResult>;
+  append(entries: readonly NewEntry[], persist: PersistAll): Promise<readonly CommitResult[]>;
   /** Keeps an entry until the store is back. False when too many are kept already. */
   defer(entry: UnsealedEntry, persist: Persist): boolean;
   /** Resolves when nothing is being written. */
@@ -38,19 +36,25 @@ export interface Sequencer {
   close(): Promise<void>;
 }
 
+export interface NewEntry {
+  readonly entry: UnsealedEntry;
+  /** Called with the sealed entry once the store has it. */
+  readonly kept: (entry: AuditEntry) => void;
+}
+
 interface Deferred {
   readonly entry: UnsealedEntry;
   readonly persist: Persist;
 }
 
-export function createSequencer({ store, schedule, written, failed, report }: SequencerOptions): Sequencer {
+export function createSequencer({ store, schedule, failed, report }: SequencerOptions): Sequencer {
   let head: ChainHead | undefined;
   let healthy = true;
   let tail: Promise<unknown> = Promise.resolve();
   let stopRetrying: (() => void) | undefined;
   const deferred: Deferred[] = [];
-  /** An entry whose write was rejected: the store may hold it nevertheless, when only the answer was lost. */
-  let inDoubt: { readonly entry: AuditEntry; readonly kept: () => void } | undefined;
+  /** Entries whose write was rejected: the store may hold all of them nevertheless, when only the answer was lost. */
+  let inDoubt: { readonly last: AuditEntry; readonly kept: () => void } | undefined;
 
   function serially<T>(work: () => Promise<T>): Promise<T> {
     const done = tail.then(work);
@@ -64,17 +68,14 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
     return head;
   }
 
-  function advance(entry: AuditEntry, kept: () => void): void {
-    head = { sequence: entry.compliance.sequence, hash: entry.compliance.hash };
-    kept();
-  }
-
   async function settleDoubt(): Promise<void> {
     if (inDoubt === undefined) return;
-    const { entry, kept } = inDoubt;
-    const found = await holds(entry);
+    const { last, kept } = inDoubt;
+    const found = await holds(last);
     inDoubt = undefined;
-    if (found) advance(entry, kept);
+    if (!found) return;
+    head = headOf(last);
+    kept();
   }
 
   async function holds({ id, timestamp }: AuditEntry): Promise<boolean> {
@@ -88,14 +89,26 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
     return false;
   }
 
-  async function put(entry: UnsealedEntry, persist: Persist, kept: (entry: AuditEntry) => void): Promise<CommitResult> {
-    const sealed = seal(entry, head ?? (await currentHead()));
+  async function put(entries: readonly NewEntry[], persist: PersistAll): Promise<readonly CommitResult[]> {
+    let link = head ?? (await currentHead());
+    const sealed = entries.map(({ entry }) => {
+      const next = seal(entry, link);
+      link = headOf(next);
+      return next;
+    });
+    const tell = (count: number) => {
+      for (let index = 0; index < count; index++) entries[index]?.kept(sealed[index] as AuditEntry);
+    };
     try {
-      const result = await persist(sealed);
-      if (result.outcome === 'committed') advance(sealed, () => kept(sealed));
-      return result;
+      const results = await persist(sealed);
+      const count = results.filter(({ outcome }) => outcome === 'committed').length;
+      const last = sealed[count - 1];
+      if (last !== undefined) head = headOf(last);
+      tell(count);
+      return results;
     } catch (error) {
-      inDoubt = { entry: sealed, kept: () => kept(sealed) };
+      const last = sealed.at(-1);
+      if (last !== undefined) inDoubt = { last, kept: () => tell(sealed.length) };
       throw error;
     }
   }
@@ -108,10 +121,10 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
       const drop = () => {
         if (deferred[0] === next) deferred.shift();
       };
-      const { outcome } = await put(entry, persist, drop);
-      if (outcome === 'committed') continue;
+      const [result] = await put([{ entry, kept: drop }], async ([sealed]) => [await persist(sealed as AuditEntry)]);
+      if (result?.outcome === 'committed') continue;
       drop();
-      report(new Error(`an audit entry that was deferred could not be written: ${outcome}`));
+      report(new Error(`an audit entry that was deferred could not be written: ${result?.outcome}`));
     }
     if (head === undefined) await currentHead();
   }
@@ -168,11 +181,11 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
     get healthy() {
       return healthy;
     },
-    append: (entry, persist) =>
+    append: (entries, persist) =>
       serially(() =>
         attempt(async () => {
           if (head === undefined || inDoubt !== undefined || deferred.length > 0) await prepared();
-          return put(entry, persist, written);
+          return put(entries, persist);
         }),
       ),
     defer(entry, persist) {
@@ -191,4 +204,8 @@ export function createSequencer({ store, schedule, written, failed, report }: Se
       if (deferred.length > 0) report(new Error(`audit entries that could not be written: ${deferred.length}`));
     },
   };
+}
+
+function headOf({ compliance: { sequence, hash } }: AuditEntry): ChainHead {
+  return { sequence, hash };
 }

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Schedule } from '../clock.ts';
-import type { AuditDraft } from '../control/types.ts';
+import type { AuditDraft, InContext, Persist } from '../control/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
-import type { StateStore } from '../store/state-store.ts';
+import type { AuditEntry } from '../protocol/messages.ts';
+import type { CommitResult, StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry.ts';
 import { type ChainIdentity, unsealed } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
@@ -51,13 +52,24 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const sequencer = createSequencer({
     store,
     schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
-    written: (entry) => emit(() => auditRecord(entry)),
     failed,
     report,
   });
   const entryOf = (draft: AuditDraft) => unsealed(draft, chain, { id: randomUUID(), now: clock.now() });
 
-  const record: AuditTrail['record'] = (draft, persist) => sequencer.append(entryOf(draft), persist);
+  const recordAll: AuditTrail['recordAll'] = (recordings, persist) =>
+    sequencer.append(
+      recordings.map(({ draft, inContext = here }) => ({
+        entry: entryOf(draft),
+        kept: (entry) => inContext(() => emit(() => auditRecord(entry))),
+      })),
+      persist,
+    );
+
+  async function record(draft: AuditDraft, persist: Persist): Promise<CommitResult> {
+    const results = await recordAll([{ draft }], async (entries) => [await persist(entries[0] as AuditEntry)]);
+    return results[0] as CommitResult;
+  }
 
   const defer: AuditTrail['defer'] = (draft, persist) => {
     const entry = entryOf(draft);
@@ -68,7 +80,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
 
   /** In the background; what the store does not take now it gets when it is back. */
   async function write(draft: AuditDraft): Promise<void> {
-    const persist: Parameters<typeof record>[1] = (audit) => store.commit({ audit, now: clock.now() });
+    const persist: Persist = (audit) => store.commit({ audit, now: clock.now() });
     waiting += 1;
     try {
       await record(draft, persist);
@@ -110,6 +122,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const timers = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];
 
   return {
+    recordAll,
     record,
     defer,
     refused(draft) {
@@ -142,3 +155,5 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     },
   };
 }
+
+const here: InContext = (work) => work();

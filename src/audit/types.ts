@@ -1,8 +1,10 @@
-import type { AuditDraft, AuditRecorder } from '../control/types.ts';
-import type { AuditPage, AuditQuery } from '../store/state-store.ts';
+import type { AuditDraft, AuditRecorder, Persist } from '../control/types.ts';
+import type { AuditPage, AuditQuery, CommitResult } from '../store/state-store.ts';
 
 /** The audit trail of this process: one hash chain, kept by the store, echoed as OTel log records. */
 export interface AuditTrail extends AuditRecorder {
+  /** {@link AuditRecorder.recordAll} for one entry. */
+  record(draft: AuditDraft, persist: Persist): Promise<CommitResult>;
   /**
    * Notes a refused request. Returns at once: the entry is written in the background. Refusals of requests without a
    * valid credential become one aggregate entry per address and minute.

@@ -3,17 +3,36 @@ import { isRdcpError, RdcpError } from '../errors.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ControlResponse } from '../protocol/messages.ts';
-import type { Overlay, ReplayRecord, ScopeKey, Settings, StateStore } from '../store/state-store.ts';
+import {
+  type CommitResult,
+  GLOBAL_SCOPE,
+  type Overlay,
+  type ReplayRecord,
+  type ScopeKey,
+  type Settings,
+  type StateStore,
+} from '../store/state-store.ts';
 import { commandDraft, replayRecord } from './drafts.ts';
 import type { Expiry } from './expiry.ts';
 import type { Ledger } from './ledger.ts';
+import { createProspect, type Prospect } from './prospect.ts';
 import { controlResponse } from './response.ts';
 import { putSetting } from './state.ts';
 import { overlaySeconds, type Situation, type Transition, transition } from './transition.ts';
-import type { CommandContext, ControlOutcome } from './types.ts';
-import { storeFailure, unavailable, type Writer } from './writer.ts';
+import type { CommandContext, ControlOutcome, InContext } from './types.ts';
+import { storeFailure, unavailable, type Write, type Writer } from './writer.ts';
 
-/** How often a command whose scope others keep changing is computed again. */
+/** A control request that waits for its answer. */
+export interface Command {
+  readonly request: ControlRequest;
+  readonly context: CommandContext;
+  readonly inContext: InContext;
+  resolve(outcome: ControlOutcome): void;
+  /** With nothing changed. */
+  reject(error: unknown): void;
+}
+
+/** How often commands whose scope others keep changing are computed again. */
 const MAX_ATTEMPTS = 64;
 /** As many of them follow at once; then each waits a little, so that a crowd of processes gets out of each other's way. */
 const EAGER_ATTEMPTS = 4;
@@ -40,7 +59,15 @@ export interface CommandsOptions {
   readonly failed: () => void;
 }
 
-/** Carries out control requests, one at a time. */
+/** What a command comes to if nobody else is faster. */
+interface Planned {
+  readonly command: Command;
+  readonly transition: Transition;
+  readonly response: ControlResponse;
+  readonly write: Write;
+}
+
+/** Carries out control requests: in order, and together as far as the store can write them together. */
 export function createCommands(options: CommandsOptions) {
   const { store, ledger, writer, expiry, clock, delay, random, securityLevel, situationOf, sweep, apply } = options;
   /** Answers that hold in this process alone, until the store has them. */
@@ -65,36 +92,94 @@ export function createCommands(options: CommandsOptions) {
     if (outage !== undefined) throw outage;
   }
 
-  /** `undefined` when others changed the scope each time before us. */
-  async function applyEverywhere(
-    request: ControlRequest,
-    context: CommandContext,
-  ): Promise<ControlOutcome | undefined> {
-    const { key } = context.scope;
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (attempt >= EAGER_ATTEMPTS) await pause(random() * MAX_BACKOFF_MS);
-      sweep();
-      if (ledger.overdue.has(key)) await expiry.settle(key);
-      const { revision: expectedRevision } = ledger.stored(key);
-      const now = clock.now();
-      const next = transition(situationOf(key), request, now);
-      const response = controlResponse(request, next, 'success', now, context.tenant);
-      const settings = request.action === 'status' ? undefined : settingsToKeep(key, next);
-      const result = await writer.write({
-        draft: commandDraft(request, context, next, 'success'),
-        ...(settings && { state: { key, expectedRevision, settings } }),
-        replay: replayRecord(context, response, now),
-      });
-      if (result.outcome === 'replayed') return repeated(result.replay, context);
-      if (result.outcome === 'conflict') continue;
-      if (settings !== undefined && ledger.here(key).size > 0) {
-        ledger.dropHere(key, next.categories);
-        apply(key, next.categories);
-      }
-      const { position, durable } = result;
-      return { response, replayed: false, ...(position && { position }), ...(durable && { durable }) };
+  /** False once it is answered, by what was answered before or by why that is not known. */
+  async function isNew(command: Command): Promise<boolean> {
+    try {
+      const earlier = await earlierAnswer(command.context);
+      if (earlier === undefined) return true;
+      command.resolve(repeated(earlier, command.context));
+    } catch (error) {
+      await refuse(command, error);
     }
-    return undefined;
+    return false;
+  }
+
+  async function settleOverdue(commands: readonly Command[]): Promise<void> {
+    sweep();
+    for (const { context } of commands) {
+      if (ledger.overdue.has(context.scope.key)) await expiry.settle(context.scope.key);
+    }
+  }
+
+  /** What is in force in this process alone is no part of what the store has, so that nothing is computed on both. */
+  function batchOf(waiting: readonly Command[]): readonly Command[] {
+    const keys = [GLOBAL_SCOPE, ...waiting.map(({ context }) => context.scope.key)];
+    return keys.every((key) => ledger.here(key).size === 0) ? waiting : waiting.slice(0, 1);
+  }
+
+  /** Tries the first of those that wait, as many as go together. Returns those that still wait. */
+  async function attempt(waiting: readonly Command[]): Promise<readonly Command[]> {
+    const batch = batchOf(waiting);
+    const planned: Planned[] = [];
+    const refused: (() => Promise<void>)[] = [];
+    let results: readonly CommitResult[];
+    try {
+      await settleOverdue(batch);
+      const prospect = createProspect(ledger, situationOf);
+      for (const command of batch) {
+        try {
+          planned.push(plan(command, prospect));
+        } catch (error) {
+          refused.push(() => refuse(command, error));
+        }
+      }
+      results = planned.length === 0 ? [] : await writer.writeAll(planned.map(({ write }) => write));
+    } catch (error) {
+      const failed = planned.length === 0 ? batch : planned.map(({ command }) => command);
+      for (const command of failed) await refuse(command, error);
+      results = [];
+      planned.length = 0;
+    }
+    const done = results.filter((result, index) => settle(planned[index] as Planned, result)).length;
+    for (const answer of refused) await answer();
+    return [...planned.slice(done).map(({ command }) => command), ...waiting.slice(batch.length)];
+  }
+
+  function plan(command: Command, prospect: Prospect): Planned {
+    const { request, context, inContext } = command;
+    const { key } = context.scope;
+    const now = clock.now();
+    const next = transition(prospect.situation(key), request, now);
+    const response = controlResponse(request, next, 'success', now, context.tenant);
+    const settings = request.action === 'status' ? undefined : settingsToKeep(key, next);
+    const write: Write = {
+      draft: commandDraft(request, context, next, 'success'),
+      inContext,
+      ...(settings && { state: prospect.change(key, settings) }),
+      replay: replayRecord(context, response, now),
+    };
+    return { command, transition: next, response, write };
+  }
+
+  /** False where it is to be computed again: others changed the scope before. */
+  function settle({ command, transition: next, response, write }: Planned, result: CommitResult): boolean {
+    if (result.outcome === 'conflict') return false;
+    if (result.outcome === 'replayed') {
+      try {
+        command.resolve(repeated(result.replay, command.context));
+      } catch (error) {
+        command.reject(error);
+      }
+      return true;
+    }
+    const { key } = command.context.scope;
+    if (write.state !== undefined && ledger.here(key).size > 0) {
+      ledger.dropHere(key, next.categories);
+      apply(key, next.categories);
+    }
+    const { position, durable } = result;
+    command.resolve({ response, replayed: false, ...(position && { position }), ...(durable && { durable }) });
+    return true;
   }
 
   /** What is in force in this process alone is not for the others, except where the command says so. */
@@ -147,30 +232,45 @@ export function createCommands(options: CommandsOptions) {
     });
   }
 
-  async function carryOut(request: ControlRequest, context: CommandContext): Promise<ControlOutcome | undefined> {
-    try {
-      const earlier = await earlierAnswer(context);
-      if (earlier !== undefined) return repeated(earlier, context);
-      assertReachable();
-      return await applyEverywhere(request, context);
-    } catch (error) {
-      if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
-      return applyHere(request, context, error);
+  /** Answers a command that failed: where the store did, it may still hold in this process. */
+  function refuse({ request, context, inContext, resolve, reject }: Command, error: unknown): Promise<void> {
+    return inContext(async () => {
+      try {
+        if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
+        resolve(applyHere(request, context, error));
+      } catch (refusal) {
+        if (isRdcpError(refusal) && REFUSALS.has(refusal.code)) await noteRefusal(request, context, refusal);
+        reject(refusal);
+      }
+    });
+  }
+
+  async function carryOut(given: readonly Command[]): Promise<void> {
+    let waiting: readonly Command[] = given;
+    let fruitless = 0;
+    while (waiting.length > 0 && fruitless < MAX_ATTEMPTS) {
+      if (fruitless >= EAGER_ATTEMPTS) await pause(random() * MAX_BACKOFF_MS);
+      const left = await attempt(waiting);
+      fruitless = left.length < waiting.length ? 0 : fruitless + 1;
+      waiting = left;
+    }
+    for (const { reject } of waiting) {
+      reject(unavailable('Others keep changing the same state, so nothing was changed'));
     }
   }
 
   return {
-    /** @throws {RdcpError} with nothing changed */
-    async run(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
-      let outcome: ControlOutcome | undefined;
+    /** Resolves when all of them are answered. Never rejects. */
+    async run(commands: readonly Command[]): Promise<void> {
       try {
-        outcome = await carryOut(request, context);
+        const fresh: Command[] = [];
+        for (const command of commands) if (await isNew(command)) fresh.push(command);
+        const outage = options.outage();
+        if (outage === undefined) await carryOut(fresh);
+        else for (const command of fresh) await refuse(command, outage);
       } catch (error) {
-        if (isRdcpError(error) && REFUSALS.has(error.code)) await noteRefusal(request, context, error);
-        throw error;
+        for (const { reject } of commands) reject(error);
       }
-      if (outcome === undefined) throw unavailable('Others keep changing the same state, so nothing was changed');
-      return outcome;
     },
   };
 }

@@ -60,7 +60,7 @@ export function createExpiry(options: ExpiryOptions) {
         const { revision: expectedRevision } = ledger.stored(key);
         await writer.write({
           draft: expiryDraft(expiry, tenantOf(key)),
-          state: { key, expectedRevision, settings: expiry.settings },
+          state: { scope: key, expectedRevision, settings: expiry.settings },
         });
       }
     },

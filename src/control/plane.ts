@@ -3,9 +3,10 @@ import type { Clock, Delay } from '../clock.ts';
 import { RdcpError } from '../errors.ts';
 import type { Gate, Sink } from '../gate/types.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
+import type { ControlRequest } from '../protocol/control-request.ts';
 import { GLOBAL_SCOPE, type ScopeKey, type ScopeState, type StateStore } from '../store/state-store.ts';
 import type { CategoryOverride } from './catalogue.ts';
-import { createCommands, reused } from './command.ts';
+import { type Command, createCommands, reused } from './command.ts';
 import type { Provenance } from './deadlines.ts';
 import { createExpiry } from './expiry.ts';
 import { createFollower, type FollowedStore } from './follower.ts';
@@ -13,13 +14,13 @@ import { linkGate } from './gate-link.ts';
 import { createLedger } from './ledger.ts';
 import { effectiveState } from './state.ts';
 import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
-import type { AuditRecorder, CategoryView, ControlOutcome, ControlPlane } from './types.ts';
+import type { AuditRecorder, CategoryView, CommandContext, ControlOutcome, ControlPlane, InContext } from './types.ts';
 import { createViews } from './views.ts';
 import { createWriter, unavailable } from './writer.ts';
 
 export interface ControlPlaneOptions {
   readonly gate: Gate;
-  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'findReplay'>;
+  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'commitAll' | 'findReplay'>;
   readonly audit: AuditRecorder;
   readonly sink: Sink;
   readonly clock: Clock;
@@ -43,6 +44,9 @@ export interface ControlPlaneOptions {
   /** Told of what goes wrong outside any request. */
   readonly report: (error: unknown) => void;
 }
+
+/** Commands carried out together, at most: others wait for the lock of a shared file meanwhile. */
+const MAX_TOGETHER = 64;
 
 /** Longest sleep while there is something to watch, in milliseconds: a clock that jumped is noticed by then. */
 const TICK_MS = 1000;
@@ -68,6 +72,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   /** Request ids that are being worked on, with the fingerprint of their request. */
   const inProgress = new Map<string, string>();
+  const together = store.commitAll !== undefined;
+  /** Commands in the order in which they came. */
+  const waiting: Command[] = [];
   let enabled = true;
   let closed = false;
   let tail: Promise<unknown> = Promise.resolve();
@@ -131,6 +138,23 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     return done;
   }
 
+  function enqueue(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<ControlOutcome>();
+    const inContext: InContext = together ? AsyncLocalStorage.snapshot() : (work) => work();
+    waiting.push({ request, context, inContext, resolve, reject });
+    if (!together || waiting.length === 1) serially(carryOut).catch(report);
+    return promise;
+  }
+
+  /** Where the store writes many together, those that arrive in one turn of the event loop are. */
+  async function carryOut(): Promise<void> {
+    if (!together) return commands.run(waiting.splice(0, 1));
+    await new Promise(setImmediate);
+    const batch = waiting.splice(0, MAX_TOGETHER);
+    if (waiting.length > 0) serially(carryOut).catch(report);
+    return commands.run(batch);
+  }
+
   /** Ends what is over: for the gate at once, for the store and the trail as soon as it is their turn. */
   function sweep(): void {
     if (ledger.noticeClock()) views.forget();
@@ -177,7 +201,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       if (closed) throw unavailable('The server is shutting down');
       overlaySeconds(request, limits);
       const { replay } = context;
-      const run = async () => kept(await serially(() => commands.run(request, context)));
+      const run = async () => kept(await enqueue(request, context));
       if (replay === undefined) return run();
       const running = inProgress.get(replay.key);
       if (running !== undefined) {
@@ -235,7 +259,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       closed = true;
       timer?.stop();
       follower.close();
-      await tail;
+      // What runs may have more to follow it.
+      for (let last: unknown; last !== tail; ) {
+        last = tail;
+        await last;
+      }
       link.detach();
     },
   };

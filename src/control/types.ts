@@ -10,10 +10,10 @@ export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 
 /** The trail as the control plane needs it; `audit/` implements it. */
 export interface AuditRecorder {
   /**
-   * Seals the draft as the next entry of this process's chain and hands it to `persist`, one at a time. The chain
-   * advances, and the OTel record is emitted, only when `persist` resolves with `committed`.
+   * Seals the drafts as the next entries of this process's chain and hands them to `persist`, one call at a time. For each
+   * result that is `committed` the chain advances and the OTel record is emitted.
    */
-  record(draft: AuditDraft, persist: Persist): Promise<CommitResult>;
+  recordAll(recordings: readonly Recording[], persist: PersistAll): Promise<readonly CommitResult[]>;
   /**
    * For what had to happen although the store cannot be reached: emits the OTel record at once and keeps the draft, to be
    * sealed and handed to `persist` when the store is back, in this order and before any later entry. False when no more
@@ -21,6 +21,22 @@ export interface AuditRecorder {
    */
   defer(draft: AuditDraft, persist: Persist): boolean;
 }
+
+/** A draft, and the asynchronous context whose trace its OTel record belongs to. */
+export interface Recording {
+  readonly draft: AuditDraft;
+  /** @default that of the call */
+  readonly inContext?: InContext;
+}
+
+/** Runs a function in the asynchronous context of somebody else. */
+export type InContext = <T>(work: () => T) => T;
+
+/**
+ * Writes sealed entries together with what they tell of, as one atomic step. Resolves with the results up to the first that
+ * is not `committed`; rejects when nothing was written, or it is not known whether all was.
+ */
+export type PersistAll = (entries: readonly AuditEntry[]) => Promise<readonly CommitResult[]>;
 
 /** Writes a sealed entry, alone or together with what it tells of. It rejects when that did not happen, or may not have. */
 export type Persist = (entry: AuditEntry) => Promise<CommitResult>;

@@ -1,17 +1,25 @@
 import type { Clock } from '../clock.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
-import type { CommitResult, ReplayRecord, ScopeKey, ScopeState, Settings, StateStore } from '../store/state-store.ts';
-import type { AuditDraft, AuditRecorder } from './types.ts';
+import type { AuditEntry } from '../protocol/messages.ts';
+import type {
+  Commit,
+  CommitResult,
+  ReplayRecord,
+  ScopeKey,
+  ScopeState,
+  Settings,
+  StateStore,
+} from '../store/state-store.ts';
+import type { AuditRecorder, Recording } from './types.ts';
 
 /** One atomic step: new settings of a scope, where there are any, the entry that tells of them, the answer kept for repeats. */
-export interface Write {
-  readonly draft: AuditDraft;
-  readonly state?: { readonly key: ScopeKey; readonly expectedRevision: number; readonly settings: Settings };
+export interface Write extends Recording {
+  readonly state?: { readonly scope: ScopeKey; readonly expectedRevision: number; readonly settings: Settings };
   readonly replay?: ReplayRecord | undefined;
 }
 
 export interface WriterOptions {
-  readonly store: Pick<StateStore, 'commit'>;
+  readonly store: Pick<StateStore, 'commit' | 'commitAll'>;
   readonly audit: AuditRecorder;
   readonly clock: Pick<Clock, 'now'>;
   /** Makes settings that are kept take less memory. */
@@ -28,29 +36,46 @@ export type Writer = ReturnType<typeof createWriter>;
 
 /** Writes state through the audit trail. */
 export function createWriter({ store, audit, clock, pack, committed, conflicted, failed }: WriterOptions) {
-  /** @throws {RdcpError} `RDCP_UNAVAILABLE`, or what the store says itself; nothing is changed then */
-  async function write({ draft, state, replay }: Write): Promise<CommitResult> {
+  function commitOf({ state, replay }: Write, audit: AuditEntry, now: number): Commit {
+    return {
+      ...(state && { state: { ...state, settings: pack(state.scope, state.settings) } }),
+      audit,
+      ...(replay && { replay }),
+      now,
+      syncLater: true,
+    };
+  }
+
+  /** Without a word from the store of how it does many together, there is one. */
+  async function commitAll(commits: readonly Commit[]): Promise<readonly CommitResult[]> {
+    return store.commitAll?.(commits) ?? [await store.commit(commits[0] as Commit)];
+  }
+
+  function takeOver({ state }: Commit, result: CommitResult, now: number): void {
+    if (state === undefined) return;
+    const { scope, expectedRevision, settings } = state;
+    if (result.outcome === 'conflict') conflicted(scope, result.current);
+    if (result.outcome !== 'committed') return;
+    const revision = result.revision ?? expectedRevision + 1;
+    committed(scope, { revision, settings, changedAt: now }, expectedRevision);
+  }
+
+  /**
+   * Writes in order, up to the first that the store does not take, whose result is the last one then.
+   * @throws {RdcpError} `RDCP_UNAVAILABLE`, or what the store says itself; nothing is changed then
+   */
+  async function writeAll(writes: readonly Write[]): Promise<readonly CommitResult[]> {
     const now = clock.now();
-    const settings = state && pack(state.key, state.settings);
     let asked = false;
     try {
-      return await audit.record(draft, async (entry) => {
+      return await audit.recordAll(writes, async (entries) => {
         asked = true;
-        const result = await store.commit({
-          ...(state && settings && { state: { scope: state.key, expectedRevision: state.expectedRevision, settings } }),
-          audit: entry,
-          ...(replay && { replay }),
-          now,
-          syncLater: true,
+        const commits = writes.map((write, index) => commitOf(write, entries[index] as AuditEntry, now));
+        const results = await commitAll(commits);
+        results.forEach((result, index) => {
+          takeOver(commits[index] as Commit, result, now);
         });
-        if (state === undefined || settings === undefined) return result;
-        const { key, expectedRevision } = state;
-        if (result.outcome === 'conflict') conflicted(key, result.current);
-        if (result.outcome === 'committed') {
-          const revision = result.revision ?? expectedRevision + 1;
-          committed(key, { revision, settings, changedAt: now }, expectedRevision);
-        }
-        return result;
+        return results;
       });
     } catch (error) {
       failed();
@@ -60,7 +85,13 @@ export function createWriter({ store, audit, clock, pack, committed, conflicted,
     }
   }
 
+  async function write(one: Write): Promise<CommitResult> {
+    const [result] = await writeAll([one]);
+    return result as CommitResult;
+  }
+
   return {
+    writeAll,
     write,
 
     /** Whether an entry that changes no state could be written. */

@@ -6,12 +6,20 @@ const DURATION = /^(\d{1,15})([smhd])$/;
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
 export function timestamp(epochMs: number): Timestamp {
+  if (latest.epochMs === epochMs) return latest.text;
+  [latest, before] = [before, latest];
   if (latest.epochMs !== epochMs) latest = { epochMs, text: new Date(epochMs).toISOString() };
   return latest.text;
 }
 
-/** Writing a time takes as long as several steps of a request, which names the same millisecond more than once. */
-let latest: { readonly epochMs: number; readonly text: Timestamp } = { epochMs: Number.NaN, text: '' };
+interface Written {
+  readonly epochMs: number;
+  readonly text: Timestamp;
+}
+
+/** Writing a time takes as long as several steps of a request, which names the same two again and again: now, and an end. */
+let latest: Written = { epochMs: Number.NaN, text: '' };
+let before = latest;
 
 /** Milliseconds since the epoch, or `undefined` for anything but a Timestamp that names a real instant. */
 export function parseTimestamp(value: string): number | undefined {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { auditFilter, COUNTED_POSITION, decodeCursor, encodeCursor } from './audit-query.ts';
 import { createMemoryTokens } from './memory-tokens.ts';
@@ -30,7 +31,7 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore {
   const { maxAuditEntries = 10_000, maxReplays = 10_000, maxTokenSessions = 10_000 } = options;
   const scopes = new Map<ScopeKey, ScopeState>();
-  const replays = new Map<string, ReplayRecord>();
+  const replays = new LRUCache<string, ReplayRecord>({ max: maxReplays });
   const trail = createTrail(maxAuditEntries);
   const tokens = createMemoryTokens(maxTokenSessions);
   let closed = false;
@@ -40,18 +41,8 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
   }
 
   function liveReplay(key: string, now: number): ReplayRecord | undefined {
-    const record = replays.get(key);
+    const record = replays.peek(key);
     return record !== undefined && record.expiresAt > now ? record : undefined;
-  }
-
-  // Records are kept for the same window, so the oldest are the first to expire.
-  function keepReplay(record: ReplayRecord, now: number): void {
-    replays.delete(record.key);
-    replays.set(record.key, record);
-    for (const [key, oldest] of replays) {
-      if (oldest.expiresAt > now && replays.size <= maxReplays) break;
-      replays.delete(key);
-    }
   }
 
   return {
@@ -74,7 +65,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
         scopes.set(state.scope, { revision: current.revision + 1, settings: state.settings, changedAt: now });
       }
       trail.append(audit);
-      if (replay !== undefined) keepReplay(replay, now);
+      if (replay !== undefined) replays.set(replay.key, replay);
       return state === undefined
         ? { outcome: 'committed' }
         : { outcome: 'committed', revision: state.expectedRevision + 1 };

@@ -135,6 +135,32 @@ export function createSqliteStore(file: string): StateStore {
       : { outcome: 'committed', revision: state.expectedRevision + 1, position };
   }
 
+  async function commitAll(commits: readonly Commit[]): Promise<readonly CommitResult[]> {
+    const syncLater = log.usable && commits.every((commit) => commit.syncLater === true);
+    const results = transaction(() => applyAll(commits), !syncLater);
+    const moved = results.findLast((result) => result.outcome === 'committed' && result.position !== undefined);
+    if (moved?.outcome === 'committed' && moved.position !== undefined) {
+      written = moved.position.revision;
+      // By then whoever asked for the commit has taken it over.
+      if (timer !== undefined) setImmediate(poll).unref();
+    }
+    if (results.at(-1)?.outcome === 'replayed') await log.sync();
+    if (!syncLater || results[0]?.outcome !== 'committed') return results;
+    const durable = log.sync();
+    return results.map((result) => (result.outcome === 'committed' ? { ...result, durable } : result));
+  }
+
+  /** Ends at the first that is not committed, which has written nothing. */
+  function applyAll(commits: readonly Commit[]): readonly CommitResult[] {
+    const results: CommitResult[] = [];
+    for (const commit of commits) {
+      const result = apply(commit);
+      results.push(result);
+      if (result.outcome !== 'committed') break;
+    }
+    return results;
+  }
+
   function poll(): void {
     try {
       const current = readDataVersion.get()?.data_version;
@@ -165,18 +191,8 @@ export function createSqliteStore(file: string): StateStore {
       return scopes;
     },
 
-    async commit(commit) {
-      const syncLater = commit.syncLater === true && log.usable;
-      const result = transaction(() => apply(commit), !syncLater);
-      if (result.outcome === 'replayed') await log.sync();
-      if (result.outcome !== 'committed') return result;
-      if (result.position !== undefined) {
-        written = result.position.revision;
-        // By then whoever asked for the commit has taken it over.
-        if (timer !== undefined) setImmediate(poll).unref();
-      }
-      return syncLater ? { ...result, durable: log.sync() } : result;
-    },
+    commit: async (commit) => (await commitAll([commit]))[0] as CommitResult,
+    commitAll,
 
     async findReplay(key, now) {
       const replay = replayOf(key, now);

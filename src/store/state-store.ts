@@ -128,6 +128,11 @@ export interface StateStore {
   load(): Promise<ReadonlyMap<ScopeKey, ScopeState>>;
   /** A replay record that is still valid is looked for first, then the revision is compared, then all is written. */
   commit(commit: Commit): Promise<CommitResult>;
+  /**
+   * The same for several commits, in order and as one atomic step, which ends at the first that is not `committed`: its result
+   * is the last one then. Each sees what those before it wrote. Absent where it would be no faster.
+   */
+  commitAll?(commits: readonly Commit[]): Promise<readonly CommitResult[]>;
   /** The unexpired replay record under a key. */
   findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;
   /**

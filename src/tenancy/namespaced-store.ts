@@ -1,4 +1,4 @@
-import type { ReplayRecord, StateStore } from '../store/state-store.ts';
+import type { Commit, CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import { createNamespacedFleet } from './namespaced-fleet.ts';
 
 /**
@@ -10,7 +10,14 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
   const prefix = `${namespace}/`;
   const outside = (record: ReplayRecord): ReplayRecord => ({ ...record, key: prefix + record.key });
   const inside = (record: ReplayRecord): ReplayRecord => ({ ...record, key: record.key.slice(prefix.length) });
-  const { tokens, fleet, onReset } = store;
+  const commitOutside = ({ state, replay, ...rest }: Commit): Commit => ({
+    ...rest,
+    ...(state && { state: { ...state, scope: prefix + state.scope } }),
+    ...(replay && { replay: outside(replay) }),
+  });
+  const resultInside = (result: CommitResult): CommitResult =>
+    result.outcome === 'replayed' ? { ...result, replay: inside(result.replay) } : result;
+  const { tokens, fleet, onReset, commitAll } = store;
   return {
     name: store.name,
     shared: store.shared,
@@ -22,14 +29,10 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
       );
     },
 
-    async commit({ state, replay, ...rest }) {
-      const result = await store.commit({
-        ...rest,
-        ...(state && { state: { ...state, scope: prefix + state.scope } }),
-        ...(replay && { replay: outside(replay) }),
-      });
-      return result.outcome === 'replayed' ? { ...result, replay: inside(result.replay) } : result;
-    },
+    commit: async (commit) => resultInside(await store.commit(commitOutside(commit))),
+    ...(commitAll && {
+      commitAll: async (commits) => (await commitAll.call(store, commits.map(commitOutside))).map(resultInside),
+    }),
 
     async findReplay(key, now) {
       const found = await store.findReplay(prefix + key, now);

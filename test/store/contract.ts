@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { type CommitResult, GLOBAL_SCOPE, type ScopeState, type StateStore } from '../../src/store/state-store.ts';
 import { auditTrailContract } from './contract-audit.ts';
 import { fleetStoreContract } from './contract-fleet.ts';
+import { commitAllContract } from './contract-together.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 import { tokenStoreContract } from './token-contract.ts';
 
@@ -15,9 +16,15 @@ export interface StoreFixture {
 }
 
 /**
- * What every {@link StateStore} does. `create` makes a fixture without any state; `shared` tells whether others can write it.
+ * What every {@link StateStore} does. `create` makes a fixture without any state; `shared` tells whether others can write it,
+ * `together` whether it has {@link StateStore.commitAll}.
  */
-export function stateStoreContract(name: string, shared: boolean, create: () => Promise<StoreFixture>): void {
+export function stateStoreContract(
+  name: string,
+  shared: boolean,
+  create: () => Promise<StoreFixture>,
+  { together = false }: { readonly together?: boolean } = {},
+): void {
   describe(`${name} keeps the contract of a state store:`, () => {
     let fixture: StoreFixture;
     let store: StateStore;
@@ -28,9 +35,12 @@ export function stateStoreContract(name: string, shared: boolean, create: () => 
     });
     afterEach(() => fixture.dispose());
 
+    if (together) commitAllContract(() => store as Required<StateStore>);
+
     describe('state', () => {
       test('a store without state loads no scope, and answers', async () => {
         assert.equal(store.shared, shared);
+        assert.equal(store.commitAll !== undefined, together);
         assert.equal((await store.load()).size, 0);
         assert.equal(await store.newestAudit(), undefined);
         assert.deepEqual(await store.queryAudit({ limit: 10 }), { entries: [] });

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { stateStoreContract } from './contract.ts';
+import { type StoreFixture, stateStoreContract } from './contract.ts';
 
-stateStoreContract('sqlite', true, async () => {
+async function createFixture(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-sqlite-'));
   const opened: StateStore[] = [];
   return {
@@ -19,4 +19,6 @@ stateStoreContract('sqlite', true, async () => {
       rmSync(folder, { recursive: true });
     },
   };
-});
+}
+
+stateStoreContract('sqlite', true, createFixture, { together: true });

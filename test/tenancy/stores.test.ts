@@ -8,10 +8,10 @@ import { createSqliteStore } from '../../src/store/sqlite.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { createNamespacedStore } from '../../src/tenancy/namespaced-store.ts';
 import { createProcessStore } from '../../src/tenancy/process-store.ts';
-import { stateStoreContract } from '../store/contract.ts';
+import { type StoreFixture, stateStoreContract } from '../store/contract.ts';
 import { auditEntry, auditIds, change, NOW, replayRecord, until } from '../store/samples.ts';
 
-stateStoreContract('the part of a namespace', true, async () => {
+async function namespaceInFile(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
   const opened: StateStore[] = [];
   return {
@@ -25,7 +25,9 @@ stateStoreContract('the part of a namespace', true, async () => {
       rmSync(folder, { recursive: true });
     },
   };
-});
+}
+
+stateStoreContract('the part of a namespace', true, namespaceInFile, { together: true });
 
 stateStoreContract('the part of a process', false, async () => {
   const store = createProcessStore(createMemoryStore());
