@@ -1,34 +1,16 @@
 import { diagnostics } from '../diagnostics.ts';
-
-/** What is used of a client of the `redis` package, version 6; written down here so that its types are not needed. */
-export interface RedisClient {
-  readonly isReady: boolean;
-  connect(): Promise<unknown>;
-  destroy(): void;
-  unref(): void;
-  sendCommand(args: readonly string[]): Promise<unknown>;
-  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
-  duplicate(overrides?: object): RedisClient;
-  readonly options?: { readonly socket?: object | undefined } | undefined;
-  on(event: string, listener: (...args: never[]) => void): unknown;
-  off(event: string, listener: (...args: never[]) => void): unknown;
-}
+import { type RedisClient, type RedisNode, searchAgain, sendThrough } from './redis-client.ts';
 
 /** Longest wait between two attempts to connect, in milliseconds: a fleet is back soon after its Redis is. */
 const MAX_RETRY_MS = 500;
 
-/** Options of every client that we make: the connection below replaces the client's own queueing and reconnecting. */
-export const CLIENT_OPTIONS = {
-  disableOfflineQueue: true,
-  maintNotifications: 'disabled',
-} as const;
-
-/** One connection to Redis that is made anew, for ever, when it breaks. */
+/** A way to Redis that is found anew, for ever, when it breaks. */
 export interface RedisConnection {
-  /** Rejects when Redis did not answer within the deadline, or is not connected. Never sends a command twice. */
+  /**
+   * Rejects when Redis did not answer within the deadline, or is not connected; what was not sent by then never is. A Sentinel
+   * client sends a command again when its connection broke before the answer.
+   */
   send(args: readonly string[], deadlineMs: number): Promise<unknown>;
-  /** Gives the connection up for a new one: it cannot be trusted any longer. */
-  renew(): void;
   close(): void;
 }
 
@@ -38,11 +20,11 @@ export interface RedisConnection {
  * @param established called with every client that became ready, before anything else is sent through it
  */
 export function connectRedis(
-  makeClient: () => RedisClient,
+  makeClient: () => RedisNode | Promise<RedisNode>,
   connectDeadlineMs: number,
-  established: (client: RedisClient) => Promise<unknown>,
+  established: (client: RedisNode) => Promise<unknown>,
 ): RedisConnection {
-  let client: RedisClient | undefined;
+  let client: RedisNode | undefined;
   /** The attempt in progress; a command that comes meanwhile waits for it. */
   let attempt: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -57,16 +39,18 @@ export function connectRedis(
   }
 
   async function connect(): Promise<void> {
-    const next = makeClient();
-    // An `error` event without a listener would end the application's process.
-    next.on('error', () => lost(next));
-    next.on('end', () => lost(next));
-    client = next;
+    let next: RedisNode | undefined;
     try {
-      next.unref();
-      await within(connectDeadlineMs, async () => {
-        await next.connect().catch(rejectUnquoted);
-        await established(next);
+      await within(connectDeadlineMs, async (signal) => {
+        const made = await makeClient();
+        if (signal.aborted || closed) return;
+        // An `error` event without a listener would end the application's process.
+        made.on('error', () => lost(made));
+        made.on('end', () => lost(made));
+        client = next = made;
+        made.unref();
+        await made.connect().catch(rejectUnquoted);
+        await established(made);
       });
       failures = 0;
     } catch (error) {
@@ -75,10 +59,10 @@ export function connectRedis(
     }
   }
 
-  function lost(which: RedisClient): void {
+  function lost(which: RedisNode | undefined): void {
     if (client !== which) return;
     client = undefined;
-    which.destroy();
+    which?.destroy();
     if (closed) return;
     // Full jitter, so that a fleet does not come back as one.
     const wait = Math.random() * Math.min(MAX_RETRY_MS, 20 * 2 ** failures);
@@ -101,9 +85,6 @@ export function connectRedis(
         throw error;
       });
     },
-    renew() {
-      if (client !== undefined) lost(client);
-    },
     close() {
       closed = true;
       clearTimeout(timer);
@@ -112,21 +93,36 @@ export function connectRedis(
   };
 }
 
-/** A client of the application, whose connecting, reconnecting and closing stay the application's. */
-export function borrowRedis(client: RedisClient, established: () => void): RedisConnection {
+/**
+ * A client of the application, whose connecting, reconnecting and closing stay the application's.
+ * @param key any key of the store
+ * @param established called when the client became ready
+ */
+export function borrowRedis(client: RedisClient, key: string, established: () => void): RedisConnection {
+  const sendOnce = sendThrough(client, key);
   let closed = false;
+  let searching = false;
   // Ours must not be the only listener that is missing: without any, an `error` event ends the process.
   const ignore = () => {};
   client.on('ready', established);
   client.on('error', ignore);
-  if (client.isReady) queueMicrotask(established);
+  queueMicrotask(established);
+
+  async function search(deadlineMs: number): Promise<void> {
+    if (searching) return;
+    searching = true;
+    await within(deadlineMs, (signal) => searchAgain(client, key, signal)).catch(ignore);
+    searching = false;
+  }
+
   return {
     async send(args, deadlineMs) {
       if (closed) throw new Error('the Redis store is closed');
-      if (!client.isReady) throw new Error('Redis is not connected');
-      return within(deadlineMs, () => client.sendCommand(args));
+      return within(deadlineMs, (signal) => sendOnce(args, signal)).catch((error: unknown) => {
+        if (error instanceof DeadlineError) void search(deadlineMs);
+        throw error;
+      });
     },
-    renew: () => {},
     close() {
       closed = true;
       client.off('ready', established);
@@ -147,14 +143,16 @@ function isReadOnly(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('READONLY');
 }
 
-async function within<T>(deadlineMs: number, work: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineError(`Redis did not answer within ${deadlineMs} ms`)), deadlineMs);
-    timer.unref();
-  });
+/** @param work told by the signal that nobody waits for it any longer */
+async function within<T>(deadlineMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { promise: deadline, reject } = Promise.withResolvers<never>();
+  const over = new AbortController();
+  const timer = setTimeout(() => {
+    reject(new DeadlineError(`Redis did not answer within ${deadlineMs} ms`));
+    over.abort();
+  }, deadlineMs).unref();
   try {
-    return await Promise.race([work(), deadline]);
+    return await Promise.race([work(over.signal), deadline]);
   } finally {
     clearTimeout(timer);
   }

@@ -29,6 +29,8 @@ end
 const ROTATE = script(`${REVOKE_FUNCTION}
 local expires, current, data = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)\\n([^\\n]*)\\n(.*)$')
 if not expires or tonumber(expires) <= tonumber(ARGV[3]) then return 'ended' end
+-- The same rotation again: it was sent twice, and took effect the first time.
+if current == ARGV[5] then return 'rotated' end
 if current ~= ARGV[4] then
   revoke(ARGV[1], ARGV[2], ARGV[3])
   return 'reused'

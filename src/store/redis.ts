@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { diagnostics } from '../diagnostics.ts';
-import { RdcpError } from '../errors.ts';
 import { createRedisTrail } from './redis-audit.ts';
-import { borrowRedis, CLIENT_OPTIONS, connectRedis, type RedisClient } from './redis-connection.ts';
+import { connectionTo, invalidStore, type RedisClient } from './redis-client.ts';
+import { borrowRedis, connectRedis } from './redis-connection.ts';
 import { createRedisFleet } from './redis-fleet.ts';
+import { listenLike, listenThrough, type MessagesOptions } from './redis-messages.ts';
 import { COMMIT, type Script, SYNC } from './redis-scripts.ts';
 import { createRedisTokens } from './redis-tokens.ts';
 import { committedAt, operationOf, parseMessage, replayRecord, scopeState } from './redis-values.ts';
@@ -12,7 +12,7 @@ import { encodeSettings } from './settings-json.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore, StoreReset } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
 
-export type { RedisClient } from './redis-connection.ts';
+export type { RedisClient } from './redis-client.ts';
 
 export type RedisStoreOptions = {
   /** Put in front of every key and the channel: services that share a Redis each take their own. @default '' */
@@ -28,8 +28,8 @@ export type RedisStoreOptions = {
     }
   | {
       /**
-       * A client of the `redis` package that the application connects and closes. A second connection like it is made for
-       * messages. It should have `disableOfflineQueue`.
+       * A client of the `redis` package that the application connects and closes: of `createClient`, `createClientPool`,
+       * `createSentinel` or `createCluster`. Messages come by one more connection, which the store closes.
        */
       readonly client: RedisClient;
     }
@@ -57,6 +57,9 @@ const REPLAY_SLACK_MS = 60_000;
  */
 export function createRedisStore(options: RedisStoreOptions): StateStore {
   const { prefix = '', deadlineMs = 1_000, pollMs = 1_000 } = options;
+  if (/^[^{]*\{\}/.test(prefix)) {
+    throw invalidStore('redis: a prefix whose first brace is {} spreads the keys over a cluster');
+  }
   const key = (name: string) => `${prefix}{rdcp}:${name}`;
   const channel = key('changed');
   const writer = randomUUID();
@@ -76,12 +79,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
+  const resync = () => void sync().catch(() => {});
   const send: Send = (args) => commands.send(args, deadlineMs);
-  const makeClient = clientMaker(options);
-  const commands =
-    'client' in options
-      ? borrowRedis(options.client, () => void sync().catch(() => {}))
-      : connectRedis(makeClient, deadlineMs, (client) => synchronize((args) => client.sendCommand(args)));
   const fleet = createRedisFleet({
     key,
     writer,
@@ -89,14 +88,26 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     position: () => known && { history: known.epoch, revision: known.version },
     sync,
   });
-  const messages = connectRedis(makeClient, deadlineMs, async (client) => {
-    await client.subscribe(channel, hear);
-    await client.subscribe(fleet.channel, fleet.hear);
-    // What was published before the subscription.
-    void sync().catch(() => {});
+  const { commands, messages } = connect({
+    channels: [channel, fleet.channel],
+    hear: (message, from) => (from === channel ? hear(message) : fleet.hear(message)),
+    subscribed: resync,
+    deadlineMs,
   });
-  const timer = setInterval(poll, pollMs).unref();
+  const timer = setInterval(look, pollMs).unref();
   const trail = createRedisTrail(send, key('audit'));
+
+  function connect(listening: MessagesOptions) {
+    if ('client' in options) {
+      const { client } = options;
+      return { commands: borrowRedis(client, key('meta'), look), messages: listenLike(client, listening) };
+    }
+    const makeClient = connectionTo(options.url);
+    return {
+      commands: connectRedis(makeClient, deadlineMs, (client) => synchronize((args) => client.sendCommand(args))),
+      messages: listenThrough(makeClient, listening),
+    };
+  }
 
   function lineageArguments(lineage: Lineage | undefined): string[] {
     return lineage === undefined ? ['', '0', ''] : [lineage.epoch, String(lineage.version), lineage.head];
@@ -152,10 +163,10 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     return next;
   }
 
-  function poll(): void {
-    sync().catch(() => {});
-    // Tells a connection that died unnoticed; a message is never waited for.
-    messages.send(['PING'], deadlineMs).catch(() => {});
+  /** Finds what a lost message did not tell. */
+  function look(): void {
+    resync();
+    messages.check();
   }
 
   /** A message is believed when it follows what is known without a gap; after any other the store itself is asked. */
@@ -166,7 +177,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     if (known?.epoch === lineage.epoch && lineage.version <= known.version) return;
     const follows = known?.epoch === lineage.epoch && known.version + 1 === lineage.version && known.head === previous;
     if (!follows || state === undefined) {
-      void sync().catch(() => {});
+      resync();
       return;
     }
     known = lineage;
@@ -266,7 +277,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       if (subscribers.size === 0 && loaded !== undefined) {
         // What came between the load and this call was told to nobody.
         known = loaded;
-        void sync().catch(() => {});
+        resync();
       }
       return subscribers.add(listener, () => {});
     },
@@ -308,45 +319,4 @@ async function evaluate(
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
     return send(['EVAL', script.text, ...rest]);
   }
-}
-
-function clientMaker(options: RedisStoreOptions): () => RedisClient {
-  if ('client' in options) {
-    const { client } = options;
-    return () =>
-      client.duplicate({ ...CLIENT_OPTIONS, socket: { ...client.options?.socket, reconnectStrategy: false } });
-  }
-  if (!isRedisUrl(options.url)) {
-    throw invalid('redis: must be a URL, redis://[user:password@]host[:port][/database] or rediss://…');
-  }
-  const { createClient } = loadRedis();
-  // A fresh object each time: the client writes into its options.
-  return () => createClient({ ...CLIENT_OPTIONS, url: options.url, socket: { reconnectStrategy: false } });
-}
-
-function isRedisUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password, pathname } = new URL(text);
-  try {
-    // The client decodes them only when it connects, again and again.
-    decodeURIComponent(username + password);
-  } catch {
-    return false;
-  }
-  return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname);
-}
-
-function loadRedis(): { createClient(options: object): RedisClient } {
-  try {
-    return createRequire(import.meta.url)('redis');
-  } catch (error) {
-    throw invalid('needs the package redis, version 6, installed', error);
-  }
-}
-
-function invalid(problem: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: ${problem}`, {
-    details: { field: 'store' },
-    cause,
-  });
 }

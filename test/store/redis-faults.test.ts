@@ -2,28 +2,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
-import { GLOBAL_SCOPE, type ScopeState, type StateStore, type StoreReset } from '../../src/store/state-store.ts';
+import { createRedisStore } from '../../src/store/redis.ts';
+import { GLOBAL_SCOPE, type ScopeState, type StateStore } from '../../src/store/state-store.ts';
+import { ANSWERED_MS, CONVERGED_MS, eventually, type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
 import { startProxy } from './proxy.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
-
-/** Every process is back within this time of Redis's return. */
-const CONVERGED_MS = 5_000;
-/** On a busy machine a connection may be broken anew before it was of use. */
-const PATIENCE_MS = 30_000;
-/** An answer is given within this time, whatever Redis does. */
-const ANSWERED_MS = 2_000;
-
-/** A handle as a process holds it, with all that it was told. */
-interface Follower {
-  readonly store: StateStore;
-  readonly heard: Map<string, ScopeState>;
-  readonly resets: StoreReset[];
-}
 
 const missing = whyNoRedis();
 describe('the Redis store', { skip: missing }, () => {
@@ -47,41 +33,14 @@ describe('the Redis store', { skip: missing }, () => {
     await server.start();
   });
 
-  async function follow(url = server.url): Promise<Follower> {
+  function open(url = server.url): Promise<Follower> {
     const store = createRedisStore({ url, prefix });
     opened.push(store);
-    const follower: Follower = { store, heard: new Map(), resets: [] };
-    store.subscribe((scope, state) => follower.heard.set(scope, state));
-    store.onReset?.((reset) => follower.resets.push(reset));
-    await store.load();
-    return follower;
-  }
-
-  async function rejectsSoon(work: Promise<unknown>): Promise<void> {
-    const began = performance.now();
-    await assert.rejects(work, (error) => {
-      assert.ok(!String(error).includes('correct horse'));
-      return true;
-    });
-    const took = performance.now() - began;
-    assert.ok(took < ANSWERED_MS, `took ${Math.round(took)} ms`);
-  }
-
-  /** Tries until the store answers again; resolves to the result. */
-  async function eventually<T>(work: () => Promise<T>, ms = CONVERGED_MS): Promise<T> {
-    const deadline = performance.now() + ms;
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if (performance.now() > deadline) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    }
+    return follow(store);
   }
 
   test('a killed Redis is answered by rejections at once, and its return is noticed', async () => {
-    const [a, b] = [await follow(), await follow()];
+    const [a, b] = [await open(), await open()];
     await a.store.commit(change('acme', 0, { A: { permanent: true } }));
     server.save();
     await server.kill();
@@ -97,7 +56,7 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('a frozen Redis is given up within the deadline, and does not run later what was refused', async () => {
-    const { store, resets } = await follow();
+    const { store, resets } = await open();
     await store.commit(change('acme', 0, { A: { permanent: true } }));
     server.freeze();
     await rejectsSoon(store.commit(change('acme', 1, { LATE: { permanent: true } })));
@@ -113,7 +72,7 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('a Redis that comes back empty is told, and nothing is brought back from a process’s memory', async () => {
-    const [a, b] = [await follow(), await follow()];
+    const [a, b] = [await open(), await open()];
     for (let revision = 0; revision < 3; revision += 1) await a.store.commit(change('acme', revision, {}));
     await until(() => b.heard.get('acme')?.revision === 3, 'the changes');
     await server.kill();
@@ -130,7 +89,7 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('a Redis that comes back with an old copy is told, and the copy holds', async () => {
-    const [a, b] = [await follow(), await follow()];
+    const [a, b] = [await open(), await open()];
     await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
     server.save();
     await a.store.commit(change('acme', 1, { LOST: { permanent: true } }));
@@ -147,8 +106,8 @@ describe('the Redis store', { skip: missing }, () => {
   test('an old copy that others wrote on is told to whom was away meanwhile', async (t) => {
     const proxy = await startProxy(server.port);
     t.after(() => proxy.close());
-    const away = await follow(server.url.replace(/\d+$/, String(proxy.port)));
-    const near = await follow();
+    const away = await open(server.url.replace(/\d+$/, String(proxy.port)));
+    const near = await open();
     await near.store.commit(change('acme', 0, { A: { permanent: true } }));
     server.save();
     await near.store.commit(change('acme', 1, { LOST: { permanent: true } }));
@@ -159,7 +118,7 @@ describe('the Redis store', { skip: missing }, () => {
     await server.start();
 
     // A process that knows nothing of the lost change takes its place by two others: the count alone shows no loss.
-    const fresh = await follow();
+    const fresh = await open();
     await eventually(() => fresh.store.commit(change('acme', 1, { B: { permanent: true } })));
     await fresh.store.commit(change('other', 0, { C: { permanent: true } }));
     await proxy.mend();
@@ -170,7 +129,7 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('a commit on a history that Redis lost does not take effect before the loss was told', async () => {
-    const { store, resets } = await follow();
+    const { store, resets } = await open();
     await store.commit(change('acme', 0, {}));
     await until(() => server.command('EXISTS', `${prefix}{rdcp}:meta`) === '1', 'the state');
     // Emptied without a break of the connection: nothing but the commit itself can notice.
@@ -182,7 +141,7 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('a changed password is answered by rejections; with the old one back all is as before', async () => {
-    const [a, b] = [await follow(), await follow()];
+    const [a, b] = [await open(), await open()];
     await a.store.commit(change('acme', 0, {}));
     server.command('CONFIG', 'SET', 'requirepass', 'battery staple');
     for (const kind of ['pubsub', 'normal']) server.command('-a', 'battery staple', 'CLIENT', 'KILL', 'TYPE', kind);
@@ -196,7 +155,7 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('a Redis that became a replica rejects commits, and takes them again when it is the primary', async () => {
-    const { store } = await follow();
+    const { store } = await open();
     await store.commit(change('acme', 0, {}));
     server.command('REPLICAOF', '127.0.0.1', '1');
     await rejectsSoon(store.commit(change('acme', 1, {})));
@@ -206,7 +165,7 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('a store opened while Redis is down tells everything once it is up', async () => {
-    const first = await follow();
+    const first = await open();
     await first.store.commit(change('acme', 0, { A: { permanent: true } }));
     server.save();
     await first.store.close();
@@ -223,7 +182,7 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('what is published on the channel by somebody else is harmless', async () => {
-    const [a, b] = [await follow(), await follow()];
+    const [a, b] = [await open(), await open()];
     await until(
       () => server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).endsWith('2'),
       'both subscriptions',
@@ -237,85 +196,8 @@ describe('the Redis store', { skip: missing }, () => {
     assert.deepEqual([...(a.heard.get('acme') as ScopeState).settings.keys()], ['B']);
   });
 
-  test('a command that a client sends twice takes effect once', async (t) => {
-    const client = newClient(server.url);
-    t.after(() => client.destroy());
-    await client.connect();
-    const stuttering: RedisClient = Object.assign(Object.create(client), {
-      async sendCommand(args: readonly string[]) {
-        await client.sendCommand(args);
-        return client.sendCommand(args);
-      },
-    });
-    const store = createRedisStore({ client: stuttering, prefix });
-    opened.push(store);
-    const replay = replayRecord();
-    assert.equal(committedRevision(await store.commit(change('acme', 0, {}, { replay }))), 1);
-    assert.equal(committedRevision(await store.commit(change('acme', 1, {}))), 2);
-    assert.equal((await auditIds(store)).length, 2);
-  });
-
-  test('a client of the application is used, listened to and left open', async (t) => {
-    const client = newClient(server.url);
-    t.after(() => client.destroy());
-    await client.connect();
-    const store = createRedisStore({ client, prefix });
-    opened.push(store);
-    const heard: string[] = [];
-    store.subscribe((scope) => heard.push(scope));
-    await store.load();
-    const { store: other } = await follow();
-    await other.commit(change('acme', 0, {}));
-    await until(() => heard.includes('acme'), 'the change');
-    await store.close();
-    await assert.rejects(store.check());
-    assert.equal(await client.sendCommand(['PING']), 'PONG');
-  });
-
-  test('the message of a change that an answer told of already is not told as something older', async (t) => {
-    // Messages are held back on their way; the answers to commands are not.
-    const held: (() => void)[] = [];
-    let holding = true;
-    const client = newClient(server.url);
-    t.after(() => client.destroy());
-    await client.connect();
-    const slow: RedisClient = Object.assign(Object.create(client), {
-      duplicate(overrides: object) {
-        const messages = client.duplicate(overrides);
-        return Object.assign(Object.create(messages), {
-          connect: () => messages.connect(),
-          subscribe: (channel: string, listener: (message: string) => void) =>
-            messages.subscribe(channel, (message) => {
-              const deliver = () => listener(message);
-              if (holding) held.push(deliver);
-              else deliver();
-            }),
-        });
-      },
-    });
-    const store = createRedisStore({ client: slow, prefix, pollMs: 3_600_000 });
-    opened.push(store);
-    await store.load();
-    const heard: number[] = [];
-    store.subscribe((_, { revision }) => heard.push(revision));
-    const { store: other } = await follow();
-    await until(
-      () => server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).endsWith('2'),
-      'both subscriptions',
-    );
-    await other.commit(change('acme', 0, {}));
-    await until(() => held.length === 1, 'the first message');
-    assert.equal(committedRevision(await store.commit(change('acme', 1, {}))), 2);
-    await other.commit(change('acme', 2, {}));
-    await until(() => held.length === 3, 'all three messages');
-    holding = false;
-    for (const deliver of held) deliver();
-    await until(() => heard.at(-1) === 3, 'the newest state');
-    assert.deepEqual(heard, [2, 3]);
-  });
-
   test('every key is in one slot of a cluster', async () => {
-    const { store } = await follow();
+    const { store } = await open();
     await store.commit(change('acme', 0, { A: { permanent: true } }, { replay: replayRecord() }));
     const keys = server.command('--scan').split('\n');
     assert.ok(keys.length >= 7, keys.join(' '));
@@ -323,9 +205,9 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('processes that toggle at once while connections break lose no change and double none', async (t) => {
-    const followers = await Promise.all(Array.from({ length: 6 }, () => follow()));
+    const followers = await Promise.all(Array.from({ length: 6 }, () => open()));
     const acknowledged: number[] = [];
-    const observer = await follow();
+    const observer = await open();
     const seen: number[] = [];
     observer.store.subscribe((_, { revision }) => seen.push(revision));
 
@@ -417,11 +299,4 @@ test('a change arrives by polling alone where messages are lost', { skip: missin
 async function eventuallyRejects(work: () => Promise<unknown>): Promise<void> {
   const deadline = performance.now() + ANSWERED_MS;
   while (performance.now() < deadline) await work();
-}
-
-function newClient(url: string): RedisClient {
-  const { createClient } = createRequire(import.meta.url)('redis') as { createClient(options: object): RedisClient };
-  const client = createClient({ url, disableOfflineQueue: true });
-  client.on('error', () => {});
-  return client;
 }

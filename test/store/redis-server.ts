@@ -6,6 +6,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+/** The password of every server. */
+export const PASSWORD = 'correct horse';
+
 /** A real `redis-server` with a password, on a port of its own, that tests stop, freeze and restore. */
 export interface RedisServer {
   readonly port: number;
@@ -47,8 +50,16 @@ function missingPart(): string | false {
   }
 }
 
-export async function startRedis(...extra: string[]): Promise<RedisServer> {
-  const password = 'correct horse';
+export function startRedis(...extra: string[]): Promise<RedisServer> {
+  return launch((port, folder) => {
+    const settings = { port: String(port), bind: '127.0.0.1', dir: folder, save: '', appendonly: 'no' };
+    const args = Object.entries({ ...settings, requirepass: PASSWORD, masterauth: PASSWORD });
+    return [...args.flatMap(([name, value]) => [`--${name}`, value]), ...extra];
+  });
+}
+
+/** @param argumentsOf what `redis-server` is started with, at every start */
+export async function launch(argumentsOf: (port: number, folder: string) => string[]): Promise<RedisServer> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-redis-'));
   const dump = join(folder, 'dump.rdb');
@@ -56,10 +67,10 @@ export async function startRedis(...extra: string[]): Promise<RedisServer> {
 
   const server: RedisServer = {
     port,
-    url: `redis://:${encodeURIComponent(password)}@127.0.0.1:${port}`,
+    url: `redis://:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`,
 
     command(...args) {
-      const env = { ...process.env, REDISCLI_AUTH: password };
+      const env = { ...process.env, REDISCLI_AUTH: PASSWORD };
       const result = spawnSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8', env, timeout: 5_000 });
       if (result.status !== 0) throw new Error(`redis-cli ${args[0]}: ${result.stderr}`);
       return result.stdout.trim();
@@ -77,12 +88,7 @@ export async function startRedis(...extra: string[]): Promise<RedisServer> {
     thaw: () => void running?.kill('SIGCONT'),
 
     async start() {
-      const settings = { port: String(port), bind: '127.0.0.1', dir: folder, save: '', appendonly: 'no' };
-      const args = Object.entries({ ...settings, requirepass: password }).flatMap(([name, value]) => [
-        `--${name}`,
-        value,
-      ]);
-      running = spawn('redis-server', [...args, ...extra], { stdio: 'ignore' });
+      running = spawn('redis-server', argumentsOf(port, folder), { stdio: 'ignore' });
       for (let attempt = 0; ; attempt += 1) {
         try {
           if (server.command('PING') === 'PONG') return;
@@ -110,7 +116,7 @@ export async function startRedis(...extra: string[]): Promise<RedisServer> {
   return server;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as { port: number };

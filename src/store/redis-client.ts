@@ -1,0 +1,165 @@
+import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RdcpError } from '../errors.ts';
+
+// What is used of the clients of the package `redis`, version 6; written down here so that its types are not needed.
+
+interface Emitter {
+  on(event: string, listener: () => void): unknown;
+  off(event: string, listener: () => void): unknown;
+}
+
+/** Called with a message and its channel. */
+export type RedisListener = (message: string, channel: string) => void;
+
+/** A command that was not sent when its time is over is not sent later. */
+interface SendOptions {
+  readonly abortSignal?: AbortSignal;
+}
+
+/** As `createClient` makes it. */
+export interface RedisNode extends Emitter {
+  readonly isReady: boolean;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  unref(): void;
+  sendCommand(args: readonly string[], options?: SendOptions): Promise<unknown>;
+  subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
+  duplicate(overrides?: object): RedisNode;
+  readonly options?: { readonly socket?: object | undefined } | undefined;
+}
+
+/** As `createClientPool` makes it. */
+interface RedisPool extends Emitter {
+  readonly totalClients: number;
+  sendCommand(args: string[], options?: SendOptions): Promise<unknown>;
+  execute<T>(task: (client: RedisNode) => T): Promise<Awaited<T>>;
+}
+
+/** As `createSentinel` makes it. */
+export interface RedisSentinel extends Emitter {
+  readonly isOpen: boolean;
+  getMasterNode(): unknown;
+  sendCommand(isReadonly: boolean, args: string[], options?: SendOptions): Promise<unknown>;
+  subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
+  unsubscribe(channels: string[], listener: never): Promise<unknown>;
+}
+
+/** As `createCluster` makes it. */
+interface RedisCluster extends Emitter {
+  getRandomNode(): unknown;
+  nodeClient(node: never): Promise<RedisNode>;
+  sendCommand(
+    firstKey: string | undefined,
+    isReadonly: boolean,
+    args: string[],
+    options?: SendOptions,
+  ): Promise<unknown>;
+}
+
+/** A client of the package `redis`, version 6, of whichever kind. */
+export type RedisClient = RedisNode | RedisPool | RedisSentinel | RedisCluster;
+
+/** How long a key that a cluster is just moving is left alone before it is asked for again, in milliseconds. */
+const MOVING_MS = 10;
+
+/** Options of every connection that we make: `connectRedis` replaces the client's own queueing and reconnecting. */
+const OWN_CONNECTION = {
+  disableOfflineQueue: true,
+  maintNotifications: 'disabled',
+  pingInterval: undefined,
+  clientSideCache: undefined,
+} as const;
+
+/** One command, which is given up when the signal says so. */
+type SendOnce = (args: readonly string[], signal: AbortSignal) => Promise<unknown>;
+
+/** Sends through a client of the application. All keys live in one slot, that of `key`, and only its primary is asked. */
+export function sendThrough(client: RedisClient, key: string): SendOnce {
+  if (isCluster(client)) {
+    return async (args, abortSignal) => {
+      for (;;) {
+        try {
+          return await client.sendCommand(key, false, [...args], { abortSignal });
+        } catch (error) {
+          // Half of the keys are at another node already: nothing was done.
+          if (!(error instanceof Error && error.message.startsWith('TRYAGAIN'))) throw error;
+        }
+        await sleep(MOVING_MS, undefined, { ref: false, signal: abortSignal });
+      }
+    };
+  }
+  if (isSentinel(client)) return (args, abortSignal) => client.sendCommand(false, [...args], { abortSignal });
+  if (isPool(client)) return (args, abortSignal) => client.sendCommand([...args], { abortSignal });
+  return async (args, abortSignal) => {
+    if (!client.isReady) throw new Error('Redis is not connected');
+    return client.sendCommand(args, { abortSignal });
+  };
+}
+
+/**
+ * Makes a client that got no answer look for the primary anew, where it does not by itself. A cluster's asks only when a node
+ * redirects it or breaks the connection, and a host that vanished does neither: any other node redirects.
+ */
+export async function searchAgain(client: RedisClient, key: string, abortSignal: AbortSignal): Promise<void> {
+  if (isCluster(client)) await client.sendCommand(undefined, true, ['HLEN', key], { abortSignal });
+}
+
+/** Makes connections to where a client of the application is connected. A Sentinel client alone lets nobody make one. */
+export function connectionLike(client: Exclude<RedisClient, RedisSentinel>): () => RedisNode | Promise<RedisNode> {
+  const duplicate = (node: RedisNode) =>
+    node.duplicate({ ...OWN_CONNECTION, socket: { ...node.options?.socket, reconnectStrategy: false } });
+  // A cluster tells a message to all its nodes.
+  if (isCluster(client)) return async () => duplicate(await client.nodeClient(client.getRandomNode() as never));
+  if (isPool(client)) return () => client.execute(duplicate);
+  return () => duplicate(client);
+}
+
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for a URL of another form, or when the package `redis` is not installed */
+export function connectionTo(url: string): () => RedisNode {
+  if (!isRedisUrl(url)) {
+    throw invalidStore('redis: must be a URL, redis://[user:password@]host[:port][/database] or rediss://…');
+  }
+  const { createClient } = loadRedis();
+  // A fresh object each time: the client writes into its options.
+  return () => createClient({ ...OWN_CONNECTION, url, socket: { reconnectStrategy: false } });
+}
+
+export function isSentinel(client: RedisClient): client is RedisSentinel {
+  return 'getMasterNode' in client;
+}
+
+function isCluster(client: RedisClient): client is RedisCluster {
+  return 'getRandomNode' in client;
+}
+
+function isPool(client: RedisClient): client is RedisPool {
+  return 'totalClients' in client;
+}
+
+function isRedisUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, pathname } = new URL(text);
+  try {
+    // The client decodes them only when it connects, again and again.
+    decodeURIComponent(username + password);
+  } catch {
+    return false;
+  }
+  return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname);
+}
+
+function loadRedis(): { createClient(options: object): RedisNode } {
+  try {
+    return createRequire(import.meta.url)('redis');
+  } catch (error) {
+    throw invalidStore('needs the package redis, version 6, installed', error);
+  }
+}
+
+export function invalidStore(problem: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: ${problem}`, {
+    details: { field: 'store' },
+    cause,
+  });
+}

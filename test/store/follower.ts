@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ScopeState, StateStore, StoreReset } from '../../src/store/state-store.ts';
+import { PASSWORD } from './redis-server.ts';
+
+/** Every process is back within this time of Redis's return. */
+export const CONVERGED_MS = 5_000;
+/** On a busy machine a connection may be broken anew before it was of use. */
+export const PATIENCE_MS = 30_000;
+/** An answer is given within this time, whatever Redis does. */
+export const ANSWERED_MS = 2_000;
+
+/** A handle as a process holds it, with all that it was told. */
+export interface Follower {
+  readonly store: StateStore;
+  readonly heard: Map<string, ScopeState>;
+  readonly resets: StoreReset[];
+}
+
+export async function follow(store: StateStore): Promise<Follower> {
+  const follower: Follower = { store, heard: new Map(), resets: [] };
+  store.subscribe((scope, state) => follower.heard.set(scope, state));
+  store.onReset?.((reset) => follower.resets.push(reset));
+  await store.load();
+  return follower;
+}
+
+export async function rejectsSoon(work: Promise<unknown>): Promise<void> {
+  const began = performance.now();
+  await assert.rejects(work, (error) => {
+    assert.ok(!String(error).includes(PASSWORD));
+    return true;
+  });
+  const took = performance.now() - began;
+  assert.ok(took < ANSWERED_MS, `took ${Math.round(took)} ms`);
+}
+
+/** Tries until the store answers again; resolves to the result. */
+export async function eventually<T>(work: () => Promise<T>, ms = CONVERGED_MS): Promise<T> {
+  const deadline = performance.now() + ms;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await sleep(20);
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
+import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
+import { stateStoreContract } from './contract.ts';
+import { type Follower, follow, rejectsSoon } from './follower.ts';
+import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
+
+const missing = whyNoRedis();
+describe('a Redis client of the application', { skip: missing }, () => {
+  let server: RedisServer;
+  let prefix: string;
+  let opened: StateStore[];
+
+  before(async () => {
+    server = await startRedis();
+  });
+  after(() => server.close());
+  beforeEach(() => {
+    prefix = `${randomUUID()}:`;
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const store of opened) await store.close();
+  });
+
+  function open(client: RedisClient, more: { readonly pollMs?: number } = {}): StateStore {
+    const store = createRedisStore({ client, prefix, ...more });
+    opened.push(store);
+    return store;
+  }
+
+  function other(): Promise<Follower> {
+    const store = createRedisStore({ url: server.url, prefix });
+    opened.push(store);
+    return follow(store);
+  }
+
+  const subscriptions = () => Number(server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).split('\n')[1]);
+  const connections = () => server.command('CLIENT', 'LIST').split('\n').length;
+
+  async function connected() {
+    const client = createClient({ url: server.url, disableOfflineQueue: true });
+    client.on('error', () => {});
+    return client.connect();
+  }
+
+  async function pooled() {
+    const pool = createClientPool({ url: server.url }, { minimum: 1, maximum: 3, cleanupDelay: 100 });
+    pool.on('error', () => {});
+    await pool.connect();
+    return pool;
+  }
+
+  async function otherwiseTyped() {
+    const client = createClient({ url: server.url, RESP: 2 });
+    client.on('error', () => {});
+    await client.connect();
+    return client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
+  }
+
+  for (const [kind, connect] of [
+    ['a client', connected],
+    ['a client of the older protocol that answers with buffers', otherwiseTyped],
+    ['a pool', pooled],
+  ] as const) {
+    test(`${kind} is used, listened to and left open, and the connection for messages is closed`, async (t) => {
+      const client = await connect();
+      t.after(() => client.destroy());
+      const store = open(client);
+      const heard: string[] = [];
+      store.subscribe((scope) => heard.push(scope));
+      await store.load();
+      const { store: elsewhere } = await other();
+      await elsewhere.commit(change('acme', 0, {}));
+      await until(() => heard.includes('acme'), 'the change');
+      await until(() => subscriptions() === 2, 'both subscriptions');
+      const before = connections();
+      await store.close();
+      await until(() => connections() === before - 1, 'the end of the connection for messages');
+      await assert.rejects(store.check());
+      assert.equal(await client.sendCommand(['PING']), 'PONG');
+    });
+
+    stateStoreContract(`Redis by ${kind} of the application`, true, async () => {
+      const shared = `${randomUUID()}:`;
+      const closing: (() => unknown)[] = [];
+      return {
+        async open() {
+          const client = await connect();
+          const store = createRedisStore({ client, prefix: shared });
+          closing.push(
+            () => store.close(),
+            () => client.destroy(),
+          );
+          return store;
+        },
+        async dispose() {
+          for (const close of closing) await close();
+        },
+      };
+    });
+  }
+
+  test('a command that a client sends twice takes effect once', async (t) => {
+    const client = await connected();
+    t.after(() => client.destroy());
+    const stuttering: typeof client = Object.assign(Object.create(client), {
+      async sendCommand(args: readonly string[]) {
+        await client.sendCommand(args);
+        return client.sendCommand(args);
+      },
+    });
+    const store = open(stuttering);
+    const replay = replayRecord();
+    assert.equal(committedRevision(await store.commit(change('acme', 0, {}, { replay }))), 1);
+    assert.equal(committedRevision(await store.commit(change('acme', 1, {}))), 2);
+    assert.equal((await auditIds(store)).length, 2);
+
+    const { tokens } = store;
+    await tokens?.begin({ id: 'session', current: 'first', data: '{}', expiresAt: NOW + 1_000 }, NOW);
+    const rotation = { id: 'session', expected: 'first', next: 'second', now: NOW, revokedUntil: NOW + 1_000 };
+    assert.equal(await tokens?.rotate(rotation), 'rotated');
+    assert.equal((await tokens?.find('session', NOW))?.current, 'second');
+  });
+
+  test('the message of a change that an answer told of already is not told as something older', async (t) => {
+    // Messages are held back on their way; the answers to commands are not.
+    const held: (() => void)[] = [];
+    let holding = true;
+    const client = await connected();
+    t.after(() => client.destroy());
+    const slow: typeof client = Object.assign(Object.create(client), {
+      duplicate(overrides: object) {
+        const messages = client.duplicate(overrides);
+        return Object.assign(Object.create(messages), {
+          connect: () => messages.connect(),
+          subscribe: (channels: string[], listener: (message: string, channel: string) => void) =>
+            messages.subscribe(channels, (message, channel) => {
+              const deliver = () => listener(message, channel);
+              if (holding) held.push(deliver);
+              else deliver();
+            }),
+        });
+      },
+    });
+    const store = open(slow, { pollMs: 3_600_000 });
+    await store.load();
+    const heard: number[] = [];
+    store.subscribe((_, { revision }) => heard.push(revision));
+    const { store: elsewhere } = await other();
+    await until(() => subscriptions() === 2, 'both subscriptions');
+    await elsewhere.commit(change('acme', 0, {}));
+    await until(() => held.length === 1, 'the first message');
+    assert.equal(committedRevision(await store.commit(change('acme', 1, {}))), 2);
+    await elsewhere.commit(change('acme', 2, {}));
+    await until(() => held.length === 3, 'all three messages');
+    holding = false;
+    for (const deliver of held) deliver();
+    await until(() => heard.at(-1) === 3, 'the newest state');
+    assert.deepEqual(heard, [2, 3]);
+  });
+});
+
+/** Clients as applications make them. That this compiles is what the declared types promise. */
+const unconnected = (): Record<string, RedisClient> => {
+  const buffers = { [RESP_TYPES.BLOB_STRING]: Buffer };
+  const node = { host: '127.0.0.1', port: 1 };
+  const sentinel = createSentinel({ name: 'control', sentinelRootNodes: [node] });
+  const cluster = createCluster({ rootNodes: [{ socket: node }], useReplicas: true });
+  return {
+    client: createClient({ socket: node }),
+    'client of the older protocol that answers with buffers': createClient({ socket: node, RESP: 2 }).withTypeMapping(
+      buffers,
+    ),
+    pool: createClientPool({ socket: node }),
+    sentinel,
+    'sentinel that answers with buffers': sentinel.withTypeMapping(buffers),
+    cluster,
+    'cluster that answers with buffers': cluster.withTypeMapping(buffers),
+  };
+};
+
+for (const [kind, client] of Object.entries(unconnected())) {
+  test(`a ${kind} that the application has not connected is not connected by the store, which rejects`, async () => {
+    const store = createRedisStore({ client, pollMs: 10 });
+    await rejectsSoon(store.load());
+    await rejectsSoon(store.commit(change('acme', 0, {})));
+    await store.close();
+  });
+}
+
+test('a prefix whose keys a cluster would spread over its nodes is refused', () => {
+  const open = (prefix: string) => createRedisStore({ url: 'redis://127.0.0.1:1', prefix });
+  for (const prefix of ['{}', 'shop{}:', '}{}']) assert.throws(() => open(prefix), { code: 'RDCP_CONFIG_INVALID' });
+  for (const prefix of ['{', '}', '{shop}{}', 'a{{}']) void open(prefix).close();
+});
