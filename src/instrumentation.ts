@@ -21,7 +21,6 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   #meterProviderGiven = false;
   #tracerProviderGiven = false;
   #rdcp: Rdcp | undefined;
-  #listening: Promise<{ readonly url: string }> | undefined;
 
   /**
    * @param config as for `createRdcp`, and OpenTelemetry's `enabled`. @default loopback, port 9465, a development key
@@ -46,13 +45,12 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   }
 
   /**
-   * The endpoint's address, once it listens; enabling has begun that already.
+   * The endpoint's address, once it listens; enabling has begun that already. What failed is tried again.
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or an address that needs TLS; or the system's error
    * when the port cannot be had
    */
   listen(): Promise<{ readonly url: string }> {
-    this.#listening ??= this.rdcp.listen();
-    return this.#listening;
+    return this.rdcp.listen();
   }
 
   /** Turns the categories back to what they are set to, and opens the endpoint unless `server: false`. Never throws. */
@@ -77,7 +75,6 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     const rdcp = this.#rdcp;
     super.disable();
     this.#rdcp = undefined;
-    this.#listening = undefined;
     this.#listeners.length = 0;
     await rdcp?.close();
   }

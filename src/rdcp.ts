@@ -20,7 +20,7 @@ import { createApp } from './server/app.ts';
 import { isLoopback } from './server/host-policy.ts';
 import { createListener } from './server/listener.ts';
 import { openStore } from './store/open.ts';
-import { GLOBAL_SCOPE, type StateStore } from './store/state-store.ts';
+import { GLOBAL_SCOPE } from './store/state-store.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 import { baggageTenant } from './tenancy/baggage.ts';
 import { createIsolation } from './tenancy/isolation.ts';
@@ -35,7 +35,7 @@ export interface Rdcp {
   /** Runs `fn`, and everything asynchronous in it, as the tenant's. */
   runWithTenant<T>(tenantId: string, fn: () => T): T;
   /**
-   * Opens the endpoint's own port, which never keeps the process alive.
+   * Opens the endpoint's own port, which never keeps the process alive. What failed may be tried again.
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or when the address or certificate cannot be used;
    * `RDCP_UNAVAILABLE` once closed
    */
@@ -61,7 +61,17 @@ export function createRdcp(
   config?: RdcpConfig,
   { telemetry = createTelemetry() }: { telemetry?: Telemetry } = {},
 ): Rdcp {
-  const resolved = parseConfig(config);
+  const opened: Closable[] = [];
+  try {
+    return assemble(parseConfig(config), telemetry, opened);
+  } catch (error) {
+    void closeInOrder(opened.reverse());
+    throw error;
+  }
+}
+
+/** @param opened gets every part that must be closed again when a later one cannot be made */
+function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]): Rdcp {
   const { server, security, limits, controls } = resolved;
   const clock = systemClock;
   assertLevel(resolved);
@@ -81,7 +91,10 @@ export function createRdcp(
         });
   const isolation = createIsolation(resolved.tenancy);
   const store = isolation.storeFor(openStore(resolved.store));
-  const { authenticator, tokens } = authenticationWith(store, security);
+  opened.push(store);
+  const { tokens: tokenStore } = store;
+  const { authenticator, tokens } = openAuthentication(security, { clock, cwd: process.cwd(), report, tokenStore });
+  opened.push(authenticator);
   const { tenantAttribute, rateWindowSeconds } = resolved.metrics;
   const baggageKey = resolved.tenancy === false ? undefined : resolved.tenancy.baggageKey;
   const instanceId = randomUUID();
@@ -100,6 +113,7 @@ export function createRdcp(
     failed: () => instruments.auditFailure(),
     report,
   });
+  opened.push(trail);
   const plane = createControlPlane({
     gate,
     store,
@@ -120,12 +134,14 @@ export function createRdcp(
     currentTenant: baggageKey === undefined ? undefined : baggageTenant(baggageKey),
     report,
   });
+  opened.push(plane);
   const measurements = createMeasurements({
     gate,
     clock,
     windowSeconds: rateWindowSeconds,
     schedule: unrefInterval,
   });
+  opened.push(measurements);
   const instruments = createInstruments({
     telemetry,
     gate,
@@ -138,6 +154,7 @@ export function createRdcp(
     },
     schedule: unrefInterval,
   });
+  opened.push(instruments);
 
   const { acknowledgeTimeoutSeconds, ...named } = resolved.fleet;
   const fleet =
@@ -154,6 +171,7 @@ export function createRdcp(
       schedule: unrefInterval,
       delay: unrefTimeout,
     });
+  if (fleet !== undefined) opened.push(fleet);
 
   let closing: Promise<void> | undefined;
   const handler = createApp({
@@ -194,17 +212,6 @@ export function createRdcp(
       return closing;
     },
   };
-}
-
-/** Where the credentials cannot be used, the store is closed again: nothing of ours is left behind. */
-function authenticationWith(store: StateStore, security: ResolvedConfig['security']) {
-  try {
-    const { tokens: tokenStore } = store;
-    return openAuthentication(security, { clock: systemClock, cwd: process.cwd(), report, tokenStore });
-  } catch (error) {
-    store.close().catch(report);
-    throw error;
-  }
 }
 
 interface Closable {

@@ -11,6 +11,7 @@ import { category } from '../src/api.ts';
 import { hashApiKey } from '../src/auth/api-key.ts';
 import { isRdcpError } from '../src/errors.ts';
 import { RdcpInstrumentation, type RdcpInstrumentationConfig } from '../src/instrumentation.ts';
+import { PATHS } from '../src/protocol/constants.ts';
 import { createPrometheus, samples, scrape } from './metrics/scrape.ts';
 
 const KEY = 'test-key-of-the-instrumentation-test';
@@ -179,6 +180,9 @@ describe('RdcpInstrumentation', () => {
       mock.calls.map(({ arguments: [line] }) => line),
       [`rdcp: the endpoint did not start: configuration: server port ${address.port} is in use`],
     );
+    taken.close();
+    await new Promise((resolve) => taken.once('close', resolve));
+    assert.equal((await fetch((await instrumentation.listen()).url + PATHS.wellKnown)).status, 200);
   });
 
   it('listens nowhere with server: false, and is mounted instead', async () => {

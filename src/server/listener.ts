@@ -14,7 +14,10 @@ import { answerRaw, answerResponse } from './raw-answer.ts';
 import { openTls } from './tls.ts';
 
 export interface Listener {
-  /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when the address or a file of `server.tls` cannot be used */
+  /**
+   * May be called again, also after it failed.
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the address or a file of `server.tls` cannot be used
+   */
   listen(): Promise<{ readonly url: string }>;
   /** Waits for what is in flight, up to the deadline, and closes. Until then new requests still reach the handler. */
   close(): Promise<void>;
@@ -98,33 +101,45 @@ export function createListener(
     return secured;
   }
 
+  async function start(): Promise<{ url: string }> {
+    server = open();
+    keepNothingAlive(server, connections);
+    refuseOnTheSocket(server, inFlight);
+    endings.push(
+      unrefInterval(limits.checkMs, () => {
+        inFlight.endStalled(now());
+        sessions.endIdle(now());
+      }),
+    );
+    const port = await bind(server, config);
+    const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+    return { url: `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}` };
+  }
+
+  function end(): void {
+    for (const ending of endings.splice(0)) ending();
+  }
+
   return {
     listen: () => {
-      listening ??= (async () => {
-        server = open();
-        keepNothingAlive(server, connections);
-        refuseOnTheSocket(server, inFlight);
-        endings.push(
-          unrefInterval(limits.checkMs, () => {
-            inFlight.endStalled(now());
-            sessions.endIdle(now());
-          }),
-        );
-        const port = await bind(server, config);
-        const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-        return { url: `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}` };
-      })();
+      listening ??= start().catch((error: unknown) => {
+        listening = undefined;
+        server = undefined;
+        end();
+        throw error;
+      });
       return listening;
     },
     close: async () => {
-      if (server === undefined) return;
+      const closing = server;
+      if (closing === undefined) return;
       await withDeadline(inFlight.answered(), limits.closeMs);
       const { promise: closed, resolve } = Promise.withResolvers<void>();
-      server.close(() => resolve());
+      closing.close(() => resolve());
       // What came meanwhile was refused, and is on its way out.
       const leaving = [inFlight.answered(), sessions.close()];
       await withDeadline(Promise.all(leaving), Math.min(limits.closeMs, 1000));
-      for (const end of endings) end();
+      end();
       for (const connection of connections) connection.destroy();
       await closed;
     },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
@@ -61,6 +61,19 @@ test('a port in use is a configuration error', async (t) => {
     second.listen(),
     (error) => isRdcpError(error) && error.code === 'RDCP_CONFIG_INVALID' && /port \d+ is in use/.test(error.message),
   );
+});
+
+test('after a start that failed it listens at the next attempt, and closes', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const listener = listenerFor({ port: (taken.address() as AddressInfo).port });
+  await assert.rejects(listener.listen(), /is in use/);
+  taken.close();
+  await once(taken, 'close');
+  const { url } = await listener.listen();
+  assert.equal(await (await fetch(url)).text(), 'hello');
+  await listener.close();
+  await assert.rejects(fetch(url));
 });
 
 test('HTTPS is served over TLS 1.3 and nothing older', async (t) => {
