@@ -50,6 +50,11 @@ export function connectRedis(
         client = next = made;
         made.unref();
         await made.connect().catch(rejectUnquoted);
+        // What is destroyed while it connects goes on, and is connected then.
+        if (client !== made) {
+          made.destroy();
+          throw new Error('Redis is not connected');
+        }
         await established(made);
       });
       failures = 0;

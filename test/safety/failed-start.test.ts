@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { RdcpConfig } from '../../src/config.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import type { LeftBehind } from './failing-app.ts';
 import { run } from './program.ts';
@@ -75,5 +76,15 @@ test('what cannot be started leaves no file, timer, connection or category behin
       ['a file that is no store', { store: `sqlite:${broken}` }, /is not a SQLite database/],
     ],
     { store: `sqlite:${join(directory, 'state.db')}` },
+  );
+});
+
+test('nor a connection to Redis', { skip: skip || whyNoRedis() }, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  await assertNothingLeft(
+    t,
+    [['more categories than are allowed', { limits: { maxCategories: 1 } }, /more than limits\.maxCategories/]],
+    { store: redis.url },
   );
 });
