@@ -36,7 +36,7 @@ export function assertMediaType({ req }: Context, supported: readonly string[]):
  */
 export async function readBody(ctx: Context, read: Middleware, malformed: () => RdcpError): Promise<Buffer> {
   if (!hasBody(ctx.req)) throw emptyBody();
-  if (Number(ctx.req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw await tooLarge(ctx);
+  if (Number(ctx.req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw await cutOff(ctx);
   try {
     await read(ctx, async () => undefined);
   } catch (error) {
@@ -50,12 +50,22 @@ export function wasRead(req: IncomingMessage): boolean {
   return req.readableDidRead || req.readableEnded;
 }
 
-/** What such a parser made of the body: its bytes, or what they mean. */
+/** What such a parser made of the body: its bytes, or what they mean. The limit is ours: parsers have others. */
 export function parsedBefore(req: IncomingMessage): Buffer | { readonly parsed: unknown } {
   const { body } = req as { body?: unknown };
-  if (body instanceof Uint8Array || typeof body === 'string') return checked(Buffer.from(body as Uint8Array));
-  if (body !== undefined) return { parsed: body };
-  throw new RdcpError('RDCP_SERVER_ERROR', 'The body was read before it reached this endpoint');
+  if (body === undefined) throw readInVain();
+  const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body as Uint8Array) : undefined;
+  const length = bytes?.length ?? Number(req.headers['content-length'] ?? JSON.stringify(body).length);
+  if (length > MAX_BODY_BYTES) throw tooLarge();
+  return bytes === undefined ? { parsed: body } : checked(bytes);
+}
+
+function readInVain(): RdcpError {
+  return new RdcpError('RDCP_SERVER_ERROR', 'The body was read before it reached this endpoint', {
+    cause: new Error(
+      'mount the remote control before the parser of bodies, or have that leave its result in req.body (koa-body and @koa/bodyparser: patchNode)',
+    ),
+  });
 }
 
 function checked(bytes: Buffer): Buffer {
@@ -67,15 +77,19 @@ function checked(bytes: Buffer): Buffer {
 /** The parser's error holds the raw body, and is dropped here: it must not be logged or sent. */
 async function refusalOf(error: unknown, ctx: Context, malformed: () => RdcpError): Promise<RdcpError> {
   const { status, type } = error as { status?: unknown; type?: unknown };
-  if (status === 413) return tooLarge(ctx);
+  if (status === 413) return cutOff(ctx);
   if (type === 'request.aborted' || type === 'request.size.invalid') {
     return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body ended before its declared length');
   }
   return malformed();
 }
 
-async function tooLarge(ctx: Context): Promise<RdcpError> {
+async function cutOff(ctx: Context): Promise<RdcpError> {
   if (!(await discard(ctx.req))) endConnection(ctx.res);
+  return tooLarge();
+}
+
+function tooLarge(): RdcpError {
   return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body must be at most ${MAX_BODY_BYTES} bytes`, {
     details: { maximum: MAX_BODY_BYTES },
   });

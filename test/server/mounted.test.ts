@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
 import Koa from 'koa';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { koaBody } from 'koa-body';
+import { HEADERS, MAX_BODY_BYTES, PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse } from '../../src/protocol/messages.ts';
 import type { RequestHandler } from '../../src/server/app.ts';
-import { assembleApp, send, type TestApp, type TestRequest } from '../support/server.ts';
+import { assembleApp, KEYS, send, type TestApp, type TestRequest } from '../support/server.ts';
+import { ACCESS_TOKEN, askToken, TOKEN_EXCHANGE } from './tokens.ts';
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -19,7 +22,40 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 
 const ENABLE: TestRequest = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'HTTP' } };
 
-/** The same application three times: it says hello, and has the endpoint in front. */
+/** As the README has it for Koa. */
+function mountedInKoa(rdcp: RequestHandler): Koa.Middleware {
+  return (ctx, next) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    ctx.res.once('close', resolve);
+    ctx.respond = false;
+    rdcp(ctx.req, ctx.res, () => {
+      ctx.respond = true;
+      next().then(resolve, reject);
+    });
+    return promise;
+  };
+}
+
+const koa = (...middleware: Koa.Middleware[]) => {
+  const app = new Koa();
+  for (const each of middleware) app.use(each);
+  app.use((ctx) => {
+    ctx.set('X-App', 'own');
+    ctx.body = 'hello';
+  });
+  return app.callback();
+};
+
+/** A hook of Fastify's `onRequest`, as far as it meets us: its own request and reply around Node's, and `done`. */
+type OnRequest = (request: { raw: IncomingMessage }, reply: { raw: ServerResponse }, done: () => void) => void;
+
+/** What Fastify makes of such a hook. */
+const hooked =
+  (hook: OnRequest): RequestListener =>
+  (req, res) =>
+    hook({ raw: req }, { raw: res }, () => void res.setHeader('X-App', 'own').end('hello'));
+
+/** The same application again and again: it says hello, and has the endpoint in front. */
 const APPLICATIONS: Readonly<Record<string, (rdcp: RequestHandler) => RequestListener>> = {
   'plain node:http': (rdcp) => (req, res) => rdcp(req, res, () => res.setHeader('X-App', 'own').end('hello')),
   Express: (rdcp) =>
@@ -31,24 +67,12 @@ const APPLICATIONS: Readonly<Record<string, (rdcp: RequestHandler) => RequestLis
       .use(express.json())
       .use(rdcp)
       .use((_req, res) => void res.set('X-App', 'own').send('hello')),
-  Koa: (rdcp) => {
-    const app = new Koa();
-    app.use((ctx, next) => {
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      ctx.res.once('close', resolve);
-      ctx.respond = false;
-      rdcp(ctx.req, ctx.res, () => {
-        ctx.respond = true;
-        next().then(resolve, reject);
-      });
-      return promise;
-    });
-    app.use((ctx) => {
-      ctx.set('X-App', 'own');
-      ctx.body = 'hello';
-    });
-    return app.callback();
-  },
+  Koa: (rdcp) => koa(mountedInKoa(rdcp)),
+  'Koa behind a body parser that leaves its result with Node’s request': (rdcp) =>
+    koa(koaBody({ patchNode: true }), mountedInKoa(rdcp)),
+  'a hook such as Fastify has': (rdcp) => hooked((request, reply, done) => rdcp(request.raw, reply.raw, done)),
+  'middleware such as Fastify takes through middie': (rdcp) => (req, res) =>
+    rdcp(Object.assign(req, { originalUrl: req.url }), res, () => void res.setHeader('X-App', 'own').end('hello')),
 };
 
 for (const [name, application] of Object.entries(APPLICATIONS)) {
@@ -130,15 +154,98 @@ test('a body that another parser has kept as text or bytes is parsed here', asyn
   }
 });
 
-test('a body that was read and thrown away before us is a fault of the server, not a hanging request', async (t) => {
+test('a body that was read before us and is nowhere is a fault of the server, which its owner is told how to mend', async (t) => {
   const app = await assembleApp(t, { config: { server: false } });
-  const url = await serve(t, async (req, res) => {
-    for await (const _ of req);
-    app.handler(req, res);
-  });
-  const { status, body } = await send(url + PATHS.control, ENABLE);
-  assert.equal(status, 500);
-  assert.equal(body.error.code, 'RDCP_SERVER_ERROR');
+  const applications: RequestListener[] = [
+    async (req, res) => {
+      for await (const _ of req);
+      app.handler(req, res);
+    },
+    koa(koaBody(), mountedInKoa(app.handler)),
+  ];
+  for (const application of applications) {
+    const { status, body } = await send((await serve(t, application)) + PATHS.control, ENABLE);
+    assert.equal(status, 500);
+    assert.equal(body.error.code, 'RDCP_SERVER_ERROR');
+    assert.match(body.error.message, /was read before/);
+    const [report] = app.reports.splice(0) as [Error];
+    assert.match((report.cause as Error).message, /before the parser of bodies.*req\.body.*patchNode/);
+  }
+});
+
+test('a body that the application parsed is as large as one may be, and no larger', async (t) => {
+  const app = await assembleApp(t, { config: { server: false } });
+  const limit = '1mb';
+  for (const parser of [
+    express.json({ limit }),
+    express.text({ type: '*/*', limit }),
+    express.raw({ type: '*/*', limit }),
+  ]) {
+    const url = await serve(t, express().use(parser).use(app.handler));
+    const control = (size: number, chunked = false) => {
+      const text = JSON.stringify({ ...(ENABLE.body as object), options: { reason: 'x' } });
+      // White space outside is nothing that a parser keeps, so it counts only where the length is declared.
+      const padded = chunked ? text.replace('"x"', `"${'x'.repeat(size)}"`) : text.padEnd(size);
+      const body = chunked ? new Blob([padded]).stream() : padded;
+      return fetch(url + PATHS.control, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', [HEADERS.apiKey]: KEYS.operator },
+        body,
+        ...(chunked && { duplex: 'half' }),
+      } as RequestInit);
+    };
+    assert.equal((await control(MAX_BODY_BYTES)).status, 200);
+    assert.equal((await control(MAX_BODY_BYTES + 1)).status, 413);
+    assert.equal((await control(500, true)).status, 200);
+    assert.equal((await control(MAX_BODY_BYTES, true)).status, 413);
+  }
+});
+
+const EXCHANGE = { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator, subject_token_type: ACCESS_TOKEN };
+
+test('a form that the application parsed is read too', async (t) => {
+  const secret = 'the secret that tokens are signed with';
+  const security = { level: 'standard', tokens: { issuer: 'https://own.example/', audience: 'rdcp', secret } } as const;
+  const app = await assembleApp(t, { config: { server: false, security } });
+  const applications = [
+    express()
+      .use(express.urlencoded({ extended: true }))
+      .use(app.handler),
+    koa(koaBody({ patchNode: true }), mountedInKoa(app.handler)),
+  ];
+  for (const application of applications) {
+    const url = await serve(t, application);
+    const request: Parameters<typeof askToken>[0]['request'] = (path, sent) => send(url + path, sent);
+    assert.equal((await askToken({ request }, EXCHANGE)).status, 200);
+    const twice = [...Object.entries(EXCHANGE), ['scope', 'status'], ['scope', 'control']] as const;
+    assert.equal((await askToken({ request }, twice)).status, 400);
+    assert.equal((await askToken({ request }, { ...EXCHANGE, 'scope[a]': 'status' })).status, 400);
+  }
+});
+
+test('under a path of the application’s own the paths of the protocol begin below it', async (t) => {
+  const app = await assembleApp(t, { config: { server: false } });
+  const url = await serve(
+    t,
+    express()
+      .use('/internal', app.handler)
+      .use((_req, res) => void res.send('hello')),
+  );
+  assert.equal((await send(`${url}/internal${PATHS.status}`, { key: 'status' })).status, 200);
+  assert.equal((await send(`${url}/internal${PATHS.status}`)).status, 401);
+  assert.equal(await (await fetch(url + PATHS.status)).text(), 'hello');
+});
+
+test('a server factory, as Fastify takes one, asks us before the application', async (t) => {
+  const app = await assembleApp(t, { config: { server: false } });
+  const serverFactory = (handler: RequestListener) =>
+    createServer((req, res) => app.handler(req, res, () => handler(req, res)));
+  const server = serverFactory((req, res) => void res.end(`hello ${req.url}`));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  assert.equal((await send(url + PATHS.control, ENABLE)).status, 200);
+  assert.equal(await (await fetch(`${url}/orders?x`)).text(), 'hello /orders?x');
 });
 
 test('a forbidden field is refused also in a body that the application parsed', async (t) => {

@@ -1,5 +1,4 @@
 import type { Middleware } from 'koa';
-import { isRdcpError } from '../../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE } from '../../protocol/constants.ts';
 import type { Addressing } from '../../tenancy/address.ts';
 import type { RequestState } from '../context.ts';
@@ -39,7 +38,8 @@ export function errorBoundary({
       await next();
     } catch (thrown) {
       const error = toRdcpError(thrown);
-      if (!isRdcpError(thrown)) report(thrown);
+      // A fault of the server, which only its owner can mend.
+      if (error.code === 'RDCP_SERVER_ERROR') report(thrown);
       refusals.note(ctx, error);
       ctx.set({ ...error.headers });
       ctx.set('Content-Type', contentType(ctx.state.mediaType));
