@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Schedule } from '../clock.ts';
-import type { AuditDraft, InContext, Persist } from '../control/types.ts';
+import type { AuditDraft, Persist } from '../control/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import type { CommitResult, StateStore } from '../store/state-store.ts';
@@ -59,9 +59,9 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
 
   const recordAll: AuditTrail['recordAll'] = (recordings, persist) =>
     sequencer.append(
-      recordings.map(({ draft, inContext = here }) => ({
+      recordings.map(({ draft, whenKept = atOnce }) => ({
         entry: entryOf(draft),
-        kept: (entry) => inContext(() => emit(() => auditRecord(entry))),
+        kept: (entry) => whenKept(() => emit(() => auditRecord(entry))),
       })),
       persist,
     );
@@ -156,4 +156,6 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   };
 }
 
-const here: InContext = (work) => work();
+function atOnce(emit: () => void): void {
+  emit();
+}

@@ -19,17 +19,18 @@ import { createProspect, type Prospect } from './prospect.ts';
 import { controlResponse } from './response.ts';
 import { putSetting } from './state.ts';
 import { overlaySeconds, type Situation, type Transition, transition } from './transition.ts';
-import type { CommandContext, ControlOutcome, InContext } from './types.ts';
+import type { CommandContext, ControlOutcome, Recording } from './types.ts';
 import { storeFailure, unavailable, type Write, type Writer } from './writer.ts';
 
 /** A control request that waits for its answer. */
 export interface Command {
   readonly request: ControlRequest;
   readonly context: CommandContext;
-  readonly inContext: InContext;
   resolve(outcome: ControlOutcome): void;
   /** With nothing changed. */
   reject(error: unknown): void;
+  /** Takes what emits the OTel record, once the entry is kept. */
+  readonly whenKept: NonNullable<Recording['whenKept']>;
 }
 
 /** How often commands whose scope others keep changing are computed again. */
@@ -37,6 +38,8 @@ const MAX_ATTEMPTS = 64;
 /** As many of them follow at once; then each waits a little, so that a crowd of processes gets out of each other's way. */
 const EAGER_ATTEMPTS = 4;
 const MAX_BACKOFF_MS = 50;
+
+export type Commands = ReturnType<typeof createCommands>;
 
 export interface CommandsOptions {
   readonly store: Pick<StateStore, 'findReplay'>;
@@ -93,19 +96,18 @@ export function createCommands(options: CommandsOptions) {
   }
 
   /** False once it is answered, by what was answered before or by why that is not known. */
-  async function isNew(command: Command): Promise<boolean> {
+  async function isNew({ context, resolve, reject }: Command): Promise<boolean> {
     try {
-      const earlier = await earlierAnswer(command.context);
+      const earlier = await earlierAnswer(context);
       if (earlier === undefined) return true;
-      command.resolve(repeated(earlier, command.context));
+      resolve(repeated(earlier, context));
     } catch (error) {
-      await refuse(command, error);
+      reject(error);
     }
     return false;
   }
 
   async function settleOverdue(commands: readonly Command[]): Promise<void> {
-    sweep();
     for (const { context } of commands) {
       if (ledger.overdue.has(context.scope.key)) await expiry.settle(context.scope.key);
     }
@@ -120,33 +122,37 @@ export function createCommands(options: CommandsOptions) {
   /** Tries the first of those that wait, as many as go together. Returns those that still wait. */
   async function attempt(waiting: readonly Command[]): Promise<readonly Command[]> {
     const batch = batchOf(waiting);
-    const planned: Planned[] = [];
-    const refused: (() => Promise<void>)[] = [];
-    let results: readonly CommitResult[];
+    let planned: readonly Planned[] = [];
+    let results: readonly CommitResult[] = [];
     try {
-      await settleOverdue(batch);
-      const prospect = createProspect(ledger, situationOf);
-      for (const command of batch) {
-        try {
-          planned.push(plan(command, prospect));
-        } catch (error) {
-          refused.push(() => refuse(command, error));
-        }
-      }
-      results = planned.length === 0 ? [] : await writer.writeAll(planned.map(({ write }) => write));
+      sweep();
+      if (ledger.overdue.size > 0) await settleOverdue(batch);
+      planned = planAll(batch);
+      if (planned.length > 0) results = await writer.writeAll(planned.map(({ write }) => write));
     } catch (error) {
-      const failed = planned.length === 0 ? batch : planned.map(({ command }) => command);
-      for (const command of failed) await refuse(command, error);
-      results = [];
-      planned.length = 0;
+      // Those that were refused by themselves have been told.
+      for (const { reject } of batch) reject(error);
+      planned = [];
     }
     const done = results.filter((result, index) => settle(planned[index] as Planned, result)).length;
-    for (const answer of refused) await answer();
     return [...planned.slice(done).map(({ command }) => command), ...waiting.slice(batch.length)];
   }
 
+  /** Those that can be carried out. The others are refused. */
+  function planAll(commands: readonly Command[]): readonly Planned[] {
+    const prospect = createProspect(ledger, situationOf);
+    return commands.flatMap((command) => {
+      try {
+        return [plan(command, prospect)];
+      } catch (error) {
+        command.reject(error);
+        return [];
+      }
+    });
+  }
+
   function plan(command: Command, prospect: Prospect): Planned {
-    const { request, context, inContext } = command;
+    const { request, context, whenKept } = command;
     const { key } = context.scope;
     const now = clock.now();
     const next = transition(prospect.situation(key), request, now);
@@ -154,7 +160,7 @@ export function createCommands(options: CommandsOptions) {
     const settings = request.action === 'status' ? undefined : settingsToKeep(key, next);
     const write: Write = {
       draft: commandDraft(request, context, next, 'success'),
-      inContext,
+      whenKept,
       ...(settings && { state: prospect.change(key, settings) }),
       replay: replayRecord(context, response, now),
     };
@@ -232,19 +238,6 @@ export function createCommands(options: CommandsOptions) {
     });
   }
 
-  /** Answers a command that failed: where the store did, it may still hold in this process. */
-  function refuse({ request, context, inContext, resolve, reject }: Command, error: unknown): Promise<void> {
-    return inContext(async () => {
-      try {
-        if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
-        resolve(applyHere(request, context, error));
-      } catch (refusal) {
-        if (isRdcpError(refusal) && REFUSALS.has(refusal.code)) await noteRefusal(request, context, refusal);
-        reject(refusal);
-      }
-    });
-  }
-
   async function carryOut(given: readonly Command[]): Promise<void> {
     let waiting: readonly Command[] = given;
     let fruitless = 0;
@@ -263,13 +256,26 @@ export function createCommands(options: CommandsOptions) {
     /** Resolves when all of them are answered. Never rejects. */
     async run(commands: readonly Command[]): Promise<void> {
       try {
-        const fresh: Command[] = [];
-        for (const command of commands) if (await isNew(command)) fresh.push(command);
-        const outage = options.outage();
-        if (outage === undefined) await carryOut(fresh);
-        else for (const command of fresh) await refuse(command, outage);
+        const fresh = await Promise.all(commands.map(isNew));
+        assertReachable();
+        await carryOut(commands.filter((_, index) => fresh[index]));
       } catch (error) {
+        // Those that are answered have been told something else.
         for (const { reject } of commands) reject(error);
+      }
+    },
+
+    /**
+     * What comes of a command that failed: where the store did, it may still hold in this process.
+     * @throws {RdcpError} with nothing changed
+     */
+    async afterFailure(request: ControlRequest, context: CommandContext, error: unknown): Promise<ControlOutcome> {
+      try {
+        if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
+        return applyHere(request, context, error);
+      } catch (refusal) {
+        if (isRdcpError(refusal) && REFUSALS.has(refusal.code)) await noteRefusal(request, context, refusal);
+        throw refusal;
       }
     },
   };

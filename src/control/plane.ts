@@ -3,18 +3,18 @@ import type { Clock, Delay } from '../clock.ts';
 import { RdcpError } from '../errors.ts';
 import type { Gate, Sink } from '../gate/types.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
 import { GLOBAL_SCOPE, type ScopeKey, type ScopeState, type StateStore } from '../store/state-store.ts';
 import type { CategoryOverride } from './catalogue.ts';
-import { type Command, createCommands, reused } from './command.ts';
+import { createCommands, reused } from './command.ts';
 import type { Provenance } from './deadlines.ts';
 import { createExpiry } from './expiry.ts';
 import { createFollower, type FollowedStore } from './follower.ts';
 import { linkGate } from './gate-link.ts';
 import { createLedger } from './ledger.ts';
+import { createQueue } from './queue.ts';
 import { effectiveState } from './state.ts';
 import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
-import type { AuditRecorder, CategoryView, CommandContext, ControlOutcome, ControlPlane, InContext } from './types.ts';
+import type { AuditRecorder, CategoryView, ControlPlane } from './types.ts';
 import { createViews } from './views.ts';
 import { createWriter, unavailable } from './writer.ts';
 
@@ -45,9 +45,6 @@ export interface ControlPlaneOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Commands carried out together, at most: others wait for the lock of a shared file meanwhile. */
-const MAX_TOGETHER = 64;
-
 /** Longest sleep while there is something to watch, in milliseconds: a clock that jumped is noticed by then. */
 const TICK_MS = 1000;
 
@@ -72,9 +69,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   /** Request ids that are being worked on, with the fingerprint of their request. */
   const inProgress = new Map<string, string>();
-  const together = store.commitAll !== undefined;
-  /** Commands in the order in which they came. */
-  const waiting: Command[] = [];
   let enabled = true;
   let closed = false;
   let tail: Promise<unknown> = Promise.resolve();
@@ -124,6 +118,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     failed: follower.failed,
   });
 
+  const queue = createQueue({ commands, serially, together: store.commitAll !== undefined, report });
+
   /** Takes over what a scope has become, and makes the gate follow. */
   function adopt(key: ScopeKey, state: ScopeState, provenance?: Provenance): void {
     if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
@@ -136,23 +132,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     const done = tail.then(work);
     tail = done.catch(() => undefined);
     return done;
-  }
-
-  function enqueue(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
-    const { promise, resolve, reject } = Promise.withResolvers<ControlOutcome>();
-    const inContext: InContext = together ? AsyncLocalStorage.snapshot() : (work) => work();
-    waiting.push({ request, context, inContext, resolve, reject });
-    if (!together || waiting.length === 1) serially(carryOut).catch(report);
-    return promise;
-  }
-
-  /** Where the store writes many together, those that arrive in one turn of the event loop are. */
-  async function carryOut(): Promise<void> {
-    if (!together) return commands.run(waiting.splice(0, 1));
-    await new Promise(setImmediate);
-    const batch = waiting.splice(0, MAX_TOGETHER);
-    if (waiting.length > 0) serially(carryOut).catch(report);
-    return commands.run(batch);
   }
 
   /** Ends what is over: for the gate at once, for the store and the trail as soon as it is their turn. */
@@ -201,8 +180,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       if (closed) throw unavailable('The server is shutting down');
       overlaySeconds(request, limits);
       const { replay } = context;
-      const run = async () => kept(await enqueue(request, context));
-      if (replay === undefined) return run();
+      if (replay === undefined) return queue.answer(request, context);
       const running = inProgress.get(replay.key);
       if (running !== undefined) {
         if (running !== replay.fingerprint) throw reused();
@@ -212,7 +190,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       }
       inProgress.set(replay.key, replay.fingerprint);
       try {
-        return await run();
+        return await queue.answer(request, context);
       } finally {
         inProgress.delete(replay.key);
       }
@@ -259,24 +237,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       closed = true;
       timer?.stop();
       follower.close();
-      // What runs may have more to follow it.
-      for (let last: unknown; last !== tail; ) {
-        last = tail;
-        await last;
-      }
+      await queue.answered();
+      await tail;
       link.detach();
     },
   };
-}
-
-/** The next command need not wait for the disk, but nobody is told of a change before it is there. */
-async function kept(outcome: ControlOutcome): Promise<ControlOutcome> {
-  try {
-    await outcome.durable;
-    return outcome;
-  } catch (cause) {
-    throw unavailable('The change is in force, but it is not certain that the store has kept it', cause);
-  }
 }
 
 function tenantIdOf(key: ScopeKey): string | undefined {

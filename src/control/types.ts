@@ -11,7 +11,7 @@ export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 
 export interface AuditRecorder {
   /**
    * Seals the drafts as the next entries of this process's chain and hands them to `persist`, one call at a time. For each
-   * result that is `committed` the chain advances and the OTel record is emitted.
+   * result that is `committed` the chain advances and the OTel record is due.
    */
   recordAll(recordings: readonly Recording[], persist: PersistAll): Promise<readonly CommitResult[]>;
   /**
@@ -22,15 +22,15 @@ export interface AuditRecorder {
   defer(draft: AuditDraft, persist: Persist): boolean;
 }
 
-/** A draft, and the asynchronous context whose trace its OTel record belongs to. */
+/** A draft, and who emits its OTel record. */
 export interface Recording {
   readonly draft: AuditDraft;
-  /** @default that of the call */
-  readonly inContext?: InContext;
+  /**
+   * Called once the entry is kept, with what emits the record: in the asynchronous context whose trace it belongs to.
+   * @default emits it at once
+   */
+  readonly whenKept?: (emit: () => void) => void;
 }
-
-/** Runs a function in the asynchronous context of somebody else. */
-export type InContext = <T>(work: () => T) => T;
 
 /**
  * Writes sealed entries together with what they tell of, as one atomic step. Resolves with the results up to the first that

@@ -45,6 +45,21 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
     return record !== undefined && record.expiresAt > now ? record : undefined;
   }
 
+  function apply({ state, audit, replay, now }: Commit): CommitResult {
+    const answered = replay && liveReplay(replay.key, now);
+    if (answered !== undefined) return { outcome: 'replayed', replay: answered };
+    if (state !== undefined) {
+      const current = scopes.get(state.scope) ?? UNWRITTEN;
+      if (current.revision !== state.expectedRevision) return { outcome: 'conflict', current };
+      scopes.set(state.scope, { revision: current.revision + 1, settings: state.settings, changedAt: now });
+    }
+    trail.append(audit);
+    if (replay !== undefined) replays.set(replay.key, replay);
+    return state === undefined
+      ? { outcome: 'committed' }
+      : { outcome: 'committed', revision: state.expectedRevision + 1 };
+  }
+
   return {
     name: 'memory',
     shared: false,
@@ -55,20 +70,19 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
       return new Map(scopes);
     },
 
-    async commit({ state, audit, replay, now }: Commit): Promise<CommitResult> {
+    async commit(commit) {
       assertOpen();
-      const answered = replay && liveReplay(replay.key, now);
-      if (answered !== undefined) return { outcome: 'replayed', replay: answered };
-      if (state !== undefined) {
-        const current = scopes.get(state.scope) ?? UNWRITTEN;
-        if (current.revision !== state.expectedRevision) return { outcome: 'conflict', current };
-        scopes.set(state.scope, { revision: current.revision + 1, settings: state.settings, changedAt: now });
+      return apply(commit);
+    },
+
+    async commitAll(commits) {
+      assertOpen();
+      const results: CommitResult[] = [];
+      for (const commit of commits) {
+        results.push(apply(commit));
+        if (results.at(-1)?.outcome !== 'committed') break;
       }
-      trail.append(audit);
-      if (replay !== undefined) replays.set(replay.key, replay);
-      return state === undefined
-        ? { outcome: 'committed' }
-        : { outcome: 'committed', revision: state.expectedRevision + 1 };
+      return results;
     },
 
     async findReplay(key, now) {

@@ -9,7 +9,8 @@ import type {
 } from '../../src/store/state-store.ts';
 
 /** A store in memory, shared by several planes, that can be made to fail, to lose the answer to a commit, and to tell of changes. */
-export function breakableStore(inner: StateStore = createMemoryStore()) {
+export function breakableStore(whole: StateStore = createMemoryStore()) {
+  const { commitAll: _, ...inner } = whole;
   const listeners = new Set<(scope: ScopeKey, state: ScopeState) => void>();
   const resetListeners = new Set<(reset: StoreReset) => void>();
   let calls = 0;

@@ -7,7 +7,7 @@ import { code, enable, startPlane } from './running-plane.ts';
 
 /** A store whose disk is as slow as the test wants: each commit is durable when its turn in `syncs` comes. */
 function slowDisk() {
-  const inner = createMemoryStore();
+  const { commitAll: _, ...inner } = createMemoryStore();
   const syncs: PromiseWithResolvers<void>[] = [];
   const store: StateStore = {
     ...inner,

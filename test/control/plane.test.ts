@@ -8,7 +8,7 @@ import { settled, virtualTime } from '../support/virtual-time.ts';
 import { ACME, code, enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
 
 test('a change is in the store and the trail before the gate follows', async () => {
-  const store = createMemoryStore();
+  const { commitAll: _, ...store } = createMemoryStore();
   const seen: boolean[] = [];
   const { control, database, trail, records } = await startPlane({
     store: {
@@ -30,7 +30,7 @@ test('a change is in the store and the trail before the gate follows', async () 
 });
 
 test('a commit that fails changes nothing and is told as 503', async () => {
-  const store = createMemoryStore();
+  const { commitAll: _, ...store } = createMemoryStore();
   const broken = { ...store, commit: async () => Promise.reject(new Error('disk full: /var/db')) };
   const { control, database, plane } = await startPlane({ store: broken });
   const error: unknown = await control(enable()).catch((thrown: unknown) => thrown);
@@ -115,7 +115,7 @@ test('after a suspension nobody is shown a temporary control that is over, even 
 });
 
 test('a temporary control ends in the gate while the store is down, and in the trail when it is back', async () => {
-  const store = createMemoryStore();
+  const { commitAll: _, ...store } = createMemoryStore();
   let down = false;
   const { control, database, time, trail, reports } = await startPlane({
     store: { ...store, commit: async (commit) => (down ? Promise.reject(new Error('down')) : store.commit(commit)) },

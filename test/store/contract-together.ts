@@ -53,14 +53,5 @@ export function commitAllContract(store: () => Required<StateStore>): void {
       assert.equal((await store().load()).get('acme')?.revision, 1);
       assert.equal((await auditIds(store())).length, 1);
     });
-
-    test('none is kept when one of them cannot be written', async () => {
-      const unwritable = { ...auditEntry(), action: null } as unknown as ReturnType<typeof auditEntry>;
-      await assert.rejects(
-        store().commitAll([change('acme', 0, { A: { permanent: true } }), { audit: unwritable, now: NOW }]),
-      );
-      assert.equal((await store().load()).size, 0);
-      assert.deepEqual(await auditIds(store()), []);
-    });
   });
 }

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory.ts';
-import { stateStoreContract } from './contract.ts';
+import { type StoreFixture, stateStoreContract } from './contract.ts';
 import { appendAudit, auditEntry, auditIds, NOW, replayRecord } from './samples.ts';
 
-stateStoreContract('memory', false, async () => {
+async function createFixture(): Promise<StoreFixture> {
   const store = createMemoryStore();
   return { open: async () => store, dispose: () => store.close() };
-});
+}
+
+stateStoreContract('memory', false, createFixture, { together: true });
 
 test('the oldest audit entries make room for new ones', async () => {
   const store = createMemoryStore({ maxAuditEntries: 3 });
