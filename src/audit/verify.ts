@@ -1,3 +1,4 @@
+import { asAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { type ChainHead, hashOf, NO_PREVIOUS_HASH } from './chain.ts';
 
@@ -97,7 +98,8 @@ export function createVerifier({ checkpoints = [], assumeRetention = false }: Ve
     if (hash !== NO_PREVIOUS_HASH) awaited.set(hash, [...(awaited.get(hash) ?? []), chain]);
   }
 
-  function see(entry: AuditEntry): void {
+  function see(given: AuditEntry): void {
+    const entry = asAuditEntry(given, () => ({ id: 'unknown', timestamp: 'unknown' }));
     position += 1;
     oldest = entry;
     const { instanceId, sequence, previousHash, hash } = entry.compliance;

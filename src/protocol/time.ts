@@ -1,6 +1,9 @@
 /** A Timestamp of RDCP 1.0: RFC 3339, UTC, milliseconds, suffix `Z`. */
 export type Timestamp = string;
 
+/** The last instant that has a Timestamp, in milliseconds since the epoch. */
+export const LATEST_INSTANT = 253_402_300_799_999;
+
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const DURATION = /^(\d{1,15})([smhd])$/;
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;

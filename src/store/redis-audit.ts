@@ -1,8 +1,10 @@
+import { parseAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
+import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
 import { auditFilter, decodeCursor, encodeCursor } from './audit-query.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
-/** Entries fetched by one command of a filtered page, or of a prune. */
+/** Entries fetched by one command: as many are read without letting other work in between. */
 const BATCH = 250;
 /** Entries that one page looks at: what a rare filter has not found by then is for the next page. */
 const MOST_SCANNED = 20_000;
@@ -16,25 +18,22 @@ type Send = (args: readonly string[]) => Promise<unknown>;
 export function createRedisTrail(send: Send, stream: string) {
   async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number) {
     const reply = (await send([command, stream, from, to, 'COUNT', String(count)])) as [unknown, unknown[]][];
-    return reply.map(([id, fields]) => ({
-      id: String(id),
-      entry: JSON.parse(String(fields[1])) as AuditEntry,
-    }));
+    return reply.map(([id, fields]) => ({ id: String(id), entry: entryOf(String(id), String(fields[1])) }));
   }
 
   return {
-    async page(query: AuditQuery): Promise<AuditPage> {
-      const matches = auditFilter(query);
+    async page({ limit, cursor, ...filters }: AuditQuery): Promise<AuditPage> {
+      const matches = auditFilter({ limit, ...filters });
+      const size = Object.keys(filters).length > 0 ? BATCH : Math.min(BATCH, limit + 1);
       const entries: AuditEntry[] = [];
-      const size = Math.max(BATCH, query.limit + 1);
-      let before = query.cursor === undefined ? '+' : `(${decodeCursor(query.cursor, STREAM_ID)}`;
+      let before = cursor === undefined ? '+' : `(${decodeCursor(cursor, STREAM_ID)}`;
       let last = '';
       for (let scanned = 0; scanned < MOST_SCANNED; scanned += size) {
         const batch = await range('XREVRANGE', before, '-', size);
         for (const { id, entry } of batch) {
           if (matches(entry)) {
             // One match beyond the page tells that there is a next one.
-            if (entries.length === query.limit) return { entries, next: encodeCursor(last) };
+            if (entries.length === limit) return { entries, next: encodeCursor(last) };
             entries.push(entry);
           }
           last = id;
@@ -63,4 +62,11 @@ export function createRedisTrail(send: Send, stream: string) {
       }
     },
   };
+}
+
+function entryOf(id: string, json: string): AuditEntry {
+  return parseAuditEntry(json, () => {
+    const appendedAt = Number(id.slice(0, id.indexOf('-')));
+    return { id, timestamp: timestamp(Math.min(appendedAt, LATEST_INSTANT)) };
+  });
 }

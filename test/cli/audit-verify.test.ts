@@ -93,6 +93,39 @@ for (const [what, [change, fault]] of Object.entries(tampered)) {
   });
 }
 
+const spoiled: Record<string, [sql: string, fault: RegExp]> = {
+  'the outcome that it is found by': [
+    "UPDATE audit SET outcome = 'denied' WHERE position = 4",
+    /entry 1 of process b \(b-1, .*\): it is not what was sealed/,
+  ],
+  'the categories that it is found by': [
+    'DELETE FROM audit_category WHERE position = 4',
+    /entry 1 of process b \(b-1, .*\): it is not what was sealed/,
+  ],
+  'its place in the chain': [
+    "UPDATE audit SET entry = json_set(entry, '$.compliance', NULL) WHERE position = 4",
+    /entry 0 of process unknown \(b-1, .*\): it is not what was sealed/,
+  ],
+  'all that it says': [
+    "UPDATE audit SET entry = 'nothing' WHERE position = 4",
+    /entry 0 of process unknown \(position-4, .*\): it is not what was sealed/,
+  ],
+};
+for (const [what, [sql, fault]] of Object.entries(spoiled)) {
+  test(`an entry of a SQLite file that lost ${what} is named`, async (t) => {
+    const file = join(temporaryDirectory(t), 'state.db');
+    const store = createSqliteStore(file);
+    for (const audit of twoProcesses()) await store.commit({ audit, now: NOW });
+    await store.close();
+    const database = new DatabaseSync(file);
+    database.exec(sql);
+    database.close();
+    const { code, stdout } = await rdcp(['audit', 'verify', '--store', `sqlite:${file}`]);
+    assert.equal(code, 1);
+    assert.match(stdout, fault);
+  });
+}
+
 test('of several faults the one that was written first is named, and all are counted', async (t) => {
   const entries = twoProcesses().map((entry) =>
     ['a-2', 'b-4', 'a-6'].includes(entry.id) ? { ...entry, reason: 'other' } : entry,
