@@ -8,18 +8,28 @@ import { type Option, type Terminal, text, UsageError, type Values } from './com
 
 const DEFAULT_URL = 'http://127.0.0.1:9465';
 
-/** What every command that talks to a service takes. */
-export const CONNECTION_OPTIONS = {
+export const ADDRESS_OPTIONS = {
   url: { type: 'string', value: 'URL', help: `the service (default: RDCP_URL, else ${DEFAULT_URL})` },
+} as const satisfies Record<string, Option>;
+
+/** What every command that shows a service a credential takes. */
+export const CONNECTION_OPTIONS = {
+  ...ADDRESS_OPTIONS,
   'key-file': { type: 'string', value: 'FILE', help: 'holds the API key (default: RDCP_API_KEY, else .rdcp/dev-key)' },
   'token-file': { type: 'string', value: 'FILE', help: 'holds a bearer token, to use instead of an API key' },
   tenant: { type: 'string', value: 'ID', help: 'the tenant that is meant' },
   json: { type: 'boolean', help: 'print the answer as JSON' },
 } as const satisfies Record<string, Option>;
 
-/** A client for the service and with the credential that options, environment and directory name, in that order. */
-export function connect(terminal: Terminal, values: Values): RdcpClient {
-  const credential = findCredential(terminal, values);
+/**
+ * A client for the service that options and environment name.
+ * @param credential empty where the request itself has one. @default what options, environment and directory name, in that order
+ */
+export function connect(
+  terminal: Terminal,
+  values: Values,
+  credential: Credential | undefined = findCredential(terminal, values),
+): RdcpClient {
   const tenantId = text(values, 'tenant');
   if (tenantId !== undefined && !isIdentifier(tenantId)) {
     throw new UsageError('--tenant must be 1 to 255 of a-z A-Z 0-9 . _ -');
@@ -48,7 +58,7 @@ function isExposed(baseUrl: string): boolean {
   return url?.protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
 }
 
-type Credential = Pick<RdcpClientOptions, 'apiKey'> | Pick<RdcpClientOptions, 'token'>;
+type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
 
 function findCredential(terminal: Terminal, values: Values): Credential | undefined {
   const tokenFile = text(values, 'token-file');
@@ -56,7 +66,7 @@ function findCredential(terminal: Terminal, values: Values): Credential | undefi
   if (tokenFile !== undefined && keyFile !== undefined) {
     throw new UsageError('--key-file and --token-file exclude each other');
   }
-  if (tokenFile !== undefined) return { token: oneWord(readFileSync(tokenFile, 'utf8'), tokenFile) };
+  if (tokenFile !== undefined) return { token: readWord(tokenFile) };
   if (keyFile !== undefined) return { apiKey: checkedKey(readFileSync(keyFile, 'utf8'), keyFile) };
   const variable = setting(terminal, 'RDCP_API_KEY');
   if (variable !== undefined) return { apiKey: checkedKey(variable, 'RDCP_API_KEY') };
@@ -69,7 +79,13 @@ function setting({ env }: Terminal, name: string): string | undefined {
   return env[name] === '' ? undefined : env[name];
 }
 
-function oneWord(content: string, origin: string): string {
+/** The credential in a file. */
+export function readWord(file: string): string {
+  return oneWord(readFileSync(file, 'utf8'), file);
+}
+
+/** @throws {UsageError} for anything but one word, which a line break may follow */
+export function oneWord(content: string, origin: string): string {
   const word = content.trim();
   if (!/^[\x21-\x7e]+$/.test(word)) throw new UsageError(`${origin} must hold one credential and nothing else`);
   return word;

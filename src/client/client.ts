@@ -15,6 +15,7 @@ import type {
 } from '../protocol/messages.ts';
 import { type AuditFilter, auditEntries, fetchAudit } from './audit.ts';
 import { RdcpResponseError } from './response-error.ts';
+import { createTokens, type RdcpTokens } from './tokens.ts';
 import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
 
 /** One category, or several. */
@@ -76,6 +77,7 @@ export interface RdcpClient {
    * or one that shares its state with no process, answers `RDCP_NOT_FOUND`.
    */
   fleet(options?: RequestOptions): Promise<FleetResponse>;
+  readonly tokens: RdcpTokens;
 }
 
 /** @throws {TypeError} when the base URL is no absolute HTTP URL, or both an API key and a token are given */
@@ -105,6 +107,7 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     auditEntries: (filter = {}, request) => auditEntries(send, filter, request),
     session: get(PATHS.session),
     fleet: get(PATHS.fleet),
+    tokens: createTokens(send, options),
   };
 }
 

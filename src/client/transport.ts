@@ -36,8 +36,10 @@ export interface RequestOptions {
 export interface Call {
   readonly path: string;
   readonly query?: URLSearchParams;
-  /** Makes the request a POST. */
+  /** Makes the request a POST, of JSON. */
   readonly body?: unknown;
+  /** Makes the request a POST, of a form that has the credential in it: none is sent beside it. */
+  readonly form?: URLSearchParams;
   /** Statuses beside 2xx that carry an answer and no error. */
   readonly answers?: readonly number[];
 }
@@ -58,10 +60,11 @@ export function createTransport(options: RdcpClientOptions): Transport {
     signal?.throwIfAborted();
     const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`;
     const deadline = AbortSignal.timeout(timeoutMs);
+    const body = call.form?.toString() ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     const init: RequestInit = {
-      method: call.body === undefined ? 'GET' : 'POST',
-      headers: await headersOf(options, requestId, call.body !== undefined),
-      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      method: body === undefined ? 'GET' : 'POST',
+      headers: await headersOf(options, requestId, call),
+      ...(body === undefined ? {} : { body }),
       signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
       // A redirect would take the API key to another origin: fetch drops only Authorization on the way.
       redirect: 'error',
@@ -85,14 +88,16 @@ function baseOf(baseUrl: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-async function headersOf(options: RdcpClientOptions, requestId: string, hasBody: boolean): Promise<Headers> {
+async function headersOf(options: RdcpClientOptions, requestId: string, { body, form }: Call): Promise<Headers> {
   const headers = new Headers(options.headers);
   headers.set('Accept', JSON_MEDIA_TYPE);
   headers.set(HEADERS.protocol, PROTOCOL);
   headers.set(HEADERS.requestId, requestId);
-  if (hasBody) headers.set('Content-Type', JSON_MEDIA_TYPE);
+  if (form !== undefined) headers.set('Content-Type', 'application/x-www-form-urlencoded');
+  else if (body !== undefined) headers.set('Content-Type', JSON_MEDIA_TYPE);
   if (options.clientId !== undefined) headers.set(HEADERS.clientId, options.clientId);
   if (options.tenantId !== undefined) headers.set(HEADERS.tenantId, options.tenantId);
+  if (form !== undefined) return headers;
   if (options.apiKey !== undefined) {
     headers.set(HEADERS.authMethod, 'api-key');
     headers.set(HEADERS.apiKey, sendable(options.apiKey, 'apiKey'));

@@ -252,6 +252,22 @@ export interface SessionResponse extends Answer {
   readonly expiresAt?: Timestamp;
 }
 
+/** What the token endpoint grants (RFC 6749, section 5.1; RFC 8693, section 2.2.1). */
+export interface TokenGrant {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  /** Life of the access token, in seconds. */
+  readonly expires_in: number;
+  /** With one space between them. */
+  readonly scope: string;
+  /** Where the session can be refreshed. */
+  readonly refresh_token?: string;
+  /** In answers to a token exchange. */
+  readonly issued_token_type?: string;
+}
+
+export interface TokenResponse extends Answer, TokenGrant {}
+
 /**
  * The error envelope. The specification can be read as `protocol` beside `error` (every body carries it) and as part of
  * it (Errors), so it stands in both places.

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VERSION } from '../../src/version.ts';
 import { rdcp } from './run.ts';
 
-for (const path of [[], ['keys'], ['keys', 'create'], ['enable'], ['audit']]) {
+for (const path of [[], ['keys'], ['keys', 'create'], ['token'], ['token', 'create'], ['enable'], ['audit']]) {
   const name = ['rdcp', ...path].join(' ');
   test(`${name} --help tells its use on stdout`, async () => {
     const { code, stdout, stderr } = await rdcp([...path, '--help']);

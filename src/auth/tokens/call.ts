@@ -1,4 +1,4 @@
-import type { AuditAction } from '../../protocol/messages.ts';
+import type { AuditAction, TokenGrant } from '../../protocol/messages.ts';
 import type { ClientCertificate } from '../authenticator.ts';
 import type { Principal } from '../principal.ts';
 import type { IssuedTokens } from './issuing.ts';
@@ -22,16 +22,6 @@ export interface TokenCall {
   identified(principal: Principal): void;
   /** Writes the trail. When it rejects, nothing is handed out. */
   note(event: TokenEvent): Promise<void>;
-}
-
-/** The successful answer of the token endpoint (RFC 6749, section 5.1; RFC 8693, section 2.2.1). */
-export interface TokenGrant {
-  readonly access_token: string;
-  readonly token_type: 'Bearer';
-  readonly expires_in: number;
-  readonly scope: string;
-  readonly refresh_token?: string;
-  readonly issued_token_type?: string;
 }
 
 export function grantOf({ accessToken, expiresInSeconds, scopes, refreshToken }: IssuedTokens): TokenGrant {

@@ -1,9 +1,10 @@
 import type { Clock } from '../../clock.ts';
+import type { TokenGrant } from '../../protocol/messages.ts';
 import type { TokenSession, TokenStore } from '../../store/token-store.ts';
 import type { ApiKeyVerifier } from '../api-keys.ts';
 import { assertBinding } from '../hybrid.ts';
 import { hasScope, type Principal } from '../principal.ts';
-import { grantOf, type TokenCall, type TokenGrant } from './call.ts';
+import { grantOf, type TokenCall } from './call.ts';
 import { type Issuing, reached } from './issuing.ts';
 import { type Parameters, requestedScopes } from './parameters.ts';
 import { newRefreshToken, parseRefreshToken, wasIssued } from './refresh-token.ts';

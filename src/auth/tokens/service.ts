@@ -1,8 +1,9 @@
 import { decodeJwt, type JWK } from 'jose';
 import { isRdcpError } from '../../errors.ts';
+import type { TokenGrant } from '../../protocol/messages.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
 import type { Principal } from '../principal.ts';
-import { grantOf, type TokenCall, type TokenGrant } from './call.ts';
+import { grantOf, type TokenCall } from './call.ts';
 import {
   ACCESS_TOKEN_TYPE,
   ACCESS_TOKEN_TYPES,

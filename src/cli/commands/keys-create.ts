@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { generateApiKey, hashApiKey } from '../../auth/api-key.ts';
 import type { ApiKeyRecord } from '../../config.ts';
-import { SCOPES, type Scope } from '../../protocol/constants.ts';
 import { isIdentifier } from '../../protocol/names.ts';
 import { formatDuration, parseDuration, timestamp } from '../../protocol/time.ts';
 import { type Command, required, text, UsageError, type Values } from '../command.ts';
 import { updateKeys } from '../keys-store.ts';
+import { SCOPES_OPTION, scopesOf } from '../scopes.ts';
 
 export const keysCreate: Command = {
   summary: 'make an API key and print it, this once',
   options: {
     file: { type: 'string', value: 'FILE', help: 'the keys file; made when it is not there' },
     client: { type: 'string', value: 'ID', help: 'the client that the key is for' },
-    scopes: { type: 'string', value: 'A,B', help: `what it may do: ${SCOPES.join(', ')}` },
+    scopes: SCOPES_OPTION,
     tenant: { type: 'string', value: 'ID', help: 'the tenant that it belongs to (default: none)' },
     user: { type: 'string', value: 'ID', help: 'the user it stands for (default: the client)' },
     env: { type: 'string', value: 'NAME', help: 'where it is used, as part of the key (default: live)' },
@@ -66,13 +66,6 @@ function identifier(values: Values, name: string): string | undefined {
   const value = text(values, name);
   if (value === undefined || isIdentifier(value)) return value;
   throw new UsageError(`--${name} must be 1 to 255 of a-z A-Z 0-9 . _ -`);
-}
-
-function scopesOf(list: string): Scope[] {
-  const names = new Set(list.split(',').map((name) => name.trim()));
-  const scopes = SCOPES.filter((scope) => names.has(scope));
-  if (scopes.length !== names.size) throw new UsageError(`--scopes must name some of ${SCOPES.join(', ')}`);
-  return scopes;
 }
 
 function secondsOf(expires: string): number {

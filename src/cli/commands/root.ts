@@ -8,6 +8,9 @@ import { keysRevoke } from './keys-revoke.ts';
 import { list } from './list.ts';
 import { status } from './status.ts';
 import { disable, enable, reset, toggle } from './switch.ts';
+import { tokenCreate } from './token-create.ts';
+import { tokenRefresh } from './token-refresh.ts';
+import { tokenRevoke } from './token-revoke.ts';
 
 export const root: Group = {
   summary: 'Switches the debug output of running services.',
@@ -24,6 +27,10 @@ export const root: Group = {
     keys: {
       summary: 'make, list and revoke API keys',
       commands: { create: keysCreate, list: keysList, revoke: keysRevoke },
+    },
+    token: {
+      summary: 'make, refresh and revoke tokens of a service that issues them (security.tokens)',
+      commands: { create: tokenCreate, refresh: tokenRefresh, revoke: tokenRevoke },
     },
   },
   notes: [

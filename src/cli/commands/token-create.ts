@@ -1,0 +1,30 @@
+import { type Command, text, UsageError } from '../command.ts';
+import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { updateFile } from '../private-file.ts';
+import { REFRESH_FILE, SCOPES, showToken, tokenRequest } from '../token.ts';
+
+export const tokenCreate: Command = {
+  summary: 'exchange the key or token for a token of less power and a shorter life, and print it',
+  options: { scopes: SCOPES, 'refresh-file': REFRESH_FILE, ...CONNECTION_OPTIONS },
+  notes: [
+    'The token alone goes to stdout:',
+    '  (umask 077; rdcp token create --scopes status > token); rdcp status --token-file token',
+  ],
+  run: async (terminal, values, operands) => {
+    if (operands.length > 0) throw new UsageError('token create takes no operands');
+    const { tokens } = connect(terminal, values);
+    const request = tokenRequest(values);
+    const file = text(values, 'refresh-file');
+    if (file === undefined) {
+      showToken(terminal, values, await tokens.exchange(request));
+      return 0;
+    }
+    await updateFile(file, async () => {
+      const session = await tokens.exchange(request);
+      showToken(terminal, values, session);
+      if (session.refresh_token === undefined) throw new Error('the service gave no refresh token');
+      return `${session.refresh_token}\n`;
+    });
+    return 0;
+  },
+};

@@ -1,0 +1,22 @@
+import { type Command, required, UsageError } from '../command.ts';
+import { ADDRESS_OPTIONS, CONNECTION_OPTIONS, connect, oneWord } from '../connection.ts';
+import { updateFile } from '../private-file.ts';
+import { REFRESH_FILE, SCOPES, showToken, tokenRequest } from '../token.ts';
+
+export const tokenRefresh: Command = {
+  summary: 'print the next token of a session, and keep its next refresh token',
+  options: { 'refresh-file': REFRESH_FILE, scopes: SCOPES, ...ADDRESS_OPTIONS, json: CONNECTION_OPTIONS.json },
+  notes: ['A refresh token works once. Two copies of its file end the session when both are used.'],
+  run: async (terminal, values, operands) => {
+    if (operands.length > 0) throw new UsageError('token refresh takes no operands');
+    const file = required(values, 'refresh-file', 'FILE');
+    const { tokens } = connect(terminal, values, {});
+    const request = tokenRequest(values);
+    await updateFile(file, async (kept) => {
+      const next = await tokens.refresh(oneWord(kept, file), request);
+      showToken(terminal, values, next);
+      return next.refresh_token === undefined ? kept : `${next.refresh_token}\n`;
+    });
+    return 0;
+  },
+};

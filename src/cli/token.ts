@@ -1,0 +1,26 @@
+import type { TokenRequest } from '../client/tokens.ts';
+import type { TokenResponse } from '../protocol/messages.ts';
+import { formatDuration } from '../protocol/time.ts';
+import { type Option, printable, type Terminal, text, type Values } from './command.ts';
+import { SCOPES_OPTION, scopesOf } from './scopes.ts';
+
+export const SCOPES: Option = { ...SCOPES_OPTION, help: `${SCOPES_OPTION.help} (default: all that it can)` };
+
+export const REFRESH_FILE = {
+  type: 'string',
+  value: 'FILE',
+  help: 'keeps the refresh token of the session, for its owner alone',
+} as const satisfies Option;
+
+export function tokenRequest(values: Values): TokenRequest {
+  const scopes = text(values, 'scopes');
+  return scopes === undefined ? {} : { scopes: scopesOf(scopes) };
+}
+
+/** The token alone goes to stdout, so that it can be taken from there. */
+export function showToken(terminal: Terminal, values: Values, answer: TokenResponse): void {
+  terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : printable(answer.access_token));
+  terminal.note(
+    `Valid for ${formatDuration(answer.expires_in)}; scopes ${printable(answer.scope.replaceAll(' ', ', '))}.`,
+  );
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { SessionResponse } from '../../src/protocol/messages.ts';
+import { bearer, startTokenServer } from '../server/tokens.ts';
+import { KEYS, type TestServer } from '../support/server.ts';
+import { rdcp, temporaryDirectory } from './run.ts';
+
+/** A service that issues tokens, and the command before it, with the operator's key. */
+async function setUp(t: TestContext) {
+  const server = await startTokenServer(t);
+  const cwd = temporaryDirectory(t);
+  const run = (...args: string[]) =>
+    rdcp([...args, '--url', server.url], { cwd, env: { RDCP_API_KEY: KEYS.operator } });
+  const file = (name: string) => readFileSync(join(cwd, name), 'utf8').trim();
+  return { server, cwd, run, file };
+}
+
+const sessionOf = (server: TestServer, token: string) =>
+  server.request<SessionResponse>('/rdcp/v1/session', { headers: bearer(token) });
+
+test('token create prints a token that does less than the key, to be used in its place', async (t) => {
+  const { server, cwd, run } = await setUp(t);
+  const { code, stdout, stderr } = await run('token', 'create', '--scopes', 'status');
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  assert.equal(stderr, 'Valid for 15m; scopes status.\n');
+  assert.deepEqual((await sessionOf(server, stdout.trim())).body.scopes, ['status']);
+  writeFileSync(join(cwd, 'token'), stdout);
+  assert.equal((await run('status', '--token-file', 'token')).code, 0);
+  const refused = await run('enable', 'HTTP', '--token-file', 'token');
+  assert.match(refused.stderr, /^rdcp: RDCP_FORBIDDEN: /);
+
+  const narrower = await run('token', 'create', '--token-file', 'token', '--scopes', 'control');
+  assert.equal(narrower.code, 1);
+  assert.match(narrower.stderr, /^rdcp: RDCP_FORBIDDEN: .*error: invalid_scope/);
+});
+
+test('a session is kept in a private file, refreshed from it, and ended by it', async (t) => {
+  const { server, cwd, run, file } = await setUp(t);
+  const keep = ['--refresh-file', 'session'];
+  const created = await run('token', 'create', ...keep);
+  assert.equal(created.code, 0, created.stderr);
+  assert.equal(statSync(join(cwd, 'session')).mode & 0o777, 0o600);
+  const first = file('session');
+  assert.match(first, /^rdcp_rt_\S+$/);
+
+  const refreshed = await run('token', 'refresh', ...keep, '--scopes', 'control,status');
+  assert.equal(refreshed.code, 0, refreshed.stderr);
+  assert.deepEqual((await sessionOf(server, refreshed.stdout.trim())).body.scopes, ['status', 'control']);
+  assert.notEqual(file('session'), first);
+  for (const { stdout, stderr } of [created, refreshed]) {
+    assert.equal(`${stdout}${stderr}`.includes('rdcp_rt_'), false);
+  }
+
+  const revoked = await run('token', 'revoke', ...keep);
+  assert.deepEqual(revoked, { code: 0, stdout: '', stderr: 'The session has ended, if there was one.\n' });
+  assert.equal((await sessionOf(server, refreshed.stdout.trim())).status, 401);
+  const late = await run('token', 'refresh', ...keep);
+  assert.equal(late.code, 1);
+  assert.match(late.stderr, /^rdcp: RDCP_AUTH_FAILED: .*error: invalid_grant/);
+  assert.deepEqual(readdirSync(cwd), ['session']);
+});
+
+test('two at once do not use one refresh token twice', async (t) => {
+  const { server, run } = await setUp(t);
+  await run('token', 'create', '--refresh-file', 'session');
+  const both = await Promise.all([0, 1].map(() => run('token', 'refresh', '--refresh-file', 'session')));
+  for (const { code, stdout, stderr } of both) {
+    assert.equal(code, 0, stderr);
+    assert.equal((await sessionOf(server, stdout.trim())).status, 200);
+  }
+});
+
+test('where the refresh token cannot be kept no session is begun', async (t) => {
+  const { server, run } = await setUp(t);
+  const nowhere = await run('token', 'create', '--refresh-file', 'no/such/place');
+  assert.equal(nowhere.code, 1);
+  assert.equal(nowhere.stdout, '');
+  const { body } = await server.request<{ entries: unknown[] }>('/rdcp/v1/audit?action=token.issue', { key: 'admin' });
+  assert.equal(body.entries.length, 0);
+});
+
+test('an access token ends its session too, and as JSON the whole answer is printed', async (t) => {
+  const { server, cwd, run } = await setUp(t);
+  const { stdout } = await run('token', 'create', '--json');
+  const answer = JSON.parse(stdout);
+  assert.deepEqual([answer.token_type, answer.scope], ['Bearer', 'discovery status control']);
+  writeFileSync(join(cwd, 'token'), answer.access_token);
+  assert.equal((await run('token', 'revoke', '--token-file', 'token')).code, 0);
+  assert.equal((await sessionOf(server, answer.access_token)).status, 401);
+});
+
+for (const args of [
+  ['create', 'status'],
+  ['create', '--scopes', 'root'],
+  ['refresh'],
+  ['refresh', '--refresh-file', 'empty'],
+  ['revoke'],
+  ['revoke', '--refresh-file', 'a', '--token-file', 'b'],
+]) {
+  test(`rdcp token ${args.join(' ')} is wrong use`, async (t) => {
+    const cwd = temporaryDirectory(t);
+    writeFileSync(join(cwd, 'empty'), '');
+    const { code, stdout, stderr } = await rdcp(['token', ...args], { cwd });
+    assert.equal(code, 2, stderr);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^rdcp: [^\n]+\n$/);
+    assert.equal(existsSync(join(cwd, 'empty.lock')), false);
+  });
+}
