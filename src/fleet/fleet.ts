@@ -14,6 +14,8 @@ const ACKNOWLEDGE_AFTER_MS = 10;
 /** How often a process that waits for others looks at the store itself: messages may be lost, and a file sends none. */
 const LOOK_MS = 25;
 const LONGEST_LOOK_MS = 100;
+/** For how long a process that found itself alone does not look again to see who has applied a change, in milliseconds. */
+const ALONE_MS = 5;
 /** How long a process may be behind before its health says so, in milliseconds. */
 const CATCH_UP_MS = 1000;
 
@@ -40,6 +42,7 @@ export function createFleet(options: FleetOptions): Fleet {
   let again = false;
   let cancelSoon: (() => void) | undefined;
   let reachable = true;
+  let foundAloneAt = Number.NEGATIVE_INFINITY;
   let closed = false;
 
   /** While it is in doubt what is applied here, it is what it was before the doubt. */
@@ -87,6 +90,8 @@ export function createFleet(options: FleetOptions): Fleet {
     try {
       const view = await store.look();
       roster.saw(view);
+      const alone = view.instances.every(({ id }) => id === self.id);
+      foundAloneAt = alone ? clock.monotonic() : Number.NEGATIVE_INFINITY;
       return view;
     } catch (error) {
       reachable = false;
@@ -120,9 +125,11 @@ export function createFleet(options: FleetOptions): Fleet {
     // Nobody else can have acknowledged it yet, and looking takes time from those who are to apply it.
     if (roster.entries().length > 1) await pause(Math.min(acknowledgeTimeoutMs, ACKNOWLEDGE_AFTER_MS));
     for (;;) {
-      const view = await look().catch(() => undefined);
-      seen ||= view !== undefined;
-      target ??= view?.current;
+      if (target === undefined || clock.monotonic() - foundAloneAt > ALONE_MS) {
+        const view = await look().catch(() => undefined);
+        seen ||= view !== undefined;
+        target ??= view?.current;
+      } else seen = true;
       const nextLook = clock.monotonic() + betweenLooks;
       betweenLooks = Math.min(betweenLooks * 1.5, LONGEST_LOOK_MS);
       for (;;) {

@@ -120,9 +120,11 @@ export function createSqliteStore(file: string): StateStore {
     const answered = replay && replayOf(replay.key, now);
     if (answered !== undefined) return { outcome: 'replayed', replay: answered };
     if (state !== undefined) {
-      const current = scopeState(readScope.get(state.scope));
-      if (current.revision !== state.expectedRevision) return { outcome: 'conflict', current };
-      const row = writeScope.get(state.scope, current.revision + 1, encodeSettings(state.settings), now, writer);
+      const current = readScope.get(state.scope);
+      if (Number(current?.revision ?? 0) !== state.expectedRevision) {
+        return { outcome: 'conflict', current: scopeState(current) };
+      }
+      const row = writeScope.get(state.scope, state.expectedRevision + 1, encodeSettings(state.settings), now, writer);
       position = { history: SQLITE_HISTORY, revision: Number(row?.version) };
     }
     trail.append(audit);
