@@ -1,6 +1,6 @@
 import { PanelBuilder as BarGaugeBuilder } from '@grafana/grafana-foundation-sdk/bargauge';
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
-import { VizLegendOptionsBuilder } from '@grafana/grafana-foundation-sdk/common';
+import { ReduceDataOptionsBuilder, VizLegendOptionsBuilder } from '@grafana/grafana-foundation-sdk/common';
 import { MappingType, ThresholdsConfigBuilder, ThresholdsMode } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
@@ -20,6 +20,9 @@ import {
 
 export const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 
+/** The one value that a query of the end of the range answers. */
+const latest = new ReduceDataOptionsBuilder().calcs(['lastNotNull']);
+
 /** A query over time, with a name for its series. */
 function series(expr: string, legend = '', refId = 'A'): Builder<Dataquery> {
   return new DataqueryBuilder().refId(refId).expr(expr).legendFormat(legend).range();
@@ -36,6 +39,7 @@ function stat(title: string, description: string, expr: string): StatBuilder {
     .description(description)
     .datasource(DATASOURCE)
     .withTarget(now(expr))
+    .reduceOptions(latest)
     .noValue('0')
     .span(6)
     .height(4);
@@ -49,6 +53,7 @@ function graph(title: string, description: string, ...targets: Builder<Dataquery
     .targets(targets)
     .min(0)
     .fillOpacity(10)
+    .legend(new VizLegendOptionsBuilder().showLegend(true))
     .span(12)
     .height(8);
 }
@@ -117,6 +122,7 @@ export const categoryPanels = [
         '{{rdcp_category_name}}',
       ),
     )
+    .reduceOptions(latest)
     .decimals(0)
     .min(0)
     .span(12)

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dashboard } from '../../examples/observability/dashboard.ts';
+
+// What Grafana demands of a dashboard or silently makes something else of, as far as that can be told without one.
+
+type Json = Record<string, unknown>;
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly datasource?: object;
+  readonly targets?: readonly { readonly refId: string; readonly expr: string; readonly legendFormat: string }[];
+  readonly options?: { legend?: { showLegend: boolean }; reduceOptions?: { calcs: string[] } };
+  readonly fieldConfig?: { defaults: { unit?: string } };
+}
+
+const model = JSON.parse(JSON.stringify(dashboard())) as Json & {
+  panels: Panel[];
+  templating: { list: { name: string; type: string; datasource?: object; query: string | { query: string } }[] };
+  annotations: { list: { name: string; datasource: object; expr: string }[] };
+};
+const { panels, templating, annotations } = model;
+const charts = panels.filter(({ type }) => type !== 'row');
+
+/** Panels of Grafana itself that are not deprecated. */
+const TYPES = ['row', 'stat', 'timeseries', 'state-timeline', 'bargauge', 'table'];
+/** Ids of units (`valueFormats` of Grafana). */
+const UNITS = ['s'];
+const BUILT_IN = ['__rate_interval', '__range'];
+
+test('the dashboard has an id to link to, and the last version of its schema', () => {
+  assert.match(String(model.uid), /^[\w-]{1,40}$/);
+  assert.equal(model.schemaVersion, 42);
+  assert.equal('id' in model, false, 'that is given by the Grafana which keeps it');
+});
+
+test('panels have ids and titles of their own, and kinds and units that Grafana knows', () => {
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+  for (const { id, type, title, fieldConfig } of panels) {
+    assert.ok(Number.isInteger(id) && id > 0, title);
+    assert.notEqual(title, '');
+    assert.ok(TYPES.includes(type), `${title}: ${type}`);
+    const unit = fieldConfig?.defaults.unit;
+    assert.ok(unit === undefined || UNITS.includes(unit), `${title}: ${unit}`);
+  }
+});
+
+test('panels lie within the 24 columns, and none on another', () => {
+  const taken = new Map<string, string>();
+  for (const { title, gridPos } of panels) {
+    const { x, y, w, h } = gridPos;
+    assert.ok(x >= 0 && y >= 0 && w > 0 && h > 0 && x + w <= 24, title);
+    for (let column = x; column < x + w; column += 1) {
+      for (let line = y; line < y + h; line += 1) {
+        const place = `${column},${line}`;
+        assert.equal(taken.get(place), undefined, `${title} lies on ${taken.get(place)}`);
+        taken.set(place, title);
+      }
+    }
+  }
+});
+
+test('everything is asked of the data source that the reader chooses', () => {
+  const [first] = templating.list;
+  assert.deepEqual([first?.name, first?.type, first?.query], ['datasource', 'datasource', 'prometheus']);
+  for (const { datasource } of [...charts, ...annotations.list, ...templating.list.slice(1)]) {
+    assert.deepEqual(datasource, { type: 'prometheus', uid: '$datasource' });
+  }
+});
+
+test('every variable that is used is there, and before those that use it', () => {
+  const used = (text: string) => [...text.matchAll(/\$\{?(\w+)/g)].map(([, name = '']) => name);
+  const known = new Set(BUILT_IN);
+  for (const { name, query } of templating.list) {
+    for (const other of used(JSON.stringify(query))) assert.ok(known.has(other), `${name} uses ${other}`);
+    known.add(name);
+  }
+  const queries = [...charts.flatMap(({ targets = [] }) => targets), ...annotations.list].map(({ expr }) => expr);
+  assert.ok(queries.length >= charts.length);
+  const names = new Set(queries.flatMap(used));
+  for (const name of names) assert.ok(known.has(name), name);
+  for (const { name, type } of templating.list)
+    assert.ok(type === 'datasource' || names.has(name), `${name} is not used`);
+});
+
+test('queries of a panel are told apart, and so are the lines of a graph', () => {
+  for (const { title, type, targets = [], options } of charts) {
+    assert.ok(targets.length > 0, title);
+    assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length, title);
+    if (type === 'timeseries') {
+      assert.ok(
+        targets.every(({ legendFormat }) => legendFormat !== ''),
+        title,
+      );
+      assert.equal(options?.legend?.showLegend, true, `${title} has no legend`);
+    }
+    if (options?.reduceOptions !== undefined) assert.deepEqual(options.reduceOptions.calcs, ['lastNotNull'], title);
+  }
+});
