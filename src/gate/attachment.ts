@@ -1,5 +1,13 @@
-import { CAPACITY, createBits, hasBit, writeBit } from './bits.ts';
-import { layOver, type PackedOverrides, readOverride, withOverride } from './overrides.ts';
+import {
+  CAPACITY,
+  createBits,
+  hasBit,
+  layOver,
+  type PackedOverrides,
+  readOverride,
+  withOverride,
+  writeBit,
+} from './bits.ts';
 import type { Attachment, CategoryDescriptor, Controller } from './types.ts';
 
 /**

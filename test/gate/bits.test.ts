@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createBits, hasBit } from '../../src/gate/bits.ts';
-import { layOver, readOverride, withOverride } from '../../src/gate/overrides.ts';
+import { createBits, hasBit, layOver, readOverride, withOverride } from '../../src/gate/bits.ts';
 
 const LIMIT = 4096;
 
