@@ -44,7 +44,7 @@ interface Lineage {
 
 type Send = (args: readonly string[]) => Promise<unknown>;
 
-/** The first load brings everything at once, so it may take longer than other commands. */
+/** A load brings everything at once, so it may take longer than other commands. */
 const LOAD_DEADLINE_FACTOR = 5;
 /** How long Redis remembers a replay record past its end: its own clock must not end it early. */
 const REPLAY_SLACK_MS = 60_000;
@@ -255,6 +255,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     fleet,
 
     async load() {
+      // Whether anybody is there is known sooner.
+      await send(['HLEN', key('meta')]);
       const patient: Send = (args) => commands.send(args, deadlineMs * LOAD_DEADLINE_FACTOR);
       const { lineage, scopes } = await readChanges(patient, undefined);
       // Where something is known already, the next sync still has to compare it, and to tell subscribers.

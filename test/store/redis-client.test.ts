@@ -5,7 +5,7 @@ import { createClient, createClientPool, createCluster, createSentinel, RESP_TYP
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
-import { type Follower, follow, rejectsSoon } from './follower.ts';
+import { eventually, type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 
@@ -125,6 +125,23 @@ describe('a Redis client of the application', { skip: missing }, () => {
     const rotation = { id: 'session', expected: 'first', next: 'second', now: NOW, revokedUntil: NOW + 1_000 };
     assert.equal(await tokens?.rotate(rotation), 'rotated');
     assert.equal((await tokens?.find('session', NOW))?.current, 'second');
+  });
+
+  test('what was given up while a pool had no connection is not run when it has one again', async (t) => {
+    const pool = await pooled();
+    t.after(() => pool.destroy());
+    const store = open(pool);
+    await store.load();
+    await server.kill();
+    const session = { id: 'session', current: 'x', data: '{}', expiresAt: NOW + 60_000 };
+    await Promise.all([
+      rejectsSoon(store.commit(change('acme', 0, {}))),
+      rejectsSoon(store.tokens?.begin(session, NOW) as Promise<void>),
+    ]);
+    await server.start();
+    await eventually(() => store.check(), PATIENCE_MS);
+    assert.equal(await store.tokens?.find('session', NOW), undefined);
+    assert.deepEqual(await auditIds(store), []);
   });
 
   test('the message of a change that an answer told of already is not told as something older', async (t) => {

@@ -1,23 +1,35 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createCluster } from 'redis';
-import { createRedisStore } from '../../src/store/redis.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
+import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
+import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
-import { PASSWORD, whyNoRedis } from './redis-server.ts';
+import { failoverContract } from './failover.ts';
+import { CONVERGED_MS, eventually, type Follower, follow } from './follower.ts';
+import { PASSWORD, type RedisServer, whyNoRedis } from './redis-server.ts';
 import { type ClusterSetup, startCluster } from './redis-topologies.ts';
+import { auditIds, change, committedRevision, until } from './samples.ts';
+import { toggleAtOnce } from './toggles.ts';
 
 const missing = whyNoRedis();
 describe('Redis Cluster', { skip: missing }, () => {
   let setup: ClusterSetup;
+  // Making one takes long. The handles of different processes come by different ones.
+  let clients: Awaited<ReturnType<typeof connected>>[];
   before(async () => {
     setup = await startCluster(1_000);
+    clients = await Promise.all([connected(), connected(), connected()]);
   });
-  after(() => setup.close());
+  after(async () => {
+    for (const client of clients) await client.destroy();
+    await setup.close();
+  });
 
   async function connected() {
     const cluster = createCluster({
-      rootNodes: [setup.replica, ...setup.others].map(({ url }) => ({ url })),
+      rootNodes: [setup.primary, ...setup.others].map(({ url }) => ({ url })),
       defaults: { password: PASSWORD },
     });
     cluster.on('error', () => {});
@@ -25,28 +37,107 @@ describe('Redis Cluster', { skip: missing }, () => {
     return cluster;
   }
 
-  describe('the contract', () => {
-    // A client takes long to make; handles of different processes come by different ones.
-    let clients: Awaited<ReturnType<typeof connected>>[];
-    before(async () => {
-      clients = await Promise.all([connected(), connected(), connected()]);
-    });
-    after(() => Promise.all(clients.map((client) => client.destroy())));
+  stateStoreContract('Redis Cluster', true, async () => {
+    const prefix = `{${randomUUID()}}:`;
+    const opened: StateStore[] = [];
+    return {
+      async open() {
+        const client = clients[opened.length % clients.length] as (typeof clients)[number];
+        const store = createRedisStore({ client, prefix });
+        opened.push(store);
+        return store;
+      },
+      async dispose() {
+        for (const store of opened) await store.close();
+      },
+    };
+  });
 
-    stateStoreContract('Redis Cluster', true, async () => {
-      const prefix = `{${randomUUID()}}:`;
-      const opened: StateStore[] = [];
-      return {
-        async open() {
-          const client = clients[opened.length % clients.length] as (typeof clients)[number];
-          const store = createRedisStore({ client, prefix });
-          opened.push(store);
-          return store;
-        },
-        async dispose() {
-          for (const store of opened) await store.close();
-        },
-      };
+  failoverContract(
+    () => setup,
+    () => clients,
+  );
+
+  describe('when it is rearranged', () => {
+    let followers: Follower[];
+
+    beforeEach(async () => {
+      const prefix = `${randomUUID()}:`;
+      followers = await Promise.all(clients.map((client) => follow(createRedisStore({ client, prefix }))));
     });
+    afterEach(async () => {
+      for (const { store } of followers) await store.close();
+    });
+
+    /** Toggles from all sides, and rearranges the cluster meanwhile: no change is lost, and none is doubled. */
+    async function whileToggling(rearrange: () => Promise<void>): Promise<void> {
+      const [{ store }] = followers as [Follower];
+      let rearranged: Promise<void> | undefined;
+      store.subscribe((_, { revision }) => {
+        if (revision >= 50) rearranged ??= rearrange();
+      });
+      const acknowledged = await toggleAtOnce(followers, 100);
+      assert.ok(rearranged);
+      await rearranged;
+      const ids = await eventually(() => auditIds(store));
+      assert.equal(ids.length, 300);
+      assert.ok(acknowledged.every(({ id }) => ids.includes(id)));
+      assert.equal((await eventually(() => store.load())).get(GLOBAL_SCOPE)?.revision, 300);
+      for (const { heard, resets } of followers) {
+        await until(() => heard.get(GLOBAL_SCOPE)?.revision === 300, 'the last change everywhere', CONVERGED_MS);
+        assert.deepEqual(resets, []);
+      }
+    }
+
+    test('a primary that changes places with its replica loses no change', () =>
+      whileToggling(async () => {
+        setup.replica.command('CLUSTER', 'FAILOVER');
+        await setup.promoted();
+      }));
+
+    test('a slot that is moved to another node and back loses no change', async () => {
+      const [from, to] = [setup.primary, setup.others[0] as RedisServer];
+      await whileToggling(async () => {
+        await moveKeys(from, to);
+        own(to);
+      });
+      await moveKeys(to, from);
+      own(from);
+    });
+
+    test('while a slot is moved its state is read, and a change of it waits for the end', async (t) => {
+      const [from, to] = [setup.primary, setup.others[0] as RedisServer];
+      const store = createRedisStore({ client: clients[0] as RedisClient, deadlineMs: 30_000 });
+      t.after(() => store.close());
+      await store.commit(change('acme', 0, { A: { permanent: true } }));
+      await moveKeys(from, to);
+      await store.check();
+      const committing = store.commit(change('acme', 1, {}));
+      await sleep(50);
+      own(to);
+      assert.equal(committedRevision(await committing), 2);
+      await moveKeys(to, from);
+      own(from);
+    });
+
+    /** Moves the keys of the slot; whose it is remains to be said. */
+    async function moveKeys(from: RedisServer, to: RedisServer): Promise<void> {
+      to.command('CLUSTER', 'SETSLOT', setup.slot, 'IMPORTING', idOf(from));
+      from.command('CLUSTER', 'SETSLOT', setup.slot, 'MIGRATING', idOf(to));
+      for (;;) {
+        const keys = from.command('CLUSTER', 'GETKEYSINSLOT', setup.slot, '50').split('\n').filter(Boolean);
+        if (keys.length === 0) return;
+        from.command('MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'AUTH', PASSWORD, 'KEYS', ...keys);
+        // In between, whoever misses a key asks for it.
+        await sleep(5);
+      }
+    }
+
+    function own(owner: RedisServer): void {
+      const nodes = [owner, setup.primary, ...setup.others];
+      for (const node of nodes) node.command('CLUSTER', 'SETSLOT', setup.slot, 'NODE', idOf(owner));
+    }
+
+    const idOf = (node: RedisServer) => node.command('CLUSTER', 'MYID');
   });
 });

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createRedisStore } from '../../src/store/redis.ts';
 import { GLOBAL_SCOPE, type ScopeState, type StateStore } from '../../src/store/state-store.ts';
-import { ANSWERED_MS, CONVERGED_MS, eventually, type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
+import { ANSWERED_MS, CONVERGED_MS, eventually, type Follower, follow, rejectsSoon } from './follower.ts';
 import { startProxy } from './proxy.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
+import { toggleAtOnce } from './toggles.ts';
 
 const missing = whyNoRedis();
 describe('the Redis store', { skip: missing }, () => {
@@ -206,7 +207,6 @@ describe('the Redis store', { skip: missing }, () => {
 
   test('processes that toggle at once while connections break lose no change and double none', async (t) => {
     const followers = await Promise.all(Array.from({ length: 6 }, () => open()));
-    const acknowledged: number[] = [];
     const observer = await open();
     const seen: number[] = [];
     observer.store.subscribe((_, { revision }) => seen.push(revision));
@@ -218,28 +218,7 @@ describe('the Redis store', { skip: missing }, () => {
         server.command('CLIENT', 'KILL', 'TYPE', broken % 3 === 0 ? 'pubsub' : 'normal', 'SKIPME', 'yes'),
       );
     }, 50);
-    await Promise.all(
-      followers.map(async ({ store }, process) => {
-        for (let done = 0; done < 40; ) {
-          const state = await eventually(() => store.load(), PATIENCE_MS);
-          const current = state.get(GLOBAL_SCOPE) ?? { revision: 0, settings: new Map() };
-          const enabled = !(current.settings.get('FLIP')?.permanent ?? false);
-          const commit = change(
-            GLOBAL_SCOPE,
-            current.revision,
-            { FLIP: { permanent: enabled } },
-            {
-              replay: replayRecord({ key: `process-${process}-${done}` }),
-            },
-          );
-          // A commit whose answer was lost is asked for again under its request id, as a client does.
-          const result = await eventually(() => store.commit(commit), PATIENCE_MS);
-          if (result.outcome === 'conflict') continue;
-          if (result.outcome === 'committed') acknowledged.push(result.revision as number);
-          done += 1;
-        }
-      }),
-    );
+    const acknowledged = await toggleAtOnce(followers, 40);
     clearInterval(breaking);
     assert.ok(broken > 10, `${broken} connections broken`);
 
@@ -247,7 +226,7 @@ describe('the Redis store', { skip: missing }, () => {
     assert.equal(state?.revision, 240);
     assert.equal(state?.settings.get('FLIP')?.permanent, false, 'an even number of toggles ends where it began');
     assert.equal((await auditIds(observer.store)).length, 240);
-    assert.equal(new Set(acknowledged).size, acknowledged.length);
+    assert.equal(new Set(acknowledged.map(({ revision }) => revision)).size, acknowledged.length);
     await until(() => seen.at(-1) === 240, 'the last revision at the observer', CONVERGED_MS);
     for (const { heard, resets } of [observer, ...followers]) {
       await until(() => heard.get(GLOBAL_SCOPE)?.revision === 240, 'the last revision everywhere', CONVERGED_MS);

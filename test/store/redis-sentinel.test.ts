@@ -4,16 +4,23 @@ import { createSentinel } from 'redis';
 import { createRedisStore } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
+import { failoverContract } from './failover.ts';
 import { PASSWORD, whyNoRedis } from './redis-server.ts';
 import { SENTINEL_NAME, type SentinelSetup, startSentinels } from './redis-topologies.ts';
 
 const missing = whyNoRedis();
 describe('Redis Sentinel', { skip: missing }, () => {
   let setup: SentinelSetup;
+  // Making one takes long. The handles of different processes come by different ones.
+  let clients: Awaited<ReturnType<typeof connected>>[];
   before(async () => {
     setup = await startSentinels(1_000);
+    clients = await Promise.all([connected(), connected(), connected()]);
   });
-  after(() => setup.close());
+  after(async () => {
+    for (const client of clients) await client.destroy();
+    await setup.close();
+  });
 
   async function connected() {
     const sentinel = createSentinel({
@@ -27,28 +34,24 @@ describe('Redis Sentinel', { skip: missing }, () => {
     return sentinel;
   }
 
-  describe('the contract', () => {
-    // A client takes long to make; handles of different processes come by different ones.
-    let clients: Awaited<ReturnType<typeof connected>>[];
-    before(async () => {
-      clients = await Promise.all([connected(), connected(), connected()]);
-    });
-    after(() => Promise.all(clients.map((client) => client.destroy())));
-
-    stateStoreContract('Redis under Sentinel', true, async () => {
-      const prefix = `{${randomUUID()}}:`;
-      const opened: StateStore[] = [];
-      return {
-        async open() {
-          const client = clients[opened.length % clients.length] as (typeof clients)[number];
-          const store = createRedisStore({ client, prefix });
-          opened.push(store);
-          return store;
-        },
-        async dispose() {
-          for (const store of opened) await store.close();
-        },
-      };
-    });
+  stateStoreContract('Redis under Sentinel', true, async () => {
+    const prefix = `{${randomUUID()}}:`;
+    const opened: StateStore[] = [];
+    return {
+      async open() {
+        const client = clients[opened.length % clients.length] as (typeof clients)[number];
+        const store = createRedisStore({ client, prefix });
+        opened.push(store);
+        return store;
+      },
+      async dispose() {
+        for (const store of opened) await store.close();
+      },
+    };
   });
+
+  failoverContract(
+    () => setup,
+    () => clients,
+  );
 });

@@ -1,20 +1,39 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE_MS } from './follower.ts';
 import { freePort, launch, PASSWORD, type RedisServer, startRedis } from './redis-server.ts';
 
-/** A primary and its replica under three sentinels. */
-export interface SentinelSetup {
-  /** Both servers; the first one is the primary at the start. */
-  readonly servers: readonly [RedisServer, RedisServer];
+/** Two servers of which one follows the other. They change places when the primary fails. */
+export interface Pair {
+  readonly primary: RedisServer;
+  readonly replica: RedisServer;
+  /** Waits until the replica is the primary. */
+  promoted(): Promise<void>;
+  /** Waits until the replica follows, and has everything. */
+  following(): Promise<void>;
+  /** Keeps the replica from following, until the function is called. */
+  part(): Promise<() => void>;
+}
+
+/** A pair under three sentinels. */
+export interface SentinelSetup extends Pair {
   readonly sentinels: readonly RedisServer[];
-  /** Whom the sentinels hold to be the primary. */
-  primary(): RedisServer;
+  close(): Promise<void>;
+}
+
+/** Three primaries, each with a third of the slots, of which the one with a store's slot has a replica. */
+export interface ClusterSetup extends Pair {
+  /** That of everything that a store without a prefix keeps. */
+  readonly slot: string;
+  readonly others: readonly RedisServer[];
   close(): Promise<void>;
 }
 
 /** The name under which the sentinels know the primary. */
 export const SENTINEL_NAME = 'control';
+
+const SLOTS = 16_384;
 
 export async function startSentinels(downAfterMs: number): Promise<SentinelSetup> {
   const first = await startRedis();
@@ -28,100 +47,65 @@ export async function startSentinels(downAfterMs: number): Promise<SentinelSetup
       );
     }),
   );
-  return {
-    servers: [first, second],
+  return Object.assign(pairOf(first, second), {
     sentinels,
-    primary() {
-      const [, port] = sentinels[0]!.command('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME).split('\n');
-      return Number(port) === first.port ? first : second;
-    },
     async close() {
       await Promise.all([...sentinels, second, first].map((server) => server.close()));
     },
-  };
-}
-
-function startSentinel(primaryPort: number, downAfterMs: number): Promise<RedisServer> {
-  return launch((port, folder) => {
-    const file = join(folder, 'sentinel.conf');
-    // A sentinel writes what it learns into its configuration.
-    if (!existsSync(file)) {
-      const lines = [
-        `port ${port}`,
-        'bind 127.0.0.1',
-        `dir "${folder}"`,
-        `requirepass "${PASSWORD}"`,
-        `sentinel sentinel-pass "${PASSWORD}"`,
-        `sentinel monitor ${SENTINEL_NAME} 127.0.0.1 ${primaryPort} 2`,
-        `sentinel auth-pass ${SENTINEL_NAME} "${PASSWORD}"`,
-        `sentinel down-after-milliseconds ${SENTINEL_NAME} ${downAfterMs}`,
-        `sentinel failover-timeout ${SENTINEL_NAME} 3000`,
-      ];
-      writeFileSync(file, `${lines.join('\n')}\n`);
-    }
-    return [file, '--sentinel'];
   });
 }
 
-/** Three primaries, each with a third of the slots, and a replica of the one that has the slot of `{rdcp}`. */
-export interface ClusterSetup {
-  /** The slot of everything that a store keeps. */
-  readonly slot: string;
-  /** The primary of that slot at the start, and its replica. */
-  readonly owner: RedisServer;
-  readonly replica: RedisServer;
-  /** The other two primaries. */
-  readonly others: readonly RedisServer[];
-  close(): Promise<void>;
+async function startSentinel(primaryPort: number, downAfterMs: number): Promise<RedisServer> {
+  const sentinel = await launch((port, folder) => {
+    const file = join(folder, 'sentinel.conf');
+    const lines = [
+      `port ${port}`,
+      'bind 127.0.0.1',
+      `dir "${folder}"`,
+      `requirepass "${PASSWORD}"`,
+      `sentinel sentinel-pass "${PASSWORD}"`,
+      `sentinel monitor ${SENTINEL_NAME} 127.0.0.1 ${primaryPort} 2`,
+      `sentinel auth-pass ${SENTINEL_NAME} "${PASSWORD}"`,
+      `sentinel down-after-milliseconds ${SENTINEL_NAME} ${downAfterMs}`,
+      `sentinel failover-timeout ${SENTINEL_NAME} 3000`,
+    ];
+    // A sentinel writes what it learns into its configuration.
+    if (!existsSync(file)) writeFileSync(file, `${lines.join('\n')}\n`);
+    return [file, '--sentinel'];
+  });
+  // By default it takes ten seconds to notice that a primary that comes back is to follow.
+  sentinel.command('SENTINEL', 'DEBUG', 'publish-period', '250', 'info-period', '500');
+  return sentinel;
 }
-
-const SLOTS = 16_384;
 
 export async function startCluster(nodeTimeoutMs: number): Promise<ClusterSetup> {
   const nodes = await Promise.all(Array.from({ length: 4 }, () => startClusterNode(nodeTimeoutMs)));
-  const [replica, ...primaries] = nodes as [RedisServer, RedisServer, RedisServer, RedisServer];
+  const [replica, ...primaries] = nodes as [RedisServer, ...RedisServer[]];
   const slot = replica.command('CLUSTER', 'KEYSLOT', '{rdcp}');
   const bounds = [0, 1, 2, 3].map((third) => Math.floor((third * SLOTS) / 3));
   for (const [index, node] of primaries.entries()) {
     node.command('CLUSTER', 'ADDSLOTSRANGE', String(bounds[index]), String(Number(bounds[index + 1]) - 1));
     node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
-    replica.command(
-      'CLUSTER',
-      'MEET',
-      '127.0.0.1',
-      String(node.port),
-      node.command('CONFIG', 'GET', 'cluster-port').split('\n')[1] ?? '',
-    );
+    const bus = fields(node.command('CONFIG', 'GET', 'cluster-port')).get('cluster-port') as string;
+    replica.command('CLUSTER', 'MEET', '127.0.0.1', String(node.port), bus);
   }
-  const known = () =>
-    nodes.every(
-      (node) => infoOf(node).get('cluster_known_nodes') === '4' && infoOf(node).get('cluster_state') === 'ok',
-    );
-  await settled('the nodes of the cluster to know each other', known);
-  const index = bounds.findLastIndex((bound) => bound <= Number(slot));
-  const owner = primaries[index] as RedisServer;
-  replica.command('CLUSTER', 'REPLICATE', owner.command('CLUSTER', 'MYID'));
-  await settled('the replica to follow', () =>
-    replica.command('INFO', 'replication').includes('master_link_status:up'),
+  await settled('the nodes of the cluster to know each other', () =>
+    nodes.every((node) => {
+      const info = node.command('CLUSTER', 'INFO');
+      return info.includes('cluster_known_nodes:4') && info.includes('cluster_state:ok');
+    }),
   );
-  return {
+  const owner = primaries[bounds.findLastIndex((bound) => bound <= Number(slot))] as RedisServer;
+  replica.command('CLUSTER', 'REPLICATE', owner.command('CLUSTER', 'MYID'));
+  const pair = pairOf(owner, replica);
+  await pair.following();
+  return Object.assign(pair, {
     slot,
-    owner,
-    replica,
     others: primaries.filter((node) => node !== owner),
     async close() {
       await Promise.all(nodes.map((node) => node.close()));
     },
-  };
-}
-
-function infoOf(node: RedisServer): Map<string, string> {
-  return new Map(
-    node
-      .command('CLUSTER', 'INFO')
-      .split('\r\n')
-      .map((line) => line.split(':', 2) as [string, string]),
-  );
+  });
 }
 
 async function startClusterNode(nodeTimeoutMs: number): Promise<RedisServer> {
@@ -130,16 +114,56 @@ async function startClusterNode(nodeTimeoutMs: number): Promise<RedisServer> {
   return startRedis(...args, '--repl-diskless-sync-delay', '0');
 }
 
+function pairOf(first: RedisServer, second: RedisServer): Pair {
+  let [primary, replica] = [first, second];
+  const replication = (server: RedisServer, name: string) =>
+    new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(server.command('INFO', 'replication'))?.[1];
+
+  return {
+    get primary() {
+      return primary;
+    },
+    get replica() {
+      return replica;
+    },
+    async promoted() {
+      await settled('the replica to be promoted', () => replication(replica, 'role') === 'master');
+      [primary, replica] = [replica, primary];
+    },
+    async following() {
+      await settled(
+        'the replica to follow',
+        () =>
+          replication(replica, 'master_link_status') === 'up' &&
+          replication(replica, 'slave_repl_offset') === replication(primary, 'master_repl_offset'),
+      );
+    },
+    async part() {
+      replica.command('CONFIG', 'SET', 'masterauth', 'wrong');
+      primary.command('CLIENT', 'KILL', 'TYPE', 'replica');
+      await settled('the replica to be cut off', () => replication(replica, 'master_link_status') === 'down');
+      const parted = replica;
+      return () => void parted.command('CONFIG', 'SET', 'masterauth', PASSWORD);
+    },
+  };
+}
+
 /** What a command answered as names and values in turn. */
-export function fields(reply: string): Map<string, string> {
+function fields(reply: string): Map<string, string> {
   const lines = reply.split('\n');
   return new Map(lines.flatMap((name, index) => (index % 2 === 0 ? [[name, lines[index + 1] ?? '']] : [])));
 }
 
-export async function settled(what: string, look: () => boolean, ms = 30_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!look()) {
-    if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
+/** Waits until `look` says true. Sentinels break connections to a server that they give another part. */
+async function settled(what: string, look: () => boolean): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      if (look()) return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+    }
+    if (performance.now() > deadline) throw new Error(`not within ${PATIENCE_MS} ms: ${what}`);
     await sleep(50);
   }
 }
