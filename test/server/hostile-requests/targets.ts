@@ -1,0 +1,85 @@
+import { METHODS as NODE_METHODS } from 'node:http';
+import { HEADERS, PATHS } from '../../../src/protocol/constants.ts';
+import { requestText } from '../../support/raw-http.ts';
+import { KEYS } from '../../support/server.ts';
+import { cases, get, type Header, HOST, type HostileRequest, KEY, MALFORMED } from './request.ts';
+
+const ADMIN: Header = [HEADERS.apiKey, KEYS.admin];
+
+/** All that Node reads, without the one that asks for a tunnel, and the one whose answers have no body. */
+const METHODS = NODE_METHODS.filter((method) => method !== 'CONNECT' && method !== 'HEAD');
+
+export const paths: HostileRequest[] = [
+  ...cases(
+    'path',
+    404,
+    'RDCP_NOT_FOUND',
+    [
+      '/',
+      '/rdcp',
+      '/rdcp/',
+      '/rdcp/v1',
+      '/rdcp/v1/',
+      '/rdcp/v1/status/',
+      '/rdcp//v1/status',
+      '//rdcp/v1/status',
+      '/rdcp/v1//status',
+      '/rdcp/v1/./status',
+      '/rdcp/v1/../v1/status',
+      '/rdcp/v1/%73tatus',
+      '/rdcp/v1/status%2f',
+      '/rdcp/v1/%2e%2e/v1/status',
+      '/%72dcp/v1/status',
+      '/RDCP/v1/status',
+      '/rdcp/V1/status',
+      '/rdcp/v1/STATUS',
+      '/rdcp/v1/status;a=b',
+      '/rdcp/v1/status#x',
+      '/rdcp/v1/status%00',
+      '/rdcp/v1/status%20',
+      '/rdcp/v1/status\\',
+      '/rdcp/v01/status',
+      '/rdcp/v0/status',
+      '/rdcp/v1/control/x',
+      '/rdcp/v1/__proto__',
+      '/rdcp/v1/constructor',
+      '/rdcp/v1/..%2f..%2fetc/passwd',
+      '/.well-known/rdcp/',
+      '/.well-known/RDCP',
+      '/.well-known/rdcp2',
+      '/.well-known/../.well-known/rdcp',
+      '/rdcp/v1/%',
+      '/rdcp/v1/%zz',
+      'http://localhost/rdcp/v1/status/',
+      'http://localhost/rdcp/v1/%73tatus',
+      'ftp://localhost/rdcp/v1/status',
+      `/rdcp/v1/${'a'.repeat(8000)}`,
+    ],
+    (path) => get(path),
+  ),
+  ...cases('target', 400, MALFORMED, ['\\rdcp\\v1\\status', 'status', '?x=1'], (target) => get(target)),
+  ...[PATHS.status, PATHS.wellKnown, PATHS.audit].flatMap((path) =>
+    cases(
+      `method on ${path}`,
+      405,
+      'RDCP_METHOD_NOT_ALLOWED',
+      METHODS.filter((method) => method !== 'GET'),
+      (method) => requestText(method, path, [HOST, KEY]),
+    ),
+  ),
+  ...cases(
+    'method on control',
+    405,
+    'RDCP_METHOD_NOT_ALLOWED',
+    METHODS.filter((method) => method !== 'POST'),
+    (method) => requestText(method, PATHS.control, [HOST, KEY]),
+  ),
+];
+
+export const queries: HostileRequest[] = cases(
+  'audit query',
+  400,
+  MALFORMED,
+  ['limit=-1', 'limit=1e3', 'limit=0x10', 'limit=1&limit=1', 'cursor=../../x', 'since=0', 'tenant=acme', '$where=1'],
+  (query) => requestText('GET', `${PATHS.audit}?${query}`, [HOST, ADMIN]),
+);

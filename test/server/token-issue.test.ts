@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import { KEYS } from '../support/server.ts';
+import {
+  ACCESS_TOKEN,
+  askToken,
+  basic,
+  bearer,
+  exchangeKey,
+  post,
+  refresh,
+  session,
+  startTokenServer,
+  TOKEN_EXCHANGE,
+  tokenSettings,
+} from './tokens.ts';
+
+const credentials = { grant_type: 'client_credentials' };
+const operator = { client_id: 'operator-client', client_secret: KEYS.operator };
+
+test('an API key is the secret of its client, by Basic or in the body', async (t) => {
+  const server = await startTokenServer(t);
+  const answers = [
+    await askToken(server, credentials, basic('operator-client', KEYS.operator)),
+    await askToken(server, { ...credentials, ...operator }),
+  ];
+  for (const { status, headers, body } of answers) {
+    assert.equal(status, 200);
+    assert.equal(headers.get('cache-control'), 'no-store');
+    assert.equal(body.protocol, 'rdcp/1.0');
+    assert.equal(body.token_type, 'Bearer');
+    assert.equal(body.expires_in, 900);
+    assert.equal(body.scope, 'discovery status control');
+    assert.equal('refresh_token' in body, false);
+    const { body: who } = await session(server, body.access_token);
+    assert.deepEqual(
+      [who.method, who.userId, who.scopes],
+      ['bearer', 'operator-client', ['discovery', 'status', 'control']],
+    );
+    assert.equal(who.sessionId, decodeJwt(body.access_token).sid);
+    assert.equal(Date.parse(who.expiresAt ?? ''), (decodeJwt(body.access_token).exp ?? 0) * 1000);
+  }
+});
+
+test('a token has the claims of RFC 9068 and nothing secret', async (t) => {
+  const server = await startTokenServer(t);
+  const { body } = await askToken(server, { ...credentials, ...operator });
+  assert.deepEqual(decodeProtectedHeader(body.access_token), { alg: 'HS256', typ: 'at+jwt' });
+  const { iat = 0, exp = 0, sid, jti, ...rest } = decodeJwt(body.access_token);
+  assert.equal(exp - iat, 900);
+  assert.match(String(sid), /^[\w-]{22}$/);
+  assert.match(String(jti), /^[\w-]{22}$/);
+  assert.deepEqual(rest, {
+    iss: tokenSettings.issuer,
+    aud: 'rdcp',
+    sub: 'operator-client',
+    client_id: 'operator-client',
+    scope: 'discovery status control',
+    otelrdcp_key: 'operator',
+  });
+});
+
+test('a session is narrower than its key, and a token of a session narrower again', async (t) => {
+  const server = await startTokenServer(t);
+  const { status, body } = await exchangeKey(server, 'admin', { scope: 'control status' });
+  assert.equal(status, 200);
+  assert.equal(body.scope, 'status control');
+  assert.equal(body.issued_token_type, ACCESS_TOKEN);
+  assert.match(body.refresh_token, /^rdcp_rt_/);
+
+  const narrower = await askToken(server, {
+    grant_type: TOKEN_EXCHANGE,
+    subject_token: body.access_token,
+    subject_token_type: ACCESS_TOKEN,
+    scope: 'status',
+  });
+  assert.equal(narrower.body.scope, 'status');
+  const control = { method: 'POST', body: { action: 'status' } };
+  const allowed = await server.request('/rdcp/v1/control', { ...control, headers: bearer(body.access_token) });
+  assert.equal(allowed.status, 200);
+  const refused = await server.request('/rdcp/v1/control', { ...control, headers: bearer(narrower.body.access_token) });
+  assert.equal(refused.status, 403);
+  // It lasts no longer than the token that it was made from, and ends with its session.
+  assert.ok((decodeJwt(narrower.body.access_token).exp ?? 0) <= (decodeJwt(body.access_token).exp ?? 0));
+  await post(server, TOKEN_PATHS.revoke, { token: body.refresh_token });
+  assert.equal((await session(server, narrower.body.access_token)).status, 401);
+  assert.equal((await refresh(server, narrower.body.refresh_token)).status, 401);
+});
+
+test('no grant gives a scope that the credential has not', async (t) => {
+  const server = await startTokenServer(t);
+  const { body: own } = await exchangeKey(server, 'operator', { scope: 'status' });
+  const attempts = [
+    exchangeKey(server, 'operator', { scope: 'admin' }),
+    exchangeKey(server, 'status', { scope: 'status control' }),
+    askToken(server, { ...credentials, ...operator, scope: 'admin' }),
+    refresh(server, own.refresh_token, { scope: 'control' }),
+    askToken(server, {
+      grant_type: TOKEN_EXCHANGE,
+      subject_token: own.access_token,
+      subject_token_type: ACCESS_TOKEN,
+      scope: 'control',
+    }),
+  ];
+  for (const attempt of attempts) {
+    const { status, body } = await attempt;
+    const { error } = body as unknown as { error: { code: string; details: Record<string, unknown> } };
+    assert.deepEqual([status, error.code], [403, 'RDCP_FORBIDDEN']);
+    assert.equal(error.details.error, 'invalid_scope');
+    assert.equal(error.details.reason, 'insufficient_scopes');
+  }
+  // None of them has spent the refresh token.
+  assert.equal((await refresh(server, own.refresh_token)).status, 200);
+});
+
+test('what was issued, refreshed and revoked is in the trail, with whom and from where', async (t) => {
+  const server = await startTokenServer(t);
+  const { body } = await exchangeKey(server, 'operator', { scope: 'status' });
+  const next = await refresh(server, body.refresh_token);
+  await post(server, TOKEN_PATHS.revoke, { token: next.body.access_token }, { 'X-RDCP-Request-ID': 'revoking' });
+  await post(server, TOKEN_PATHS.revoke, { token: next.body.access_token });
+  const { body: trail } = await server.request<AuditResponse>('/rdcp/v1/audit', { key: 'admin' });
+  const entries = trail.entries.filter(({ action }) => action.startsWith('token.'));
+  assert.deepEqual(
+    entries.map(({ action, outcome }) => [action, outcome]),
+    [
+      ['token.revoke', 'success'],
+      ['token.refresh', 'success'],
+      ['token.issue', 'success'],
+    ],
+  );
+  for (const entry of entries) {
+    assert.equal(entry.identity.userId, 'operator-client');
+    assert.equal(entry.identity.sessionId, decodeJwt(body.access_token).sid);
+    assert.deepEqual(entry.identity.scopes, ['status']);
+    assert.equal(entry.source?.address, '127.0.0.1');
+    assert.deepEqual([entry.categories, entry.changes], [[], []]);
+  }
+  assert.equal(entries[0]?.requestId, 'revoking');
+  const written = JSON.stringify(trail);
+  for (const secret of [body.access_token, body.refresh_token, next.body.refresh_token, KEYS.operator]) {
+    assert.ok(!written.includes(secret));
+  }
+});
+
+test('the well-known document names the endpoints of tokens that this server has', async (t) => {
+  const { body: with_ } = await (await startTokenServer(t)).request<WellKnownDocument>('/.well-known/rdcp');
+  assert.equal(with_.security.tokenRefresh, true);
+  assert.deepEqual(with_.security.methods, ['api-key', 'bearer']);
+  assert.equal(with_.otelrdcp_endpoints.token, TOKEN_PATHS.token);
+  assert.equal(with_.otelrdcp_endpoints.revoke, TOKEN_PATHS.revoke);
+  assert.equal('jwks' in with_.otelrdcp_endpoints, false);
+  const without = await startTokenServer(t, { level: 'basic', tokens: undefined });
+  const { body } = await without.request<WellKnownDocument>('/.well-known/rdcp');
+  assert.equal(body.security.tokenRefresh, false);
+  assert.equal('token' in body.otelrdcp_endpoints, false);
+  for (const path of Object.values(TOKEN_PATHS)) {
+    const { status, body: refused } = await post(without, path, { grant_type: 'client_credentials' });
+    assert.deepEqual([status, refused.error.code], [404, 'RDCP_NOT_FOUND']);
+  }
+});
