@@ -233,7 +233,10 @@ function invalid(field: string, problem: string): RdcpError {
   return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field } });
 }
 
-/** To OpenTelemetry's own diagnostics. Of our errors the code tells enough; of any other the stack is needed. */
+/**
+ * To OpenTelemetry's own diagnostics. Of our errors the code tells enough; of any other the stack is needed. Both may name
+ * a file, which helps the service's owner. What would quote a credential is never made the cause of an error.
+ */
 function report(error: unknown): void {
   if (!isRdcpError(error)) diagnostics.error('rdcp: internal error', error);
   else
