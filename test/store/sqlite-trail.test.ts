@@ -62,20 +62,29 @@ test('filters that find nothing in a long trail leave the event loop to others, 
 });
 
 const changes: Readonly<Record<string, string>> = {
-  'the time': 'UPDATE audit SET at = at + 1',
-  'a time that no clock has': 'UPDATE audit SET at = 9223372036854775807, retain_until = -9223372036854775807',
-  'the action': "UPDATE audit SET action = 'reset'",
-  'the outcome': "UPDATE audit SET outcome = 'failed'",
-  'the client': "UPDATE audit SET client = 'somebody'",
-  'the client, to none': 'UPDATE audit SET client = NULL',
-  'the tenant': "UPDATE audit SET tenant = 'other'",
-  'the tenant, to none': 'UPDATE audit SET tenant = NULL',
-  'the end of retention': 'UPDATE audit SET retain_until = retain_until - 1',
-  'a category, taken out': 'DELETE FROM audit_category',
-  'a category, put in': "INSERT INTO audit_category SELECT position, 'OTHER' FROM audit",
+  'it is found by another time': 'UPDATE audit SET at = at + 1',
+  'it is found by a time that no clock has': 'UPDATE audit SET at = 9223372036854775807',
+  'it is found by another action': "UPDATE audit SET action = 'reset'",
+  'it is found by another outcome': "UPDATE audit SET outcome = 'failed'",
+  'it is found by another client': "UPDATE audit SET client = 'somebody'",
+  'it is found by no client': 'UPDATE audit SET client = NULL',
+  'it is found by another tenant': "UPDATE audit SET tenant = 'other'",
+  'it is found by no tenant': 'UPDATE audit SET tenant = NULL',
+  'it is dropped at another time': 'UPDATE audit SET retain_until = -9223372036854775807',
+  'it is not found by its category': 'DELETE FROM audit_category',
+  'it is found by one more category': "INSERT INTO audit_category SELECT position, 'OTHER' FROM audit",
+  'it tells another time than it is found by': set('$.timestamp', '2026-01-01T00:00:00.001Z'),
+  'it tells another action than it is found by': set('$.action', 'reset'),
+  'it tells another client than it is found by': set('$.identity.clientId', 'somebody'),
+  'it tells another tenant than it is found by': set('$.tenant.id', 'other'),
+  'it tells another category than it is found by': set('$.categories[0]', 'OTHER'),
+  'it tells of another retention': set('$.compliance.retainUntil', '2026-04-01T00:00:00.001Z'),
 };
+function set(path: string, value: string): string {
+  return `UPDATE audit SET entry = json_set(entry, '${path}', '${value}')`;
+}
 for (const [what, sql] of Object.entries(changes)) {
-  test(`${what} that an entry is found by is part of what its hash tells of`, async (t) => {
+  test(`an entry is not what was sealed any more when ${what}`, async (t) => {
     const file = join(folder(t), 'state.db');
     const store = createSqliteStore(file);
     t.after(() => store.close());
