@@ -76,35 +76,29 @@ export function createCommands(options: CommandsOptions) {
   /** Answers that hold in this process alone, until the store has them. */
   const unsent = new Map<string, ReplayRecord>();
 
-  /** The answer that was given to this request before. */
-  async function earlierAnswer({ replay }: CommandContext): Promise<ReplayRecord | undefined> {
-    if (replay === undefined) return undefined;
-    const own = unsent.get(replay.key);
-    if (own !== undefined && own.expiresAt > clock.now()) return own;
-    assertReachable();
+  /** True where the answer holds in this process alone, and is given again. */
+  function answeredHere(command: Command): boolean {
+    const { replay } = command.context;
+    const own = replay && unsent.get(replay.key);
+    if (own === undefined || own.expiresAt <= clock.now()) return false;
+    repeat(command, own);
+    return true;
+  }
+
+  /**
+   * A commit finds the answer that was given to a repeat before. Where it does not come to a commit, as the command cannot be
+   * carried out any more, the store is asked.
+   */
+  async function refuse(command: Command, error: unknown): Promise<void> {
+    const { context, reject } = command;
     try {
-      return await store.findReplay(replay.key, clock.now());
-    } catch (error) {
+      const earlier = context.replay && (await store.findReplay(context.replay.key, clock.now()));
+      if (earlier === undefined) reject(error);
+      else repeat(command, earlier);
+    } catch (failure) {
       options.failed();
-      throw storeFailure(error);
+      reject(storeFailure(failure));
     }
-  }
-
-  function assertReachable(): void {
-    const outage = options.outage();
-    if (outage !== undefined) throw outage;
-  }
-
-  /** False once it is answered, by what was answered before or by why that is not known. */
-  async function isNew({ context, resolve, reject }: Command): Promise<boolean> {
-    try {
-      const earlier = await earlierAnswer(context);
-      if (earlier === undefined) return true;
-      resolve(repeated(earlier, context));
-    } catch (error) {
-      reject(error);
-    }
-    return false;
   }
 
   async function settleOverdue(commands: readonly Command[]): Promise<void> {
@@ -122,33 +116,30 @@ export function createCommands(options: CommandsOptions) {
   /** Tries the first of those that wait, as many as go together. Returns those that still wait. */
   async function attempt(waiting: readonly Command[]): Promise<readonly Command[]> {
     const batch = batchOf(waiting);
+    const refused: Promise<void>[] = [];
     let planned: readonly Planned[] = [];
     let results: readonly CommitResult[] = [];
     try {
       sweep();
       if (ledger.overdue.size > 0) await settleOverdue(batch);
-      planned = planAll(batch);
+      const prospect = createProspect(ledger, situationOf);
+      planned = batch.flatMap((command) => {
+        try {
+          return [plan(command, prospect)];
+        } catch (error) {
+          refused.push(refuse(command, error));
+          return [];
+        }
+      });
       if (planned.length > 0) results = await writer.writeAll(planned.map(({ write }) => write));
     } catch (error) {
-      // Those that were refused by themselves have been told.
-      for (const { reject } of batch) reject(error);
+      const failed = planned.length > 0 ? planned.map(({ command }) => command) : batch;
+      for (const { reject } of failed) reject(error);
       planned = [];
     }
     const done = results.filter((result, index) => settle(planned[index] as Planned, result)).length;
+    await Promise.all(refused);
     return [...planned.slice(done).map(({ command }) => command), ...waiting.slice(batch.length)];
-  }
-
-  /** Those that can be carried out. The others are refused. */
-  function planAll(commands: readonly Command[]): readonly Planned[] {
-    const prospect = createProspect(ledger, situationOf);
-    return commands.flatMap((command) => {
-      try {
-        return [plan(command, prospect)];
-      } catch (error) {
-        command.reject(error);
-        return [];
-      }
-    });
   }
 
   function plan(command: Command, prospect: Prospect): Planned {
@@ -171,11 +162,7 @@ export function createCommands(options: CommandsOptions) {
   function settle({ command, transition: next, response, write }: Planned, result: CommitResult): boolean {
     if (result.outcome === 'conflict') return false;
     if (result.outcome === 'replayed') {
-      try {
-        command.resolve(repeated(result.replay, command.context));
-      } catch (error) {
-        command.reject(error);
-      }
+      repeat(command, result.replay);
       return true;
     }
     const { key } = command.context.scope;
@@ -256,9 +243,10 @@ export function createCommands(options: CommandsOptions) {
     /** Resolves when all of them are answered. Never rejects. */
     async run(commands: readonly Command[]): Promise<void> {
       try {
-        const fresh = await Promise.all(commands.map(isNew));
-        assertReachable();
-        await carryOut(commands.filter((_, index) => fresh[index]));
+        const open = commands.filter((command) => !answeredHere(command));
+        const outage = options.outage();
+        if (outage !== undefined) throw outage;
+        await carryOut(open);
       } catch (error) {
         // Those that are answered have been told something else.
         for (const { reject } of commands) reject(error);
@@ -285,10 +273,10 @@ export function createCommands(options: CommandsOptions) {
 const REFUSALS: ReadonlySet<string> = new Set(['RDCP_CATEGORY_NOT_FOUND', 'RDCP_TEMPORARY_LIMIT']);
 
 /** The kept answer, for the same request; the same id with another request is refused. */
-function repeated(kept: ReplayRecord, { replay }: CommandContext): ControlOutcome {
-  if (kept.fingerprint !== replay?.fingerprint) throw reused();
-  const response: ControlResponse = JSON.parse(kept.response);
-  return { response, replayed: true };
+function repeat({ context, resolve, reject }: Command, kept: ReplayRecord): void {
+  if (kept.fingerprint === context.replay?.fingerprint)
+    resolve({ response: JSON.parse(kept.response), replayed: true });
+  else reject(reused());
 }
 
 export function reused(): RdcpError {

@@ -212,6 +212,22 @@ test('a request id is free again after five minutes', async () => {
   assert.equal(database.enabled, false);
 });
 
+test('a repeat gets the first answer, also when the command could not be carried out any more', async () => {
+  const limits = { defaultDuration: 900, maxDuration: 86_400, maxTemporary: 1, maxCategories: 4096 };
+  const { control, stateOf, trail } = await startPlane({ options: { limits } });
+  const replay = { key: 'ops r-1', fingerprint: 'f' };
+  const first = await control(enable(60), { replay });
+  await control({ action: 'reset', categories: ['DATABASE'] });
+  await control({ action: 'disable', categories: ['CACHE'], options: { duration: 60 } });
+  assert.equal(await code(control(enable(60))), 'RDCP_TEMPORARY_LIMIT');
+
+  const again = await control(enable(60), { replay });
+  assert.deepEqual(again, { response: first.response, replayed: true });
+  assert.equal(stateOf().enabled, false);
+  assert.equal(await code(control(enable(60), { replay: { ...replay, fingerprint: 'g' } })), 'RDCP_REQUEST_ID_REUSED');
+  assert.equal((await trail()).length, 4);
+});
+
 test('a repeat of a request that is still running is told so', async () => {
   const { control } = await startPlane();
   const replay = { key: 'k', fingerprint: 'f' };
