@@ -2,7 +2,6 @@ import type { Schedule } from '../clock.ts';
 import type { Persist, PersistAll } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
-import { parseTimestamp } from '../protocol/time.ts';
 import type { CommitResult, StateStore } from '../store/state-store.ts';
 import { type ChainHead, NO_PREVIOUS_HASH, seal, type UnsealedEntry } from './chain.ts';
 
@@ -10,8 +9,8 @@ import { type ChainHead, NO_PREVIOUS_HASH, seal, type UnsealedEntry } from './ch
 const RETRY_MS = 1000;
 /** Entries that wait for a store that is down, at most. */
 const MAX_DEFERRED = 1000;
-/** Entries of one millisecond that are looked through for the one in question, in pages. */
-const PAGE = 1000;
+/** Entries that are looked through at a time for the one in doubt. */
+const PAGE = 100;
 
 export interface SequencerOptions {
   readonly store: Pick<StateStore, 'newestAudit' | 'queryAudit'>;
@@ -78,12 +77,15 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
     kept();
   }
 
-  async function holds({ id, timestamp }: AuditEntry): Promise<boolean> {
-    const since = parseTimestamp(timestamp) ?? 0;
+  /** Looks back from the newest as far as the chain stood: what is in doubt can only have come after that. */
+  async function holds({ id, compliance: { instanceId } }: AuditEntry): Promise<boolean> {
     let cursor: string | undefined;
     do {
-      const page = await store.queryAudit({ limit: PAGE, since, until: since + 1, ...(cursor && { cursor }) });
-      if (page.entries.some((entry) => entry.id === id)) return true;
+      const page = await store.queryAudit({ limit: PAGE, ...(cursor && { cursor }) });
+      for (const entry of page.entries) {
+        if (entry.id === id) return true;
+        if (entry.compliance.hash === head?.hash || entry.compliance.instanceId === instanceId) return false;
+      }
       cursor = page.next;
     } while (cursor !== undefined);
     return false;

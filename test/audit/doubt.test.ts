@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createAuditTrail } from '../../src/audit/trail.ts';
+import { verify } from '../../src/audit/verify.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import { createRedisStore } from '../../src/store/redis.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+import { chainOf, DRAFT, NOW } from './entries.ts';
+
+function startTrail(store: StateStore, instanceId: string) {
+  let ids = 0;
+  const trail = createAuditTrail({
+    store,
+    telemetry: { logger: { emit: () => undefined } },
+    clock: { now: () => NOW },
+    schedule: virtualTime().schedule,
+    chain: chainOf(instanceId),
+    randomUUID: () => `${instanceId}-${++ids}`,
+    report: (error) => assert.fail(String(error)),
+  });
+  return {
+    write: () => trail.record(DRAFT, (audit) => store.commit({ audit, now: NOW })),
+    /** The store takes it, and says nothing. */
+    writeUnheard: () =>
+      trail.record(DRAFT, async (audit) => {
+        await store.commit({ audit, now: NOW });
+        throw new Error('the connection was lost');
+      }),
+    /** The store never hears of it. */
+    writeInVain: () => trail.record(DRAFT, () => Promise.reject(new Error('the connection was lost'))),
+  };
+}
+
+const trailOf = async (store: StateStore) => (await store.queryAudit({ limit: 10_000 })).entries.toReversed();
+
+for (const before of [0, 1, 400]) {
+  for (const since of [0, 1, 400]) {
+    test(`an entry whose answer was lost is taken for kept, with ${before} entries before it and ${since} of others since`, async () => {
+      const store = createMemoryStore();
+      const others = startTrail(store, 'others');
+      for (let count = 0; count < before; count += 1) await others.write();
+      const own = startTrail(store, 'own');
+      await assert.rejects(own.writeUnheard());
+      for (let count = 0; count < since; count += 1) await others.write();
+      await own.write();
+      const entries = await trailOf(store);
+      assert.equal(verify(entries), undefined);
+      assert.deepEqual(
+        entries
+          .filter(({ compliance }) => compliance.instanceId === 'own')
+          .map(({ compliance }) => compliance.sequence),
+        [1, 2],
+      );
+    });
+
+    test(`an entry that never arrived leaves no gap, with ${before} entries before it and ${since} of others since`, async () => {
+      const store = createMemoryStore();
+      const others = startTrail(store, 'others');
+      for (let count = 0; count < before; count += 1) await others.write();
+      const own = startTrail(store, 'own');
+      await assert.rejects(own.writeInVain());
+      for (let count = 0; count < since; count += 1) await others.write();
+      await own.write();
+      await own.write();
+      assert.equal(verify(await trailOf(store)), undefined);
+      assert.equal((await trailOf(store)).length, before + since + 2);
+    });
+  }
+}
+
+test('an entry in doubt is looked for among the newest alone, however long the trail is', {
+  skip: whyNoRedis(),
+}, async (t) => {
+  const redis = await startRedis();
+  const store = createRedisStore({ url: redis.url });
+  t.after(async () => {
+    await store.close();
+    await redis.close();
+  });
+  await startTrail(store, 'others').write();
+  const [entry] = await trailOf(store);
+  const fill = "for i = 1, 30000 do redis.call('XADD', KEYS[1], '*', 'entry', ARGV[1]) end";
+  redis.command('EVAL', fill, '1', '{rdcp}:audit', JSON.stringify(entry));
+  const own = startTrail(store, 'own');
+  await own.write();
+  redis.command('CONFIG', 'RESETSTAT');
+  await assert.rejects(own.writeInVain());
+  await own.write();
+  const [, calls] = /cmdstat_xrevrange:calls=(\d+)/.exec(redis.command('INFO', 'commandstats')) ?? [];
+  assert.ok(Number(calls) <= 2, `${calls} looks`);
+});
