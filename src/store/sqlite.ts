@@ -128,10 +128,7 @@ export function createSqliteStore(file: string): StateStore {
       position = { history: SQLITE_HISTORY, revision: Number(row?.version) };
     }
     trail.append(audit);
-    if (replay !== undefined) {
-      dropReplays.run(now);
-      writeReplay.run(replay.key, replay.fingerprint, replay.response, replay.expiresAt);
-    }
+    if (replay !== undefined) writeReplay.run(replay.key, replay.fingerprint, replay.response, replay.expiresAt);
     return state === undefined || position === undefined
       ? { outcome: 'committed' }
       : { outcome: 'committed', revision: state.expectedRevision + 1, position };
@@ -155,6 +152,7 @@ export function createSqliteStore(file: string): StateStore {
   /** Ends at the first that is not committed, which has written nothing. */
   function applyAll(commits: readonly Commit[]): readonly CommitResult[] {
     const results: CommitResult[] = [];
+    if (commits[0]?.replay !== undefined) dropReplays.run(commits[0].now);
     for (const commit of commits) {
       const result = apply(commit);
       results.push(result);
