@@ -4,11 +4,14 @@ import { type RedisClient, type RedisNode, searchAgain, sendThrough } from './re
 /** Longest wait between two attempts to connect, in milliseconds: a fleet is back soon after its Redis is. */
 const MAX_RETRY_MS = 500;
 
+const SILENT = 'Redis does not answer';
+
 /** A way to Redis that is found anew, for ever, when it breaks. */
 export interface RedisConnection {
   /**
-   * Rejects when Redis did not answer within the deadline, or is not connected; what was not sent by then never is. A Sentinel
-   * client sends a command again when its connection broke before the answer.
+   * Rejects when Redis did not answer within the deadline, or is not connected; what was not sent by then never is. Nobody else
+   * waits for the same silence: until it ends all are refused at once. A Sentinel client sends a command again when its
+   * connection broke before the answer.
    */
   send(args: readonly string[], deadlineMs: number): Promise<unknown>;
   close(): void;
@@ -29,6 +32,8 @@ export function connectRedis(
   let attempt: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let failures = 0;
+  /** A command, or an attempt to connect, got no answer, and nothing has been answered since. */
+  let silent = false;
   let closed = false;
 
   function begin(): void {
@@ -58,7 +63,9 @@ export function connectRedis(
         await established(made);
       });
       failures = 0;
+      silent = false;
     } catch (error) {
+      silent ||= error instanceof DeadlineError;
       lost(next);
       throw error;
     }
@@ -79,12 +86,14 @@ export function connectRedis(
   begin();
   return {
     async send(args, deadlineMs) {
+      if (silent) throw new Error(SILENT);
       return within(deadlineMs, async () => {
         if (attempt !== undefined) await attempt;
         const current = client;
         if (current === undefined) throw new Error('Redis is not connected');
         return current.sendCommand(args);
       }).catch((error: unknown) => {
+        silent ||= error instanceof DeadlineError;
         // What was sent stays unanswered in front of all that follows, and a replica takes no writes.
         if (client !== undefined && (error instanceof DeadlineError || isReadOnly(error))) lost(client);
         throw error;
@@ -101,30 +110,44 @@ export function connectRedis(
 /**
  * A client of the application, whose connecting, reconnecting and closing stay the application's.
  * @param key any key of the store
- * @param established called when the client became ready
+ * @param established called when the client became ready, or answers again
  */
-export function borrowRedis(client: RedisClient, key: string, established: () => void): RedisConnection {
+export function borrowRedis(
+  client: RedisClient,
+  key: string,
+  probeDeadlineMs: number,
+  established: () => void,
+): RedisConnection {
   const sendOnce = sendThrough(client, key);
   let closed = false;
-  let searching = false;
+  /** A command got no answer, and nothing has been answered since. */
+  let silent = false;
   // Ours must not be the only listener that is missing: without any, an `error` event ends the process.
   const ignore = () => {};
   client.on('ready', established);
   client.on('error', ignore);
   queueMicrotask(established);
 
-  async function search(deadlineMs: number): Promise<void> {
-    if (searching) return;
-    searching = true;
-    await within(deadlineMs, (signal) => searchAgain(client, key, signal)).catch(ignore);
-    searching = false;
+  /** Asks until there is an answer, be it an error. */
+  async function endSilence(): Promise<void> {
+    if (silent) return;
+    silent = true;
+    while (silent && !closed) {
+      within(probeDeadlineMs, (signal) => searchAgain(client, key, signal)).catch(ignore);
+      silent = await within(probeDeadlineMs, (signal) => sendOnce(['HLEN', key], signal)).then(
+        () => false,
+        (error: unknown) => error instanceof DeadlineError,
+      );
+    }
+    if (!closed) established();
   }
 
   return {
     async send(args, deadlineMs) {
       if (closed) throw new Error('the Redis store is closed');
+      if (silent) throw new Error(SILENT);
       return within(deadlineMs, (signal) => sendOnce(args, signal)).catch((error: unknown) => {
-        if (error instanceof DeadlineError) void search(deadlineMs);
+        if (error instanceof DeadlineError) void endSilence();
         throw error;
       });
     },

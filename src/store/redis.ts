@@ -100,7 +100,10 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   function connect(listening: MessagesOptions) {
     if ('client' in options) {
       const { client } = options;
-      return { commands: borrowRedis(client, key('meta'), look), messages: listenLike(client, listening) };
+      return {
+        commands: borrowRedis(client, key('meta'), deadlineMs, look),
+        messages: listenLike(client, listening),
+      };
     }
     const makeClient = connectionTo(options.url);
     return {
@@ -292,7 +295,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
 
     queryAudit: (query) => trail.page(query),
     newestAudit: () => trail.newest(),
-    pruneAudit: (now) => trail.prune(now),
+    pruneAudit: (now, starting = async () => true) => trail.prune(now, starting),
     check: () => sync(),
 
     async close() {

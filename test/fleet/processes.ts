@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import type { RdcpConfig } from '../../src/config.ts';
 import type {
@@ -41,8 +42,13 @@ export interface MemberProcess {
   kill(): Promise<void>;
 }
 
-export async function startMember(config: RdcpConfig): Promise<MemberProcess> {
-  const full: RdcpConfig = {
+/** A process gets its configuration as JSON, so that it makes a client of Redis itself. */
+export interface MemberConfig extends RdcpConfig {
+  readonly redis?: { readonly sentinel: RedisSentinelOptions } | { readonly cluster: RedisClusterOptions };
+}
+
+export async function startMember(config: MemberConfig): Promise<MemberProcess> {
+  const full: MemberConfig = {
     server: { port: 0 },
     security: { apiKeys: [{ id: 'test', hash: hashApiKey(KEY), clientId: 'test', scopes: ['admin'] }] },
     limits: { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 },

@@ -3,7 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import { CONVERGED_MS, eventually, type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
+import {
+  CONVERGED_MS,
+  eventually,
+  type Follower,
+  follow,
+  oneAfterTheOther,
+  PATIENCE_MS,
+  rejectsSoon,
+} from './follower.ts';
 import type { Pair } from './redis-topologies.ts';
 import { auditIds, change, committedRevision, NOW, until } from './samples.ts';
 import { toggleAtOnce } from './toggles.ts';
@@ -61,6 +69,7 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
         store.tokens?.begin(session, NOW) as Promise<void>,
       ]);
       await Promise.all(asked.map(rejectsSoon));
+      await rejectsSoon(oneAfterTheOther(20, () => a.store.check()));
     }
 
     async function nothingOfWhatWasGivenUp(): Promise<void> {

@@ -6,6 +6,7 @@ import { createCluster } from 'redis';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
+import { runToItsEnd } from './ending.ts';
 import { failoverContract } from './failover.ts';
 import { CONVERGED_MS, eventually, type Follower, follow } from './follower.ts';
 import { PASSWORD, type RedisServer, whyNoRedis } from './redis-server.ts';
@@ -19,7 +20,7 @@ describe('Redis Cluster', { skip: missing }, () => {
   // Making one takes long. The handles of different processes come by different ones.
   let clients: Awaited<ReturnType<typeof connected>>[];
   before(async () => {
-    setup = await startCluster(1_000);
+    setup = await startCluster(1_500);
     clients = await Promise.all([connected(), connected(), connected()]);
   });
   after(async () => {
@@ -28,14 +29,27 @@ describe('Redis Cluster', { skip: missing }, () => {
   });
 
   async function connected() {
-    const cluster = createCluster({
-      rootNodes: [setup.primary, ...setup.others].map(({ url }) => ({ url })),
-      defaults: { password: PASSWORD },
-    });
+    const cluster = createCluster(setup.options);
     cluster.on('error', () => {});
     await cluster.connect();
     return cluster;
   }
+
+  test('the application’s process ends by itself once it has closed its client, although a store is open', async () => {
+    const printed = await runToItsEnd(`
+      const { createCluster } = await import('redis');
+      const client = createCluster(${JSON.stringify(setup.options)});
+      client.on('error', () => {});
+      await client.connect();
+      const store = createRedisStore({ client, pollMs: 10 });
+      store.subscribe(() => {});
+      await store.load();
+      console.log('loaded');
+      await client.destroy();
+      setTimeout(() => clearTimeout(work), 200);
+    `);
+    assert.equal(printed, 'loaded');
+  });
 
   stateStoreContract('Redis Cluster', true, async () => {
     const prefix = `{${randomUUID()}}:`;

@@ -1,12 +1,14 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { createSentinel } from 'redis';
 import { createRedisStore } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
+import { runToItsEnd } from './ending.ts';
 import { failoverContract } from './failover.ts';
-import { PASSWORD, whyNoRedis } from './redis-server.ts';
-import { SENTINEL_NAME, type SentinelSetup, startSentinels } from './redis-topologies.ts';
+import { whyNoRedis } from './redis-server.ts';
+import { type SentinelSetup, startSentinels } from './redis-topologies.ts';
 
 const missing = whyNoRedis();
 describe('Redis Sentinel', { skip: missing }, () => {
@@ -14,7 +16,7 @@ describe('Redis Sentinel', { skip: missing }, () => {
   // Making one takes long. The handles of different processes come by different ones.
   let clients: Awaited<ReturnType<typeof connected>>[];
   before(async () => {
-    setup = await startSentinels(1_000);
+    setup = await startSentinels(1_500);
     clients = await Promise.all([connected(), connected(), connected()]);
   });
   after(async () => {
@@ -23,16 +25,27 @@ describe('Redis Sentinel', { skip: missing }, () => {
   });
 
   async function connected() {
-    const sentinel = createSentinel({
-      name: SENTINEL_NAME,
-      sentinelRootNodes: setup.sentinels.map(({ port }) => ({ host: '127.0.0.1', port })),
-      nodeClientOptions: { password: PASSWORD },
-      sentinelClientOptions: { password: PASSWORD },
-    });
+    const sentinel = createSentinel(setup.options);
     sentinel.on('error', () => {});
     await sentinel.connect();
     return sentinel;
   }
+
+  test('the application’s process ends by itself once it has closed its client, although a store is open', async () => {
+    const printed = await runToItsEnd(`
+      const { createSentinel } = await import('redis');
+      const client = createSentinel(${JSON.stringify(setup.options)});
+      client.on('error', () => {});
+      await client.connect();
+      const store = createRedisStore({ client, pollMs: 10 });
+      store.subscribe(() => {});
+      await store.load();
+      console.log('loaded');
+      await client.destroy();
+      setTimeout(() => clearTimeout(work), 200);
+    `);
+    assert.equal(printed, 'loaded');
+  });
 
   stateStoreContract('Redis under Sentinel', true, async () => {
     const prefix = `{${randomUUID()}}:`;

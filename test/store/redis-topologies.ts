@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
 import { PATIENCE_MS } from './follower.ts';
 import { freePort, launch, PASSWORD, type RedisServer, startRedis } from './redis-server.ts';
 
@@ -18,7 +19,8 @@ export interface Pair {
 
 /** A pair under three sentinels. */
 export interface SentinelSetup extends Pair {
-  readonly sentinels: readonly RedisServer[];
+  /** For `createSentinel`. */
+  readonly options: RedisSentinelOptions;
   close(): Promise<void>;
 }
 
@@ -27,11 +29,13 @@ export interface ClusterSetup extends Pair {
   /** That of everything that a store without a prefix keeps. */
   readonly slot: string;
   readonly others: readonly RedisServer[];
+  /** For `createCluster`. */
+  readonly options: RedisClusterOptions;
   close(): Promise<void>;
 }
 
 /** The name under which the sentinels know the primary. */
-export const SENTINEL_NAME = 'control';
+const SENTINEL_NAME = 'control';
 
 const SLOTS = 16_384;
 
@@ -48,7 +52,12 @@ export async function startSentinels(downAfterMs: number): Promise<SentinelSetup
     }),
   );
   return Object.assign(pairOf(first, second), {
-    sentinels,
+    options: {
+      name: SENTINEL_NAME,
+      sentinelRootNodes: sentinels.map(({ port }) => ({ host: '127.0.0.1', port })),
+      nodeClientOptions: { password: PASSWORD },
+      sentinelClientOptions: { password: PASSWORD },
+    },
     async close() {
       await Promise.all([...sentinels, second, first].map((server) => server.close()));
     },
@@ -102,6 +111,7 @@ export async function startCluster(nodeTimeoutMs: number): Promise<ClusterSetup>
   return Object.assign(pair, {
     slot,
     others: primaries.filter((node) => node !== owner),
+    options: { rootNodes: primaries.map(({ url }) => ({ url })), defaults: { password: PASSWORD } },
     async close() {
       await Promise.all(nodes.map((node) => node.close()));
     },

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const STORE = join(import.meta.dirname, '../../src/store/redis.ts');
+
+/**
+ * Runs a program in which `createRedisStore` is at hand, and which the application's own `work` keeps alive for three
+ * seconds. Returns what it printed.
+ * @throws when it does not end by itself
+ */
+export async function runToItsEnd(program: string): Promise<string> {
+  const script = `
+    const { createRedisStore } = await import(${JSON.stringify(STORE)});
+    const work = setTimeout(() => {}, 3_000);
+    ${program}
+  `;
+  const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+    cwd: import.meta.dirname,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk) => {
+    printed += chunk;
+  });
+  const killer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const [code, signal] = await once(child, 'exit');
+  clearTimeout(killer);
+  if (code !== 0) throw new Error(`ended with ${code ?? signal} after it had printed: ${printed}`);
+  return printed.trim();
+}
