@@ -3,6 +3,7 @@ import type { Clock, Schedule } from '../clock.ts';
 import type { AuditDraft, Persist } from '../control/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
+import { timestamp } from '../protocol/time.ts';
 import type { CommitResult, StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry.ts';
 import { type ChainIdentity, unsealed } from './chain.ts';
@@ -13,6 +14,9 @@ import type { AuditTrail } from './types.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+
+/** How long other processes leave it to the one that began to drop entries. */
+const PRUNE_CLAIM_MS = HOUR_MS / 2;
 
 /** Refusals of known clients that wait to be written. What comes beyond is counted by sender, as anonymous ones are. */
 const MAX_WAITING = 1000;
@@ -108,10 +112,15 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
 
   async function prune(): Promise<void> {
     pruned = true;
-    const dropped = await store.pruneAudit(clock.now());
-    if (dropped === 0) return;
-    const reason = `${dropped === 1 ? '1 entry' : `${dropped} entries`} past retention dropped`;
-    await write({ action: 'prune', categories: [], changes: [], outcome: 'success', identity: {}, reason });
+    const now = clock.now();
+    const reason = `entries retained until ${timestamp(now)} are dropped`;
+    const draft = { action: 'prune', categories: [], changes: [], outcome: 'success', identity: {}, reason } as const;
+    // One process of those that share the trail does it. Who is asked for the same meanwhile finds the claim.
+    const replay = { key: 'audit:prune', fingerprint: '', response: '', expiresAt: now + PRUNE_CLAIM_MS };
+    await store.pruneAudit(now, async () => {
+      const { outcome } = await record(draft, (audit) => store.commit({ audit, replay, now }));
+      return outcome === 'committed';
+    });
   }
 
   function checkpoint(): void {

@@ -103,9 +103,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
       return trail.newest();
     },
 
-    async pruneAudit(now) {
+    async pruneAudit(now, starting = async () => true) {
       assertOpen();
-      return trail.prune(now);
+      return trail.holdsEnded(now) && (await starting()) ? trail.prune(now) : 0;
     },
 
     async check() {
@@ -176,9 +176,11 @@ function createTrail(limit: number) {
 
     newest: (): AuditEntry | undefined => (kept.length > oldest ? kept.at(-1)?.entry : undefined),
 
+    holdsEnded: (now: number): boolean => kept.slice(oldest).some(({ entry }) => hasEnded(entry, now)),
+
     prune(now: number): number {
       const before = kept.length - oldest;
-      kept = kept.slice(oldest).filter(({ entry }) => Date.parse(entry.compliance.retainUntil) > now);
+      kept = kept.slice(oldest).filter(({ entry }) => !hasEnded(entry, now));
       oldest = 0;
       return before - kept.length;
     },
@@ -188,4 +190,8 @@ function createTrail(limit: number) {
       oldest = 0;
     },
   };
+}
+
+function hasEnded({ compliance }: AuditEntry, now: number): boolean {
+  return Date.parse(compliance.retainUntil) <= now;
 }

@@ -49,12 +49,15 @@ export function createRedisTrail(send: Send, stream: string) {
     },
 
     /** Walks from the oldest until a batch has nothing to drop: entries are retained equally long, so the oldest end first. */
-    async prune(now: number): Promise<number> {
+    async prune(now: number, starting: () => Promise<boolean>): Promise<number> {
       let dropped = 0;
+      let started = false;
       let after = '-';
       for (;;) {
         const batch = await range('XRANGE', after, '+', BATCH);
         const ended = batch.filter(({ entry }) => Date.parse(entry.compliance.retainUntil) <= now).map(({ id }) => id);
+        if (ended.length > 0 && !started) started = await starting();
+        if (!started) return 0;
         if (ended.length > 0) dropped += Number(await send(['XDEL', stream, ...ended]));
         const last = batch.at(-1);
         if (last === undefined || batch.length < BATCH || ended.length === 0) return dropped;

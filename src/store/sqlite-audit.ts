@@ -3,10 +3,15 @@ import { parseAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
 import { COUNTED_POSITION, decodeCursor, encodeCursor } from './audit-query.ts';
+import { BUSY_TIMEOUT_MS, isBusy } from './sqlite-file.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
-/** Entries dropped by one transaction of a prune. */
-const PRUNE_BATCH = 500;
+/** Entries dropped in one turn, in a transaction of its own: it takes a few milliseconds. */
+const DROPPED_AT_ONCE = 200;
+/** A prune rests this many times as long as it works, so that other writers of the file find it free most of the time. */
+const REST = 3;
+/** How long it rests at least, in milliseconds; where another process writes it waits that long, too. */
+const SHORTEST_REST_MS = 5;
 /** Positions looked at in one turn of the event loop, and entries read: each takes a millisecond or two. */
 const SCANNED_AT_ONCE = 10_000;
 const READ_AT_ONCE = 100;
@@ -29,8 +34,9 @@ export function createSqliteTrail(database: DatabaseSync) {
   const ends = database.prepare(
     'SELECT (SELECT min(position) FROM audit) AS oldest, (SELECT max(position) FROM audit) AS newest',
   );
-  const prune = database.prepare(
-    `DELETE FROM audit WHERE position IN (SELECT position FROM audit WHERE retain_until <= ? LIMIT ${PRUNE_BATCH})`,
+  const findEnded = database.prepare('SELECT 1 FROM audit WHERE retain_until <= ? LIMIT 1');
+  const drop = database.prepare(
+    `DELETE FROM audit WHERE position IN (SELECT position FROM audit WHERE retain_until <= ? LIMIT ${DROPPED_AT_ONCE})`,
   );
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -38,6 +44,19 @@ export function createSqliteTrail(database: DatabaseSync) {
   function nextTurn(): Promise<unknown> {
     turn = turn.then(() => new Promise(setImmediate));
     return turn;
+  }
+
+  /** Drops one batch; returns how many, or `undefined` where another process holds the lock, which is not waited for. */
+  function dropSome(now: number): number | undefined {
+    database.exec('PRAGMA busy_timeout = 0');
+    try {
+      return Number(drop.run(now).changes);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return undefined;
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 
   /** Positions of the newest entries that pass a filter; one more than the page has, where there are more. */
@@ -95,9 +114,16 @@ export function createSqliteTrail(database: DatabaseSync) {
       return row && entryOf(row);
     },
 
-    /** Drops one batch of entries whose retention has ended; returns how many. */
-    prune(now: number): number {
-      return Number(prune.run(now).changes);
+    /** Ends early when the database is closed. */
+    async prune(now: number, starting: () => Promise<boolean>): Promise<number> {
+      if (findEnded.get(now) === undefined || !(await starting())) return 0;
+      for (let dropped = 0; ; ) {
+        const began = performance.now();
+        const batch = database.isOpen ? dropSome(now) : 0;
+        if (batch === 0) return dropped;
+        dropped += batch ?? 0;
+        await rest(Math.max(SHORTEST_REST_MS, REST * (performance.now() - began)));
+      }
     },
   };
 }
@@ -150,6 +176,12 @@ function entryOf(row: Row): AuditEntry {
     Date.parse(compliance.retainUntil) === row.retain_until &&
     sameMembers(JSON.parse(String(row.categories)), categories);
   return agrees ? entry : { ...entry, compliance: { ...compliance, hash: '' } };
+}
+
+function rest(milliseconds: number): Promise<void> {
+  return new Promise((proceed) => {
+    setTimeout(proceed, milliseconds).unref();
+  });
 }
 
 /** @param kept without any twice */

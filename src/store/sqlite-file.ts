@@ -8,6 +8,9 @@ const APPLICATION_ID = 0x52444350;
 /** How long opening waits for another process that is making the same file, in milliseconds. */
 const OPEN_TIMEOUT_MS = 5_000;
 
+/** How long a write waits for another process's, in milliseconds. The event loop waits with it. */
+export const BUSY_TIMEOUT_MS = 200;
+
 /**
  * The schema, one step per release that changed it; `user_version` counts the steps a file has taken. A step that was
  * released is never edited.
@@ -135,7 +138,7 @@ function prepareFile(database: DatabaseSync): void {
   // FULL syncs the log at every commit, so that what was committed survives a loss of power, not only of the process.
   database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
   migrate(database);
-  database.exec('PRAGMA busy_timeout = 200');
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
 }
 
 function pragma(database: DatabaseSync, name: string): unknown {
@@ -157,7 +160,7 @@ function switchToWal(database: DatabaseSync): void {
       if (pragma(database, 'journal_mode = WAL') === 'wal') return;
       throw new FileRefusal('is on a file system that SQLite cannot share between processes (no write-ahead log)');
     } catch (error) {
-      if (primaryCode(error) !== SQLITE_BUSY || performance.now() > deadline) throw error;
+      if (!isBusy(error) || performance.now() > deadline) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
   }
@@ -207,6 +210,11 @@ const WRONG_FILE: Readonly<Record<string | number, string>> = {
 function primaryCode(error: unknown): number | undefined {
   const code = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
   return typeof code === 'number' ? code & 0xff : undefined;
+}
+
+/** Whether a statement failed because another process holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return primaryCode(error) === SQLITE_BUSY;
 }
 
 /** The path is not in the message: it ends in logs, and the operator knows what is configured. */

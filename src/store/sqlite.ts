@@ -218,16 +218,7 @@ export function createSqliteStore(file: string): StateStore {
       return trail.newest();
     },
 
-    async pruneAudit(now) {
-      let dropped = 0;
-      for (;;) {
-        const batch = trail.prune(now);
-        dropped += batch;
-        if (batch === 0) return dropped;
-        // Other work, here and in the processes that wait for the lock, goes on between the batches.
-        await new Promise((proceed) => setImmediate(proceed));
-      }
-    },
+    pruneAudit: (now, starting = async () => true) => trail.prune(now, starting),
 
     async check() {
       readVersion.get();

@@ -150,8 +150,11 @@ export interface StateStore {
   queryAudit(query: AuditQuery): Promise<AuditPage>;
   /** The entry written last, which a new process's hash chain points at. */
   newestAudit(): Promise<AuditEntry | undefined>;
-  /** Drops entries whose `retainUntil` has passed; returns how many. */
-  pruneAudit(now: number): Promise<number>;
+  /**
+   * Drops entries whose `retainUntil` has passed; returns how many. Where there is any it calls `starting` before, and drops
+   * none unless that resolves with true: what explains that they are missing is to be there first. @default drops them
+   */
+  pruneAudit(now: number, starting?: () => Promise<boolean>): Promise<number>;
   /** Resolves when the store answers. */
   check(): Promise<void>;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuditTrail } from '../../src/audit/trail.ts';
-import { verify } from '../../src/audit/verify.ts';
+import { createVerifier, verify } from '../../src/audit/verify.ts';
 import type { AuditDraft } from '../../src/control/types.ts';
 import type { AuditEntry } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
@@ -62,6 +62,13 @@ const stranger = (address: string, fields: Partial<AuditDraft> = {}): AuditDraft
   error: 'RDCP_AUTH_REQUIRED',
   ...fields,
 });
+
+/** What is wrong with a trail, as it is found without a word of what is missing. */
+function faultsOf(entries: readonly AuditEntry[]): number {
+  const verifier = createVerifier();
+  for (const entry of entries.toReversed()) verifier.see(entry);
+  return verifier.finish().faults;
+}
 
 const sequences = (entries: readonly AuditEntry[]) => entries.map(({ compliance }) => compliance.sequence);
 
@@ -284,10 +291,45 @@ test('what need not be retained is dropped, and that is an entry itself', async 
   await time.pass(HOUR);
   const entries = await shared.entries();
   assert.deepEqual(
-    entries.map(({ action, reason }) => [action, reason]),
-    [['prune', '2 entries past retention dropped']],
+    entries.map(({ action }) => action),
+    ['prune'],
   );
+  assert.match(entries[0]?.reason ?? '', /^entries retained until [-\d]+T[:.\d]+Z are dropped$/);
   assert.equal(verify(entries), undefined);
+});
+
+test('what tells of dropped entries is kept before the first is dropped, so that a process that ends meanwhile leaves a whole trail', async () => {
+  const { shared, time, write, reports } = startTrail();
+  const { pruneAudit } = shared.store;
+  await write();
+  await write();
+  let atStart: readonly AuditEntry[] = [];
+  shared.store.pruneAudit = (now, starting) =>
+    pruneAudit(now, async () => {
+      await starting?.();
+      atStart = await shared.entries();
+      throw new Error('the process ends here');
+    });
+  time.setWall(time.clock.now() + 90 * DAY);
+  await time.pass(MINUTE);
+  assert.deepEqual(
+    atStart.map(({ action }) => action),
+    ['enable', 'enable', 'prune'],
+  );
+  for (const left of [3, 2, 1]) assert.equal(faultsOf(atStart.slice(-left)), 0);
+  assert.match(String(reports), /the process ends here/);
+});
+
+test('processes that share a trail tell once that entries are dropped', async () => {
+  const shared = breakableStore();
+  const trails = ['i-1', 'i-2', 'i-3'].map((instanceId) => startTrail({ shared, instanceId }));
+  for (const { write } of trails) await write();
+  for (const { time } of trails) time.setWall(time.clock.now() + 90 * DAY);
+  for (const { time } of trails) await time.pass(HOUR);
+  assert.deepEqual(
+    (await shared.entries()).map(({ action }) => action),
+    ['prune'],
+  );
 });
 
 test('a trail that cannot be read is told as 503, without a word of the store', async () => {

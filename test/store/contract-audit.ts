@@ -170,6 +170,25 @@ export function auditTrailContract(create: () => Promise<StoreFixture>): void {
       assert.equal(await store.newestAudit(), undefined);
     });
 
+    test('pruning tells before it drops anything, and drops nothing where it is told not to', async () => {
+      await appendAudit(store, [auditEntry({ retainUntil: NOW }), auditEntry()]);
+      const starting = async () => {
+        held.push((await auditIds(store)).length);
+        return held.length > 1;
+      };
+      const held: number[] = [];
+      assert.equal(await store.pruneAudit(NOW - 1, starting), 0);
+      assert.deepEqual(held, []);
+      assert.equal(await store.pruneAudit(NOW, starting), 0);
+      assert.equal(await store.pruneAudit(NOW, starting), 1);
+      assert.deepEqual(held, [2, 2]);
+      await assert.rejects(
+        store.pruneAudit(NOW + 90 * DAY, () => Promise.reject(new Error('not now'))),
+        /not now/,
+      );
+      assert.equal((await auditIds(store)).length, 1);
+    });
+
     test('entries written after everything was pruned can be paged', async () => {
       await appendAudit(store, [auditEntry({ retainUntil: NOW })]);
       await store.pruneAudit(NOW);

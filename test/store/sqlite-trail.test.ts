@@ -115,3 +115,47 @@ for (const json of ['', 'nothing', 'null', '5', '[]', '{}', '{"id":"a-2","compli
     assert.deepEqual((await store.queryAudit({ limit: 10, client: 'console' })).entries.length, 3);
   });
 }
+
+test('a prune does not wait for another process that writes: it goes on when that is done', async (t) => {
+  const file = join(folder(t), 'state.db');
+  const store = createSqliteStore(file);
+  t.after(() => store.close());
+  await appendAudit(store, [
+    ...Array.from({ length: 700 }, () => auditEntry({ retainUntil: NOW })),
+    auditEntry({ id: 'kept' }),
+  ]);
+  const other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  const began = performance.eventLoopUtilization();
+  const pruned = store.pruneAudit(NOW);
+  let ended = false;
+  void pruned.then(() => {
+    ended = true;
+  });
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((proceed) => setTimeout(proceed, 1));
+  // One that waits for the lock takes 200 ms.
+  const { active } = performance.eventLoopUtilization(began);
+  assert.ok(active < 150, `the event loop was held for ${Math.round(active)} ms`);
+  assert.equal(ended, false);
+  other.exec('COMMIT');
+  other.close();
+  assert.equal(await pruned, 700);
+  assert.deepEqual(
+    (await store.queryAudit({ limit: 10 })).entries.map(({ id }) => id),
+    ['kept'],
+  );
+});
+
+test('a prune ends when its store is closed', async (t) => {
+  const store = createSqliteStore(join(folder(t), 'state.db'));
+  await appendAudit(
+    store,
+    Array.from({ length: 700 }, () => auditEntry({ retainUntil: NOW })),
+  );
+  const alive = setInterval(() => undefined, 1000);
+  t.after(() => clearInterval(alive));
+  const pruned = store.pruneAudit(NOW);
+  await new Promise((proceed) => setImmediate(proceed));
+  await store.close();
+  assert.ok((await pruned) < 700);
+});
