@@ -69,7 +69,7 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
         store.tokens?.begin(session, NOW) as Promise<void>,
       ]);
       await Promise.all(asked.map(rejectsSoon));
-      await rejectsSoon(oneAfterTheOther(20, () => a.store.check()));
+      await rejectsSoon(oneAfterTheOther(() => a.store.check()));
     }
 
     async function nothingOfWhatWasGivenUp(): Promise<void> {

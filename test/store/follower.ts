@@ -35,9 +35,12 @@ export async function rejectsSoon(work: Promise<unknown>): Promise<void> {
   assert.ok(took < ANSWERED_MS, `took ${Math.round(took)} ms`);
 }
 
-/** Asks so many times, and ends as the last one does: one request may ask a store for several things. */
-export async function oneAfterTheOther<T>(times: number, work: () => Promise<T>): Promise<T> {
-  for (let done = 1; done < times; done += 1) await work().catch(() => {});
+/** Asks five times, and ends as the last one does: one request may ask a store for several things. */
+export async function oneAfterTheOther<T>(work: () => Promise<T>): Promise<T> {
+  for (let done = 1; done < 5; done += 1) {
+    await work().catch(() => {});
+    await sleep(50);
+  }
   return work();
 }
 
