@@ -9,7 +9,7 @@ const STORE = join(import.meta.dirname, '../../src/store/redis.ts');
  * seconds. Returns what it printed.
  * @throws when it does not end by itself
  */
-export async function runToItsEnd(program: string): Promise<string> {
+export async function runToItsEnd(program: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const script = `
     const { createRedisStore } = await import(${JSON.stringify(STORE)});
     const work = setTimeout(() => {}, 3_000);
@@ -17,6 +17,7 @@ export async function runToItsEnd(program: string): Promise<string> {
   `;
   const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
     cwd: import.meta.dirname,
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let printed = '';
