@@ -53,7 +53,7 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
   let stopRetrying: (() => void) | undefined;
   const deferred: Deferred[] = [];
   /** Entries whose write was rejected: the store may hold all of them nevertheless, when only the answer was lost. */
-  let inDoubt: { readonly last: AuditEntry; readonly kept: () => void } | undefined;
+  let inDoubt: { readonly last: AuditEntry; readonly from: ChainHead; readonly kept: () => void } | undefined;
 
   function serially<T>(work: () => Promise<T>): Promise<T> {
     const done = tail.then(work);
@@ -61,16 +61,15 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
     return done;
   }
 
-  /** The first entry of this process points at the newest one that the store holds. */
-  async function currentHead(): Promise<ChainHead> {
-    head ??= { sequence: 0, hash: (await store.newestAudit())?.compliance.hash ?? NO_PREVIOUS_HASH };
-    return head;
+  /** What the next entry points at. The first one of this process does at the newest that the store holds when it is written. */
+  async function standing(): Promise<ChainHead> {
+    return head ?? { sequence: 0, hash: (await store.newestAudit())?.compliance.hash ?? NO_PREVIOUS_HASH };
   }
 
   async function settleDoubt(): Promise<void> {
     if (inDoubt === undefined) return;
-    const { last, kept } = inDoubt;
-    const found = await holds(last);
+    const { last, from, kept } = inDoubt;
+    const found = await holds(last, from);
     inDoubt = undefined;
     if (!found) return;
     head = headOf(last);
@@ -78,21 +77,25 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
   }
 
   /** Looks back from the newest as far as the chain stood: what is in doubt can only have come after that. */
-  async function holds({ id, compliance: { instanceId } }: AuditEntry): Promise<boolean> {
+  async function holds({ id, compliance: { instanceId } }: AuditEntry, from: ChainHead): Promise<boolean> {
     let cursor: string | undefined;
     do {
       const page = await store.queryAudit({ limit: PAGE, ...(cursor && { cursor }) });
       for (const entry of page.entries) {
         if (entry.id === id) return true;
-        if (entry.compliance.hash === head?.hash || entry.compliance.instanceId === instanceId) return false;
+        if (entry.compliance.hash === from.hash || entry.compliance.instanceId === instanceId) return false;
       }
       cursor = page.next;
     } while (cursor !== undefined);
     return false;
   }
 
-  async function put(entries: readonly NewEntry[], persist: PersistAll): Promise<readonly CommitResult[]> {
-    let link = head ?? (await currentHead());
+  async function put(
+    entries: readonly NewEntry[],
+    persist: PersistAll,
+    from: ChainHead,
+  ): Promise<readonly CommitResult[]> {
+    let link = from;
     const sealed = entries.map(({ entry }) => {
       const next = seal(entry, link);
       link = headOf(next);
@@ -110,25 +113,26 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
       return results;
     } catch (error) {
       const last = sealed.at(-1);
-      if (last !== undefined) inDoubt = { last, kept: () => tell(sealed.length) };
+      if (last !== undefined) inDoubt = { last, from, kept: () => tell(sealed.length) };
       throw error;
     }
   }
 
-  /** What the chain needs to know, and what is to come before. */
-  async function prepare(): Promise<void> {
+  /** What is to come before, and where the chain stands then. */
+  async function prepare(): Promise<ChainHead> {
     if (inDoubt !== undefined) await settleDoubt();
     for (let next = deferred[0]; next !== undefined; next = deferred[0]) {
       const { entry, persist } = next;
       const drop = () => {
         if (deferred[0] === next) deferred.shift();
       };
-      const [result] = await put([{ entry, kept: drop }], async ([sealed]) => [await persist(sealed as AuditEntry)]);
+      const persistOne: PersistAll = async ([sealed]) => [await persist(sealed as AuditEntry)];
+      const [result] = await put([{ entry, kept: drop }], persistOne, await standing());
       if (result?.outcome === 'committed') continue;
       drop();
       report(new Error(`an audit entry that was deferred could not be written: ${result?.outcome}`));
     }
-    if (head === undefined) await currentHead();
+    return standing();
   }
 
   async function attempt<T>(work: () => Promise<T>): Promise<T> {
@@ -165,9 +169,9 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
     return catchingUp;
   }
 
-  async function prepared(): Promise<void> {
+  async function prepared(): Promise<ChainHead> {
     try {
-      await prepare();
+      return await prepare();
     } catch (cause) {
       throw new RdcpError('RDCP_UNAVAILABLE', 'The audit trail cannot be reached, so nothing was changed', {
         headers: { 'Retry-After': '5' },
@@ -186,8 +190,8 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
     append: (entries, persist) =>
       serially(() =>
         attempt(async () => {
-          if (head === undefined || inDoubt !== undefined || deferred.length > 0) await prepared();
-          return put(entries, persist);
+          const known = inDoubt === undefined && deferred.length === 0 ? head : undefined;
+          return put(entries, persist, known ?? (await prepared()));
         }),
       ),
     defer(entry, persist) {

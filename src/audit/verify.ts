@@ -1,5 +1,6 @@
 import { asAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
+import type { Timestamp } from '../protocol/time.ts';
 import { type ChainHead, hashOf, NO_PREVIOUS_HASH } from './chain.ts';
 
 /** Something wrong with a trail. */
@@ -17,6 +18,8 @@ export interface ChainFault {
 /** Where a process's chain stood at some time. */
 export interface Checkpoint extends ChainHead {
   readonly instanceId: string;
+  /** When retention may drop the entry that it tells of, and with it all of its chain up to there. @default any time */
+  readonly retainUntil?: Timestamp;
 }
 
 export interface Verification {
@@ -71,7 +74,8 @@ export function createVerifier({ checkpoints = [], assumeRetention = false }: Ve
   let position = 0;
   let faults = 0;
   let first: (ChainFault & { readonly position: number }) | undefined;
-  let pruned = false;
+  /** When retention dropped entries last. */
+  let pruned: Timestamp | undefined;
   let oldest: AuditEntry | undefined;
 
   function fault(found: ChainFault & { readonly position: number }): void {
@@ -94,15 +98,16 @@ export function createVerifier({ checkpoints = [], assumeRetention = false }: Ve
     }
   }
 
+  /** The target was there when the chain began: what retention dropped before that is no excuse for it. */
   function expectTarget(chain: Walked, hash: string): void {
-    if (hash !== NO_PREVIOUS_HASH) awaited.set(hash, [...(awaited.get(hash) ?? []), chain]);
+    if (hash !== NO_PREVIOUS_HASH && pruned === undefined) awaited.set(hash, [...(awaited.get(hash) ?? []), chain]);
   }
 
   function see(given: AuditEntry): void {
     const entry = asAuditEntry(given, () => ({ id: 'unknown', timestamp: 'unknown' }));
     position += 1;
     oldest = entry;
-    const { instanceId, sequence, previousHash, hash } = entry.compliance;
+    const { instanceId, sequence, previousHash, hash, retainUntil } = entry.compliance;
     const intact = hashOf(entry) === hash;
     const newer = chains.get(instanceId);
     if (!intact) {
@@ -113,12 +118,12 @@ export function createVerifier({ checkpoints = [], assumeRetention = false }: Ve
       if (checkpoint !== undefined && checkpoint.hash !== hash) {
         fault({ entry, position, problem: 'checkpoint', message: 'it is not the entry that the checkpoint tells of' });
       }
-      pruned ||= entry.action === 'prune';
+      if (entry.action === 'prune' && (pruned === undefined || entry.timestamp > pruned)) pruned = entry.timestamp;
     }
     awaited.delete(hash);
     const before = newer?.sequence;
     const walked: Walked = {
-      head: newer?.head ?? { instanceId, sequence, hash },
+      head: newer?.head ?? { instanceId, sequence, hash, retainUntil },
       oldest: entry,
       position,
       sequence: intact ? sequence - 1 : before === undefined ? undefined : before - 1,
@@ -129,10 +134,10 @@ export function createVerifier({ checkpoints = [], assumeRetention = false }: Ve
   }
 
   /** A chain begins with its first entry, at one that is there or at none; retention alone may have taken those away. */
-  function checkBeginnings(excused: boolean): void {
-    if (excused) return;
+  function checkBeginnings(): void {
+    if (assumeRetention && oldest?.compliance.previousHash !== NO_PREVIOUS_HASH) return;
     for (const { oldest: entry, position: at, sequence } of chains.values()) {
-      if (sequence === undefined || sequence <= 0) continue;
+      if (pruned !== undefined || sequence === undefined || sequence <= 0) continue;
       const message = 'the entries before it are missing, and no entry tells that retention dropped them';
       fault({ entry, position: at, problem: 'start', message });
     }
@@ -144,16 +149,23 @@ export function createVerifier({ checkpoints = [], assumeRetention = false }: Ve
   return {
     see,
     finish() {
-      const complete = oldest?.compliance.previousHash === NO_PREVIOUS_HASH;
-      checkBeginnings(pruned || (assumeRetention && !complete));
+      checkBeginnings();
       const heads = [...chains.values()].map(({ head }) => head);
       const cut = checkpoints.filter((checkpoint) => {
         const head = chains.get(checkpoint.instanceId)?.head;
+        if (head !== undefined) return head.sequence < checkpoint.sequence;
         // A chain of which nothing is left may have been dropped as a whole.
-        return head === undefined ? !pruned : head.sequence < checkpoint.sequence;
+        return pruned === undefined || (checkpoint.retainUntil !== undefined && checkpoint.retainUntil > pruned);
       });
       const { position: _, ...found } = first ?? { position: 0 };
-      return { entries: position, heads, faults, ...(first && { first: found as ChainFault }), cut, pruned };
+      return {
+        entries: position,
+        heads,
+        faults,
+        ...(first && { first: found as ChainFault }),
+        cut,
+        pruned: pruned !== undefined,
+      };
     },
   };
 }

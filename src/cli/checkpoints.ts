@@ -1,16 +1,18 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Checkpoint } from '../audit/verify.ts';
+import { parseTimestamp } from '../protocol/time.ts';
 import { UsageError } from './command.ts';
 
-const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})$/;
+const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})(?::(\S+))?$/;
 
-/** @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH` */
+/** @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH`, with or without `:RETAIN_UNTIL` */
 export function parseCheckpoint(text: string): Checkpoint {
-  const [, instanceId, sequence, hash] = FORM.exec(text) ?? [];
-  if (instanceId === undefined || hash === undefined) {
+  const [, instanceId, sequence, hash, retainUntil] = FORM.exec(text) ?? [];
+  const misspelt = retainUntil !== undefined && parseTimestamp(retainUntil) === undefined;
+  if (instanceId === undefined || hash === undefined || misspelt) {
     throw new UsageError('a checkpoint is INSTANCE:SEQUENCE:HASH, as the records rdcp.audit.checkpoint tell it');
   }
-  return { instanceId, sequence: Number(sequence), hash };
+  return { instanceId, sequence: Number(sequence), hash, ...(retainUntil !== undefined && { retainUntil }) };
 }
 
 /** One checkpoint a line. */
@@ -28,6 +30,6 @@ export function writeCheckpoints(file: string, checkpoints: readonly Checkpoint[
   renameSync(draft, file);
 }
 
-export function formatCheckpoint({ instanceId, sequence, hash }: Checkpoint): string {
-  return `${instanceId}:${sequence}:${hash}`;
+function formatCheckpoint({ instanceId, sequence, hash, retainUntil }: Checkpoint): string {
+  return [instanceId, sequence, hash, ...(retainUntil === undefined ? [] : [retainUntil])].join(':');
 }

@@ -165,8 +165,8 @@ test('a job that saves checkpoints and reads them the next time finds what was c
   const options = ['--checkpoints', file, '--save-checkpoints', file];
   assert.equal((await verifyFile(t, entries, ...options)).code, 0);
   assert.deepEqual(readFileSync(file, 'utf8').trim().split('\n').toSorted(), [
-    checkpointOf(find(entries, 'a', 6)),
-    checkpointOf(find(entries, 'b', 4)),
+    `${checkpointOf(find(entries, 'a', 6))}:${find(entries, 'a', 6).compliance.retainUntil}`,
+    `${checkpointOf(find(entries, 'b', 4))}:${find(entries, 'b', 4).compliance.retainUntil}`,
   ]);
   assert.equal((await verifyFile(t, entries.slice(0, -1), ...options)).code, 1);
   assert.match(readFileSync(file, 'utf8'), /^a:6:/m, 'what is not whole is not saved');
@@ -175,10 +175,27 @@ test('a job that saves checkpoints and reads them the next time finds what was c
 test('what retention dropped is missed by nobody, because an entry tells of it', async (t) => {
   const a = chain('a', 6, '0'.repeat(64), (sequence) => (sequence === 5 ? { action: 'prune' } : {}));
   const b = chain('b', 2, a[1]?.compliance.hash);
-  const { code, stdout } = await verifyFile(t, [...a.slice(3), ...b]);
+  const { code, stdout } = await verifyFile(t, [b[0] as AuditEntry, ...a.slice(3), b[1] as AuditEntry]);
   assert.deepEqual(
     [code, stdout],
     [0, 'The trail is whole: 5 entries of 2 processes; older ones were dropped when their retention ended.\n'],
+  );
+});
+
+test('what was dropped earlier is no excuse for an entry that was there later', async (t) => {
+  const a = chain('a', 6, '0'.repeat(64), (sequence) => (sequence === 4 ? { action: 'prune' } : {}));
+  const b = chain('b', 2, a[5]?.compliance.hash);
+  const kept = [...a.slice(2, 5), ...b];
+  const { code, stdout } = await verifyFile(t, kept);
+  assert.equal(code, 1);
+  assert.match(stdout, /entry 1 of process b \(b-1, .*\): the entry that its chain begins at is missing/);
+  const gone = checkpointOf(find(b, 'b', 2));
+  const withoutB = (retainUntil: string) => verifyFile(t, a.slice(2), '--checkpoint', gone + retainUntil);
+  assert.equal((await withoutB('')).code, 0, 'it may have been dropped as a whole');
+  assert.equal((await withoutB(':2026-01-01T00:00:00.000Z')).code, 0);
+  assert.match(
+    (await withoutB(`:${a[5]?.compliance.retainUntil}`)).stdout,
+    /Cut off: process b had written entry 2; nothing/,
   );
 });
 
