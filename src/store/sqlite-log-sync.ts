@@ -2,8 +2,13 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 
 /** Brings the write-ahead log of a SQLite file onto the disk. */
 export interface LogSync {
-  /** False once the disk refused: what a later sync says of the same data cannot be believed then. */
+  /**
+   * False once the disk refused. A later sync may succeed although it lost what the refused one was for, and with it the log
+   * ends there: nothing that follows in it would survive.
+   */
   readonly usable: boolean;
+  /** The log was emptied into the database. */
+  begunAnew(): void;
   /** Resolves when everything that was committed before the call survives a loss of power. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -22,9 +27,10 @@ export function createLogSync(file: string): LogSync {
   let running: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
 
-  function begin(): Promise<void> {
+  async function begin(): Promise<void> {
     running = next ?? running;
     next = undefined;
+    if (!usable) throw new Error('the disk refused to keep what was committed');
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     // There is no log before the first commit. Windows syncs only what may be written.
     descriptor ??= openSync(`${file}-wal`, 'r+');
@@ -39,6 +45,9 @@ export function createLogSync(file: string): LogSync {
   return {
     get usable() {
       return usable;
+    },
+    begunAnew() {
+      usable = true;
     },
     sync() {
       if (next === undefined) {

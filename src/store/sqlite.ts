@@ -58,6 +58,7 @@ export function createSqliteStore(file: string): StateStore {
     'INSERT OR REPLACE INTO replay (key, fingerprint, response, expires_at) VALUES (?, ?, ?, ?)',
   );
   const dropReplays = database.prepare('DELETE FROM replay WHERE expires_at <= ?');
+  const emptyLog = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
   const readDataVersion = database.prepare('PRAGMA data_version');
 
   /** Version of the newest change that this handle has read or announced. */
@@ -77,11 +78,19 @@ export function createSqliteStore(file: string): StateStore {
     return Number(readVersion.get()?.version);
   }
 
+  /** After a sync that failed, what is in the log counts as kept only once the database has taken all of it over. */
+  function trustLog(): void {
+    if (log.usable) return;
+    if (emptyLog.get()?.busy !== 0) throw new Error('the disk refused to keep what was committed');
+    log.begunAnew();
+  }
+
   /**
    * Runs `work` as one transaction, which is undone when it throws. Work that returns early has written nothing.
    * @param sync whether it is durable when this returns
    */
   function transaction<T>(work: () => T, sync = true): T {
+    trustLog();
     if (sync !== syncing) {
       database.exec(`PRAGMA synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
       syncing = sync;
@@ -135,7 +144,7 @@ export function createSqliteStore(file: string): StateStore {
   }
 
   async function commitAll(commits: readonly Commit[]): Promise<readonly CommitResult[]> {
-    const syncLater = log.usable && commits.every((commit) => commit.syncLater === true);
+    const syncLater = commits.every((commit) => commit.syncLater === true);
     const results = transaction(() => applyAll(commits), !syncLater);
     const moved = results.findLast((result) => result.outcome === 'committed' && result.position !== undefined);
     if (moved?.outcome === 'committed' && moved.position !== undefined) {
@@ -197,7 +206,9 @@ export function createSqliteStore(file: string): StateStore {
     async findReplay(key, now) {
       const replay = replayOf(key, now);
       // It may have been kept a moment ago, here or in another process.
-      if (replay !== undefined) await log.sync();
+      if (replay === undefined) return undefined;
+      trustLog();
+      await log.sync();
       return replay;
     },
 
@@ -224,7 +235,7 @@ export function createSqliteStore(file: string): StateStore {
       readVersion.get();
       // A file that was removed or replaced under us takes writes that nobody will ever read.
       if ((await stat(path)).ino !== inode) throw new Error('the SQLite file was replaced');
-      if (!log.usable) throw new Error('the disk refused to keep what was committed');
+      trustLog();
     },
 
     async close() {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import { createLogSync } from '../../src/store/sqlite-log-sync.ts';
@@ -65,14 +67,65 @@ test('those who come while a sync is under way share the next one', async (t) =>
   assert.equal(log.usable, true);
 });
 
-test('a disk that refuses once is not believed again', { skip: !hasFullDevice() }, async (t) => {
+test('a disk that refused once is not believed, also by those who come later, until the log began anew', {
+  skip: !hasFullDevice(),
+}, async (t) => {
   const file = join(folder(t), 'state.db');
   // A device that takes no sync.
   symlinkSync('/dev/full', `${file}-wal`);
   const log = createLogSync(file);
   t.after(() => log.close());
-  await assert.rejects(log.sync(), { code: 'EINVAL' });
+  const first = assert.rejects(log.sync(), { code: 'EINVAL' });
+  await Promise.resolve();
+  const second = log.sync();
+  const later = assert.rejects(second, /refused to keep/);
+  await first;
+  await later;
   assert.equal(log.usable, false);
+  log.begunAnew();
+  assert.equal(log.usable, true);
+});
+
+/** Makes syncs of a log fail as long as the function that it returns was not called. */
+function refuseSyncs(t: TestContext): () => void {
+  const heal = () => {
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+  };
+  t.after(heal);
+  const mocked = t.mock.method(fs, 'fdatasync', (_: number, told: (error: Error) => void) => {
+    setImmediate(told, Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }));
+  });
+  syncBuiltinESMExports();
+  return heal;
+}
+
+test('what a disk refused to keep is moved out of the log before anything more is acknowledged', async (t) => {
+  const file = join(folder(t), 'state.db');
+  const store = opened(t, file);
+  const log = () => statSync(`${file}-wal`).size;
+  await store.commit({ audit: auditEntry(), now: NOW });
+  const heal = refuseSyncs(t);
+  const replay = replayRecord();
+  const refused = await store.commit({ state, audit: auditEntry(), replay, now: NOW, syncLater: true });
+  assert.ok(refused.outcome === 'committed' && refused.durable);
+  await assert.rejects(refused.durable, { code: 'EIO' });
+
+  const reader = new DatabaseSync(file);
+  reader.exec('BEGIN; SELECT * FROM audit');
+  await assert.rejects(store.commit({ audit: auditEntry(), now: NOW }), /refused/);
+  await assert.rejects(store.findReplay(replay.key, NOW), /refused/);
+  await assert.rejects(store.check(), /refused/);
+  reader.close();
+
+  heal();
+  assert.ok(log() > 0);
+  await store.check();
+  assert.equal(log(), 0, 'the database holds it all');
+  assert.equal((await store.findReplay(replay.key, NOW))?.key, replay.key);
+  const next = await store.commit({ audit: auditEntry(), now: NOW, syncLater: true });
+  assert.ok(next.outcome === 'committed' && next.durable);
+  await next.durable;
 });
 
 function hasFullDevice(): boolean {
