@@ -14,7 +14,8 @@ export interface RedisConnection {
    * connection broke before the answer.
    */
   send(args: readonly string[], deadlineMs: number): Promise<unknown>;
-  close(): void;
+  /** Resolves when nothing is under way any longer, or so much time has passed that nobody waits for it. */
+  close(): Promise<void>;
 }
 
 /**
@@ -99,7 +100,7 @@ export function connectRedis(
         throw error;
       });
     },
-    close() {
+    async close() {
       closed = true;
       clearTimeout(timer);
       if (client !== undefined) lost(client);
@@ -119,6 +120,7 @@ export function borrowRedis(
   established: () => void,
 ): RedisConnection {
   const sendOnce = sendThrough(client, key);
+  const underWay = new Set<Promise<unknown>>();
   let closed = false;
   /** A command got no answer, and nothing has been answered since. */
   let silent = false;
@@ -128,13 +130,24 @@ export function borrowRedis(
   client.on('error', ignore);
   queueMicrotask(established);
 
+  /** A Cluster client that is closed while a command makes it look for nodes opens connections that nobody closes. */
+  function ask(work: (signal: AbortSignal) => Promise<unknown>, deadlineMs: number): Promise<unknown> {
+    return within(deadlineMs, (signal) => {
+      const asked = work(signal);
+      underWay.add(asked);
+      const done = () => underWay.delete(asked);
+      asked.then(done, done);
+      return asked;
+    });
+  }
+
   /** Asks until there is an answer, be it an error. */
   async function endSilence(): Promise<void> {
     if (silent) return;
     silent = true;
     while (silent && !closed) {
-      within(probeDeadlineMs, (signal) => searchAgain(client, key, signal)).catch(ignore);
-      silent = await within(probeDeadlineMs, (signal) => sendOnce(['HLEN', key], signal)).then(
+      ask((signal) => searchAgain(client, key, signal), probeDeadlineMs).catch(ignore);
+      silent = await ask((signal) => sendOnce(['HLEN', key], signal), probeDeadlineMs).then(
         () => false,
         (error: unknown) => error instanceof DeadlineError,
       );
@@ -146,15 +159,16 @@ export function borrowRedis(
     async send(args, deadlineMs) {
       if (closed) throw new Error('the Redis store is closed');
       if (silent) throw new Error(SILENT);
-      return within(deadlineMs, (signal) => sendOnce(args, signal)).catch((error: unknown) => {
+      return ask((signal) => sendOnce(args, signal), deadlineMs).catch((error: unknown) => {
         if (error instanceof DeadlineError) void endSilence();
         throw error;
       });
     },
-    close() {
+    async close() {
       closed = true;
       client.off('ready', established);
       client.off('error', ignore);
+      await within(probeDeadlineMs, () => Promise.allSettled(underWay)).catch(ignore);
     },
   };
 }

@@ -37,7 +37,7 @@ export function listenThrough(
       // Tells a connection that died unnoticed.
       connection.send(['PING'], deadlineMs).catch(() => {});
     },
-    close: connection.close,
+    close: () => void connection.close(),
   };
 }
 

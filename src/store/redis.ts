@@ -305,7 +305,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       subscribers.clear();
       resets.clear();
       messages.close();
-      commands.close();
+      await commands.close();
     },
   };
 }

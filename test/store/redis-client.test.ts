@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
@@ -142,6 +143,27 @@ describe('a Redis client of the application', { skip: missing }, () => {
     await eventually(() => store.check(), PATIENCE_MS);
     assert.equal(await store.tokens?.find('session', NOW), undefined);
     assert.deepEqual(await auditIds(store), []);
+  });
+
+  test('a store that is closed has nothing under way at the client, which the application may close then', async (t) => {
+    const client = await connected();
+    t.after(() => client.destroy());
+    let underWay = 0;
+    const slow: typeof client = Object.assign(Object.create(client), {
+      async sendCommand(args: readonly string[]) {
+        underWay += 1;
+        await sleep(100);
+        return client.sendCommand(args).finally(() => {
+          underWay -= 1;
+        });
+      },
+    });
+    const store = open(slow);
+    const asked = [store.check(), store.newestAudit()].map((answer) => answer.catch(() => {}));
+    await until(() => underWay >= 2, 'two commands');
+    await store.close();
+    assert.equal(underWay, 0);
+    await Promise.all(asked);
   });
 
   test('the message of a change that an answer told of already is not told as something older', async (t) => {
