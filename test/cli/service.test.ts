@@ -132,13 +132,31 @@ test('status, health and audit are tables for people and JSON for machines', asy
     reason: 'slow\u009bpages',
   };
   const trail = await service(t, { entries: [entry], otelrdcp_next: 'c2' });
-  const audit = await rdcp(['audit', '--limit', '5', '--outcome', 'denied', '--url', trail.url], { env });
+  const audit = await rdcp(['audit', '--limit', '1', '--outcome', 'denied', '--url', trail.url], { env });
   assert.deepEqual(cells(audit.stdout), [
     ['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', 'REASON'],
     ['2026-01-01T00:00:00.000Z', 'ann (acme)', 'enable', 'SQL', 'denied RDCP_FORBIDDEN', 'slow\\u{9b}pages'],
   ]);
   assert.match(audit.stderr, /--cursor c2/);
-  assert.equal(trail.seen[0]?.target, 'GET /rdcp/v1/audit?limit=5&outcome=denied');
+  assert.equal(trail.seen[0]?.target, 'GET /rdcp/v1/audit?limit=1&outcome=denied');
+});
+
+test('audit goes on where a page has fewer entries than it may, until there are as many as asked for', async (t) => {
+  const entry = {
+    timestamp: '2026-01-01T00:00:00.000Z',
+    action: 'enable',
+    categories: [],
+    outcome: 'denied',
+    identity: {},
+  };
+  const { url, seen } = await service(t, { entries: [entry], otelrdcp_next: 'c2' });
+  const { stdout } = await rdcp(['audit', '--limit', '3', '--json', '--url', url], { env });
+  const answer = JSON.parse(stdout);
+  assert.deepEqual([answer.entries.length, answer.otelrdcp_next], [3, 'c2']);
+  assert.deepEqual(
+    seen.map(({ target }) => target.split('?')[1]),
+    ['limit=3', 'limit=2&cursor=c2', 'limit=1&cursor=c2'],
+  );
 });
 
 test('audit reads a duration as that long ago', async (t) => {

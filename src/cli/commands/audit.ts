@@ -1,6 +1,7 @@
 import type { AuditFilter } from '../../client/audit.ts';
+import type { RdcpClient } from '../../client/client.ts';
 import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
-import type { AuditEntry } from '../../protocol/messages.ts';
+import type { AuditEntry, AuditResponse } from '../../protocol/messages.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
@@ -25,7 +26,7 @@ export const audit: Command = {
   },
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('audit takes no operands');
-    const answer = await connect(terminal, values).audit(filterOf(terminal, values));
+    const answer = await page(connect(terminal, values), filterOf(terminal, values));
     if (values.json === true) {
       terminal.out(JSON.stringify(answer, undefined, 2));
       return 0;
@@ -36,7 +37,21 @@ export const audit: Command = {
   },
 };
 
-function filterOf(terminal: Terminal, values: Values): AuditFilter {
+/** A server may give fewer entries than asked for, also none, where it has looked through many that did not fit. */
+async function page(client: Pick<RdcpClient, 'audit'>, filter: LimitedFilter): Promise<AuditResponse> {
+  let answer = await client.audit(filter);
+  const entries = [...answer.entries];
+  while (answer.otelrdcp_next !== undefined && entries.length < filter.limit) {
+    const { otelrdcp_next: cursor } = answer;
+    answer = await client.audit({ ...filter, limit: filter.limit - entries.length, cursor });
+    entries.push(...answer.entries);
+  }
+  return { ...answer, entries };
+}
+
+type LimitedFilter = AuditFilter & { readonly limit: number };
+
+function filterOf(terminal: Terminal, values: Values): LimitedFilter {
   const limit = Number(text(values, 'limit') ?? 20);
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000) throw new UsageError('--limit must be 1 to 1000');
   const given = {
