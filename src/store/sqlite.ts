@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Position } from './fleet-store.ts';
@@ -78,6 +77,13 @@ export function createSqliteStore(file: string): StateStore {
     return Number(readVersion.get()?.version);
   }
 
+  /** A file that was taken away or replaced under us takes writes that nobody will ever read. */
+  function assertInPlace(): void {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) throw new Error('the SQLite file was taken away');
+    if (found.ino !== inode) throw new Error('the SQLite file was replaced');
+  }
+
   /** After a sync that failed, what is in the log counts as kept only once the database has taken all of it over. */
   function trustLog(): void {
     if (log.usable) return;
@@ -90,6 +96,7 @@ export function createSqliteStore(file: string): StateStore {
    * @param sync whether it is durable when this returns
    */
   function transaction<T>(work: () => T, sync = true): T {
+    assertInPlace();
     trustLog();
     if (sync !== syncing) {
       database.exec(`PRAGMA synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
@@ -233,8 +240,7 @@ export function createSqliteStore(file: string): StateStore {
 
     async check() {
       readVersion.get();
-      // A file that was removed or replaced under us takes writes that nobody will ever read.
-      if ((await stat(path)).ino !== inode) throw new Error('the SQLite file was replaced');
+      assertInPlace();
       trustLog();
     },
 

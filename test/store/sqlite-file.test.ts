@@ -236,13 +236,19 @@ test('a full disk rejects the commit, leaves nothing half written, and what was 
   await store.close();
 });
 
-test('check rejects when the file was taken away under the store', async () => {
+test('nothing is taken for kept in a file that was taken away, or replaced, until it is back', async () => {
   const store = createSqliteStore(file);
+  const kept = () => store.commit(change('acme', 0, { A: { permanent: true } }));
   await store.check();
   renameSync(file, `${file}.old`);
-  await assert.rejects(store.check());
+  await assert.rejects(store.check(), /taken away/);
+  await assert.rejects(kept(), /taken away/);
   writeFileSync(file, '');
   await assert.rejects(store.check(), /replaced/);
+  await assert.rejects(kept(), /replaced/);
+  renameSync(`${file}.old`, file);
+  await store.check();
+  assert.equal((await kept()).outcome, 'committed');
   await store.close();
 });
 
