@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AuditDraft } from '../control/types.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
-import { timestamp } from '../protocol/time.ts';
+import { type Timestamp, timestamp } from '../protocol/time.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** What the first entry of the very first chain points at. */
@@ -14,6 +14,12 @@ const DAY_MS = 86_400_000;
 export interface ChainHead {
   readonly sequence: number;
   readonly hash: string;
+  /** How long its last entry is retained; absent where there is none. */
+  readonly retainUntil?: Timestamp;
+}
+
+export function headOf({ compliance: { sequence, hash, retainUntil } }: AuditEntry): ChainHead {
+  return { sequence, hash, retainUntil };
 }
 
 /** What every entry of a process has in common. */
@@ -39,11 +45,20 @@ export function unsealed(
   return { id, timestamp: timestamp(now), ...draft, compliance: { securityLevel, instanceId, retainUntil } };
 }
 
-/** Puts an entry next in a chain. */
-export function seal({ compliance, ...rest }: UnsealedEntry, { sequence, hash }: ChainHead): AuditEntry {
-  const { securityLevel, instanceId, retainUntil } = compliance;
+/**
+ * Puts an entry next in a chain. It is retained at least as long as the one before it, whatever the clock says: what retention
+ * drops of a chain is always its beginning.
+ */
+export function seal({ compliance, ...rest }: UnsealedEntry, head: ChainHead): AuditEntry {
+  const { sequence, hash } = head;
+  const { securityLevel, instanceId } = compliance;
+  const retainUntil = later(compliance.retainUntil, head.retainUntil);
   const linked = { securityLevel, instanceId, sequence: sequence + 1, previousHash: hash, retainUntil };
   return { ...rest, compliance: { ...linked, hash: digest({ ...rest, compliance: linked }) } };
+}
+
+function later(a: Timestamp, b: Timestamp | undefined): Timestamp {
+  return b !== undefined && b > a ? b : a;
 }
 
 /** SHA-256 over the canonical JSON of an entry without its hash, lower-case hex. */

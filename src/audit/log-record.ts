@@ -73,12 +73,17 @@ export function auditRecord(entry: AuditEntry | UnsealedEntry): LogRecord {
 }
 
 /** The head of the chain: kept elsewhere, it shows later that the newest entries were cut off. */
-export function checkpointRecord(instanceId: string, { sequence, hash }: ChainHead): LogRecord {
+export function checkpointRecord(instanceId: string, { sequence, hash, retainUntil }: ChainHead): LogRecord {
   return {
     eventName: EVENT_AUDIT_CHECKPOINT,
     ...SEVERITY.INFO,
     body: `audit checkpoint at entry ${sequence}`,
-    attributes: { [ATTR_INSTANCE_ID]: instanceId, [ATTR_AUDIT_SEQUENCE]: sequence, [ATTR_AUDIT_HASH]: hash },
+    attributes: present({
+      [ATTR_INSTANCE_ID]: instanceId,
+      [ATTR_AUDIT_SEQUENCE]: sequence,
+      [ATTR_AUDIT_HASH]: hash,
+      [ATTR_AUDIT_RETAIN_UNTIL]: retainUntil,
+    }),
   };
 }
 

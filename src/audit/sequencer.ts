@@ -3,7 +3,7 @@ import type { Persist, PersistAll } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import type { CommitResult, StateStore } from '../store/state-store.ts';
-import { type ChainHead, NO_PREVIOUS_HASH, seal, type UnsealedEntry } from './chain.ts';
+import { type ChainHead, headOf, NO_PREVIOUS_HASH, seal, type UnsealedEntry } from './chain.ts';
 
 /** How often a store that failed is tried again, while something waits for it. */
 const RETRY_MS = 1000;
@@ -210,8 +210,4 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
       if (deferred.length > 0) report(new Error(`audit entries that could not be written: ${deferred.length}`));
     },
   };
-}
-
-function headOf({ compliance: { sequence, hash } }: AuditEntry): ChainHead {
-  return { sequence, hash };
 }

@@ -18,8 +18,6 @@ export interface ChainFault {
 /** Where a process's chain stood at some time. */
 export interface Checkpoint extends ChainHead {
   readonly instanceId: string;
-  /** When retention may drop the entry that it tells of, and with it all of its chain up to there. @default any time */
-  readonly retainUntil?: Timestamp;
 }
 
 export interface Verification {

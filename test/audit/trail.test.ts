@@ -277,7 +277,12 @@ test('the head of the chain is emitted every hour and at the end, so that a cut 
   await write();
   await time.pass(HOUR);
   const head = (await shared.entries()).at(-1)?.compliance;
-  const expected = { 'rdcp.instance.id': 'i-1', 'rdcp.audit.sequence': 2, 'rdcp.audit.hash': head?.hash };
+  const expected = {
+    'rdcp.instance.id': 'i-1',
+    'rdcp.audit.sequence': 2,
+    'rdcp.audit.hash': head?.hash,
+    'rdcp.audit.retain_until': head?.retainUntil,
+  };
   assert.deepEqual(checkpoints()[0]?.attributes, expected);
   await trail.close();
   assert.deepEqual(checkpoints()[1]?.attributes, expected);
@@ -318,6 +323,20 @@ test('what tells of dropped entries is kept before the first is dropped, so that
   );
   for (const left of [3, 2, 1]) assert.equal(faultsOf(atStart.slice(-left)), 0);
   assert.match(String(reports), /the process ends here/);
+});
+
+test('a clock that was ahead for a while leaves no gap where retention ends', async () => {
+  const { shared, time, write } = startTrail();
+  const start = time.clock.now();
+  for (const days of [0, 10, 0]) {
+    time.setWall(start + days * DAY);
+    await write();
+  }
+  time.setWall(start + 95 * DAY);
+  await time.pass(MINUTE);
+  const entries = await shared.entries();
+  assert.deepEqual(sequences(entries), [2, 3, 4]);
+  assert.equal(faultsOf(entries), 0);
 });
 
 test('processes that share a trail tell once that entries are dropped', async () => {
