@@ -187,7 +187,10 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
     instruments,
     isolation,
     fleet,
-    checkStore: () => store.check(),
+    checkStore: async () => {
+      await store.check();
+      if (plane.lost) throw new Error('the store has lost changes that it had acknowledged');
+    },
     closing: () => closing !== undefined,
     clock,
     randomUUID,

@@ -1,5 +1,5 @@
 import { parseTimestamp } from '../protocol/time.ts';
-import type { ScopeKey, ScopeState, StateStore } from '../store/state-store.ts';
+import type { ScopeKey, ScopeState, StateStore, StoreReset } from '../store/state-store.ts';
 import type { Provenance } from './deadlines.ts';
 
 export type FollowedStore = Pick<StateStore, 'load' | 'subscribe' | 'onReset' | 'newestAudit'>;
@@ -11,6 +11,11 @@ export interface FollowerOptions {
   readonly keys: () => Iterable<ScopeKey>;
   /** Takes over what the store holds. */
   readonly adopt: (key: ScopeKey, state: ScopeState, provenance?: Provenance) => void;
+  /**
+   * Called when the store has lost what it had acknowledged, before what it holds now is taken over.
+   * @param reread resolves when that was done, or the store does not answer
+   */
+  readonly lost: (reset: StoreReset, reread: Promise<void>) => void;
   /** Called when the store is to be read again soon, and when it was. */
   readonly changed: () => void;
   readonly report: (error: unknown) => void;
@@ -35,7 +40,7 @@ export interface Follower {
 
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 
-export function createFollower({ store, stored, keys, adopt, changed, report }: FollowerOptions): Follower {
+export function createFollower({ store, stored, keys, adopt, lost, changed, report }: FollowerOptions): Follower {
   let loaded = false;
   let unreachable = false;
   let doubtful = false;
@@ -80,9 +85,9 @@ export function createFollower({ store, stored, keys, adopt, changed, report }: 
   }
 
   /** A reading that had begun before may still bring what was lost: another one follows it. */
-  function reset(): void {
+  function reset(loss: StoreReset): void {
     doubt();
-    void (reading ?? Promise.resolve()).then(read);
+    lost(loss, (reading ?? Promise.resolve()).then(read));
   }
 
   /** Wall time of the newest entry of the trail: by then, time had certainly come that far. */

@@ -11,6 +11,7 @@ import { createExpiry } from './expiry.ts';
 import { createFollower, type FollowedStore } from './follower.ts';
 import { linkGate } from './gate-link.ts';
 import { createLedger } from './ledger.ts';
+import { createLosses } from './loss.ts';
 import { createQueue } from './queue.ts';
 import { effectiveState } from './state.ts';
 import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
@@ -84,6 +85,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     stored: ledger.stored,
     keys: ledger.keys,
     adopt,
+    lost(reset, reread) {
+      const before = viewOf(GLOBAL_SCOPE);
+      reread.then(() => serially(() => losses.tell(reset, before))).catch(report);
+    },
     changed: watch,
     report,
   });
@@ -101,6 +106,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     conflicted: adopt,
     failed: follower.failed,
   });
+  const losses = createLosses({ writer, clock, view: () => viewOf(GLOBAL_SCOPE) });
   const expiry = createExpiry({ ledger, writer, clock, situationOf, tenantOf, apply: link.apply, reachable });
   const commands = createCommands({
     store,
@@ -124,6 +130,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   function adopt(key: ScopeKey, state: ScopeState, provenance?: Provenance): void {
     if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
     link.apply(key, ledger.adopt(key, state, provenance));
+    losses.changed();
     watch();
   }
 
@@ -150,6 +157,24 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   async function settleAll(): Promise<void> {
     settling = false;
     for (const key of [...ledger.overdue]) await expiry.settle(key);
+  }
+
+  function viewOf(key: ScopeKey): readonly CategoryView[] {
+    sweep();
+    const categories = link.catalogue.sorted();
+    return views.take(key, categories, () => {
+      const layers = ledger.layers(key);
+      return categories.map((category) => {
+        const state = effectiveState(category.name, layers, category.defaultEnabled, ledger.ended);
+        return {
+          ...category,
+          enabled: enabled && state.enabled,
+          temporary: state.overlay !== undefined,
+          origin: state.origin,
+          ...(state.overlay !== undefined && { expiresAt: state.overlay.expiresAt }),
+        };
+      });
+    });
   }
 
   /** Sleeps until the next temporary control ends, or the store is to be read again; not at all without either. */
@@ -195,23 +220,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         inProgress.delete(replay.key);
       }
     },
-    view({ key }): readonly CategoryView[] {
-      sweep();
-      const categories = link.catalogue.sorted();
-      return views.take(key, categories, () => {
-        const layers = ledger.layers(key);
-        return categories.map((category) => {
-          const state = effectiveState(category.name, layers, category.defaultEnabled, ledger.ended);
-          return {
-            ...category,
-            enabled: enabled && state.enabled,
-            temporary: state.overlay !== undefined,
-            origin: state.origin,
-            ...(state.overlay !== undefined && { expiresAt: state.overlay.expiresAt }),
-          };
-        });
-      });
-    },
+    view: ({ key }) => viewOf(key),
     temporaryControls: (scope) => (scope === undefined ? ledger.liveEverywhere() : ledger.live(scope.key)),
     scopes() {
       const found = new Map<ScopeKey, { readonly changedAt?: number }>();
@@ -224,6 +233,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     get current() {
       return follower.current;
+    },
+    get lost() {
+      return losses.unseen;
     },
     get enabled() {
       return enabled;

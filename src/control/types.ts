@@ -98,6 +98,8 @@ export interface ControlPlane {
   scopes(): ReadonlyMap<ScopeKey, { readonly changedAt?: number }>;
   /** Whether everything that the store told this process is applied in it, without doubt. */
   readonly current: boolean;
+  /** Whether the store has lost changes that it had acknowledged, and nothing was changed since: for an hour at most. */
+  readonly lost: boolean;
   /** False while the whole instrumentation is switched off. */
   readonly enabled: boolean;
   setEnabled(enabled: boolean): void;

@@ -68,6 +68,7 @@ export const AUDIT_ACTIONS = [
   'authenticate',
   'authorize',
   'prune',
+  'state_reset',
   'token.issue',
   'token.refresh',
   'token.revoke',

@@ -143,7 +143,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     known = lineage;
     if ((how === 'empty' || how === 'rollback') && before?.epoch !== lineage.epoch) {
       ahead.clear();
-      announceReset({ reason: how });
+      announceReset({ reason: how, history: lineage.epoch });
     }
     for (const [scope, state] of scopes) tell(scope, state);
     if (before?.epoch !== lineage.epoch || before.version !== lineage.version) fleet.moved();

@@ -109,6 +109,8 @@ export interface AuditPage {
 /** How a store lost changes that it had acknowledged: it was found empty, or restored from an older copy. */
 export interface StoreReset {
   readonly reason: 'empty' | 'rollback';
+  /** Names what the store holds from then on: the same for all processes that hear of one loss, another for the next one. */
+  readonly history: string;
 }
 
 /**

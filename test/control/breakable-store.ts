@@ -54,8 +54,8 @@ export function breakableStore(whole: StateStore = createMemoryStore()) {
       const told = state ?? (await inner.load()).get(scope);
       if (told !== undefined) for (const listener of listeners) listener(scope, told);
     },
-    reset(reason: StoreReset['reason'] = 'empty'): void {
-      for (const listener of resetListeners) listener({ reason });
+    reset(reason: StoreReset['reason'] = 'empty', history = 'second'): void {
+      for (const listener of resetListeners) listener({ reason, history });
     },
     /** The trail as it is kept, oldest first. */
     entries: async () => (await inner.queryAudit({ limit: 10_000 })).entries.toReversed(),

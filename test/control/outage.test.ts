@@ -5,7 +5,7 @@ import { isRdcpError } from '../../src/errors.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
-import { ACME, code, enable, GLOBAL, startPlane } from './running-plane.ts';
+import { ACME, code, enable, GLOBAL, HOUR, startPlane } from './running-plane.ts';
 
 test('while the store is down a temporary control holds in this process, and says that it does only there', async () => {
   const shared = breakableStore();
@@ -258,6 +258,45 @@ test('a store that came back empty is believed, although its revisions went back
   await time.pass(1);
   assert.deepEqual([database.enabled, inAcme()], [false, false]);
   await settled();
+});
+
+test('what a store has lost is told once in the trail, whoever of the processes notices, and by each to health', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const planes = [await startPlane({ store: shared.store, time }), await startPlane({ store: shared.store, time })];
+  const [one, two] = planes;
+  assert.ok(one && two);
+  await one.control(enable());
+  await shared.announce(GLOBAL_SCOPE);
+  const { load } = shared.store;
+  shared.store.load = async () => new Map();
+  shared.reset('rollback');
+  await time.pass(1);
+  const told = (await shared.entries()).filter(({ action }) => action === 'state_reset');
+  assert.equal(told.length, 1);
+  assert.equal(told[0]?.reason, 'the store came back with an older state');
+  assert.deepEqual(
+    told[0]?.changes.map(({ category, previousState, newState }) => [category, previousState, newState]),
+    [['DATABASE', true, false]],
+  );
+  assert.equal(verify(await shared.entries()), undefined);
+  assert.deepEqual(
+    planes.map(({ plane }) => plane.lost),
+    [true, true],
+  );
+
+  shared.store.load = load;
+  await one.control(enable(60));
+  await shared.announce(GLOBAL_SCOPE);
+  assert.deepEqual(
+    planes.map(({ plane }) => plane.lost),
+    [false, false],
+  );
+  shared.reset('empty', 'third');
+  await time.pass(1);
+  assert.equal((await shared.entries()).filter(({ action }) => action === 'state_reset').length, 2);
+  await time.pass(HOUR);
+  assert.equal(two.plane.lost, false);
 });
 
 test('a change that goes back in time is not believed before the store was read', async () => {

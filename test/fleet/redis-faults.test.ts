@@ -93,6 +93,25 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     return result;
   }
 
+  const losses = async () => (await trailOf(first())).filter(({ action }) => action === 'state_reset');
+
+  /** By one of all processes in the trail, and by each of them to health, until something is changed. */
+  async function lossIsTold(count: number, reason: string): Promise<void> {
+    await eventually('every process to tell of the loss', async () => {
+      const checks = await Promise.all(processes.map((process) => checkOf(process, 'store')));
+      return checks.every((check) => check === 'warn');
+    });
+    const told = await losses();
+    assert.equal(told.length, count);
+    assert.equal(told.at(-1)?.reason, reason);
+    assert.deepEqual(told.at(-1)?.categories, ['DATABASE']);
+    await answered(() => first().control(enable('HTTP')));
+    await eventually('every process to be well', async () => {
+      const checks = await Promise.all(processes.map((process) => checkOf(process, 'store')));
+      return checks.every((check) => check === 'pass');
+    });
+  }
+
   /** What an operator meets while Redis is away: a change for good is refused, one for a while holds in one process. */
   async function manageAlone(): Promise<void> {
     assert.equal((await soon(first().control(enable('HTTP')))).status, 503);
@@ -142,6 +161,7 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     const back = await shows(false);
     t.diagnostic(`forgotten everywhere after ${Math.round(back)} ms`);
     await together();
+    await lossIsTold(1, 'the store came back empty');
   });
 
   test('emptied under open connections: nobody keeps what is lost, and nobody is taken for gone', async () => {
@@ -157,6 +177,7 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
   test('started again with old data: the old state holds everywhere', async (t) => {
     await answered(() => first().control(enable('DATABASE')));
     redis.save();
+    const told = (await losses()).length;
     await answered(() => first().control({ action: 'disable', categories: ['DATABASE'] }));
     await shows(false);
     await redis.kill();
@@ -164,6 +185,7 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     const back = await shows(true);
     t.diagnostic(`the old state everywhere after ${Math.round(back)} ms`);
     await together();
+    await lossIsTold(told + 1, 'the store came back with an older state');
   });
 
   test('messages that are lost, again and again, delay a change and lose none', async () => {

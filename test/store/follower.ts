@@ -14,13 +14,13 @@ export const ANSWERED_MS = 2_000;
 export interface Follower {
   readonly store: StateStore;
   readonly heard: Map<string, ScopeState>;
-  readonly resets: StoreReset[];
+  readonly resets: Pick<StoreReset, 'reason'>[];
 }
 
 export async function follow(store: StateStore): Promise<Follower> {
   const follower: Follower = { store, heard: new Map(), resets: [] };
   store.subscribe((scope, state) => follower.heard.set(scope, state));
-  store.onReset?.((reset) => follower.resets.push(reset));
+  store.onReset?.(({ reason }) => follower.resets.push({ reason }));
   await store.load();
   return follower;
 }
