@@ -54,7 +54,9 @@ test('a redis URL without the package redis installed is refused, and says what 
   try {
     cpSync(join(root, 'src'), join(folder, 'src'), { recursive: true });
     mkdirSync(join(folder, 'node_modules'));
-    symlinkSync(join(root, 'node_modules/@opentelemetry'), join(folder, 'node_modules/@opentelemetry'));
+    for (const installed of ['@opentelemetry', 'lru-cache']) {
+      symlinkSync(join(root, 'node_modules', installed), join(folder, 'node_modules', installed));
+    }
     const script = `
       const { openStore } = await import(${JSON.stringify(join(folder, 'src/store/open.ts'))});
       openStore('memory:');
