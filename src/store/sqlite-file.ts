@@ -126,9 +126,18 @@ export function openSqliteFile(path: string): DatabaseSync {
  */
 function makeWhereMissing(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) closeSync(openSync(path, 'a', 0o600));
+  if (found === undefined) make(path);
   else if (found.isDirectory()) throw new FileRefusal('is a directory');
   else accessSync(path, constants.R_OK | constants.W_OK);
+}
+
+function make(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    // Somebody was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 function prepareFile(database: DatabaseSync): void {
@@ -146,8 +155,11 @@ function pragma(database: DatabaseSync, name: string): unknown {
 }
 
 function refuseForeignFile(database: DatabaseSync): void {
-  const owner = pragma(database, 'application_id');
+  // As one look: another process may be making the file.
+  database.exec('BEGIN');
   const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count;
+  const owner = pragma(database, 'application_id');
+  database.exec('COMMIT');
   if (owner === APPLICATION_ID || (owner === 0 && tables === 0)) return;
   throw new FileRefusal('is the SQLite database of another application');
 }

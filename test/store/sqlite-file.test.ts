@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -17,6 +18,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { Worker } from 'node:worker_threads';
 import { isRdcpError } from '../../src/errors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
@@ -75,6 +77,23 @@ test('the file and those beside it are readable for their owner alone', async ()
   assert.deepEqual(files.toSorted(), ['state.db', 'state.db-shm', 'state.db-wal']);
   for (const name of files) assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
   await store.close();
+});
+
+test('whoever opens a new file in the same moment finds a file of ours', async () => {
+  const threads = 3;
+  const files = Array.from({ length: 40 }, (_, index) => join(folder, `${index}.db`));
+  const arrived = new Int32Array(new SharedArrayBuffer(4 * files.length));
+  const problems = await Promise.all(
+    Array.from({ length: threads }, async () => {
+      const thread = new Worker(join(import.meta.dirname, 'sqlite-thread.ts'), {
+        workerData: { files, arrived, threads },
+      });
+      const [found] = await once(thread, 'message');
+      await thread.terminate();
+      return found as string[];
+    }),
+  );
+  assert.deepEqual(problems.flat(), []);
 });
 
 test('a process keeps its lock on the file, although it opens it again', { skip: !hasLockTable() }, async () => {
