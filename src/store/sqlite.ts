@@ -15,6 +15,9 @@ import { Subscribers } from './subscribers.ts';
 /** How often the file is asked whether another process wrote it, in milliseconds. */
 const POLL_MS = 100;
 
+/** Scopes read in one turn of the event loop: a few milliseconds. What changes meanwhile is found by the next poll. */
+const LOADED_AT_ONCE = 500;
+
 type Row = Record<string, SQLOutputValue>;
 
 /**
@@ -40,7 +43,9 @@ export function createSqliteStore(file: string): StateStore {
   const end = database.prepare('COMMIT');
   const abort = database.prepare('ROLLBACK');
   const readScope = database.prepare('SELECT revision, settings, changed_at FROM scope WHERE key = ?');
-  const readScopes = database.prepare('SELECT key, revision, settings, changed_at FROM scope');
+  const readScopes = database.prepare(
+    `SELECT key, revision, settings, changed_at FROM scope WHERE key > ? ORDER BY key LIMIT ${LOADED_AT_ONCE}`,
+  );
   const readChanges = database.prepare(
     'SELECT key, revision, settings, changed_at FROM scope WHERE version > ? AND writer <> ? ORDER BY version',
   );
@@ -203,8 +208,13 @@ export function createSqliteStore(file: string): StateStore {
       // With subscribers, what changed meanwhile still has to be announced.
       if (subscribers.size === 0) seen = version();
       const scopes = new Map<string, ScopeState>();
-      for (const row of readScopes.iterate()) scopes.set(String(row.key), scopeState(row));
-      return scopes;
+      for (let last = ''; ; ) {
+        const rows = readScopes.all(last);
+        for (const row of rows) scopes.set(String(row.key), scopeState(row));
+        if (rows.length < LOADED_AT_ONCE) return scopes;
+        last = String(rows.at(-1)?.key);
+        await new Promise(setImmediate);
+      }
     },
 
     commit: async (commit) => (await commitAll([commit]))[0] as CommitResult,

@@ -22,7 +22,7 @@ import { Worker } from 'node:worker_threads';
 import { isRdcpError } from '../../src/errors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
-import { appendAudit, auditEntry, auditIds, change, NOW } from './samples.ts';
+import { appendAudit, auditEntry, auditIds, change, NOW, until } from './samples.ts';
 
 let folder: string;
 let file: string;
@@ -269,6 +269,36 @@ test('nothing is taken for kept in a file that was taken away, or replaced, unti
   await store.check();
   assert.equal((await kept()).outcome, 'committed');
   await store.close();
+});
+
+test('very many scopes are loaded without keeping the event loop from others, with what changes meanwhile', async () => {
+  const store = createSqliteStore(file);
+  const other = createSqliteStore(file);
+  const filler = new DatabaseSync(file);
+  filler.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+    INSERT INTO scope SELECT 'tenant-' || i, 1, '[]', ${NOW}, i, 'filler' FROM n`);
+  filler.close();
+  let turns = 0;
+  let loading = true;
+  (function turn(): void {
+    turns += 1;
+    if (loading) setImmediate(turn);
+  })();
+  const loaded = store.load();
+  await other.commit(change('tenant-1', 1, { A: { permanent: true } }));
+  await other.commit(change('tenant-9999', 1, { A: { permanent: true } }));
+  const scopes = new Map(await loaded);
+  loading = false;
+  assert.equal(scopes.size, 10_000);
+  assert.ok(turns > 10, `${turns} turns of the event loop`);
+  const stop = store.subscribe((scope, state) => scopes.set(scope, state));
+  await until(
+    () => scopes.get('tenant-1')?.revision === 2 && scopes.get('tenant-9999')?.revision === 2,
+    'both changes',
+  );
+  stop();
+  await store.close();
+  await other.close();
 });
 
 test('a page of a long trail is read in memory that does not grow with the trail, whatever the filter', async () => {
