@@ -12,9 +12,9 @@ const DROPPED_AT_ONCE = 200;
 const REST = 3;
 /** How long it rests at least, in milliseconds; where another process writes it waits that long, too. */
 const SHORTEST_REST_MS = 5;
-/** Positions looked at in one turn of the event loop, and entries read: each takes a millisecond or two. */
-const SCANNED_AT_ONCE = 10_000;
-const READ_AT_ONCE = 100;
+/** Positions looked at in one turn of the event loop, and entries read: each less than a millisecond, and some from a cold disk. */
+const SCANNED_AT_ONCE = 2_000;
+const READ_AT_ONCE = 50;
 
 /**
  * The trail in the database of a SQLite store. A page is found in the index `audit_filter`, which holds everything that a
