@@ -35,9 +35,9 @@ export interface ScopeState {
 
 /** The answer kept for a repeat of a request id. */
 export interface ReplayRecord {
-  /** Identity and request id, as one opaque string. */
+  /** Identity and request id, as one opaque string; or what only one process of those that share the store is to do. */
   readonly key: string;
-  /** SHA-256 of the request's body, lower-case hex. */
+  /** SHA-256 of the request's body, lower-case hex; empty where there is no request. */
   readonly fingerprint: string;
   /** The response body as it was sent. */
   readonly response: string;

@@ -4,9 +4,8 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCluster } from 'redis';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
-import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import { stateStoreContract } from './contract.ts';
-import { runToItsEnd } from './ending.ts';
+import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { applicationClientsContract } from './application-clients.ts';
 import { failoverContract } from './failover.ts';
 import { CONVERGED_MS, eventually, type Follower, follow } from './follower.ts';
 import { PASSWORD, type RedisServer, whyNoRedis } from './redis-server.ts';
@@ -35,37 +34,12 @@ describe('Redis Cluster', { skip: missing }, () => {
     return cluster;
   }
 
-  test('the application’s process ends by itself once it has closed its client, although a store is open', async () => {
-    const printed = await runToItsEnd(`
-      const { createCluster } = await import('redis');
-      const client = createCluster(${JSON.stringify(setup.options)});
-      client.on('error', () => {});
-      await client.connect();
-      const store = createRedisStore({ client, pollMs: 10 });
-      store.subscribe(() => {});
-      await store.load();
-      console.log('loaded');
-      await client.destroy();
-      setTimeout(() => clearTimeout(work), 200);
-    `);
-    assert.equal(printed, 'loaded');
-  });
-
-  stateStoreContract('Redis Cluster', true, async () => {
-    const prefix = `{${randomUUID()}}:`;
-    const opened: StateStore[] = [];
-    return {
-      async open() {
-        const client = clients[opened.length % clients.length] as (typeof clients)[number];
-        const store = createRedisStore({ client, prefix });
-        opened.push(store);
-        return store;
-      },
-      async dispose() {
-        for (const store of opened) await store.close();
-      },
-    };
-  });
+  applicationClientsContract(
+    'Redis Cluster',
+    'createCluster',
+    () => setup.options,
+    () => clients,
+  );
 
   failoverContract(
     () => setup,

@@ -1,11 +1,6 @@
-import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { createSentinel } from 'redis';
-import { createRedisStore } from '../../src/store/redis.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
-import { stateStoreContract } from './contract.ts';
-import { runToItsEnd } from './ending.ts';
+import { applicationClientsContract } from './application-clients.ts';
 import { failoverContract } from './failover.ts';
 import { whyNoRedis } from './redis-server.ts';
 import { type SentinelSetup, startSentinels } from './redis-topologies.ts';
@@ -31,37 +26,12 @@ describe('Redis Sentinel', { skip: missing }, () => {
     return sentinel;
   }
 
-  test('the application’s process ends by itself once it has closed its client, although a store is open', async () => {
-    const printed = await runToItsEnd(`
-      const { createSentinel } = await import('redis');
-      const client = createSentinel(${JSON.stringify(setup.options)});
-      client.on('error', () => {});
-      await client.connect();
-      const store = createRedisStore({ client, pollMs: 10 });
-      store.subscribe(() => {});
-      await store.load();
-      console.log('loaded');
-      await client.destroy();
-      setTimeout(() => clearTimeout(work), 200);
-    `);
-    assert.equal(printed, 'loaded');
-  });
-
-  stateStoreContract('Redis under Sentinel', true, async () => {
-    const prefix = `{${randomUUID()}}:`;
-    const opened: StateStore[] = [];
-    return {
-      async open() {
-        const client = clients[opened.length % clients.length] as (typeof clients)[number];
-        const store = createRedisStore({ client, prefix });
-        opened.push(store);
-        return store;
-      },
-      async dispose() {
-        for (const store of opened) await store.close();
-      },
-    };
-  });
+  applicationClientsContract(
+    'Redis under Sentinel',
+    'createSentinel',
+    () => setup.options,
+    () => clients,
+  );
 
   failoverContract(
     () => setup,
