@@ -9,16 +9,14 @@ import {
   type Overlay,
   type ReplayRecord,
   type ScopeKey,
-  type Settings,
   type StateStore,
 } from '../store/state-store.ts';
 import { commandDraft, replayRecord } from './drafts.ts';
-import type { Expiry } from './expiry.ts';
 import type { Ledger } from './ledger.ts';
 import { createProspect, type Prospect } from './prospect.ts';
 import { controlResponse } from './response.ts';
-import { putSetting } from './state.ts';
-import { overlaySeconds, type Situation, type Transition, transition } from './transition.ts';
+import type { Settlement } from './settlement.ts';
+import { overlaySeconds, type Situation, transition } from './transition.ts';
 import type { CommandContext, ControlOutcome, Recording } from './types.ts';
 import { storeFailure, unavailable, type Write, type Writer } from './writer.ts';
 
@@ -45,7 +43,7 @@ export interface CommandsOptions {
   readonly store: Pick<StateStore, 'findReplay'>;
   readonly ledger: Ledger;
   readonly writer: Writer;
-  readonly expiry: Expiry;
+  readonly settlement: Settlement;
   readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
   /** From 0 to 1. */
@@ -54,8 +52,8 @@ export interface CommandsOptions {
   readonly situationOf: (key: ScopeKey) => Situation;
   /** Ends what is over, for the gate and for what is computed. */
   readonly sweep: () => void;
-  /** Makes the gate follow. */
-  readonly apply: (key: ScopeKey, categories: Iterable<string>) => void;
+  /** Puts temporary controls in force in this process alone. */
+  readonly overlayHere: (key: ScopeKey, overlays: ReadonlyMap<string, Overlay>) => void;
   /** What keeps the store from being asked now; `undefined` while nothing does. */
   readonly outage: () => RdcpError | undefined;
   /** Called when the store did not answer. */
@@ -65,14 +63,13 @@ export interface CommandsOptions {
 /** What a command comes to if nobody else is faster. */
 interface Planned {
   readonly command: Command;
-  readonly transition: Transition;
   readonly response: ControlResponse;
   readonly write: Write;
 }
 
 /** Carries out control requests: in order, and together as far as the store can write them together. */
 export function createCommands(options: CommandsOptions) {
-  const { store, ledger, writer, expiry, clock, delay, random, securityLevel, situationOf, sweep, apply } = options;
+  const { store, ledger, writer, settlement, clock, delay, random, securityLevel, situationOf, sweep } = options;
   /** Answers that hold in this process alone, until the store has them. */
   const unsent = new Map<string, ReplayRecord>();
 
@@ -101,29 +98,27 @@ export function createCommands(options: CommandsOptions) {
     }
   }
 
-  async function settleOverdue(commands: readonly Command[]): Promise<void> {
-    for (const { context } of commands) {
-      if (ledger.overdue.has(context.scope.key)) await expiry.settle(context.scope.key);
+  /**
+   * What they are computed on is to be what the store has.
+   * @throws {RdcpError} when that cannot be had
+   */
+  async function settleFor(commands: readonly Command[]): Promise<void> {
+    for (const key of new Set([GLOBAL_SCOPE, ...commands.map(({ context }) => context.scope.key)])) {
+      if (ledger.unsettled.has(key)) await settlement.settle(key);
+      if (ledger.here(key).size > 0) throw contended();
     }
   }
 
-  /** What is in force in this process alone is no part of what the store has, so that nothing is computed on both. */
-  function batchOf(waiting: readonly Command[]): readonly Command[] {
-    const keys = [GLOBAL_SCOPE, ...waiting.map(({ context }) => context.scope.key)];
-    return keys.every((key) => ledger.here(key).size === 0) ? waiting : waiting.slice(0, 1);
-  }
-
-  /** Tries the first of those that wait, as many as go together. Returns those that still wait. */
+  /** Tries those that wait. Returns those that still do. */
   async function attempt(waiting: readonly Command[]): Promise<readonly Command[]> {
-    const batch = batchOf(waiting);
     const refused: Promise<void>[] = [];
     let planned: readonly Planned[] = [];
     let results: readonly CommitResult[] = [];
     try {
       sweep();
-      if (ledger.overdue.size > 0) await settleOverdue(batch);
+      if (ledger.unsettled.size > 0) await settleFor(waiting);
       const prospect = createProspect(ledger, situationOf);
-      planned = batch.flatMap((command) => {
+      planned = waiting.flatMap((command) => {
         try {
           return [plan(command, prospect)];
         } catch (error) {
@@ -133,13 +128,13 @@ export function createCommands(options: CommandsOptions) {
       });
       if (planned.length > 0) results = await writer.writeAll(planned.map(({ write }) => write));
     } catch (error) {
-      const failed = planned.length > 0 ? planned.map(({ command }) => command) : batch;
+      const failed = planned.length > 0 ? planned.map(({ command }) => command) : waiting;
       for (const { reject } of failed) reject(error);
       planned = [];
     }
     const done = results.filter((result, index) => settle(planned[index] as Planned, result)).length;
     await Promise.all(refused);
-    return [...planned.slice(done).map(({ command }) => command), ...waiting.slice(batch.length)];
+    return planned.slice(done).map(({ command }) => command);
   }
 
   function plan(command: Command, prospect: Prospect): Planned {
@@ -148,39 +143,25 @@ export function createCommands(options: CommandsOptions) {
     const now = clock.now();
     const next = transition(prospect.situation(key), request, now);
     const response = controlResponse(request, next, 'success', now, context.tenant);
-    const settings = request.action === 'status' ? undefined : settingsToKeep(key, next);
     const write: Write = {
       draft: commandDraft(request, context, next, 'success'),
       whenKept,
-      ...(settings && { state: prospect.change(key, settings) }),
+      ...(request.action !== 'status' && { state: prospect.change(key, next.settings) }),
       replay: replayRecord(context, response, now),
     };
-    return { command, transition: next, response, write };
+    return { command, response, write };
   }
 
   /** False where it is to be computed again: others changed the scope before. */
-  function settle({ command, transition: next, response, write }: Planned, result: CommitResult): boolean {
+  function settle({ command, response }: Planned, result: CommitResult): boolean {
     if (result.outcome === 'conflict') return false;
     if (result.outcome === 'replayed') {
       repeat(command, result.replay);
       return true;
     }
-    const { key } = command.context.scope;
-    if (write.state !== undefined && ledger.here(key).size > 0) {
-      ledger.dropHere(key, next.categories);
-      apply(key, next.categories);
-    }
     const { position, durable } = result;
     command.resolve({ response, replayed: false, ...(position && { position }), ...(durable && { durable }) });
     return true;
-  }
-
-  /** What is in force in this process alone is not for the others, except where the command says so. */
-  function settingsToKeep(key: ScopeKey, { categories, settings }: Transition): Settings {
-    if (ledger.here(key).size === 0) return settings;
-    const kept = new Map(ledger.stored(key).settings);
-    for (const category of categories) putSetting(kept, category, settings.get(category) ?? {});
-    return kept;
   }
 
   /**
@@ -207,8 +188,7 @@ export function createCommands(options: CommandsOptions) {
     });
     if (!kept) throw failure;
     if (replay !== undefined) unsent.set(replay.key, replay);
-    ledger.overlayHere(key, overlays);
-    apply(key, overlays.keys());
+    options.overlayHere(key, overlays);
     return { response, replayed: false };
   }
 
@@ -235,7 +215,7 @@ export function createCommands(options: CommandsOptions) {
       waiting = left;
     }
     for (const { reject } of waiting) {
-      reject(unavailable('Others keep changing the same state, so nothing was changed'));
+      reject(contended());
     }
   }
 
@@ -277,6 +257,10 @@ function repeat({ context, resolve, reject }: Command, kept: ReplayRecord): void
   if (kept.fingerprint === context.replay?.fingerprint)
     resolve({ response: JSON.parse(kept.response), replayed: true });
   else reject(reused());
+}
+
+function contended(): RdcpError {
+  return unavailable('Others keep changing the same state, so nothing was changed');
 }
 
 export function reused(): RdcpError {

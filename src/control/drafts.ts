@@ -34,11 +34,29 @@ function tenantOf({ scope, tenant, tenantName }: CommandContext): AuditEntry['te
 
 /** What the trail says when temporary controls ended. */
 export function expiryDraft(
+  over: Pick<Transition, 'categories' | 'changes'>,
+  tenantId: string | undefined,
+): AuditDraft {
+  return ownDraft('expire', over, tenantId);
+}
+
+/** What the trail says when what held in this process alone became everybody's, or what everybody has holds here again. */
+export function reconciliationDraft(
+  reconciled: Pick<Transition, 'categories' | 'changes'>,
+  tenantId: string | undefined,
+  reason: string,
+): AuditDraft {
+  return { ...ownDraft('reconcile', reconciled, tenantId), reason };
+}
+
+/** Of what nobody has asked for just then. */
+function ownDraft(
+  action: AuditDraft['action'],
   { categories, changes }: Pick<Transition, 'categories' | 'changes'>,
   tenantId: string | undefined,
 ): AuditDraft {
   return {
-    action: 'expire',
+    action,
     categories,
     changes,
     outcome: 'success',

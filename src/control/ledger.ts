@@ -9,7 +9,7 @@ import {
 } from '../store/state-store.ts';
 import { createDeadlines, type End, type Provenance } from './deadlines.ts';
 import { createSettingsPacker } from './settings.ts';
-import { type Ended, type Layers, liveOverlays, putSetting } from './state.ts';
+import { type Ended, type Layers, liveOverlays, putSetting, sameOverlay } from './state.ts';
 
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 const NO_OVERLAYS: ReadonlyMap<string, Overlay> = new Map();
@@ -45,8 +45,8 @@ export interface Ledger {
    * out, by scope. Costs next to nothing while none did.
    */
   sweep(): ReadonlyMap<ScopeKey, ReadonlySet<string>>;
-  /** Scopes with temporary controls that ended and are still in the store, or here. */
-  readonly overdue: ReadonlySet<ScopeKey>;
+  /** Scopes with temporary controls that ended and are not yet taken out, or that hold in this process alone. */
+  readonly unsettled: ReadonlySet<ScopeKey>;
   /** Milliseconds until the next temporary control ends; infinity when none lives. */
   untilNextEnd(): number;
   /** Live temporary controls of a scope. */
@@ -67,7 +67,7 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
   const merged = new Map<ScopeKey, Settings>();
   /** Scopes with temporary controls, so that nobody walks through all tenants to find a few. */
   const temporary = new Set<ScopeKey>();
-  const overdue = new Set<ScopeKey>();
+  const unsettled = new Set<ScopeKey>();
   let next = NEVER;
   let offset = clock.now() - clock.monotonic();
 
@@ -98,10 +98,11 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       merged.set(key, together);
     }
     temporary.delete(key);
-    overdue.delete(key);
+    unsettled.delete(key);
+    if (own.size > 0) unsettled.add(key);
     eachOverlay(key, (overlay) => {
       temporary.add(key);
-      if (ended(overlay)) overdue.add(key);
+      if (ended(overlay)) unsettled.add(key);
       else next = earlier(next, deadlines.endOf(overlay));
     });
   }
@@ -137,7 +138,9 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       const touched = changedBetween(previous.settings, adopted);
       states.set(key, withSettings(state, pack(key, adopted)));
       // Whoever changed the category later, for all processes, is right.
-      const own = [...here(key)].filter(([category]) => !touched.has(category));
+      const own = [...here(key)].filter(
+        ([category, overlay]) => !touched.has(category) && !sameOverlay(adopted.get(category)?.temporary, overlay),
+      );
       if (own.length < here(key).size) setHere(key, new Map(own));
       else index(key);
       return touched;
@@ -164,11 +167,11 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
           else next = earlier(next, deadlines.endOf(overlay));
         });
       }
-      for (const key of found.keys()) overdue.add(key);
+      for (const key of found.keys()) unsettled.add(key);
       return found;
     },
 
-    overdue,
+    unsettled,
     untilNextEnd: () => Math.min(next.wall - clock.now(), next.monotonic - clock.monotonic()),
     live: (key) => liveOverlays(settings(key), ended).size,
     liveEverywhere: () => [...temporary].reduce((sum, key) => sum + liveOverlays(settings(key), ended).size, 0),
@@ -211,9 +214,5 @@ function changedBetween(before: Settings, after: Settings): Set<string> {
 
 function sameSetting(a: Setting | undefined, b: Setting | undefined): boolean {
   if (a === b) return true;
-  return (
-    a?.permanent === b?.permanent &&
-    a?.temporary?.enabled === b?.temporary?.enabled &&
-    a?.temporary?.expiresAt === b?.temporary?.expiresAt
-  );
+  return a?.permanent === b?.permanent && sameOverlay(a?.temporary, b?.temporary);
 }

@@ -7,12 +7,12 @@ import { GLOBAL_SCOPE, type ScopeKey, type ScopeState, type StateStore } from '.
 import type { CategoryOverride } from './catalogue.ts';
 import { createCommands, reused } from './command.ts';
 import type { Provenance } from './deadlines.ts';
-import { createExpiry } from './expiry.ts';
 import { createFollower, type FollowedStore } from './follower.ts';
 import { linkGate } from './gate-link.ts';
 import { createLedger } from './ledger.ts';
 import { createLosses } from './loss.ts';
 import { createQueue } from './queue.ts';
+import { createSettlement } from './settlement.ts';
 import { effectiveState } from './state.ts';
 import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
 import type { AuditRecorder, CategoryView, ControlPlane } from './types.ts';
@@ -107,19 +107,23 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     failed: follower.failed,
   });
   const losses = createLosses({ writer, clock, view: () => viewOf(GLOBAL_SCOPE) });
-  const expiry = createExpiry({ ledger, writer, clock, situationOf, tenantOf, apply: link.apply, reachable });
+  const settlement = createSettlement({ ledger, writer, clock, situationOf, tenantOf, apply: link.apply, reachable });
   const commands = createCommands({
     store,
     ledger,
     writer,
-    expiry,
+    settlement,
     clock,
     delay,
     random,
     securityLevel,
     situationOf,
     sweep,
-    apply: link.apply,
+    overlayHere(key, overlays) {
+      ledger.overlayHere(key, overlays);
+      link.apply(key, overlays.keys());
+      watch();
+    },
     outage: () => (reachable() ? undefined : unavailable('The store cannot be reached, so nothing was changed')),
     failed: follower.failed,
   });
@@ -129,7 +133,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   /** Takes over what a scope has become, and makes the gate follow. */
   function adopt(key: ScopeKey, state: ScopeState, provenance?: Provenance): void {
     if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
+    const here = ledger.here(key);
+    const before = here.size > 0 ? situationOf(key) : undefined;
     link.apply(key, ledger.adopt(key, state, provenance));
+    if (before !== undefined) settlement.superseded(key, before, here);
     losses.changed();
     watch();
   }
@@ -145,7 +152,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   function sweep(): void {
     if (ledger.noticeClock()) views.forget();
     for (const [key, categories] of ledger.sweep()) link.apply(key, categories);
-    if (ledger.overdue.size > 0) settle();
+    if (ledger.unsettled.size > 0) settle();
   }
 
   function settle(): void {
@@ -156,7 +163,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   async function settleAll(): Promise<void> {
     settling = false;
-    for (const key of [...ledger.overdue]) await expiry.settle(key);
+    for (const key of [...ledger.unsettled]) await settlement.settle(key);
   }
 
   function viewOf(key: ScopeKey): readonly CategoryView[] {
@@ -181,7 +188,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   function watch(): void {
     if (closed) return;
     const next = ledger.untilNextEnd();
-    const waiting = next !== Number.POSITIVE_INFINITY || ledger.overdue.size > 0 || follower.doubtful;
+    const waiting = next !== Number.POSITIVE_INFINITY || ledger.unsettled.size > 0 || follower.doubtful;
     if (!waiting) return;
     const wait = Math.min(TICK_MS, next > 0 ? Math.ceil(next) : TICK_MS);
     const dueAt = clock.monotonic() + wait;
@@ -194,7 +201,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   function tick(): void {
     timer = undefined;
     sweep();
-    if (follower.doubtful) void follower.read();
+    if (follower.doubtful) void follower.read().then(sweep);
     watch();
   }
 

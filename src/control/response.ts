@@ -23,7 +23,7 @@ export function controlResponse(
     action,
     categories,
     status,
-    message: status === 'success' ? message : `${message}, in this process alone: the store cannot be reached`,
+    message: status === 'success' ? message : `${message}, in this process alone until the store can be reached again`,
     changes,
   };
 }

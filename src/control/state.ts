@@ -61,6 +61,10 @@ export function putSetting(settings: Map<string, Setting>, category: string, { p
   else settings.set(category, setting);
 }
 
+export function sameOverlay(a: Overlay | undefined, b: Overlay | undefined): boolean {
+  return a?.enabled === b?.enabled && a?.expiresAt === b?.expiresAt;
+}
+
 /** Overlays that have not ended. */
 export function liveOverlays(settings: Settings, ended: Ended): ReadonlyMap<string, Overlay> {
   const live = new Map<string, Overlay>();

@@ -2,7 +2,7 @@ import { RdcpError } from '../errors.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ChangeRecord } from '../protocol/messages.ts';
 import { formatDuration, timestamp } from '../protocol/time.ts';
-import type { Setting, Settings } from '../store/state-store.ts';
+import type { Overlay, Setting, Settings } from '../store/state-store.ts';
 import { type EffectiveState, type Ended, effectiveState, type Layers, liveOverlays, putSetting } from './state.ts';
 
 /** Names in a message; more of them are counted. */
@@ -85,6 +85,34 @@ export function expire(situation: Situation, now: number): Expiry | undefined {
   const known = categories.filter((category) => situation.defaults.has(category));
   const inForce: Situation = { ...situation, ended: () => false };
   return { settings, categories, changes: changesBetween(inForce, replaced(situation, settings), known, now) };
+}
+
+/** Overlays put into the addressed scope, and the categories whose overlay found no room in it. */
+export interface Share extends Transition {
+  readonly excess: readonly string[];
+}
+
+/** Takes overlays over into the addressed scope as they are, by the names of their categories as many as the limit allows. */
+export function share(situation: Situation, overlays: ReadonlyMap<string, Overlay>, now: number): Share {
+  const before = situation.tenant ?? situation.global;
+  const live = liveOverlays(before, situation.ended);
+  const settings = new Map(before);
+  const categories: string[] = [];
+  const excess: string[] = [];
+  let room = situation.limits.maxTemporary - live.size;
+  for (const [category, temporary] of [...overlays].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const another = live.has(category) ? 0 : 1;
+    if (another > room) {
+      excess.push(category);
+      continue;
+    }
+    room -= another;
+    categories.push(category);
+    putSetting(settings, category, { permanent: before.get(category)?.permanent, temporary });
+  }
+  const known = categories.filter((category) => situation.defaults.has(category));
+  const changes = changesBetween(situation, replaced(situation, settings), known, now);
+  return { settings, categories, changes, excess };
 }
 
 /** The same layers with the addressed scope's settings replaced. */

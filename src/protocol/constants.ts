@@ -61,10 +61,11 @@ export const EVERYBODY = 'global';
 export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'] as const;
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
-/** What an audit entry is about: a control action, an expiry, a refusal, a change of the trail itself, or a session. */
+/** What an audit entry is about: a control action, what came of it later, a refusal, a change of the trail itself, or a session. */
 export const AUDIT_ACTIONS = [
   ...CONTROL_ACTIONS,
   'expire',
+  'reconcile',
   'authenticate',
   'authorize',
   'prune',

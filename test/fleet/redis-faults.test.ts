@@ -131,6 +131,15 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     const back = await together();
     assert.ok(back < CONVERGED_MS, `together after ${Math.round(back)} ms`);
     t.diagnostic(`together after ${Math.round(back)} ms`);
+    await shows(true, 'QUEUE');
+    const told = (await trailOf(first())).filter(({ categories }) => categories.includes('QUEUE'));
+    assert.deepEqual(
+      told.slice(-2).map(({ action, outcome }) => [action, outcome]),
+      [
+        ['enable', 'partial'],
+        ['reconcile', 'success'],
+      ],
+    );
     await answered(() => first().control(enable('HTTP')));
     await shows(true, 'HTTP');
     assert.ok(await first().enabled('DATABASE'));

@@ -78,10 +78,7 @@ describe('Redis Cluster', { skip: missing }, () => {
     }
 
     test('a primary that changes places with its replica loses no change', () =>
-      whileToggling(async () => {
-        setup.replica.command('CLUSTER', 'FAILOVER');
-        await setup.promoted();
-      }));
+      whileToggling(() => setup.changePlaces()));
 
     test('a slot that is moved to another node and back loses no change', async () => {
       const [from, to] = [setup.primary, setup.others[0] as RedisServer];

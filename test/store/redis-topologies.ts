@@ -9,8 +9,11 @@ import { freePort, launch, PASSWORD, type RedisServer, startRedis } from './redi
 export interface Pair {
   readonly primary: RedisServer;
   readonly replica: RedisServer;
-  /** Waits until the replica is the primary. */
-  promoted(): Promise<void>;
+  /**
+   * Waits until the replica is the primary.
+   * @param urge called now and then until it is
+   */
+  promoted(urge?: () => void): Promise<void>;
   /** Waits until the replica follows, and has everything. */
   following(): Promise<void>;
   /** Keeps the replica from following, until the function is called. */
@@ -31,6 +34,8 @@ export interface ClusterSetup extends Pair {
   readonly others: readonly RedisServer[];
   /** For `createCluster`. */
   readonly options: RedisClusterOptions;
+  /** Has the two change places while both are well. */
+  changePlaces(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -38,6 +43,9 @@ export interface ClusterSetup extends Pair {
 const SENTINEL_NAME = 'control';
 
 const SLOTS = 16_384;
+
+/** On a busy machine nodes miss this limit of Redis's on a failover by hand; it is given up then, and has to be asked for again. */
+const FAILOVER_TIMEOUT_MS = 5_000;
 
 export async function startSentinels(downAfterMs: number): Promise<SentinelSetup> {
   const first = await startRedis();
@@ -112,6 +120,14 @@ export async function startCluster(nodeTimeoutMs: number): Promise<ClusterSetup>
     slot,
     others: primaries.filter((node) => node !== owner),
     options: { rootNodes: primaries.map(({ url }) => ({ url })), defaults: { password: PASSWORD } },
+    async changePlaces() {
+      let askAt = 0;
+      await pair.promoted(() => {
+        if (performance.now() < askAt) return;
+        askAt = performance.now() + FAILOVER_TIMEOUT_MS + 1_000;
+        pair.replica.command('CLUSTER', 'FAILOVER');
+      });
+    },
     async close() {
       await Promise.all(nodes.map((node) => node.close()));
     },
@@ -136,8 +152,12 @@ function pairOf(first: RedisServer, second: RedisServer): Pair {
     get replica() {
       return replica;
     },
-    async promoted() {
-      await settled('the replica to be promoted', () => replication(replica, 'role') === 'master');
+    async promoted(urge = () => undefined) {
+      await settled('the replica to be promoted', () => {
+        if (replication(replica, 'role') === 'master') return true;
+        urge();
+        return false;
+      });
       [primary, replica] = [replica, primary];
     },
     async following() {

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { verify } from '../../src/audit/verify.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+import { breakableStore } from './breakable-store.ts';
+import { ACME, enable, GLOBAL, type Setup, startPlane } from './running-plane.ts';
+
+test("what holds in this process alone becomes everybody's when the store is back, for what is left of its time", async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const here = await startPlane({ store: shared.store, time });
+  const there = await startPlane({ store: shared.store, time });
+  shared.mode.down = true;
+  const { response } = await here.control(enable(60));
+  assert.match(response.message, /until the store can be reached again/);
+  await time.pass(20_000);
+  assert.deepEqual([here.database.enabled, there.database.enabled], [true, false]);
+  shared.mode.down = false;
+  await time.pass(1000);
+  await shared.announce(GLOBAL_SCOPE);
+  assert.deepEqual([here.database.enabled, there.database.enabled], [true, true]);
+  assert.equal(there.stateOf().expiresAt, here.stateOf().expiresAt);
+  const [partial, shares, ...others] = await shared.entries();
+  assert.deepEqual([partial?.outcome, shares?.outcome, others], ['partial', 'success', []]);
+  assert.deepEqual(
+    [shares?.action, shares?.reason],
+    ['reconcile', 'set in one process while the store could not be reached'],
+  );
+  assert.deepEqual(
+    shares?.changes.map(({ previousState, newState, expiresAt }) => [previousState, newState, expiresAt]),
+    [[false, true, response.changes[0]?.expiresAt]],
+  );
+  await time.pass(38_999);
+  assert.deepEqual([here.database.enabled, there.database.enabled], [true, true]);
+  await time.pass(1);
+  assert.deepEqual([here.database.enabled, there.database.enabled], [false, false]);
+  await time.pass(1000);
+  assert.equal((await shared.entries()).filter(({ action }) => action === 'expire').length, 1);
+  assert.equal(verify(await shared.entries()), undefined);
+});
+
+test('a store that fails for a moment leaves nobody alone for long, and what was set then ends on time', async () => {
+  const shared = breakableStore();
+  const { control, database, time } = await startPlane({ store: shared.store });
+  const { commit } = shared.store;
+  shared.store.commit = async () => {
+    shared.store.commit = commit;
+    throw new Error('the connection was lost');
+  };
+  assert.equal((await control(enable(60))).response.status, 'partial');
+  await time.pass(1000);
+  assert.equal((await shared.settings(GLOBAL_SCOPE)).get('DATABASE')?.temporary?.enabled, true);
+  await time.pass(58_999);
+  assert.equal(database.enabled, true);
+  await time.pass(1);
+  assert.equal(database.enabled, false);
+});
+
+test('a store that can be read but not written is tried again each second, not at once', async () => {
+  const shared = breakableStore();
+  const { control, time } = await startPlane({ store: shared.store });
+  shared.store.commit = () => Promise.reject(new Error('no space left on device'));
+  assert.equal((await control(enable(60))).response.status, 'partial');
+  const before = shared.calls;
+  await time.pass(10_000);
+  assert.ok(shared.calls - before < 100, `asked ${shared.calls - before} times in ten seconds`);
+});
+
+/** Two processes with one store, each with its own way to it. */
+async function twoProcesses(options: Setup['options'] = {}) {
+  const whole = createMemoryStore();
+  const time = virtualTime();
+  const ways = [breakableStore(whole), breakableStore(whole)] as const;
+  const [here, there] = [
+    await startPlane({ store: ways[0].store, time, options }),
+    await startPlane({ store: ways[1].store, time, options }),
+  ];
+  return { here, there, time, ways, wayHere: ways[0].mode };
+}
+
+test('whoever switches the category for all meanwhile is right, and the trail tells that it ended in that process', async () => {
+  const { here, there, time, ways, wayHere } = await twoProcesses();
+  wayHere.down = true;
+  await here.control(enable(600), { requestId: 'here' });
+  await there.control({ action: 'disable', categories: ['DATABASE'] }, { requestId: 'there' });
+  wayHere.down = false;
+  await time.pass(2000);
+  assert.equal(here.database.enabled, false);
+  assert.equal(here.stateOf().temporary, false);
+  const entries = await ways[0].entries();
+  assert.deepEqual(
+    entries.map(({ action, requestId, reason }) => [action, requestId, reason]),
+    [
+      ['disable', 'there', undefined],
+      ['enable', 'here', undefined],
+      ['reconcile', undefined, 'changed for all meanwhile'],
+    ],
+  );
+  assert.deepEqual(
+    entries[2]?.changes.map(({ previousState, newState, temporary }) => [previousState, newState, temporary]),
+    [[true, false, false]],
+  );
+  assert.equal(verify(entries), undefined);
+});
+
+test("of the same category, set in two processes alone, one becomes everybody's", async () => {
+  const { here, there, time, ways } = await twoProcesses();
+  for (const { mode } of ways) mode.down = true;
+  await here.control(enable(600));
+  await there.control(enable(900));
+  for (const { mode } of ways) mode.down = false;
+  await time.pass(1000);
+  for (const way of ways) await way.announce(GLOBAL_SCOPE);
+  await time.pass(1000);
+  assert.equal(here.stateOf().expiresAt, there.stateOf().expiresAt);
+  const reasons = (await ways[0].entries()).filter(({ action }) => action === 'reconcile').map(({ reason }) => reason);
+  assert.deepEqual(reasons.sort(), [
+    'changed for all meanwhile',
+    'set in one process while the store could not be reached',
+  ]);
+});
+
+test('what finds no room among those of the others ends, and the trail says so', async () => {
+  const limits = { defaultDuration: 900, maxDuration: 86_400, maxTemporary: 1, maxCategories: 4096 };
+  const { here, there, time, ways, wayHere } = await twoProcesses({ limits });
+  wayHere.down = true;
+  await here.control(enable(600));
+  await there.control({ action: 'disable', categories: ['CACHE'], options: { duration: 600 } });
+  wayHere.down = false;
+  await time.pass(2000);
+  assert.equal(here.database.enabled, false);
+  assert.deepEqual([...(await ways[0].settings(GLOBAL_SCOPE)).keys()], ['CACHE']);
+  const told = (await ways[0].entries()).at(-1);
+  assert.deepEqual(
+    [told?.action, told?.reason, told?.changes.map(({ newState }) => newState)],
+    ['reconcile', 'no room among the temporary controls in force', [false]],
+  );
+});
+
+test('a command that comes with the store finds what was set without it in force for all', async () => {
+  const shared = breakableStore();
+  const { control, database, time } = await startPlane({ store: shared.store });
+  shared.mode.down = true;
+  await control(enable(600));
+  shared.mode.down = false;
+  await time.pass(1000);
+  const { response } = await control({ action: 'reset', categories: ['DATABASE'] });
+  assert.deepEqual([response.changes[0]?.previousState, response.changes[0]?.newState], [true, false]);
+  assert.equal(database.enabled, false);
+  assert.deepEqual(
+    (await shared.entries()).map(({ action }) => action),
+    ['enable', 'reconcile', 'reset'],
+  );
+});
+
+test("a tenant's temporary control becomes everybody's for that tenant", async () => {
+  const { here, there, time, ways, wayHere } = await twoProcesses();
+  wayHere.down = true;
+  await here.control(enable(600), { scope: ACME });
+  wayHere.down = false;
+  await time.pass(1000);
+  await ways[1].announce('acme');
+  assert.equal(
+    there.gate.runWithTenant('acme', () => there.database.enabled),
+    true,
+  );
+  assert.equal(there.database.enabled, false);
+  const shares = (await ways[0].entries()).find(({ action }) => action === 'reconcile');
+  assert.deepEqual(shares?.tenant, { id: 'acme' });
+});
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('link' as const), who: fc.nat(2), down: fc.boolean() }),
+  fc.record({ kind: fc.constant('wait' as const), milliseconds: fc.integer({ min: 1, max: 20_000 }) }),
+  fc.record({
+    kind: fc.constant('control' as const),
+    who: fc.nat(2),
+    action: fc.constantFrom('enable' as const, 'disable' as const, 'toggle' as const, 'reset' as const),
+    categories: fc.subarray(['DATABASE', 'CACHE'], { minLength: 1 }),
+    duration: fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined }),
+    scope: fc.constantFrom(GLOBAL, ACME),
+  }),
+);
+
+test('whatever is set while processes come and go, all agree five seconds after, and the trail has every answer', async () => {
+  let answered = 0;
+  let alone = 0;
+  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+    const whole = createMemoryStore();
+    const time = virtualTime();
+    const ways = Array.from({ length: 3 }, () => breakableStore(whole));
+    const planes = await Promise.all(ways.map(({ store }) => startPlane({ store, time })));
+    const expected: string[] = [];
+    for (const [index, one] of steps.entries()) {
+      if (one.kind === 'wait') await time.pass(one.milliseconds);
+      else if (one.kind === 'link') (ways[one.who] as (typeof ways)[0]).mode.down = one.down;
+      else {
+        const { who, action, categories, duration, scope } = one;
+        const requestId = `request-${index}`;
+        const options = action === 'reset' || duration === undefined ? {} : { options: { duration } };
+        const outcome = await planes[who]
+          ?.control({ action, categories, ...options }, { requestId, scope })
+          .catch(() => undefined);
+        if (outcome === undefined) continue;
+        answered += 1;
+        if (outcome.response.status === 'partial') alone += 1;
+        expected.push(`${requestId} ${outcome.response.status}`);
+        // The others hear of it, as far as they can.
+        for (const [other, way] of ways.entries()) {
+          if (!way.mode.down && other !== who) await way.announce(scope.key);
+        }
+      }
+    }
+    for (const way of ways) way.mode.down = false;
+    for (let tick = 0; tick < 5; tick++) {
+      await time.pass(1000);
+      for (const way of ways) for (const key of [GLOBAL_SCOPE, 'acme']) await way.announce(key);
+    }
+    const views = planes.map(({ plane }) => [GLOBAL, ACME].map((scope) => plane.view(scope)));
+    assert.deepEqual(views[1], views[0]);
+    assert.deepEqual(views[2], views[0]);
+    for (const { gate, database, stateOf } of planes) {
+      assert.equal(database.enabled, stateOf().enabled);
+      assert.equal(
+        gate.runWithTenant('acme', () => database.enabled),
+        stateOf(ACME).enabled,
+      );
+    }
+    const entries = await (ways[0] as (typeof ways)[0]).entries();
+    assert.equal(verify(entries), undefined);
+    const told = entries.flatMap(({ requestId, outcome }) =>
+      requestId && outcome !== 'failed' ? [`${requestId} ${outcome}`] : [],
+    );
+    assert.deepEqual(told.sort(), expected.sort());
+    await Promise.all(planes.map(({ plane }) => plane.close()));
+  });
+  await fc.assert(property, { numRuns: 200 });
+  assert.ok(alone > 50, `${alone} of ${answered} answers were of one process alone`);
+});
