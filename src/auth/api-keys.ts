@@ -18,30 +18,38 @@ export interface ApiKeyVerifier extends CredentialVerifier {
   principal(id: string): Principal | undefined;
 }
 
+/** A text that a connection sent as its key. */
+interface Sent {
+  readonly text: string;
+  readonly hash: string;
+  readonly digest: Buffer;
+}
+
 /**
  * Verifies API keys. Any number of keys is active at once, so that a client changes to a new one before the old one is
  * revoked. A wrong, unknown, mistyped, expired or not yet valid key gets the same answer.
  */
 export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): ApiKeyVerifier {
   /** What a connection sent last, and its hash. Whether that is a key, and in force, is found out anew each time. */
-  const sent = new WeakMap<object, { readonly text: string; readonly hash: string }>();
+  const sent = new WeakMap<object, Sent>();
 
-  function hashOf(text: string, connection: object | undefined): string {
+  function hashed(text: string, connection: object | undefined): Sent {
     const last = connection && sent.get(connection);
-    if (last?.text === text) return last.hash;
+    if (last?.text === text) return last;
     const hash = hashApiKey(text);
-    if (connection !== undefined) sent.set(connection, { text, hash });
-    return hash;
+    const found = { text, hash, digest: Buffer.from(hash.slice('sha256:'.length), 'hex') };
+    if (connection !== undefined) sent.set(connection, found);
+    return found;
   }
 
   return {
-    knows: (key) => key.length <= MAX_API_KEY_LENGTH && lookUp(keys, hashApiKey(key)) !== undefined,
+    knows: (key) => key.length <= MAX_API_KEY_LENGTH && lookUp(keys, hashed(key, undefined)) !== undefined,
     principal: (id) => {
       const stored = keys.findById(id);
       return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
     },
     verify: (key, connection) => {
-      const stored = key.length > MAX_API_KEY_LENGTH ? undefined : lookUp(keys, hashOf(key, connection));
+      const stored = key.length > MAX_API_KEY_LENGTH ? undefined : lookUp(keys, hashed(key, connection));
       if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');
       return stored.principal;
     },
@@ -53,8 +61,8 @@ export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): Ap
  * The look-up's own timing tells something of a hash, which nobody can aim: to choose its first bits takes as many keys
  * as guessing. The comparison that decides takes the same time whatever it finds.
  */
-function lookUp(keys: KeySource, hash: string): StoredKey | undefined {
+function lookUp(keys: KeySource, { hash, digest }: Sent): StoredKey | undefined {
   const stored = keys.find(hash);
   if (stored === undefined) return undefined;
-  return timingSafeEqual(Buffer.from(hash.slice('sha256:'.length), 'hex'), stored.digest) ? stored : undefined;
+  return timingSafeEqual(digest, stored.digest) ? stored : undefined;
 }

@@ -1,5 +1,5 @@
 import { RdcpError } from '../errors.ts';
-import { type AuthMethod, HEADERS } from '../protocol/constants.ts';
+import { type AuthMethod, HEADERS, REQUEST_HEADERS } from '../protocol/constants.ts';
 import type { Authenticator, CredentialRequest } from './authenticator.ts';
 import { asHybrid, assertBinding, hybrid } from './hybrid.ts';
 import type { CertificateVerifier, VerifiedCertificate } from './mtls.ts';
@@ -31,8 +31,6 @@ export interface CredentialVerifiers {
 /** A credential as a request carries it, not yet verified. */
 type Credential = { readonly method: 'api-key' | 'bearer'; readonly value: string };
 
-const API_KEY = HEADERS.apiKey.toLowerCase();
-const AUTH_METHOD = HEADERS.authMethod.toLowerCase();
 /** RFC 9110, section 11.4: the scheme's name is case-insensitive. RFC 6750 allows one token after it. */
 const BEARER = /^bearer(?: +(.*))?$/is;
 
@@ -108,7 +106,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
       ...(certificates === undefined ? [] : ['mtls' as const]),
     ],
     authenticate: async (request) => {
-      const claimed = single(request, AUTH_METHOD, HEADERS.authMethod);
+      const claimed = single(request, REQUEST_HEADERS.authMethod, HEADERS.authMethod);
       const credential = findCredential(request);
       const own = application === undefined ? undefined : await byApplication(request, claimed);
       if (own !== undefined) return own;
@@ -134,7 +132,7 @@ function assertAgrees(claimed: string | undefined, method: AuthMethod, alternati
  * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for a credential sent twice, or two that are not a hybrid pair
  */
 function findCredential(request: CredentialRequest): Credential | undefined {
-  const key = single(request, API_KEY, HEADERS.apiKey);
+  const key = single(request, REQUEST_HEADERS.apiKey, HEADERS.apiKey);
   const authorization = single(request, 'authorization', 'Authorization');
   const bearer = authorization === undefined ? null : BEARER.exec(authorization);
   if (key !== undefined && bearer !== null) throw twoCredentials();

@@ -153,14 +153,15 @@ export function createCommands(options: CommandsOptions) {
   }
 
   /** False where it is to be computed again: others changed the scope before. */
-  function settle({ command, response }: Planned, result: CommitResult): boolean {
+  function settle({ command, response, write }: Planned, result: CommitResult): boolean {
     if (result.outcome === 'conflict') return false;
     if (result.outcome === 'replayed') {
       repeat(command, result.replay);
       return true;
     }
     const { position, durable } = result;
-    command.resolve({ response, replayed: false, ...(position && { position }), ...(durable && { durable }) });
+    const json = write.replay?.response;
+    command.resolve({ response, json, replayed: false, ...(position && { position }), ...(durable && { durable }) });
     return true;
   }
 

@@ -64,6 +64,8 @@ export interface CommandContext {
 
 export interface ControlOutcome {
   readonly response: ControlResponse;
+  /** The response as JSON, where it is written already. */
+  readonly json?: string | undefined;
   /** True when this is the kept answer to an earlier request with the same id. */
   readonly replayed: boolean;
   /** The store's own, that the change came to; absent where none was written now, or the store has none. */

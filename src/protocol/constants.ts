@@ -43,6 +43,11 @@ export const HEADERS = {
   replayed: 'X-RDCP-Replayed',
 } as const;
 
+/** The same as Node names them in a request: in lower case. */
+export const REQUEST_HEADERS = Object.fromEntries(
+  Object.entries(HEADERS).map(([key, name]) => [key, name.toLowerCase()]),
+) as { readonly [K in keyof typeof HEADERS]: Lowercase<(typeof HEADERS)[K]> };
+
 export const SCOPES = ['discovery', 'status', 'control', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 

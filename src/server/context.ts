@@ -46,8 +46,8 @@ export interface Answer {
 export type Handler = (ctx: Context) => Answer | Promise<Answer>;
 
 /** The only value of a header that may be sent once; the first of several, which an earlier step has refused. */
-export function header(req: IncomingMessage, name: string): string | undefined {
-  return req.headersDistinct[name.toLowerCase()]?.[0];
+export function header(req: IncomingMessage, name: Lowercase<string>): string | undefined {
+  return req.headersDistinct[name]?.[0];
 }
 
 /** What a step left for the ones after it. A route table that lacks that step is a defect of ours. */
@@ -63,15 +63,22 @@ export function required<K extends 'principal' | 'tenancy' | 'control' | 'form'>
 /** The principal as the audit trail writes it. */
 export function identityOf(principal: Principal | undefined): AuditIdentity {
   if (principal === undefined) return {};
+  const known = identities.get(principal);
+  if (known !== undefined) return known;
   const { method, userId, clientId, scopes, sessionId } = principal;
-  return {
+  const identity = {
     method,
     userId,
     ...(clientId !== undefined && { clientId }),
     scopes,
     ...(sessionId !== undefined && { sessionId }),
   };
+  identities.set(principal, identity);
+  return identity;
 }
+
+/** A trail in memory keeps thousands of entries of the same few. */
+const identities = new WeakMap<Principal, AuditIdentity>();
 
 const MAX_USER_AGENT_LENGTH = 256;
 

@@ -3,9 +3,9 @@ import type { Context, RequestState, Step } from './context.ts';
 
 /** Takes every request through the steps, in order, and passes it on. */
 export function steps(...sequence: readonly Step[]): Middleware<RequestState> {
-  return async (ctx, next) => {
-    await run(sequence, ctx);
-    return next();
+  return (ctx, next) => {
+    const pending = run(sequence, ctx);
+    return pending === undefined ? next() : pending.then(next);
   };
 }
 
@@ -15,9 +15,10 @@ export function endpoint(...sequence: readonly Step[]): Middleware<RequestState>
 }
 
 /** A step that has nothing to wait for costs no turn of the microtask queue; most have not. */
-async function run(sequence: readonly Step[], ctx: Context): Promise<void> {
-  for (const step of sequence) {
-    const pending = step(ctx);
-    if (pending !== undefined) await pending;
+function run(sequence: readonly Step[], ctx: Context, from = 0): Promise<void> | undefined {
+  for (let index = from; index < sequence.length; index += 1) {
+    const pending = (sequence[index] as Step)(ctx);
+    if (pending !== undefined) return pending.then(() => run(sequence, ctx, index + 1));
   }
+  return undefined;
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator, CredentialRequest } from '../../auth/authenticator.ts';
 import { authenticationRequired } from '../../auth/refusal.ts';
-import { isRdcpError, type RdcpError } from '../../errors.ts';
+import { isRdcpError } from '../../errors.ts';
 import { clientCertificateOf } from '../client-certificate.ts';
-import { clientAddress, type Step } from '../context.ts';
+import { type Context, clientAddress, type Step } from '../context.ts';
 import { addressKey, type RateLimiter } from '../rate-limit.ts';
 import { count } from './rate-limit.ts';
 
@@ -16,24 +16,22 @@ export function authenticate(
   { authenticator, limiter }: { authenticator: Authenticator; limiter: RateLimiter },
   anonymous: 'refused' | 'allowed' | 'open' = 'refused',
 ): Step {
-  return async (ctx) => {
-    let failure: RdcpError | undefined;
-    try {
-      const principal = await authenticator.authenticate(credentialsOf(ctx.req));
-      if (principal !== undefined) {
-        ctx.state.principal = principal;
-        return;
-      }
-    } catch (error) {
-      if (!isRdcpError(error)) throw error;
-      failure = error;
-    }
+  const without = (ctx: Context, failure?: unknown) => {
+    if (failure !== undefined && !isRdcpError(failure)) throw failure;
     // A server error says nothing about the credential, so it costs the client nothing.
     if (failure === undefined || failure.status < 500) count(ctx, limiter, addressKey(clientAddress(ctx.req)));
     if (anonymous === 'open') return;
     if (failure !== undefined) throw failure;
     if (anonymous === 'refused') throw authenticationRequired(authenticator.methods);
   };
+  return (ctx) =>
+    authenticator.authenticate(credentialsOf(ctx.req)).then(
+      (principal) => {
+        if (principal === undefined) without(ctx);
+        else ctx.state.principal = principal;
+      },
+      (failure: unknown) => without(ctx, failure),
+    );
 }
 
 function credentialsOf(req: IncomingMessage): CredentialRequest {

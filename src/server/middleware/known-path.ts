@@ -8,7 +8,9 @@ const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
 /** The path as it was sent: nothing is decoded or normalised, so that no two spellings lead to one endpoint. */
 function rawPath(url = ''): string {
-  return originForm(url).split('?', 1)[0] ?? '';
+  const target = originForm(url);
+  const query = target.indexOf('?');
+  return query === -1 ? target : target.slice(0, query);
 }
 
 /** Whether a request is for us, in an application that mounted us. */

@@ -1,5 +1,5 @@
 import { RdcpError } from '../../errors.ts';
-import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
+import { JSON_MEDIA_TYPE, PROTOCOL, RDCP_MEDIA_TYPE, REQUEST_HEADERS } from '../../protocol/constants.ts';
 import { negotiate } from '../accept.ts';
 import { header, type Step } from '../context.ts';
 import { versionUnsupported } from './known-path.ts';
@@ -7,7 +7,7 @@ import { versionUnsupported } from './known-path.ts';
 /** A client that states another version of the protocol is told so, rather than answered in this one. */
 export function protocolVersion(): Step {
   return (ctx) => {
-    const stated = header(ctx.req, HEADERS.protocol);
+    const stated = header(ctx.req, REQUEST_HEADERS.protocol);
     if (stated !== undefined && stated !== PROTOCOL) throw versionUnsupported();
   };
 }

@@ -27,7 +27,8 @@ export function control({ plane, instruments, fleet, clock }: Sources): Handler 
       const outcome = await plane.control(request, commandContext(ctx, request));
       const response = await acknowledged(outcome, fleet);
       instruments.controlRequest(request.action, response.status, seconds());
-      return { body: response, ...(outcome.replayed && { headers: { [HEADERS.replayed]: 'true' } }) };
+      const body = response === outcome.response ? (outcome.json ?? response) : response;
+      return { body, ...(outcome.replayed && { headers: { [HEADERS.replayed]: 'true' } }) };
     } catch (error) {
       const refused = isRdcpError(error) && error.status < 500;
       instruments.controlRequest(request.action, refused ? 'denied' : 'failed', seconds());

@@ -18,3 +18,10 @@ export function opening(ctx: Context, clock: Pick<Clock, 'now'>) {
     ...(tenant !== undefined && { tenant }),
   } as const;
 }
+
+/** The same as the members of a JSON object, for an answer that is put together from text. */
+export function openingMembers(ctx: Context, clock: Pick<Clock, 'now'>): string {
+  const tenant = ctx.state.tenancy?.tenant;
+  const members = `"protocol":"${PROTOCOL}","timestamp":"${timestampNow(clock)}"`;
+  return tenant === undefined ? members : `${members},"tenant":${JSON.stringify(tenant)}`;
+}

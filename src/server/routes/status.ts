@@ -5,7 +5,7 @@ import type { Measurements } from '../../metrics/types.ts';
 import type { StatusResponse } from '../../protocol/messages.ts';
 import { type Handler, required } from '../context.ts';
 import { measured, totals, visibleCalls } from './calls.ts';
-import { opening } from './opening.ts';
+import { openingMembers } from './opening.ts';
 
 interface Sources {
   readonly plane: ControlPlane;
@@ -16,8 +16,8 @@ interface Sources {
 
 /**
  * `GET /rdcp/v1/status`: which categories are on. While the whole instrumentation is off, none is. It is asked far more
- * often than anything changes, so the states, which are most of the answer, are written once for all who ask between two
- * changes.
+ * often than anything changes, so the answer is put together from JSON that is written already: the states, which are most
+ * of it, are written once for all who ask between two changes.
  */
 export function status({ plane, measurements, fleet, clock }: Sources): Handler {
   const written = new WeakMap<readonly CategoryView[], string>();
@@ -35,20 +35,13 @@ export function status({ plane, measurements, fleet, clock }: Sources): Handler 
     const tenancy = required(ctx, 'tenancy');
     const calls = visibleCalls(tenancy, measurements);
     const views = plane.view(tenancy.scope);
-    const rest: Omit<StatusResponse, 'categories'> = {
-      ...opening(ctx, clock),
-      enabled: plane.enabled,
-      performance: totals(views, ({ index }) => measured(index, calls)),
-    };
-    const answer = (fields: typeof rest) => ({ body: withMember(fields, 'categories', statesOf(views)) });
-    if (fleet === undefined) return answer(rest);
-    return fleet
-      .summary()
-      .then((summary) => answer(summary === undefined ? rest : { ...rest, otelrdcp_fleet: summary }));
+    const { totalCalls, callsPerSecond } = totals(views, ({ index }) => measured(index, calls));
+    const members =
+      `${openingMembers(ctx, clock)},"enabled":${plane.enabled}` +
+      `,"performance":{"totalCalls":${totalCalls},"callsPerSecond":${callsPerSecond}},"categories":${statesOf(views)}`;
+    if (fleet === undefined) return { body: `{${members}}` };
+    return fleet.summary().then((summary) => ({
+      body: summary === undefined ? `{${members}}` : `{${members},"otelrdcp_fleet":${JSON.stringify(summary)}}`,
+    }));
   };
-}
-
-/** JSON of an object that has at least one member, with one more whose value is JSON already. */
-function withMember(object: object, name: string, json: string): string {
-  return `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${json}}`;
 }
