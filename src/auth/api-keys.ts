@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
 import type { CredentialVerifier } from './authenticators.ts';
+import { byConnection } from './by-connection.ts';
 import { isInForce, type KeySource, type StoredKey } from './key-set.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
@@ -18,9 +19,8 @@ export interface ApiKeyVerifier extends CredentialVerifier {
   principal(id: string): Principal | undefined;
 }
 
-/** A text that a connection sent as its key. */
-interface Sent {
-  readonly text: string;
+/** The hash of a text that may be a key, as in a record and as bytes. */
+interface Hashed {
   readonly hash: string;
   readonly digest: Buffer;
 }
@@ -30,20 +30,13 @@ interface Sent {
  * revoked. A wrong, unknown, mistyped, expired or not yet valid key gets the same answer.
  */
 export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): ApiKeyVerifier {
-  /** What a connection sent last, and its hash. Whether that is a key, and in force, is found out anew each time. */
-  const sent = new WeakMap<object, Sent>();
-
-  function hashed(text: string, connection: object | undefined): Sent {
-    const last = connection && sent.get(connection);
-    if (last?.text === text) return last;
+  const hashed = byConnection((text): Hashed => {
     const hash = hashApiKey(text);
-    const found = { text, hash, digest: Buffer.from(hash.slice('sha256:'.length), 'hex') };
-    if (connection !== undefined) sent.set(connection, found);
-    return found;
-  }
+    return { hash, digest: Buffer.from(hash.slice('sha256:'.length), 'hex') };
+  });
 
   return {
-    knows: (key) => key.length <= MAX_API_KEY_LENGTH && lookUp(keys, hashed(key, undefined)) !== undefined,
+    knows: (key) => key.length <= MAX_API_KEY_LENGTH && lookUp(keys, hashed(key)) !== undefined,
     principal: (id) => {
       const stored = keys.findById(id);
       return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
@@ -61,7 +54,7 @@ export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): Ap
  * The look-up's own timing tells something of a hash, which nobody can aim: to choose its first bits takes as many keys
  * as guessing. The comparison that decides takes the same time whatever it finds.
  */
-function lookUp(keys: KeySource, { hash, digest }: Sent): StoredKey | undefined {
+function lookUp(keys: KeySource, { hash, digest }: Hashed): StoredKey | undefined {
   const stored = keys.find(hash);
   if (stored === undefined) return undefined;
   return timingSafeEqual(digest, stored.digest) ? stored : undefined;

@@ -64,7 +64,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
       assertAgrees(claimed, 'bearer');
       if (certificateRequired) throw refusal('bearer', 'invalid_certificate');
       if (bearer === undefined) throw refusal('bearer');
-      const principal = await bearer.verify(token);
+      const principal = await bearer.verify(token, request.message?.socket);
       assertBinding(principal, request.clientCertificate);
       return principal;
     }
@@ -72,7 +72,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
     assertAgrees(claimed, 'hybrid', 'bearer');
     return asHybrid(async () => {
       if (bearer === undefined) throw refusal('hybrid');
-      const principal = await bearer.verify(token);
+      const principal = await bearer.verify(token, request.message?.socket);
       assertBinding(principal, request.clientCertificate);
       return hybrid(principal, certificate.identity);
     });

@@ -19,8 +19,8 @@ const OURS = 'rdcp_';
  */
 export function createBearerVerifier({ jwt, opaque }: BearerVerifiers): CredentialVerifier {
   return {
-    verify: (token) => {
-      if (jwt !== undefined && (opaque === undefined || jwt.claims(token))) return jwt.verify(token);
+    verify: (token, connection) => {
+      if (jwt !== undefined && (opaque === undefined || jwt.claims(token))) return jwt.verify(token, connection);
       if (opaque === undefined || token.startsWith(OURS)) throw refusal('bearer');
       return opaque.verify(token);
     },

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import { isRdcpError } from '../errors.ts';
 import type { CredentialVerifier } from './authenticators.ts';
+import { byConnection } from './by-connection.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
 import { readHeader } from './jwt-header.ts';
 import { type JwtIssuer, type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
@@ -53,6 +54,7 @@ export function createJwtVerifier({
 }: JwtVerifierOptions): JwtVerifier {
   const trusted = trustIssuers(issuers, { fetch, clock }, own);
   const cache = new LRUCache<string, Verified>({ max: cacheSize });
+  const digestOf = byConnection((token) => hash('sha256', token, 'base64url'));
 
   const verifyAnew = async (token: string, digest: string): Promise<Principal> => {
     try {
@@ -66,9 +68,9 @@ export function createJwtVerifier({
   };
 
   return {
-    verify: (token) => {
+    verify: (token, connection) => {
       if (Buffer.byteLength(token, 'latin1') > MAX_TOKEN_BYTES) throw refusal('bearer');
-      const digest = hash('sha256', token, 'base64url');
+      const digest = digestOf(token, connection);
       const known = cache.get(digest);
       return known !== undefined && holds(known, clock.now())
         ? admitted(known.principal, known.issuer)

@@ -28,7 +28,7 @@ import { isOurs, knownPath, methodNotAllowed } from './middleware/known-path.ts'
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
 import { contentNegotiation, protocolVersion } from './middleware/negotiation.ts';
 import { limitAddress, rateLimit } from './middleware/rate-limit.ts';
-import { clientId, requestId } from './middleware/request-id.ts';
+import { identifiers } from './middleware/request-id.ts';
 import { singleHeaders } from './middleware/single-headers.ts';
 import { tenancy } from './middleware/tenancy.ts';
 import { createRateLimiter } from './rate-limit.ts';
@@ -153,8 +153,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     steps(
       refuseWhileClosing(closing),
       singleHeaders(isolation.level === undefined ? [] : [HEADERS.tenantId]),
-      requestId(),
-      clientId(),
+      identifiers(),
       hostAndOrigin(),
       knownPath(paths),
       protocolVersion(),

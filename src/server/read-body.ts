@@ -20,6 +20,8 @@ export function assertMediaType({ req }: Context, supported: readonly string[]):
     throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', 'Content-Encoding is not supported: send the body as it is');
   }
   const given = req.headers['content-type'];
+  // As nearly everybody sends it.
+  if (given !== undefined && supported.includes(given)) return;
   if (given === undefined && !hasBody(req)) throw emptyBody();
   const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim());
   const charsets = parameters.filter((parameter) => /^charset=/i.test(parameter));
@@ -30,8 +32,13 @@ export function assertMediaType({ req }: Context, supported: readonly string[]):
 }
 
 /**
- * The bytes of a body, read by a parser of koa-body that decodes them as latin1: every byte is one character then, and
- * can be checked.
+ * The encoding that parsers are to read bodies in: every byte is one character then, and can be checked. It is latin1 under
+ * the name that has Node itself decode it; under any other a table of iconv-lite does, character by character.
+ */
+export const BYTES = 'binary';
+
+/**
+ * The bytes of a body, read by a parser of koa-body in {@link BYTES}.
  * @param malformed what to answer to a body that the parser refuses
  */
 export async function readBody(ctx: Context, read: Middleware, malformed: () => RdcpError): Promise<Buffer> {
@@ -42,7 +49,7 @@ export async function readBody(ctx: Context, read: Middleware, malformed: () => 
   } catch (error) {
     throw await refusalOf(error, ctx, malformed);
   }
-  return checked(Buffer.from(ctx.request.rawBody ?? '', 'latin1'));
+  return checked(Buffer.from(ctx.request.rawBody ?? '', BYTES));
 }
 
 /** Whether a parser of the application has read the body already. */

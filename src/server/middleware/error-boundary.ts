@@ -5,6 +5,7 @@ import type { RequestState } from '../context.ts';
 import { ANSWER_HEADERS, contentType, errorResponse, toRdcpError } from '../error-answer.ts';
 import { hostPolicyOf } from '../host-policy.ts';
 import type { Refusals } from '../refusals.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** RFC 6797. A year, as the preload lists ask; sub-domains are not ours to decide on. */
 const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
@@ -25,9 +26,10 @@ export function errorBoundary({
   report: (error: unknown) => void;
 }): Middleware<RequestState> {
   return async (ctx, next) => {
+    const given = requestIdOf(ctx.req);
     ctx.state = {
-      requestId: randomUUID(),
-      requestIdGiven: false,
+      requestId: given ?? randomUUID(),
+      requestIdGiven: given !== undefined,
       mediaType: JSON_MEDIA_TYPE,
       expired: false,
       refusalRepeated: false,

@@ -2,7 +2,7 @@ import { HttpMethodEnum, koaBody } from 'koa-body';
 import { RdcpError } from '../../errors.ts';
 import { MAX_BODY_BYTES } from '../../protocol/constants.ts';
 import type { Step } from '../context.ts';
-import { assertMediaType, parsedBefore, readBody, wasRead } from '../read-body.ts';
+import { assertMediaType, BYTES, parsedBefore, readBody, wasRead } from '../read-body.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -12,7 +12,7 @@ const FORM = 'application/x-www-form-urlencoded';
  */
 export function formBody(): Step {
   const read = koaBody({
-    encoding: 'latin1',
+    encoding: BYTES,
     includeUnparsed: true,
     json: false,
     multipart: false,

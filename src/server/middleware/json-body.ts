@@ -3,7 +3,7 @@ import { HttpMethodEnum, koaBody } from 'koa-body';
 import { RdcpError } from '../../errors.ts';
 import { JSON_MEDIA_TYPE, MAX_BODY_BYTES, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
 import type { Context, Step } from '../context.ts';
-import { assertMediaType, parsedBefore, readBody, wasRead } from '../read-body.ts';
+import { assertMediaType, BYTES, parsedBefore, readBody, wasRead } from '../read-body.ts';
 
 const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
 
@@ -20,7 +20,7 @@ export function jsonBody(): Step {
   // JSON's own syntax is ASCII and reads the same as latin1, in which the bytes can be checked after parsing: a decoder
   // of UTF-8 would put replacement characters where they are invalid.
   const read = koaBody({
-    encoding: 'latin1',
+    encoding: BYTES,
     includeUnparsed: true,
     jsonTypes: MEDIA_TYPES,
     jsonLimit: MAX_BODY_BYTES,

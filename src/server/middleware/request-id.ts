@@ -1,31 +1,28 @@
+import type { IncomingMessage } from 'node:http';
 import { RdcpError } from '../../errors.ts';
 import { HEADERS, REQUEST_HEADERS } from '../../protocol/constants.ts';
 import { isIdentifier } from '../../protocol/names.ts';
 import { header, type Step } from '../context.ts';
 
-/** Takes the client's request id in place of the generated one, which a request with a bad id keeps. */
-export function requestId(): Step {
+/** The request id that the client gave, where it is one. */
+export function requestIdOf(req: IncomingMessage): string | undefined {
+  const [given, ...more] = req.headersDistinct[REQUEST_HEADERS.requestId] ?? [];
+  return given !== undefined && more.length === 0 && isIdentifier(given) ? given : undefined;
+}
+
+/**
+ * Refuses malformed names. A request whose id is one keeps the id that was made for it; the client's name for itself grants
+ * nothing: the identity is the credential's.
+ */
+export function identifiers(): Step {
   return (ctx) => {
-    const given = identifierHeader(ctx.req, 'requestId');
-    if (given !== undefined) {
-      ctx.state.requestId = given;
-      ctx.state.requestIdGiven = true;
+    for (const key of ['requestId', 'clientId'] as const) {
+      const value = header(ctx.req, REQUEST_HEADERS[key]);
+      if (value === undefined || isIdentifier(value)) continue;
+      const name = HEADERS[key];
+      throw new RdcpError('RDCP_MALFORMED_REQUEST', `${name} must be 1 to 255 of a-z A-Z 0-9 . _ -`, {
+        details: { field: name },
+      });
     }
   };
-}
-
-/** The client's name for itself must be well-formed, and grants nothing: the identity is the credential's. */
-export function clientId(): Step {
-  return (ctx) => {
-    identifierHeader(ctx.req, 'clientId');
-  };
-}
-
-function identifierHeader(req: Parameters<typeof header>[0], key: 'requestId' | 'clientId'): string | undefined {
-  const value = header(req, REQUEST_HEADERS[key]);
-  if (value === undefined || isIdentifier(value)) return value;
-  const name = HEADERS[key];
-  throw new RdcpError('RDCP_MALFORMED_REQUEST', `${name} must be 1 to 255 of a-z A-Z 0-9 . _ -`, {
-    details: { field: name },
-  });
 }
