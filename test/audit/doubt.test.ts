@@ -33,17 +33,26 @@ function startTrail(store: StateStore, instanceId: string) {
   };
 }
 
+/** Two processes whose entries are in one store, some of the one there already. */
+async function afterOthers(before: number) {
+  const store = createMemoryStore();
+  const others = startTrail(store, 'others');
+  const own = startTrail(store, 'own');
+  const othersWrite = async (count: number) => {
+    for (let written = 0; written < count; written += 1) await others.write();
+  };
+  await othersWrite(before);
+  return { store, own, othersWrite };
+}
+
 const trailOf = async (store: StateStore) => (await store.queryAudit({ limit: 10_000 })).entries.toReversed();
 
 for (const before of [0, 1, 400]) {
   for (const since of [0, 1, 400]) {
     test(`an entry whose answer was lost is taken for kept, with ${before} entries before it and ${since} of others since`, async () => {
-      const store = createMemoryStore();
-      const others = startTrail(store, 'others');
-      for (let count = 0; count < before; count += 1) await others.write();
-      const own = startTrail(store, 'own');
+      const { store, own, othersWrite } = await afterOthers(before);
       await assert.rejects(own.writeUnheard());
-      for (let count = 0; count < since; count += 1) await others.write();
+      await othersWrite(since);
       await own.write();
       const entries = await trailOf(store);
       assert.equal(verify(entries), undefined);
@@ -56,12 +65,9 @@ for (const before of [0, 1, 400]) {
     });
 
     test(`an entry that never arrived leaves no gap, with ${before} entries before it and ${since} of others since`, async () => {
-      const store = createMemoryStore();
-      const others = startTrail(store, 'others');
-      for (let count = 0; count < before; count += 1) await others.write();
-      const own = startTrail(store, 'own');
+      const { store, own, othersWrite } = await afterOthers(before);
       await assert.rejects(own.writeInVain());
-      for (let count = 0; count < since; count += 1) await others.write();
+      await othersWrite(since);
       await own.write();
       await own.write();
       assert.equal(verify(await trailOf(store)), undefined);

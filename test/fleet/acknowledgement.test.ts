@@ -5,7 +5,17 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { FleetResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { checkOf, enable, eventually, fleetOf, type MemberProcess, startMember, toggle, trailOf } from './processes.ts';
+import {
+  checkOf,
+  enable,
+  eventually,
+  fleetOf,
+  type MemberProcess,
+  startMember,
+  together,
+  toggle,
+  trailOf,
+} from './processes.ts';
 
 const missing = whyNoRedis();
 let redis: RedisServer | undefined;
@@ -34,19 +44,12 @@ for (const [name, { skip, url }] of Object.entries(STORES)) {
     };
     const first = () => processes[0] as MemberProcess;
     const revision = async () => (await fleetOf(first()))?.revision ?? 0;
-    /** Waits until that many are there, and all have applied everything. */
-    const together = (count: number) =>
-      eventually(`${count} processes to be together`, async () => {
-        const fleet = await fleetOf(first());
-        return fleet?.instances === count && fleet.applied === count;
-      });
-
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
       redis?.command('FLUSHALL');
       processes = [];
       await Promise.all([start(), start(), start()]);
-      await together(3);
+      await together(first(), 3);
     });
     after(async () => {
       await Promise.all(processes.map((process) => process.kill()));
@@ -116,7 +119,7 @@ for (const [name, { skip, url }] of Object.entries(STORES)) {
       assert.equal((await first().control(enable('HTTP'))).body.status, 'success');
 
       stopped.signal('SIGCONT');
-      await together(3);
+      await together(first(), 3);
       assert.deepEqual([await stopped.enabled('DATABASE'), await stopped.enabled('HTTP')], [true, true]);
       assert.equal(await checkOf(stopped, 'fleet'), 'pass');
 
@@ -130,7 +133,7 @@ for (const [name, { skip, url }] of Object.entries(STORES)) {
     test('one that joins late is counted, and has what was changed before', async () => {
       await first().control(enable('DATABASE'));
       const late = await start();
-      await together(4);
+      await together(first(), 4);
       assert.equal(await late.enabled(), true);
       assert.equal((await late.control(enable('HTTP'))).body.otelrdcp_fleet?.applied, 4);
     });
@@ -141,7 +144,7 @@ for (const [name, { skip, url }] of Object.entries(STORES)) {
       await killed.kill();
       const { body } = await first().control(enable('DATABASE'));
       assert.deepEqual([body.status, body.otelrdcp_fleet?.pending], ['partial', [id]]);
-      await together(3);
+      await together(first(), 3);
 
       await ended.end();
       const { otelrdcp_fleet } = (await first().control(enable('HTTP'))).body;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { AuditResponse, HealthResponse } from '../../src/protocol/messages.ts';
-import { ANSWERED_MS, CONVERGED_MS, PATIENCE_MS } from '../store/follower.ts';
+import { CONVERGED_MS, PATIENCE_MS, soon } from '../store/follower.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
 import { type ClusterSetup, type SentinelSetup, startCluster, startSentinels } from '../store/redis-topologies.ts';
-import { enable, eventually, fleetOf, type MemberProcess, startMember, trailOf } from './processes.ts';
+import { enable, eventually, fleetOf, type MemberProcess, shows, startMember, together, trailOf } from './processes.ts';
 
 const PROCESSES = 3;
 
@@ -37,34 +37,10 @@ for (const [kind, start] of Object.entries(TOPOLOGIES)) {
       await setup.close();
     });
 
-    const together = (ms = PATIENCE_MS) =>
-      eventually(
-        'the whole fleet',
-        async () => {
-          const fleet = await fleetOf(first());
-          return fleet?.instances === PROCESSES && fleet.applied === PROCESSES;
-        },
-        ms,
-      );
-
-    const shows = (on: boolean, name: string, ms = CONVERGED_MS) =>
-      eventually(
-        `${name} to be ${on ? 'on' : 'off'} everywhere`,
-        async () =>
-          (await Promise.all(processes.map((process) => process.enabled(name)))).every((state) => state === on),
-        ms,
-      );
-
-    async function soon<T>(work: Promise<T>): Promise<T> {
-      const began = performance.now();
-      const result = await work;
-      const took = performance.now() - began;
-      assert.ok(took < ANSWERED_MS, `took ${Math.round(took)} ms`);
-      return result;
-    }
+    const whole = () => together(first(), PROCESSES, PATIENCE_MS);
 
     test('between two primaries every request is answered in time, and all are together again soon after', async (t) => {
-      await together();
+      await whole();
       assert.equal((await first().control(enable('DATABASE'))).body.status, 'success');
       await setup.following();
       await setup.primary.kill();
@@ -83,16 +59,16 @@ for (const [kind, start] of Object.entries(TOPOLOGIES)) {
       assert.equal(await first().enabled('QUEUE'), true);
 
       await setup.promoted();
-      const back = await together();
+      const back = await whole();
       t.diagnostic(`together ${Math.round(back)} ms after the promotion`);
       assert.ok(back < CONVERGED_MS);
       await eventually('the service to be well', async () => {
         const { status } = await first().get<HealthResponse>('/rdcp/v1/health');
         return status === 'healthy';
       });
-      await shows(true, 'DATABASE');
+      await shows(processes, true, 'DATABASE', CONVERGED_MS);
       assert.equal((await first().control(enable('HTTP'))).body.status, 'success');
-      await shows(true, 'HTTP');
+      await shows(processes, true, 'HTTP', CONVERGED_MS);
       // What was told meanwhile is in the trail now.
       await eventually('the entry of the temporary control', async () =>
         (await trailOf(first())).some(({ categories }) => categories?.includes('QUEUE')),
@@ -104,18 +80,18 @@ for (const [kind, start] of Object.entries(TOPOLOGIES)) {
     test('a change that the new primary never had is undone everywhere, also when the old one is back', async (t) => {
       const rejoin = await setup.part();
       await first().control({ action: 'disable', categories: ['DATABASE'] });
-      await shows(false, 'DATABASE');
+      await shows(processes, false, 'DATABASE', CONVERGED_MS);
       const old = setup.primary;
       old.save();
       await old.kill();
       await setup.promoted();
-      const back = await shows(true, 'DATABASE');
+      const back = await shows(processes, true, 'DATABASE', CONVERGED_MS);
       t.diagnostic(`what the new primary has is in force everywhere ${Math.round(back)} ms after the promotion`);
       rejoin();
       await old.start();
       await setup.following();
-      await together();
-      await shows(true, 'DATABASE');
+      await whole();
+      await shows(processes, true, 'DATABASE', CONVERGED_MS);
     });
   });
 }

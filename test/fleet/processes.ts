@@ -143,3 +143,21 @@ export async function eventually(what: string, look: () => Promise<boolean>, ms 
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** Waits until that many are there, and all have applied everything; how long that took. */
+export function together(asked: MemberProcess, count: number, ms?: number): Promise<number> {
+  const look = async () => {
+    const fleet = await fleetOf(asked);
+    return fleet?.instances === count && fleet.applied === count;
+  };
+  return eventually(`${count} processes to be together`, look, ms);
+}
+
+/** Waits until every gate says so; how long that took. */
+export function shows(processes: readonly MemberProcess[], on: boolean, name: string, ms?: number): Promise<number> {
+  const look = async () => {
+    const states = await Promise.all(processes.map((process) => process.enabled(name)));
+    return states.every((state) => state === on);
+  };
+  return eventually(`${name} to be ${on ? 'on' : 'off'} everywhere`, look, ms);
+}

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verify } from '../../src/audit/verify.ts';
+import { CONVERGED_MS, soon } from '../store/follower.ts';
 import { startProxy } from '../store/proxy.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
 import {
@@ -12,7 +13,9 @@ import {
   eventually,
   fleetOf,
   type MemberProcess,
+  shows,
   startMember,
+  together,
   toggle,
   trailOf,
 } from './processes.ts';
@@ -21,10 +24,6 @@ import {
 const PROCESSES = Number(process.env.RDCP_FLEET_PROCESSES ?? 4);
 /** Changes that each process makes while things break. */
 const TOGGLES = Number(process.env.RDCP_FLEET_TOGGLES ?? 12);
-/** Every process is back within this time of Redis's return. */
-const CONVERGED_MS = 5_000;
-/** An answer is given within this time, whatever Redis does. */
-const ANSWERED_MS = 2_000;
 
 const missing = whyNoRedis();
 describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing }, () => {
@@ -46,33 +45,14 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     await redis.close();
   });
   beforeEach(async () => {
-    await together();
+    await whole();
     await answered(() => first().control({ action: 'reset' }));
-    await shows(false);
+    await everywhere(false);
   });
   afterEach(() => redis.thaw());
 
-  /** Waits until all are there and have applied everything. */
-  const together = () =>
-    eventually(
-      'the whole fleet',
-      async () => {
-        const fleet = await fleetOf(first());
-        return fleet?.instances === PROCESSES && fleet.applied === PROCESSES;
-      },
-      10_000,
-    );
-
-  /** Waits until every gate says so; how long that took. */
-  const shows = (on: boolean, name = 'DATABASE') =>
-    eventually(
-      `${name} to be ${on ? 'on' : 'off'} everywhere`,
-      async () => {
-        const states = await Promise.all(processes.map((process) => process.enabled(name)));
-        return states.every((state) => state === on);
-      },
-      CONVERGED_MS,
-    );
+  const whole = () => together(first(), PROCESSES, 10_000);
+  const everywhere = (on: boolean, name = 'DATABASE') => shows(processes, on, name, CONVERGED_MS);
 
   /** Repeats a request until it is answered for good. */
   async function answered<T extends Answered<unknown>>(ask: () => Promise<T>): Promise<T> {
@@ -83,14 +63,6 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
       if (performance.now() > deadline) throw new Error(`never answered: ${JSON.stringify(answer)}`);
       await sleep(20);
     }
-  }
-
-  async function soon<T>(work: Promise<T>): Promise<T> {
-    const began = performance.now();
-    const result = await work;
-    const took = performance.now() - began;
-    assert.ok(took < ANSWERED_MS, `took ${Math.round(took)} ms`);
-    return result;
   }
 
   const losses = async () => (await trailOf(first())).filter(({ action }) => action === 'state_reset');
@@ -128,10 +100,10 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     await redis.kill();
     await manageAlone();
     await redis.start();
-    const back = await together();
+    const back = await whole();
     assert.ok(back < CONVERGED_MS, `together after ${Math.round(back)} ms`);
     t.diagnostic(`together after ${Math.round(back)} ms`);
-    await shows(true, 'QUEUE');
+    await everywhere(true, 'QUEUE');
     const told = (await trailOf(first())).filter(({ categories }) => categories.includes('QUEUE'));
     assert.deepEqual(
       told.slice(-2).map(({ action, outcome }) => [action, outcome]),
@@ -141,7 +113,7 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
       ],
     );
     await answered(() => first().control(enable('HTTP')));
-    await shows(true, 'HTTP');
+    await everywhere(true, 'HTTP');
     assert.ok(await first().enabled('DATABASE'));
   });
 
@@ -156,20 +128,20 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     await sleep(2_000);
     redis.thaw();
     await answered(() => first().control(enable('HTTP')));
-    const back = await shows(true, 'HTTP');
+    const back = await everywhere(true, 'HTTP');
     t.diagnostic(`all follow after ${Math.round(back)} ms`);
-    await together();
+    await whole();
   });
 
   test('started again empty: nobody keeps what is lost', async (t) => {
     await answered(() => first().control(enable('DATABASE')));
-    await shows(true);
+    await everywhere(true);
     await redis.kill();
     redis.wipe();
     await redis.start();
-    const back = await shows(false);
+    const back = await everywhere(false);
     t.diagnostic(`forgotten everywhere after ${Math.round(back)} ms`);
-    await together();
+    await whole();
     await lossIsTold(1, 'the store came back empty');
   });
 
@@ -178,9 +150,9 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     redis.command('FLUSHALL');
     const { body } = await answered(() => first().control(enable('HTTP')));
     assert.equal(body.otelrdcp_fleet?.instances, PROCESSES);
-    await shows(false);
-    await shows(true, 'HTTP');
-    await together();
+    await everywhere(false);
+    await everywhere(true, 'HTTP');
+    await whole();
   });
 
   test('started again with old data: the old state holds everywhere', async (t) => {
@@ -188,12 +160,12 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     redis.save();
     const told = (await losses()).length;
     await answered(() => first().control({ action: 'disable', categories: ['DATABASE'] }));
-    await shows(false);
+    await everywhere(false);
     await redis.kill();
     await redis.start();
-    const back = await shows(true);
+    const back = await everywhere(true);
     t.diagnostic(`the old state everywhere after ${Math.round(back)} ms`);
-    await together();
+    await whole();
     await lossIsTold(told + 1, 'the store came back with an older state');
   });
 
@@ -205,13 +177,13 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     try {
       for (const on of [true, false, true]) {
         await answered(() => first().control({ action: on ? 'enable' : 'disable', categories: ['DATABASE'] }));
-        await shows(on);
+        await everywhere(on);
       }
     } finally {
       clearInterval(cutting);
     }
     assert.ok(cut >= PROCESSES, `${cut} subscriptions cut`);
-    await together();
+    await whole();
   });
 
   test(`${PROCESSES * TOGGLES} changes made at once while connections break and processes freeze: none is lost, none is doubled`, async (t) => {
@@ -244,7 +216,7 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
     }
     assert.ok(broken > 0, 'connections were broken');
     await sleep(200);
-    await together();
+    await whole();
 
     // What lies before was lost in part by the tests above, as the trail shows.
     const trail = (await trailOf(first())).slice(before);
@@ -267,7 +239,7 @@ describe(`a fleet of ${PROCESSES} processes whose Redis fails`, { skip: missing 
       newest = revision;
     }
     assert.ok(revisions.size > 0);
-    await shows(state);
+    await everywhere(state);
     t.diagnostic(`${toggles.length} changes, ${revisions.size} revisions told, ${broken} connections broken`);
   });
 });
