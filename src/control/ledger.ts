@@ -137,7 +137,7 @@ export function createLedger(clock: Clock, maxDuration: number): Ledger {
       const adopted = deadlines.adopt(state.settings, previous.settings, provenance);
       const touched = changedBetween(previous.settings, adopted);
       states.set(key, withSettings(state, pack(key, adopted)));
-      // Whoever changed the category later, for all processes, is right.
+      // Whoever changed the category later, for all processes, is right; what the store has is not of this one alone.
       const own = [...here(key)].filter(
         ([category, overlay]) => !touched.has(category) && !sameOverlay(adopted.get(category)?.temporary, overlay),
       );

@@ -52,8 +52,7 @@ export function createSettlement(options: SettlementOptions) {
   }
 
   function changesHere(key: ScopeKey, before: Situation, categories: readonly string[]): Outcome {
-    const known = categories.filter((category) => before.defaults.has(category));
-    return { categories, changes: changesBetween(before, situationOf(key), known, clock.now()) };
+    return { categories, changes: changesBetween(before, situationOf(key), categories, clock.now()) };
   }
 
   /** Nobody else knows of these, so this process alone tells of their end, when the store is back if need be. */

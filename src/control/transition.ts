@@ -33,7 +33,7 @@ export interface Situation extends Layers {
 export interface Transition {
   /** The categories that were addressed: those named, or all. */
   readonly categories: readonly string[];
-  /** One record per category, in the order of `categories`. */
+  /** One record per registered category, in the order of `categories`. */
   readonly changes: readonly ChangeRecord[];
   /** The new settings of the addressed scope; the very same object when nothing is to be written. */
   readonly settings: Settings;
@@ -64,27 +64,16 @@ export function transition(situation: Situation, request: ControlRequest, now: n
   return { categories, settings, changes: changesBetween(situation, replaced(situation, settings), categories, now) };
 }
 
-/** The overlays of a scope that have ended, taken out. */
-export interface Expiry {
-  readonly settings: Settings;
-  readonly categories: readonly string[];
-  readonly changes: readonly ChangeRecord[];
-}
-
-/**
- * Drops every ended overlay of the addressed scope, so that the layers below show again; `undefined` when there is none.
- * Categories that are not registered (yet) are dropped without a record: nobody sees their state.
- */
-export function expire(situation: Situation, now: number): Expiry | undefined {
+/** Drops every ended overlay of the addressed scope, so that the layers below show again; `undefined` when there is none. */
+export function expire(situation: Situation, now: number): Transition | undefined {
   const before = situation.tenant ?? situation.global;
   const over = [...before].filter(([, { temporary }]) => temporary !== undefined && situation.ended(temporary));
   if (over.length === 0) return undefined;
   const settings = new Map(before);
   for (const [category, { permanent }] of over) putSetting(settings, category, { permanent });
   const categories = over.map(([category]) => category).sort();
-  const known = categories.filter((category) => situation.defaults.has(category));
   const inForce: Situation = { ...situation, ended: () => false };
-  return { settings, categories, changes: changesBetween(inForce, replaced(situation, settings), known, now) };
+  return { settings, categories, changes: changesBetween(inForce, replaced(situation, settings), categories, now) };
 }
 
 /** Overlays put into the addressed scope, and the categories whose overlay found no room in it. */
@@ -110,8 +99,7 @@ export function share(situation: Situation, overlays: ReadonlyMap<string, Overla
     categories.push(category);
     putSetting(settings, category, { permanent: before.get(category)?.permanent, temporary });
   }
-  const known = categories.filter((category) => situation.defaults.has(category));
-  const changes = changesBetween(situation, replaced(situation, settings), known, now);
+  const changes = changesBetween(situation, replaced(situation, settings), categories, now);
   return { settings, categories, changes, excess };
 }
 
@@ -160,7 +148,10 @@ function stateOf(category: string, situation: Situation): EffectiveState {
   return effectiveState(category, situation, situation.defaults.get(category) === true, situation.ended);
 }
 
-/** What a change of the layers means for each category: the state before, and the one that shows afterwards. */
+/**
+ * What a change of the layers means for each category: the state before, and the one that shows afterwards. Those that are
+ * not registered (yet) have no record: nobody sees their state.
+ */
 export function changesBetween(
   before: Situation,
   after: Situation,
@@ -168,7 +159,8 @@ export function changesBetween(
   now: number,
 ): readonly ChangeRecord[] {
   const effectiveAt = timestamp(now);
-  return categories.map((category) => {
+  const known = categories.filter((category) => after.defaults.has(category));
+  return known.map((category) => {
     const { enabled, overlay } = stateOf(category, after);
     return {
       category,

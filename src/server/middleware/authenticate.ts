@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator, CredentialRequest } from '../../auth/authenticator.ts';
 import { authenticationRequired } from '../../auth/refusal.ts';
-import { isRdcpError } from '../../errors.ts';
+import { isRdcpError, type RdcpError } from '../../errors.ts';
 import { clientCertificateOf } from '../client-certificate.ts';
 import { type Context, clientAddress, type Step } from '../context.ts';
 import { addressKey, type RateLimiter } from '../rate-limit.ts';
@@ -16,8 +16,7 @@ export function authenticate(
   { authenticator, limiter }: { authenticator: Authenticator; limiter: RateLimiter },
   anonymous: 'refused' | 'allowed' | 'open' = 'refused',
 ): Step {
-  const without = (ctx: Context, failure?: unknown) => {
-    if (failure !== undefined && !isRdcpError(failure)) throw failure;
+  const without = (ctx: Context, failure?: RdcpError) => {
     // A server error says nothing about the credential, so it costs the client nothing.
     if (failure === undefined || failure.status < 500) count(ctx, limiter, addressKey(clientAddress(ctx.req)));
     if (anonymous === 'open') return;
@@ -30,7 +29,10 @@ export function authenticate(
         if (principal === undefined) without(ctx);
         else ctx.state.principal = principal;
       },
-      (failure: unknown) => without(ctx, failure),
+      (failure: unknown) => {
+        if (!isRdcpError(failure)) throw failure;
+        without(ctx, failure);
+      },
     );
 }
 
