@@ -7,6 +7,7 @@ import { firstIssue } from './protocol/issues.ts';
 import { IDENTIFIER, isCategoryName } from './protocol/names.ts';
 import { formatDuration } from './protocol/time.ts';
 import type { ValidationResult } from './protocol/validation-result.ts';
+import type { MessageLogger } from './reporter.ts';
 import type { StateStore } from './store/state-store.ts';
 
 /** Ten years, in seconds: an end far beyond could not be written as a Timestamp. */
@@ -271,19 +272,27 @@ const STORE_METHODS = [
   'close',
 ];
 
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
 const STORES = "must be 'memory:', 'sqlite:FILE', 'redis://…', 'rediss://…' or a StateStore";
 
 const store = z.union(
   [
     z.string().regex(/^(?:memory:$|sqlite:.|rediss?:)/, STORES),
     z.custom<StateStore>(
-      (value) =>
-        typeof value === 'object' &&
-        value !== null &&
-        STORE_METHODS.every((name) => typeof Reflect.get(value, name) === 'function'),
+      (value) => isObject(value) && STORE_METHODS.every((name) => typeof Reflect.get(value, name) === 'function'),
     ),
   ],
   { error: STORES },
+);
+
+const LOGGER_METHODS = ['info', 'warn', 'error'];
+
+const logger = z.custom<MessageLogger>(
+  (value) => isObject(value) && LOGGER_METHODS.every((name) => typeof Reflect.get(value, name) === 'function'),
+  'must be an object with the functions info, warn and error, such as console or a pino logger',
 );
 
 const configSchema = z.strictObject({
@@ -331,6 +340,8 @@ const configSchema = z.strictObject({
       tenantAttribute: z.boolean().default(false),
     })
     .default({ rateWindowSeconds: 60, tenantAttribute: false }),
+  /** Where this package's own messages go, such as a pino logger. @default one line each on stderr */
+  logger: logger.optional(),
 });
 
 /** What {@link createRdcp} and `RdcpInstrumentation` take. Every field is optional; an unknown one is an error. */

@@ -5,6 +5,7 @@ export { RdcpInstrumentation } from './instrumentation.ts';
 export type * from './protocol/messages.ts';
 export type { ValidationResult } from './protocol/validation-result.ts';
 export { createRdcp, type Rdcp } from './rdcp.ts';
+export type { MessageLogger } from './reporter.ts';
 export type {
   AuditPage,
   AuditQuery,

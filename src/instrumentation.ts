@@ -4,6 +4,7 @@ import { parseConfig, type RdcpConfig } from './config.ts';
 import { diagnostics } from './diagnostics.ts';
 import { isRdcpError } from './errors.ts';
 import { createRdcp, type Rdcp } from './rdcp.ts';
+import { createReporter } from './reporter.ts';
 import { createTelemetry, isConnected, type Logger, type Telemetry } from './telemetry.ts';
 import { INSTRUMENTATION_NAME, VERSION } from './version.ts';
 
@@ -58,9 +59,9 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     super.enable();
     try {
       this.rdcp.setEnabled(true);
-      if (this.#config.server !== false) this.listen().catch(reportStart);
+      if (this.#config.server !== false) this.listen().catch((error) => this.#reportStart(error));
     } catch (error) {
-      reportStart(error);
+      this.#reportStart(error);
     }
   }
 
@@ -101,6 +102,11 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     return rdcp;
   }
 
+  #reportStart(error: unknown): void {
+    diagnostics.error('rdcp: the endpoint did not start', error);
+    createReporter(this.#config.logger).error(`the endpoint did not start: ${describe(error)}`);
+  }
+
   /**
    * What was set on this instrumentation comes first. Where nothing was, or only the stand-in of a provider that was
    * not registered yet, the registered provider counts, whenever it comes.
@@ -131,12 +137,6 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
       },
     };
   }
-}
-
-/** One line for the operator, beside OpenTelemetry's own diagnostics, which are off by default. */
-function reportStart(error: unknown): void {
-  diagnostics.error('rdcp: the endpoint did not start', error);
-  console.error(`rdcp: the endpoint did not start: ${describe(error)}`);
 }
 
 /** Our own messages are written to be shown; of another error its code tells enough. */

@@ -1,13 +1,8 @@
 import { inspect } from 'node:util';
 import { isSpanContextValid, type SpanContext } from '@opentelemetry/api';
 import type { Attributes } from '../gate/types.ts';
+import { escapeUnprintable } from '../printable.ts';
 import { timestamp } from '../protocol/time.ts';
-
-/**
- * What would end the line, move the cursor or turn the reading direction round: control characters, line and paragraph
- * separators, bidirectional controls, halves of surrogate pairs.
- */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/gu;
 
 /** A debug call as one line to read: time, level, category, message, attributes, and the active span's ids. */
 export function formatLine(
@@ -20,7 +15,7 @@ export function formatLine(
   const parts = [timestamp(epochMs), 'DEBUG', category, message];
   if (attributes !== undefined && Object.keys(attributes).length > 0) parts.push(serialize(attributes));
   if (span !== undefined && isSpanContextValid(span)) parts.push(`trace_id=${span.traceId} span_id=${span.spanId}`);
-  return parts.join(' ').replace(UNPRINTABLE, codePointEscape);
+  return escapeUnprintable(parts.join(' '));
 }
 
 /** JSON where it can be: callers may pass anything at run time, cycles and big integers too. */
@@ -30,8 +25,4 @@ function serialize(attributes: Attributes): string {
   } catch {
     return inspect(attributes, { breakLength: Number.POSITIVE_INFINITY, compact: true, customInspect: false });
   }
-}
-
-function codePointEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -2,10 +2,10 @@ import { trace } from '@opentelemetry/api';
 import type { Clock } from '../clock.ts';
 import type { Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
+import { createStderrWriter } from '../stderr.ts';
 import { isConnected, type Logger, SEVERITY, type Telemetry } from '../telemetry.ts';
 import { formatLine } from './line.ts';
 import { runInSpan } from './span.ts';
-import { createStderrWriter } from './stderr.ts';
 
 export interface SinkOptions {
   readonly telemetry: Telemetry;

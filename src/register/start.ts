@@ -5,6 +5,7 @@ import type { RdcpConfig } from '../config.ts';
 import { configFromEnvironment, type ReadFile } from '../environment.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { RdcpInstrumentation } from '../instrumentation.ts';
+import { createReporter } from '../reporter.ts';
 import { INSTRUMENTATION_NAME } from '../version.ts';
 import { type Exporters, exportersFrom } from './exporters.ts';
 import { metricsUrl, servePrometheus } from './prometheus.ts';
@@ -23,6 +24,8 @@ const CREDENTIALS = ['apiKeys', 'jwt', 'introspection', 'mtls'];
 /** Sees spans and keeps none. With no span processor at all there would be no tracer provider, so no trace ids. */
 const IDS_ONLY = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
 
+const reporter = createReporter();
+
 interface Packages {
   readonly NodeSDK: typeof NodeSDK;
   readonly PrometheusExporter: typeof PrometheusExporter;
@@ -39,7 +42,7 @@ export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile)
     start(env, readFile);
   } catch (error) {
     if (!isRdcpError(error)) throw error;
-    say(error.message);
+    reporter.error(error.message);
     process.exit(1);
   }
 }
@@ -130,8 +133,8 @@ async function announce(started: Started): Promise<void> {
     if (started.development) parts.push(`its key in ${DEV_KEY_FILE}`);
   }
   if (metrics.status === 'fulfilled' && metrics.value !== undefined) parts.push(`metrics on ${metrics.value}`);
-  if (parts.length > 0) say(parts.join(', '));
-  if (metrics.status === 'rejected') say(`the metrics endpoint did not start: ${codeOf(metrics.reason)}`);
+  if (parts.length > 0) reporter.info(parts.join(', '));
+  if (metrics.status === 'rejected') reporter.error(`the metrics endpoint did not start: ${codeOf(metrics.reason)}`);
 }
 
 function usesDevelopmentKey({ security = {} }: RdcpConfig): boolean {
@@ -140,8 +143,4 @@ function usesDevelopmentKey({ security = {} }: RdcpConfig): boolean {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'internal error';
-}
-
-function say(message: string): void {
-  process.stderr.write(`rdcp: ${message.replaceAll(/\s+/g, ' ')}\n`);
 }

@@ -1,0 +1,31 @@
+import { diagnostics } from './diagnostics.ts';
+import { escapeUnprintable } from './printable.ts';
+import { createStderrWriter } from './stderr.ts';
+
+/** Takes this package's own messages, each one line. `console`, a pino logger and a winston logger all fit. */
+export interface MessageLogger {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+/** Says what the service's operator wants to know: once, in one line, without a credential. Never throws. */
+export type Reporter = MessageLogger;
+
+/** @param logger where the messages go. @default one line each on stderr */
+export function createReporter(logger: MessageLogger = stderrLogger()): Reporter {
+  const say = (level: keyof MessageLogger) => (message: string) => {
+    const line = `rdcp: ${escapeUnprintable(message.replaceAll(/\s+/g, ' '))}`;
+    try {
+      logger[level](line);
+    } catch (error) {
+      diagnostics.error('rdcp: the configured logger threw', error);
+    }
+  };
+  return { info: say('info'), warn: say('warn'), error: say('error') };
+}
+
+function stderrLogger(): MessageLogger {
+  const write = createStderrWriter();
+  return { info: write, warn: write, error: write };
+}
