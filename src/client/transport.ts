@@ -1,6 +1,7 @@
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
 import { isRecord, RdcpResponseError } from './response-error.ts';
+import { answeredByTlsPort, failedByScheme } from './wrong-scheme.ts';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
@@ -72,7 +73,10 @@ export function createTransport(options: RdcpClientOptions): Transport {
     };
     try {
       const response = await send(base + call.path + query, init);
-      return answerOf(response, await response.text(), requestId, call.answers ?? []);
+      const text = await response.text();
+      const wrongScheme = answeredByTlsPort(base, response.status, text);
+      if (wrongScheme !== undefined) throw unreachable(wrongScheme, requestId);
+      return answerOf(response, text, requestId, call.answers ?? []);
     } catch (cause) {
       if (isRdcpError(cause)) throw cause;
       signal?.throwIfAborted();
@@ -142,8 +146,9 @@ function parse(text: string): unknown {
 function failure(cause: unknown, timedOut: boolean, base: string, requestId: string): RdcpError {
   return timedOut
     ? new RdcpError('RDCP_TIMEOUT', `The server at ${base} did not answer in time`, { details: { requestId }, cause })
-    : new RdcpError('RDCP_UNAVAILABLE', `The server at ${base} cannot be reached`, {
-        details: { requestId },
-        cause,
-      });
+    : unreachable(failedByScheme(base, cause) ?? `The server at ${base} cannot be reached`, requestId, cause);
+}
+
+function unreachable(message: string, requestId: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_UNAVAILABLE', message, { details: { requestId }, cause });
 }

@@ -104,7 +104,7 @@ export function createListener(
   async function start(): Promise<{ url: string }> {
     server = open();
     keepNothingAlive(server, connections);
-    refuseOnTheSocket(server, inFlight);
+    refuseOnTheSocket(server, inFlight, connections);
     endings.push(
       unrefInterval(limits.checkMs, () => {
         inFlight.endStalled(now());
@@ -155,9 +155,10 @@ function keepNothingAlive(server: NetworkServer, connections: Set<Socket>): void
 }
 
 /** What Node refuses before there is a request for the handler gets the envelope too. */
-function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connections: ReadonlySet<Socket>): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, failed: Duplex) => {
     const refusal = refusalOf(error.code);
+    const socket = error.code === PLAIN_HTTP ? connectionUnder(failed as Socket, connections) : failed;
     if (refusal === undefined || !socket.writable) socket.destroy();
     else endWith(socket, refusal.error, refusal.status);
   });
@@ -174,6 +175,18 @@ function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight): void {
   }
 }
 
+/** Node's code for a plain HTTP request in place of a TLS handshake. */
+const PLAIN_HTTP = 'ERR_SSL_HTTP_REQUEST';
+
+/** The TCP connection under a TLS socket whose handshake failed: what is written there is not encrypted. */
+function connectionUnder(failed: Socket, connections: ReadonlySet<Socket>): Socket {
+  const { remotePort, remoteAddress } = failed;
+  for (const connection of connections) {
+    if (connection.remotePort === remotePort && connection.remoteAddress === remoteAddress) return connection;
+  }
+  return failed;
+}
+
 /** `undefined` for what is no HTTP failure: a connection that broke, or a TLS handshake that failed. */
 function refusalOf(code: string | undefined): { error: RdcpError; status: number } | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
@@ -182,6 +195,10 @@ function refusalOf(code: string | undefined): { error: RdcpError; status: number
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return { error: new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), status: 408 };
+  }
+  if (code === PLAIN_HTTP) {
+    const message = 'A plain HTTP request was sent to an HTTPS port: use https://';
+    return { error: new RdcpError('RDCP_MALFORMED_REQUEST', message), status: 400 };
   }
   if (code?.startsWith('HPE_') !== true) return undefined;
   return { error: new RdcpError('RDCP_MALFORMED_REQUEST', 'The request is not valid HTTP'), status: 400 };

@@ -10,7 +10,7 @@ import { isRdcpError } from '../../src/errors.ts';
 import type { RequestHandler } from '../../src/server/app.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { listen, listenerFor } from '../support/listening.ts';
-import { exchange, parseAnswer } from '../support/raw-http.ts';
+import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { getOverTls, http2Session } from '../support/tls-client.ts';
 
 const LISTENING = join(import.meta.dirname, '../support/listening-process.ts');
@@ -84,10 +84,35 @@ test('HTTPS is served over TLS 1.3 and nothing older', async (t) => {
   await assert.rejects(getOverTls(url, { ca: cert, maxVersion: 'TLSv1.2' }));
 });
 
-test('what is no TLS ends an HTTPS connection at once', async (t) => {
+test('what is neither TLS nor HTTP ends an HTTPS connection at once', async (t) => {
   const { cert: _, ...tls } = writeCertificate();
   const url = await listen(t, { tls });
-  assert.equal(parseAnswer(await exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')), undefined);
+  assert.equal(parseAnswer(await exchange(url, 'hello there\r\n\r\n')), undefined);
+});
+
+for (const [method, body] of [
+  ['GET', ''],
+  ['POST', '{"action":"status"}'],
+] as const) {
+  test(`a plain HTTP ${method} at an HTTPS port is answered 400, in plain text, that it needs https://`, async (t) => {
+    const { cert, ...tls } = writeCertificate();
+    const url = await listen(t, { tls });
+    const headers = [
+      ['Host', 'localhost'],
+      ['Content-Length', String(body.length)],
+    ] as const;
+    const text = await exchange(url, requestText(method, '/rdcp/v1/health', headers, body));
+    assertEnvelope(text, 400, 'RDCP_MALFORMED_REQUEST');
+    assert.match(text, /plain HTTP request was sent to an HTTPS port: use https:\/\//);
+    assert.equal((await getOverTls(url, { ca: cert })).text, 'hello', 'the next connection is served');
+  });
+}
+
+test('a TLS client at a plain HTTP port learns at once that it speaks no TLS', async (t) => {
+  const { hostname, port } = new URL(await listen(t));
+  const client = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false });
+  const [error] = await once(client, 'error');
+  assert.equal(error.code, 'ERR_SSL_WRONG_VERSION_NUMBER');
 });
 
 for (const [name, bytes] of [
