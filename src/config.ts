@@ -257,6 +257,11 @@ const limits = z.strictObject({
   requestTimeoutSeconds: positive.default(30),
   /** Most categories, up to 4096. @default 4096 */
   maxCategories: positive.max(4096).default(4096),
+  /**
+   * Bytes that the store `memory:` keeps of audit entries and of answers for repeated requests, at least 1 MiB; the oldest
+   * are dropped beyond that. @default 67108864 (64 MiB)
+   */
+  memoryStoreBytes: positive.min(1024 * 1024).default(64 * 1024 * 1024),
 });
 
 /** The methods that make an object a store; checked by name, because a class instance is no plain object. */

@@ -90,7 +90,7 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
           production: process.env.NODE_ENV === 'production',
         });
   const isolation = createIsolation(resolved.tenancy);
-  const store = isolation.storeFor(openStore(resolved.store));
+  const store = isolation.storeFor(openStore(resolved.store, { maxBytes: limits.memoryStoreBytes }));
   opened.push(store);
   const { tokens: tokenStore } = store;
   const { authenticator, tokens } = openAuthentication(security, { clock, cwd: process.cwd(), report, tokenStore });

@@ -11,7 +11,7 @@ import {
   type ScopeKey,
   type StateStore,
 } from '../store/state-store.ts';
-import { commandDraft, replayRecord } from './drafts.ts';
+import { commandDraft, refusalDraft, replayRecord } from './drafts.ts';
 import type { Ledger } from './ledger.ts';
 import { createProspect, type Prospect } from './prospect.ts';
 import { controlResponse } from './response.ts';
@@ -195,8 +195,7 @@ export function createCommands(options: CommandsOptions) {
 
   /** A command that cannot be carried out leaves an entry, too. One that was never understood does not. */
   async function noteRefusal(request: ControlRequest, context: CommandContext, error: RdcpError): Promise<void> {
-    const refused = { categories: request.categories ?? [], changes: [] };
-    const draft = { ...commandDraft(request, context, refused, 'failed'), error: error.code };
+    const draft = refusalDraft(request, context, error);
     if (options.outage() !== undefined || !(await writer.written({ draft }))) writer.writeLater({ draft });
   }
 

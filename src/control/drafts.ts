@@ -1,15 +1,34 @@
+import type { RdcpError } from '../errors.ts';
 import { EVERYBODY, REPLAY_WINDOW_MS } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditOutcome, ControlResponse } from '../protocol/messages.ts';
 import type { ReplayRecord } from '../store/state-store.ts';
-import type { Transition } from './transition.ts';
+import { MAX_REFUSED_NAMES, type Transition } from './transition.ts';
 import type { AuditDraft, CommandContext } from './types.ts';
 
-/** What the trail says of a command. */
+/** What the trail says of a command that was carried out. Of `status` it says what was asked, not what was answered. */
 export function commandDraft(
-  { action, options }: ControlRequest,
+  request: ControlRequest,
   context: CommandContext,
   { categories, changes }: Pick<Transition, 'categories' | 'changes'>,
+  outcome: AuditOutcome,
+): AuditDraft {
+  if (request.action === 'status') return draftOf(request, context, request.categories ?? [], [], outcome);
+  return draftOf(request, context, categories, changes, outcome);
+}
+
+/** What the trail says of a command that could not be carried out. */
+export function refusalDraft(request: ControlRequest, context: CommandContext, error: RdcpError): AuditDraft {
+  const named = error.details?.unknown ?? request.categories ?? [];
+  const categories = (named as readonly string[]).slice(0, MAX_REFUSED_NAMES);
+  return { ...draftOf(request, context, categories, [], 'failed'), error: error.code };
+}
+
+function draftOf(
+  { action, options }: ControlRequest,
+  context: CommandContext,
+  categories: AuditDraft['categories'],
+  changes: AuditDraft['changes'],
   outcome: AuditOutcome,
 ): AuditDraft {
   const tenant = tenantOf(context);

@@ -8,6 +8,9 @@ import { type EffectiveState, type Ended, effectiveState, type Layers, liveOverl
 /** Names in a message; more of them are counted. */
 const NAMED = 5;
 
+/** Names that the answer to a refused request repeats, and its audit entry: the request chooses how many it sends. */
+export const MAX_REFUSED_NAMES = 20;
+
 /** A list for a line that a person reads. */
 export function nameSome(names: readonly string[]): string {
   if (names.length <= NAMED) return names.join(', ');
@@ -112,7 +115,12 @@ function assertKnown(categories: readonly string[], defaults: ReadonlyMap<string
   const unknown = categories.filter((category) => !defaults.has(category));
   if (unknown.length === 0) return;
   const noun = unknown.length === 1 ? 'category' : 'categories';
-  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${noun}: ${nameSome(unknown)}`, { details: { unknown } });
+  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${noun}: ${nameSome(unknown)}`, {
+    details: {
+      unknown: unknown.slice(0, MAX_REFUSED_NAMES),
+      ...(unknown.length > MAX_REFUSED_NAMES && { unknownCount: unknown.length }),
+    },
+  });
 }
 
 /**

@@ -2,6 +2,12 @@ import { RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import type { AuditQuery } from './state-store.ts';
 
+/**
+ * A page ends before the entry that would take it over this many bytes of JSON, unless it is the first. The limit counts
+ * entries, and one of them may tell of thousands of changes.
+ */
+export const PAGE_BYTES = 2 * 1024 * 1024;
+
 /** Whether an entry passes every filter of a query, for stores that filter in the process. */
 export function auditFilter(query: AuditQuery): (entry: AuditEntry) => boolean {
   const { since, until, action, category, client, outcome, tenant } = query;

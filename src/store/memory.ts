@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AuditEntry } from '../protocol/messages.ts';
-import { auditFilter, COUNTED_POSITION, decodeCursor, encodeCursor } from './audit-query.ts';
+import { auditFilter, COUNTED_POSITION, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
 import { createMemoryTokens } from './memory-tokens.ts';
 import type {
   AuditPage,
@@ -14,6 +14,8 @@ import type {
 } from './state-store.ts';
 
 export interface MemoryStoreOptions {
+  /** Bytes kept of audit entries and replay records together; the oldest are dropped beyond that. @default 64 MiB */
+  readonly maxBytes?: number;
   /** Audit entries kept; the oldest are dropped beyond that, retention or not. @default 10_000 */
   readonly maxAuditEntries?: number;
   /** Replay records kept; the oldest are dropped beyond that. @default 10_000 */
@@ -22,6 +24,14 @@ export interface MemoryStoreOptions {
   readonly maxTokenSessions?: number;
 }
 
+const DEFAULT_BYTES = 64 * 1024 * 1024;
+/** Of the bytes, what answers kept for repeats may take: they live for minutes, the trail for months. */
+const REPLAY_SHARE = 0.25;
+/** What an entry or a record takes beside its text, as measured. */
+const OVERHEAD_BYTES = 200;
+/** Read in one turn of the event loop: some milliseconds. */
+const SLICE_BYTES = 256 * 1024;
+
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 
 /**
@@ -29,10 +39,20 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
  * before their retention ends. A service that owes anybody its audit trail uses SQLite or Redis.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore {
-  const { maxAuditEntries = 10_000, maxReplays = 10_000, maxTokenSessions = 10_000 } = options;
+  const {
+    maxBytes = DEFAULT_BYTES,
+    maxAuditEntries = 10_000,
+    maxReplays = 10_000,
+    maxTokenSessions = 10_000,
+  } = options;
   const scopes = new Map<ScopeKey, ScopeState>();
-  const replays = new LRUCache<string, ReplayRecord>({ max: maxReplays });
-  const trail = createTrail(maxAuditEntries);
+  const maxReplayBytes = Math.floor(maxBytes * REPLAY_SHARE);
+  const replays = new LRUCache<string, ReplayRecord>({
+    max: maxReplays,
+    maxSize: maxReplayBytes,
+    sizeCalculation: ({ key, response }) => OVERHEAD_BYTES + bytesOf(key) + bytesOf(response),
+  });
+  const trail = createTrail(maxAuditEntries, maxBytes - maxReplayBytes);
   const tokens = createMemoryTokens(maxTokenSessions);
   let closed = false;
 
@@ -45,6 +65,14 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
     return record !== undefined && record.expiresAt > now ? record : undefined;
   }
 
+  /** They were kept for equally long, so those that are over are the oldest. */
+  function dropEndedReplays(now: number): void {
+    for (const key of replays.rkeys()) {
+      if ((replays.peek(key)?.expiresAt ?? 0) > now) return;
+      replays.delete(key);
+    }
+  }
+
   function apply({ state, audit, replay, now }: Commit): CommitResult {
     const answered = replay && liveReplay(replay.key, now);
     if (answered !== undefined) return { outcome: 'replayed', replay: answered };
@@ -54,7 +82,10 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
       scopes.set(state.scope, { revision: current.revision + 1, settings: state.settings, changedAt: now });
     }
     trail.append(audit);
-    if (replay !== undefined) replays.set(replay.key, replay);
+    if (replay !== undefined) {
+      dropEndedReplays(now);
+      replays.set(replay.key, replay);
+    }
     return state === undefined
       ? { outcome: 'committed' }
       : { outcome: 'committed', revision: state.expectedRevision + 1 };
@@ -122,17 +153,22 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
   };
 }
 
-interface Positioned {
+interface Kept {
   readonly position: number;
-  readonly entry: AuditEntry;
+  /** The entry: a string weighs a third of the objects, and the garbage collector does not look into it. */
+  readonly json: string;
+  readonly bytes: number;
+  /** Milliseconds since the epoch. */
+  readonly retainUntil: number;
 }
 
 /** Entries in the order they were written, each with a position that is never used again. */
-function createTrail(limit: number) {
-  let kept: Positioned[] = [];
+function createTrail(limit: number, maxBytes: number) {
+  let kept: Kept[] = [];
   // Index of the oldest entry: those before it are dropped many at once, so that appending stays constant.
   let oldest = 0;
   let written = 0;
+  let bytes = 0;
 
   /** Index of the first kept entry that is not older than a position. */
   function indexOf(position: number): number {
@@ -140,47 +176,70 @@ function createTrail(limit: number) {
     let high = kept.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((kept[middle] as Positioned).position < position) low = middle + 1;
+      if ((kept[middle] as Kept).position < position) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
+  function dropOldest(): void {
+    bytes -= (kept[oldest] as Kept).bytes;
+    oldest += 1;
+    if (oldest * 2 < kept.length) return;
+    kept = kept.slice(oldest);
+    oldest = 0;
+  }
+
   return {
     append(entry: AuditEntry): void {
-      kept.push({ position: written, entry });
+      const json = JSON.stringify(entry);
+      const size = OVERHEAD_BYTES + bytesOf(json);
+      kept.push({ position: written, json, bytes: size, retainUntil: Date.parse(entry.compliance.retainUntil) });
       written += 1;
-      if (kept.length - oldest <= limit) return;
-      oldest += 1;
-      if (oldest < limit) return;
-      kept = kept.slice(oldest);
-      oldest = 0;
+      bytes += size;
+      while (kept.length - oldest > 1 && (kept.length - oldest > limit || bytes > maxBytes)) dropOldest();
     },
 
-    page(query: AuditQuery): AuditPage {
-      const end =
-        query.cursor === undefined ? kept.length : indexOf(Number(decodeCursor(query.cursor, COUNTED_POSITION)));
+    /** Works a slice at a time, so that a look through many entries does not hold up the application. */
+    async page(query: AuditQuery): Promise<AuditPage> {
       const matches = auditFilter(query);
       const entries: AuditEntry[] = [];
-      let last: number | undefined;
-      for (let index = end - 1; index >= oldest; index -= 1) {
-        const { position, entry } = kept[index] as Positioned;
-        if (!matches(entry)) continue;
-        // One match beyond the page tells that there is a next one.
-        if (entries.length === query.limit) return { entries, next: encodeCursor(String(last)) };
-        entries.push(entry);
-        last = position;
+      let end = query.cursor === undefined ? written : Number(decodeCursor(query.cursor, COUNTED_POSITION));
+      let last = end;
+      let pageBytes = 0;
+      for (let parsed = 0; ; ) {
+        // Found again after each pause: entries may have been dropped meanwhile.
+        const index = indexOf(end) - 1;
+        if (index < oldest) return { entries };
+        const { position, json, bytes: size } = kept[index] as Kept;
+        const entry: AuditEntry = JSON.parse(json);
+        end = position;
+        parsed += size;
+        if (matches(entry)) {
+          // One match beyond the page tells that there is a next one.
+          if (entries.length === query.limit || (entries.length > 0 && pageBytes + size > PAGE_BYTES))
+            return { entries, next: encodeCursor(String(last)) };
+          entries.push(entry);
+          pageBytes += size;
+          last = position;
+        }
+        if (parsed < SLICE_BYTES) continue;
+        parsed = 0;
+        await new Promise(setImmediate);
       }
-      return { entries };
     },
 
-    newest: (): AuditEntry | undefined => (kept.length > oldest ? kept.at(-1)?.entry : undefined),
+    newest: (): AuditEntry | undefined => {
+      const newest = kept.at(-1);
+      return newest && JSON.parse(newest.json);
+    },
 
-    holdsEnded: (now: number): boolean => kept.slice(oldest).some(({ entry }) => hasEnded(entry, now)),
+    holdsEnded: (now: number): boolean => kept.slice(oldest).some(({ retainUntil }) => retainUntil <= now),
 
     prune(now: number): number {
       const before = kept.length - oldest;
-      kept = kept.slice(oldest).filter(({ entry }) => !hasEnded(entry, now));
+      kept = kept.slice(oldest).filter(({ retainUntil }) => retainUntil > now);
+      bytes = kept.reduce((sum, entry) => sum + entry.bytes, 0);
       oldest = 0;
       return before - kept.length;
     },
@@ -188,10 +247,12 @@ function createTrail(limit: number) {
     clear(): void {
       kept = [];
       oldest = 0;
+      bytes = 0;
     },
   };
 }
 
-function hasEnded({ compliance }: AuditEntry, now: number): boolean {
-  return Date.parse(compliance.retainUntil) <= now;
+/** V8 keeps a string of Latin-1 characters as one byte each, any other as two. */
+function bytesOf(text: string): number {
+  return /[\u0100-\uffff]/.test(text) ? text.length * 2 : text.length;
 }

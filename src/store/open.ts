@@ -1,16 +1,16 @@
 import { RdcpError } from '../errors.ts';
-import { createMemoryStore } from './memory.ts';
+import { createMemoryStore, type MemoryStoreOptions } from './memory.ts';
 import { createRedisStore } from './redis.ts';
 import { createSqliteStore } from './sqlite.ts';
 import type { StateStore } from './state-store.ts';
 
 /**
- * The store that the configuration names. SQLite and the package `redis` are loaded only when they are the one.
+ * The store that the configuration names; `memory` is what a store in memory may take. SQLite and the package `redis` are loaded only when they are the one.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, in one line that names the field
  */
-export function openStore(store: string | StateStore): StateStore {
+export function openStore(store: string | StateStore, memory: Pick<MemoryStoreOptions, 'maxBytes'> = {}): StateStore {
   if (typeof store !== 'string') return store;
-  if (store === 'memory:') return createMemoryStore();
+  if (store === 'memory:') return createMemoryStore(memory);
   if (store.startsWith('sqlite:')) {
     const file = store.slice('sqlite:'.length);
     if (file !== '' && !file.includes('\0')) return createSqliteStore(file);

@@ -1,11 +1,14 @@
 import { parseAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
-import { auditFilter, decodeCursor, encodeCursor } from './audit-query.ts';
+import { auditFilter, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
 /** Entries fetched by one command: as many are read without letting other work in between. */
 const BATCH = 250;
+/** Bytes of JSON that one command is to bring, as far as the entries before it tell: Redis counts entries alone. */
+const BATCH_BYTES = 256 * 1024;
+const FIRST_BATCH = 4;
 /** Entries that one page looks at: what a rare filter has not found by then is for the next page. */
 const MOST_SCANNED = 20_000;
 
@@ -18,28 +21,38 @@ type Send = (args: readonly string[]) => Promise<unknown>;
 export function createRedisTrail(send: Send, stream: string) {
   async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number) {
     const reply = (await send([command, stream, from, to, 'COUNT', String(count)])) as [unknown, unknown[]][];
-    return reply.map(([id, fields]) => ({ id: String(id), entry: entryOf(String(id), String(fields[1])) }));
+    return reply.map(([id, fields]) => {
+      const json = String(fields[1]);
+      return { id: String(id), entry: entryOf(String(id), json), bytes: json.length };
+    });
   }
 
   return {
     async page({ limit, cursor, ...filters }: AuditQuery): Promise<AuditPage> {
       const matches = auditFilter({ limit, ...filters });
-      const size = Object.keys(filters).length > 0 ? BATCH : Math.min(BATCH, limit + 1);
+      const most = Object.keys(filters).length > 0 ? BATCH : Math.min(BATCH, limit + 1);
       const entries: AuditEntry[] = [];
       let before = cursor === undefined ? '+' : `(${decodeCursor(cursor, STREAM_ID)}`;
       let last = '';
-      for (let scanned = 0; scanned < MOST_SCANNED; scanned += size) {
+      let bytes = 0;
+      let size = Math.min(most, FIRST_BATCH);
+      for (let scanned = 0; scanned < MOST_SCANNED; ) {
         const batch = await range('XREVRANGE', before, '-', size);
-        for (const { id, entry } of batch) {
-          if (matches(entry)) {
+        for (const found of batch) {
+          if (matches(found.entry)) {
             // One match beyond the page tells that there is a next one.
-            if (entries.length === limit) return { entries, next: encodeCursor(last) };
-            entries.push(entry);
+            if (entries.length === limit || (entries.length > 0 && bytes + found.bytes > PAGE_BYTES))
+              return { entries, next: encodeCursor(last) };
+            entries.push(found.entry);
+            bytes += found.bytes;
           }
-          last = id;
+          last = found.id;
         }
         if (batch.length < size) return { entries };
         before = `(${last}`;
+        scanned += size;
+        const average = batch.reduce((sum, found) => sum + found.bytes, 0) / batch.length;
+        size = Math.max(1, Math.min(most, Math.floor(BATCH_BYTES / average)));
       }
       return { entries, next: encodeCursor(last) };
     },

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { parseAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
-import { COUNTED_POSITION, decodeCursor, encodeCursor } from './audit-query.ts';
+import { COUNTED_POSITION, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
 import { BUSY_TIMEOUT_MS, isBusy } from './sqlite-file.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
@@ -15,6 +15,7 @@ const SHORTEST_REST_MS = 5;
 /** Positions looked at in one turn of the event loop, and entries read: each less than a millisecond, and some from a cold disk. */
 const SCANNED_AT_ONCE = 2_000;
 const READ_AT_ONCE = 50;
+const BYTES_AT_ONCE = 256 * 1024;
 
 /**
  * The trail in the database of a SQLite store. A page is found in the index `audit_filter`, which holds everything that a
@@ -97,16 +98,28 @@ export function createSqliteTrail(database: DatabaseSync) {
 
     async page(query: AuditQuery): Promise<AuditPage> {
       const found = await find(query);
-      // One beyond the page tells that there is a next one.
-      const page = found.slice(0, query.limit);
       const entries: AuditEntry[] = [];
-      for (const [index, position] of page.entries()) {
-        if (index > 0 && index % READ_AT_ONCE === 0) await nextTurn();
+      let last = found[0] ?? 0;
+      let bytes = 0;
+      for (let index = 0, readBefore = 0, bytesBefore = 0; index < found.length; index++) {
+        // One beyond the page tells that there is a next one.
+        if (index === query.limit) return { entries, next: encodeCursor(String(last)) };
+        const position = found[index] as number;
         const row = read.get(position);
         // It may have been pruned meanwhile.
-        if (row !== undefined) entries.push(entryOf(row));
+        if (row !== undefined) {
+          const size = String(row.entry).length;
+          if (entries.length > 0 && bytes + size > PAGE_BYTES) return { entries, next: encodeCursor(String(last)) };
+          entries.push(entryOf(row));
+          bytes += size;
+        }
+        last = position;
+        if (index - readBefore < READ_AT_ONCE && bytes - bytesBefore < BYTES_AT_ONCE) continue;
+        readBefore = index;
+        bytesBefore = bytes;
+        await nextTurn();
       }
-      return found.length > page.length ? { entries, next: encodeCursor(String(page.at(-1))) } : { entries };
+      return { entries };
     },
 
     newest(): AuditEntry | undefined {

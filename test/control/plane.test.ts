@@ -172,6 +172,26 @@ test('a scope that another process changed meanwhile is computed again, and noth
   assert.deepEqual([...(state?.settings.keys() ?? [])].sort(), ['CACHE', 'DATABASE']);
 });
 
+test('the trail says of a status that it was asked for, and not what it answered', async () => {
+  const { control, trail } = await startPlane();
+  const { response } = await control({ action: 'status' });
+  assert.equal(response.changes.length, 2);
+  await control({ action: 'status', categories: ['CACHE'] });
+  const told = (await trail()).map(({ action, categories, changes }) => ({ action, categories, changes }));
+  assert.deepEqual(told, [
+    { action: 'status', categories: ['CACHE'], changes: [] },
+    { action: 'status', categories: [], changes: [] },
+  ]);
+});
+
+test('the trail names twenty at most of the categories that a refused command named', async () => {
+  const { control, trail } = await startPlane();
+  const names = Array.from({ length: 5000 }, (_, index) => `NONE_${index}`);
+  await assert.rejects(control({ action: 'enable', categories: ['CACHE', ...names] }));
+  const [entry] = await trail();
+  assert.deepEqual(entry?.categories, names.slice(0, 20));
+});
+
 test('an expiry is told once, however many processes share the store', async () => {
   const store = createMemoryStore();
   const time = virtualTime();

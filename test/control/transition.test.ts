@@ -123,6 +123,18 @@ test('an unknown name among known ones refuses all of them', () => {
   );
 });
 
+test('of very many unknown names the first twenty are told, and how many there are', () => {
+  const names = Array.from({ length: 8000 }, (_, index) => `X${index}`);
+  const { code, details } = refusal(() => transition(situation(), { action: 'enable', categories: names }, NOW)) ?? {};
+  assert.deepEqual(
+    { code, details },
+    {
+      code: 'RDCP_CATEGORY_NOT_FOUND',
+      details: { unknown: names.slice(0, 20), unknownCount: 8000 },
+    },
+  );
+});
+
 test('too long a duration is refused, not shortened', () => {
   const request: ControlRequest = { action: 'enable', categories: ['A'], options: { duration: 86_401 } };
   assert.deepEqual(

@@ -58,6 +58,21 @@ export function auditTrailContract(create: () => Promise<StoreFixture>): void {
       assert.equal(typeof (await store.queryAudit({ limit: 1 })).next, 'string');
     });
 
+    test('a page ends after two mebibytes of entries, and the next one goes on there', async () => {
+      const reason = 'x'.repeat(600_000);
+      const entries = Array.from({ length: 20 }, () => auditEntry({ reason }));
+      await appendAudit(store, entries);
+      const read: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await store.queryAudit({ limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
+        assert.ok(page.entries.length <= 3, `${page.entries.length} entries of 600 kB in a page`);
+        read.push(...page.entries.map(({ id }) => id));
+        cursor = page.next;
+      } while (cursor !== undefined);
+      assert.deepEqual(read, entries.map(({ id }) => id).toReversed());
+    });
+
     test('a cursor holds when the entry it points at is pruned', async () => {
       const kept = [auditEntry(), auditEntry()];
       await appendAudit(store, [...kept, auditEntry({ retainUntil: NOW }), auditEntry()]);

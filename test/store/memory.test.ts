@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AuditEntry } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
 import { type StoreFixture, stateStoreContract } from './contract.ts';
 import { appendAudit, auditEntry, auditIds, NOW, replayRecord } from './samples.ts';
 
@@ -43,3 +45,48 @@ test('the oldest replay records make room for new ones', async () => {
   assert.equal((await store.findReplay('b', NOW))?.key, 'b');
   assert.equal((await store.findReplay('c', NOW))?.key, 'c');
 });
+
+test('the trail and the kept answers stay within the bytes allowed, the newest entry always there', async () => {
+  const maxBytes = 1024 * 1024;
+  const store = createMemoryStore({ maxBytes });
+  const reason = 'x'.repeat(100_000);
+  for (let index = 0; index < 40; index++) {
+    const entry = auditEntry({ reason });
+    await store.commit({ audit: entry, replay: replayRecord({ key: `${index}`, response: reason }), now: NOW });
+    assert.equal((await store.newestAudit())?.id, entry.id);
+  }
+  const entries = await everyEntry(store);
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => store.findReplay(`${index}`, NOW)));
+  const kept = entries.length + answers.filter((answer) => answer !== undefined).length;
+  assert.ok(kept * 100_000 <= maxBytes, `${kept} of 100 kB are kept`);
+  assert.ok(entries.length >= 5, `${entries.length} entries are kept`);
+  assert.ok(answers[39] !== undefined, 'the newest answer is kept');
+});
+
+test('one entry larger than all that is allowed is kept alone', async () => {
+  const store = createMemoryStore({ maxBytes: 1024 * 1024 });
+  await appendAudit(store, [auditEntry(), auditEntry({ reason: 'x'.repeat(2_000_000) })]);
+  assert.equal((await everyEntry(store)).length, 1);
+});
+
+test('an answer is dropped once nobody can ask for it again', async () => {
+  const store = createMemoryStore({ maxReplays: 2 });
+  const commit = (key: string, now: number) =>
+    store.commit({ audit: auditEntry(), replay: replayRecord({ key, expiresAt: now + 300_000 }), now });
+  await commit('over', NOW);
+  await commit('kept', NOW + 200_000);
+  await commit('new', NOW + 300_000);
+  assert.equal((await store.findReplay('kept', NOW + 300_000))?.key, 'kept');
+  assert.equal(await store.findReplay('over', NOW), undefined);
+});
+
+async function everyEntry(store: StateStore): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.queryAudit({ limit: 1000, ...(cursor !== undefined && { cursor }) });
+    entries.push(...page.entries);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return entries;
+}
