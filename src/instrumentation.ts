@@ -3,9 +3,10 @@ import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/
 import { parseConfig, type RdcpConfig } from './config.ts';
 import { diagnostics } from './diagnostics.ts';
 import { isRdcpError } from './errors.ts';
+import { beforeShutdown, isStoppable } from './provider-shutdown.ts';
 import { createRdcp, type Rdcp } from './rdcp.ts';
 import { createReporter } from './reporter.ts';
-import { createTelemetry, isConnected, type Logger, type Telemetry } from './telemetry.ts';
+import { createTelemetry, isConnected, type Logger, registeredLoggerProvider, type Telemetry } from './telemetry.ts';
 import { INSTRUMENTATION_NAME, VERSION } from './version.ts';
 
 /** What {@link RdcpInstrumentation} takes: the configuration of the remote control, and OpenTelemetry's `enabled`. */
@@ -21,6 +22,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   readonly #listeners: (() => void)[] = [];
   #meterProviderGiven = false;
   #tracerProviderGiven = false;
+  #loggerProviderGiven: object | undefined;
   #rdcp: Rdcp | undefined;
 
   /**
@@ -91,6 +93,12 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     this.#tracerProviderGiven = tracerProvider !== trace.getTracerProvider();
   }
 
+  /** @param loggerProvider of the Logs API, which lives in another package on each line of OpenTelemetry JS */
+  override setLoggerProvider(loggerProvider: object): void {
+    super.setLoggerProvider(loggerProvider as never);
+    this.#loggerProviderGiven = loggerProvider;
+  }
+
   /** This instrumentation patches no module. */
   protected override init(): [] {
     return [];
@@ -116,8 +124,13 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     const meter = () => (this.#meterProviderGiven ? this.meter : registered.meter);
     const tracer = () => (this.#tracerProviderGiven ? this.tracer : registered.tracer);
     const given = (): Logger => this.logger;
+    const providerGiven = () => this.#loggerProviderGiven;
     let connected: Logger | undefined;
     return {
+      beforeShutdown: (task) => {
+        const provider = providerGiven();
+        return beforeShutdown(isStoppable(provider) ? provider : registeredLoggerProvider(), task);
+      },
       onChange: (listener) => {
         this.#listeners.push(listener);
         registered.onChange?.(listener);

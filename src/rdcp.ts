@@ -7,6 +7,7 @@ import { assertLevel } from './auth/levels.ts';
 import { systemClock, unrefInterval, unrefTimeout } from './clock.ts';
 import { parseConfig, type RdcpConfig, type ResolvedConfig } from './config.ts';
 import { createControlPlane } from './control/plane.ts';
+import { withDeadline } from './deadline.ts';
 import { diagnostics } from './diagnostics.ts';
 import { createSink } from './emit/sink.ts';
 import { isRdcpError, RdcpError } from './errors.ts';
@@ -224,11 +225,7 @@ interface Closable {
 /** Closes one part after the other, also behind one that fails or hangs. */
 async function closeInOrder(parts: readonly (Closable | undefined)[]): Promise<void> {
   for (const part of parts) {
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, CLOSE_DEADLINE_MS);
-    const closed = (async () => part?.close())();
-    await Promise.race([closed.catch(report), late]);
-    clearTimeout(timer);
+    await withDeadline((async () => part?.close())().catch(report), CLOSE_DEADLINE_MS);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api';
+import { beforeShutdown } from './provider-shutdown.ts';
 import { INSTRUMENTATION_NAME, VERSION } from './version.ts';
 
 /**
@@ -39,6 +40,12 @@ export interface Telemetry {
    * loggers and tracers, nobody asks for them at each use.
    */
   onChange?(listener: () => void): void;
+  /**
+   * Runs `task` before the logger provider of this moment shuts down, and makes the shutdown wait for it. May be called
+   * again and again, to keep to the provider that there is.
+   * @returns a function that removes the task
+   */
+  beforeShutdown?(task: () => Promise<void>): () => void;
 }
 
 interface LoggerProvider {
@@ -77,6 +84,7 @@ export function createTelemetry(): Telemetry {
   };
   return {
     onChange: (listener) => listeners.push(listener),
+    beforeShutdown: (task) => beforeShutdown(registeredLoggerProvider(), task),
     get meter() {
       const provider = metrics.getMeterProvider();
       if (provider !== meterProvider) {

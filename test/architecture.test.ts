@@ -13,7 +13,9 @@ const ARROWS: Record<string, readonly string[]> = {
   'clock.ts': [],
   'version.ts': [],
   'semconv.ts': [],
-  'telemetry.ts': ['version.ts'],
+  'deadline.ts': [],
+  'provider-shutdown.ts': ['deadline.ts'],
+  'telemetry.ts': ['version.ts', 'provider-shutdown.ts'],
   'diagnostics.ts': [],
   'printable.ts': [],
   'stderr.ts': [],
@@ -79,6 +81,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   client: ['protocol', 'errors.ts'],
   register: [
+    'deadline.ts',
     'environment.ts',
     'telemetry.ts',
     'config.ts',

@@ -1,87 +1,11 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { samples } from './metrics/scrape.ts';
-
-const KEY = 'a-secret-of-thirty-two-characters';
-const source = (path: string) => new URL(`../src/${path}`, import.meta.url).href;
-/** The API as this package finds it: the application runs in a directory of its own. */
-const API = import.meta.resolve('@opentelemetry/api');
-
-/** What ends an application that has nothing to do but wait. */
-const WAIT = 'process.stdin.resume();';
-
-interface Run {
-  readonly env?: Record<string, string>;
-  readonly app: string;
-}
-
-/** Runs an application under `--import register`, in an empty directory. */
-async function start(t: TestContext, { env = {}, app }: Run) {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-register-'));
-  const metricsPort = await freePort();
-  const file = join(cwd, 'app.mjs');
-  writeFileSync(file, `import { category } from '${source('api.ts')}';\n${app}`);
-  const child = spawn(process.execPath, ['--import', source('register.ts'), file], {
-    cwd,
-    env: { PATH: process.env.PATH, RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort), ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  t.after(() => {
-    child.kill('SIGKILL');
-    rmSync(cwd, { recursive: true, force: true });
-  });
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
-      output[name] += text;
-    });
-  }
-  const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-  return { child, output, closed, cwd, metricsPort };
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, 'localhost');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  assert.ok(typeof address === 'object' && address !== null);
-  return address.port;
-}
-
-async function until(condition: () => boolean, child: ChildProcess, output: { stderr: string }): Promise<void> {
-  for (const end = Date.now() + 20_000; !condition(); ) {
-    assert.equal(child.exitCode, null, output.stderr);
-    assert.ok(Date.now() < end, `timed out; stderr: ${output.stderr}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-/** Waits for the line that tells where everything is. */
-async function announced({ child, output }: Awaited<ReturnType<typeof start>>) {
-  await until(() => /remote control on|metrics on/.test(output.stderr) && output.stderr.endsWith('\n'), child, output);
-  return {
-    url: /remote control on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',
-    metrics: /metrics on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',
-  };
-}
-
-async function enable(url: string, key = KEY): Promise<number> {
-  const response = await fetch(`${url}/rdcp/v1/control`, {
-    method: 'POST',
-    headers: { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ action: 'enable', categories: ['PAYMENTS'] }),
-  });
-  return response.status;
-}
+import { API, announced, enable, KEY, start, until, WAIT } from './register/running.ts';
 
 const DEBUG_IN_A_SPAN = `
   import { trace } from '${API}';

@@ -23,7 +23,7 @@ const MAX_WAITING = 1000;
 
 export interface AuditTrailOptions {
   readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit' | 'pruneAudit'>;
-  readonly telemetry: Pick<Telemetry, 'logger'>;
+  readonly telemetry: Pick<Telemetry, 'logger' | 'beforeShutdown'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly schedule: Schedule;
   readonly chain: ChainIdentity;
@@ -41,10 +41,13 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const outsideRequests = AsyncLocalStorage.snapshot();
   const tallies = createRefusalTallies();
   let waiting = 0;
+  let closing: Promise<void> | undefined;
+  let leaveProvider = () => {};
   let pruned = false;
 
   /** Most processes have no logger provider: for them no record is made. */
   function emit(record: () => LogRecord): void {
+    followProvider();
     try {
       const { logger } = telemetry;
       if (logger.enabled?.() !== false) logger.emit(record());
@@ -128,6 +131,22 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     if (head !== undefined) emit(() => checkpointRecord(chain.instanceId, head));
   }
 
+  /** The logger provider's shutdown is the last moment at which records reach it. */
+  function followProvider(): void {
+    if (closing === undefined) leaveProvider = telemetry.beforeShutdown?.(beforeShutdown) ?? leaveProvider;
+  }
+
+  function beforeShutdown(): Promise<void> {
+    return closing ?? flush(() => sequencer.idle());
+  }
+
+  async function flush(written: () => Promise<void>): Promise<void> {
+    writeAll(tallies.takeAll());
+    await written();
+    checkpoint();
+  }
+
+  followProvider();
   const timers = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];
 
   return {
@@ -135,6 +154,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     record,
     defer,
     refused(draft) {
+      followProvider();
       const anonymous = draft.identity.method === undefined;
       if (anonymous || waiting >= MAX_WAITING) tallies.add(draft);
       else void write(draft);
@@ -158,9 +178,9 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     },
     async close() {
       for (const stop of timers) stop();
-      writeAll(tallies.takeAll());
-      await sequencer.close();
-      checkpoint();
+      closing = flush(() => sequencer.close());
+      await closing;
+      leaveProvider();
     },
   };
 }

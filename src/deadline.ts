@@ -1,0 +1,7 @@
+/** Resolves when `work` has settled, or after `milliseconds` at the latest. */
+export async function withDeadline(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([work.catch(() => undefined), late]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { TestContext } from 'node:test';
+
+/** The parts of OTLP/JSON that tests look at. */
+interface ExportedLogs {
+  readonly resourceLogs?: readonly {
+    readonly scopeLogs?: readonly {
+      readonly logRecords?: readonly { readonly eventName?: string; readonly attributes?: readonly Attribute[] }[];
+    }[];
+  }[];
+}
+
+interface Attribute {
+  readonly key: string;
+  readonly value: { readonly stringValue?: string; readonly intValue?: number | string };
+}
+
+export interface ReceivedRecord {
+  readonly eventName: string | undefined;
+  readonly attributes: Record<string, string | number | undefined>;
+}
+
+/** A collector that keeps the log records it receives over OTLP/HTTP. */
+export async function openReceiver(t: TestContext) {
+  const records: ReceivedRecord[] = [];
+  const paths: string[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    paths.push(request.url ?? '');
+    if (request.url === '/v1/logs') records.push(...recordsOf(JSON.parse(body) as ExportedLogs));
+    response.setHeader('Content-Type', 'application/json').end('{}');
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const url = `http://127.0.0.1:${address.port}`;
+  return {
+    /** Every path that something was sent to. */
+    paths,
+    /** The action of every audit record, in the order of arrival; a checkpoint by its event's name. */
+    audit: () =>
+      records
+        .filter(({ eventName }) => eventName?.startsWith('rdcp.audit'))
+        .map(({ eventName, attributes }) => attributes['rdcp.action'] ?? eventName),
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      // So that nothing arrives unless it is flushed.
+      OTEL_BLRP_SCHEDULE_DELAY: '600000',
+      OTEL_METRIC_EXPORT_INTERVAL: '600000',
+    },
+  };
+}
+
+function recordsOf({ resourceLogs = [] }: ExportedLogs): ReceivedRecord[] {
+  return resourceLogs
+    .flatMap(({ scopeLogs = [] }) => scopeLogs)
+    .flatMap(({ logRecords = [] }) => logRecords)
+    .map(({ eventName, attributes = [] }) => ({
+      eventName,
+      attributes: Object.fromEntries(
+        attributes.map(({ key, value }) => [key, value.stringValue ?? (value.intValue && Number(value.intValue))]),
+      ),
+    }));
+}

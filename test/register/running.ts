@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+export const KEY = 'a-secret-of-thirty-two-characters';
+export const source = (path: string) => new URL(`../../src/${path}`, import.meta.url).href;
+/** The API as this package finds it: the application runs in a directory of its own. */
+export const API = import.meta.resolve('@opentelemetry/api');
+
+/** What ends an application that has nothing to do but wait. */
+export const WAIT = 'process.stdin.resume();';
+
+interface Run {
+  readonly env?: Record<string, string>;
+  readonly app: string;
+  /** Options of Node before the application's file. @default `--import` of this package's register */
+  readonly options?: readonly string[];
+}
+
+export const REGISTER = source('register.ts');
+
+/** Runs an application in an empty directory, under `--import register` if nothing else is said. */
+export async function start(t: TestContext, { env = {}, app, options = ['--import', REGISTER] }: Run) {
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-register-'));
+  const metricsPort = await freePort();
+  const file = join(cwd, 'app.mjs');
+  writeFileSync(file, `import { category } from '${source('api.ts')}';\n${app}`);
+  const child = spawn(process.execPath, [...options, file], {
+    cwd,
+    env: { PATH: process.env.PATH, RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  t.after(() => {
+    child.kill('SIGKILL');
+    rmSync(cwd, { recursive: true, force: true });
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
+  }
+  const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  return { child, output, closed, cwd, metricsPort };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, 'localhost');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  assert.ok(typeof address === 'object' && address !== null);
+  return address.port;
+}
+
+export async function until(condition: () => boolean, child: ChildProcess, output: { stderr: string }): Promise<void> {
+  for (const end = Date.now() + 20_000; !condition(); ) {
+    assert.equal(child.exitCode, null, output.stderr);
+    assert.ok(Date.now() < end, `timed out; stderr: ${output.stderr}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Waits for the line that tells where everything is. */
+export async function announced({ child, output }: Awaited<ReturnType<typeof start>>) {
+  await until(() => /remote control on|metrics on/.test(output.stderr) && output.stderr.endsWith('\n'), child, output);
+  return {
+    url: /remote control on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',
+    metrics: /metrics on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',
+  };
+}
+
+export async function enable(url: string, key = KEY): Promise<number> {
+  const response = await fetch(`${url}/rdcp/v1/control`, {
+    method: 'POST',
+    headers: { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ action: 'enable', categories: ['PAYMENTS'] }),
+  });
+  return response.status;
+}
