@@ -3,9 +3,9 @@
 // less.
 
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
-import { built, type Candidate, publish, ratio, time, verdict } from './measurement.ts';
+import { type Candidate, internals, publish, ratio, time, verdict } from './measurement.ts';
 
-const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
+const { GateCore } = await internals();
 
 const gate = new GateCore();
 const category = gate.category('CHECKOUT');

@@ -11,10 +11,9 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
+import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
 import type { ControlResponse, StatusResponse } from '../src/protocol/messages.ts';
-import { built, publish, type Timing, verdict } from './measurement.ts';
-
-const { generateApiKey, hashApiKey }: typeof import('../src/auth/api-key.ts') = await import(built('auth/api-key.js'));
+import { publish, type Timing, verdict } from './measurement.ts';
 
 const PROCESSES = Number(process.env.FLEET_PROCESSES ?? 20);
 const ROUNDS = Number(process.env.FLEET_ROUNDS ?? 300);

@@ -11,10 +11,10 @@ import createDebug from 'debug';
 import { do_not_optimize } from 'mitata';
 import pino from 'pino';
 import winston from 'winston';
-import { built, type Candidate, compare, ns, publish, time, verdict } from './measurement.ts';
+import { type Candidate, compare, internals, ns, publish, time, verdict } from './measurement.ts';
 import { rejectedGates } from './rejected-gates.ts';
 
-const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
+const { GateCore } = await internals();
 
 let emitted = 0;
 let next = 0;

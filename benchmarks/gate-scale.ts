@@ -4,9 +4,9 @@
 // is measured as well, because its word is addressed by a longer instruction, which shows at this scale.
 
 import { do_not_optimize } from 'mitata';
-import { built, type Candidate, publish, ratio, time, verdict } from './measurement.ts';
+import { type Candidate, internals, publish, ratio, time, verdict } from './measurement.ts';
 
-const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
+const { GateCore } = await internals();
 
 function createGate(categories: number) {
   const gate = new GateCore();

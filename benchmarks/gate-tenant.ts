@@ -7,9 +7,9 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { do_not_optimize } from 'mitata';
-import { built, type Candidate, publish, ratio, type Surroundings, time, verdict } from './measurement.ts';
+import { type Candidate, internals, publish, ratio, type Surroundings, time, verdict } from './measurement.ts';
 
-const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
+const { GateCore } = await internals();
 
 const gate = new GateCore();
 const category = Array.from({ length: 1024 }, (_, index) => gate.category(`C${index}`))[500]!;

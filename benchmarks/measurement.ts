@@ -107,6 +107,11 @@ export function built(file: string): string {
   return pathToFileURL(join(import.meta.dirname, '..', 'dist', file)).href;
 }
 
+/** What no entry of the package exports, built in the same way: `npm run build:benchmarks`. */
+export function internals(): Promise<typeof import('./internals.ts')> {
+  return import(new URL('built/internals.js', import.meta.url).href);
+}
+
 /** One report of those of several processes: the timings of all rounds, and each verdict that is the middle one. */
 export function combine(reports: readonly Report[]): Report {
   const [first] = reports;

@@ -6,12 +6,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { AuditRecorder } from '../src/control/types.ts';
 import type { AuditEntry } from '../src/protocol/messages.ts';
 import type { ScopeState, Setting, StateStore } from '../src/store/state-store.ts';
-import { built, publish, type Verdict, verdict } from './measurement.ts';
+import { internals, publish, type Verdict, verdict } from './measurement.ts';
 
-const { GateCore }: typeof import('../src/gate/core.ts') = await import(built('gate/core.js'));
-const { createControlPlane }: typeof import('../src/control/plane.ts') = await import(built('control/plane.js'));
-const { createMemoryStore }: typeof import('../src/store/memory.ts') = await import(built('store/memory.js'));
-const { systemClock }: typeof import('../src/clock.ts') = await import(built('clock.js'));
+const { GateCore, createControlPlane, createMemoryStore, systemClock } = await internals();
 
 const CATEGORIES = 1024;
 const STEPS = [25_000, 50_000, 100_000];

@@ -13,6 +13,8 @@ export const MANIFEST: {
   readonly devDependencies: Readonly<Record<string, string>>;
 } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
+const BUILT_FROM = ['package.json', 'README.md', 'tsconfig.json', 'tsconfig.build.json', 'build.ts', 'src'];
+
 /** A tool of this repository, by its command. */
 export const tool = (name: string) => join(ROOT, 'node_modules', '.bin', name);
 
@@ -20,9 +22,9 @@ export const tool = (name: string) => join(ROOT, 'node_modules', '.bin', name);
 export async function packInto(directory: string): Promise<string> {
   const copy = join(directory, 'package');
   mkdirSync(copy);
-  for (const name of ['package.json', 'README.md', 'src'])
-    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  await run(tool('tsc'), ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(copy, 'dist')]);
+  for (const name of BUILT_FROM) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  await run('npm', ['run', 'build'], { cwd: copy });
   const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], {
     cwd: copy,
   });

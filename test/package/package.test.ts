@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Consumer, ENTRIES, finish, installInto, MANIFEST, packInto, tool } from './consumer.ts';
-import { LOADED_BY_ROOT, MAIN_PATH, SDK_AFTERWARDS, TYPED_CONSUMER, WITHOUT_SDK } from './scripts.ts';
+import { loadedBy, MAIN_PATH, MISTAKE, SDK_AFTERWARDS, TYPED_CONSUMER, WITHOUT_SDK } from './scripts.ts';
 
 /** The two living lines of OpenTelemetry JS. */
 const LINES = {
@@ -25,7 +25,10 @@ const LINES = {
 const MINIMUM = { '@opentelemetry/api': '1.9.0', '@opentelemetry/instrumentation': '0.200.0' };
 
 const SUBPATHS = ENTRIES.filter((entry) => !/\/(redis|package\.json)$/.test(entry));
-const REGISTER = 'opentelemetry-instrumentation-rdcp/register';
+const NAME = 'opentelemetry-instrumentation-rdcp';
+const REGISTER = `${NAME}/register`;
+/** Most files of the package that importing an entry may read: each costs up to a millisecond. */
+const MOST_FILES = 8;
 const QUIET = { OTEL_SDK_DISABLED: 'true' };
 
 describe('the packed package', () => {
@@ -111,7 +114,7 @@ describe('the packed package', () => {
       });
 
       it('loads no SDK by the root entry', async () => {
-        const { stdout, stderr } = await consumer(line).node(LOADED_BY_ROOT);
+        const { stdout, stderr } = await consumer(line).node(loadedBy(NAME));
         assert.match(stdout, /opentelemetry-instrumentation-rdcp\/dist\/index\.js/, stderr);
         assert.doesNotMatch(stdout, /sdk-node|exporter-prometheus/);
       });
@@ -139,6 +142,19 @@ describe('the packed package', () => {
       stdout: '',
       stderr: 'rdcp: @opentelemetry/sdk-node is needed here: npm install @opentelemetry/sdk-node\n',
     });
+  });
+
+  it('is read from few files by every entry', async () => {
+    for (const entry of SUBPATHS) {
+      const { stdout } = await consumer('3.x').node(loadedBy(entry), { env: QUIET });
+      const files = stdout.split('\n').filter((url) => url.includes(`/node_modules/${NAME}/dist/`));
+      assert.ok(files.length > 0 && files.length <= MOST_FILES, `${entry}: ${files.join(' ')}`);
+    }
+  });
+
+  it('shows its sources in stack traces', async () => {
+    const { stdout } = await consumer('3.x').node(MISTAKE, { args: ['--enable-source-maps'] });
+    assert.match(stdout, /^RdcpError: .*\n.*opentelemetry-instrumentation-rdcp\/src\/config\.ts:\d+:\d+\)\n/);
   });
 
   it('is laid out as publint and attw want it', async () => {

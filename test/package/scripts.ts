@@ -117,8 +117,8 @@ category('PAYMENTS').debug('instrumented');
 await instrumentation.close();
 `;
 
-/** Prints every module that the root entry loads. */
-export const LOADED_BY_ROOT = `
+/** Prints every module that an entry loads. */
+export const loadedBy = (entry: string) => `
 import { registerHooks } from 'node:module';
 registerHooks({
   load(url, context, next) {
@@ -126,7 +126,17 @@ registerHooks({
     return next(url, context);
   },
 });
-await import('opentelemetry-instrumentation-rdcp');
+await import('${entry}');
+`;
+
+/** Prints where a mistake in the configuration was found. */
+export const MISTAKE = `
+import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
+try {
+  createRdcp({ server: { port: 'none' } });
+} catch (error) {
+  console.log(error.stack);
+}
 `;
 
 /** A consumer of every public type, to be compiled against the published declarations. */
