@@ -18,12 +18,14 @@ const OURS = 'rdcp_';
  * bad, and neither is a secret of ours.
  */
 export function createBearerVerifier({ jwt, opaque }: BearerVerifiers): CredentialVerifier {
+  const byIssuer = async (token: string, connection: object | undefined) => {
+    if (jwt !== undefined && (await jwt.claims(token))) return jwt.verify(token, connection);
+    if (opaque === undefined || token.startsWith(OURS)) throw refusal('bearer');
+    return opaque.verify(token);
+  };
   return {
-    verify: (token, connection) => {
-      if (jwt !== undefined && (opaque === undefined || jwt.claims(token))) return jwt.verify(token, connection);
-      if (opaque === undefined || token.startsWith(OURS)) throw refusal('bearer');
-      return opaque.verify(token);
-    },
+    verify: (token, connection) =>
+      jwt !== undefined && opaque === undefined ? jwt.verify(token, connection) : byIssuer(token, connection),
     close: () => {
       jwt?.close?.();
       opaque?.close?.();

@@ -1,7 +1,8 @@
-import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
+import type { CryptoKey, createLocalJWKSet, JSONWebKeySet, JWSHeaderParameters } from 'jose';
 import type { Clock } from '../clock.ts';
 import { RdcpError } from '../errors.ts';
 import { readBounded } from './bounded-body.ts';
+import { loadJose } from './jose.ts';
 
 export interface RemoteKeysOptions {
   readonly uri: string;
@@ -35,6 +36,7 @@ export function createRemoteKeys({ uri, fetch, clock }: RemoteKeysOptions) {
 
   const load = async () => {
     try {
+      const { createLocalJWKSet } = await loadJose();
       keys = createLocalJWKSet(await fetchKeys(uri, fetch));
       fetchedAt = clock.monotonic();
       failure = undefined;
@@ -63,6 +65,7 @@ export function createRemoteKeys({ uri, fetch, clock }: RemoteKeysOptions) {
   return async (header: JWSHeaderParameters): Promise<CryptoKey> => {
     if (clock.monotonic() - fetchedAt >= FRESH_MS) await refresh();
     if (keys === undefined || clock.monotonic() - fetchedAt >= STALE_MS) throw unavailable();
+    const { errors } = await loadJose();
     try {
       return await keys(header);
     } catch (error) {

@@ -1,4 +1,5 @@
-import { decodeProtectedHeader, type JWSHeaderParameters } from 'jose';
+import type { JWSHeaderParameters } from 'jose';
+import { loadJose } from './jose.ts';
 
 /** Three parts of base64url without padding. An encrypted token has five, an unsigned one an empty last part. */
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
@@ -17,8 +18,9 @@ const REFUSED = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'enc', 'zip']
  * The header of a token whose form is that of an access token. Its signature is still to be verified.
  * @throws {Error} of some kind for anything else
  */
-export function readHeader(token: string): JWSHeaderParameters {
+export async function readHeader(token: string): Promise<JWSHeaderParameters> {
   if (!COMPACT.test(token)) throw new Error('not a signed token in compact form');
+  const { decodeProtectedHeader } = await loadJose();
   const header = decodeProtectedHeader(token);
   const refused = REFUSED.find((name) => Object.hasOwn(header, name));
   if (refused !== undefined) throw new Error(`the header holds ${refused}`);

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { decodeJwt, errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import { isRdcpError } from '../errors.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import { byConnection } from './by-connection.ts';
+import { loadJose } from './jose.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
 import { readHeader } from './jwt-header.ts';
 import { type JwtIssuer, type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
@@ -30,7 +30,7 @@ export interface JwtVerifierOptions {
 /** Verifies the JWTs of known issuers. */
 export interface JwtVerifier extends CredentialVerifier {
   /** Whether a token says that it is a JWT of one of the issuers. Nothing of it is verified. */
-  claims(token: string): boolean;
+  claims(token: string): Promise<boolean>;
 }
 
 interface Verified {
@@ -63,6 +63,7 @@ export function createJwtVerifier({
       return await admitted(principal, issuer);
     } catch (error) {
       if (isRdcpError(error)) throw error;
+      const { errors } = await loadJose();
       throw refusal('bearer', error instanceof errors.JWTExpired ? 'token_expired' : 'invalid_token', error);
     }
   };
@@ -76,7 +77,7 @@ export function createJwtVerifier({
         ? admitted(known.principal, known.issuer)
         : verifyAnew(token, digest);
     },
-    claims: (token) => token.includes('.') && trusted.has(claimedIssuer(token)),
+    claims: async (token) => token.includes('.') && trusted.has(await claimedIssuer(token)),
     close: () => cache.clear(),
   };
 }
@@ -91,12 +92,13 @@ function admitted(principal: Principal, issuer: TrustedIssuer): Principal | Prom
 }
 
 async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>, now: number) {
-  const header = readHeader(token);
-  const issuer = trusted.get(claimedIssuer(token));
+  const header = await readHeader(token);
+  const issuer = trusted.get(await claimedIssuer(token));
   if (issuer === undefined) throw new Error('not the token of a known issuer');
   // Before the key: a token with a wrong algorithm must not make anybody fetch.
   if (header.alg === undefined || !issuer.algorithms.includes(header.alg))
     throw new Error('not an algorithm of the issuer');
+  const { jwtVerify } = await loadJose();
   const { payload } = await jwtVerify(token, await issuer.key(header), {
     algorithms: issuer.algorithms,
     issuer: issuer.issuer,
@@ -109,7 +111,8 @@ async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>
 }
 
 /** Not verified yet: it only chooses whose key is tried. Empty, which no issuer is, where there is none. */
-function claimedIssuer(token: string): string {
+async function claimedIssuer(token: string): Promise<string> {
+  const { decodeJwt } = await loadJose();
   try {
     const { iss } = decodeJwt(token);
     return typeof iss === 'string' ? iss : '';

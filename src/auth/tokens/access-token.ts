@@ -1,5 +1,5 @@
-import { SignJWT } from 'jose';
 import type { Scope } from '../../protocol/constants.ts';
+import { loadJose } from '../jose.ts';
 import type { TrustedIssuer } from '../jwt-issuer.ts';
 import type { Principal } from '../principal.ts';
 import { refusal } from '../refusal.ts';
@@ -55,12 +55,13 @@ export interface AccessTokenContent {
 }
 
 /** Signs an access token (RFC 9068). */
-export function signAccessToken(
+export async function signAccessToken(
   { issuer, audience, keys }: Pick<OwnIssuerOptions, 'issuer' | 'audience' | 'keys'>,
   { principal, scopes, sessionId, issuedAt, expiresAt }: AccessTokenContent,
   jti: string,
 ): Promise<string> {
   const { userId, clientId, tenantId, keyId, certificateThumbprint } = principal;
+  const { SignJWT } = await loadJose();
   const { key, header } = keys.current();
   return new SignJWT({
     iss: issuer,

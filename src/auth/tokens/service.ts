@@ -1,7 +1,8 @@
-import { decodeJwt, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import { isRdcpError } from '../../errors.ts';
 import type { TokenGrant } from '../../protocol/messages.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
+import { loadJose } from '../jose.ts';
 import type { Principal } from '../principal.ts';
 import { grantOf, type TokenCall } from './call.ts';
 import {
@@ -72,7 +73,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     const principal = await credentials.subject(token, type);
     assertBinding(principal, call.clientCertificate);
     call.identified(principal);
-    const parent = isOurs(token, principal) ? principal.sessionId : undefined;
+    const parent = (await isOurs(token, principal)) ? principal.sessionId : undefined;
     if (parent !== undefined && isTooDeep(parent)) {
       throw badRequest('invalid_request', 'The token was exchanged too often', 'subject_token');
     }
@@ -87,13 +88,13 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     return refreshing.refresh(call, token, parameters, client);
   }
 
-  function isOurs(token: string, { method }: Principal): boolean {
-    return method === 'bearer' && issuerOf(token) === issuer.issuer;
+  async function isOurs(token: string, { method }: Principal): Promise<boolean> {
+    return method === 'bearer' && (await issuerOf(token)) === issuer.issuer;
   }
 
   /** Whose token of ours it is; `undefined` for any other text, and for a token that is not good any more. */
   async function holderOf(token: string): Promise<Principal | undefined> {
-    if (issuerOf(token) !== issuer.issuer) return refreshing.holder(token);
+    if ((await issuerOf(token)) !== issuer.issuer) return refreshing.holder(token);
     try {
       return await bearer.verify(token);
     } catch (error) {
@@ -140,7 +141,8 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
 }
 
 /** Who a token says has issued it. */
-function issuerOf(token: string): string | undefined {
+async function issuerOf(token: string): Promise<string | undefined> {
+  const { decodeJwt } = await loadJose();
   try {
     return decodeJwt(token).iss;
   } catch {
