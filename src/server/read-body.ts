@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import type { Middleware } from 'koa';
 import { RdcpError } from '../errors.ts';
 import { MAX_BODY_BYTES } from '../protocol/constants.ts';
+import type { BodyParser } from './body-parser.ts';
 import type { Context } from './context.ts';
 import { endConnection } from './http2-request.ts';
 
@@ -41,11 +41,12 @@ export const BYTES = 'binary';
  * The bytes of a body, read by a parser of koa-body in {@link BYTES}.
  * @param malformed what to answer to a body that the parser refuses
  */
-export async function readBody(ctx: Context, read: Middleware, malformed: () => RdcpError): Promise<Buffer> {
+export async function readBody(ctx: Context, parser: BodyParser, malformed: () => RdcpError): Promise<Buffer> {
   if (!hasBody(ctx.req)) throw emptyBody();
   if (Number(ctx.req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw await cutOff(ctx);
+  const parse = await parser();
   try {
-    await read(ctx, async () => undefined);
+    await parse(ctx, async () => undefined);
   } catch (error) {
     throw await refusalOf(error, ctx, malformed);
   }

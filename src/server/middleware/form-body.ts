@@ -1,6 +1,6 @@
-import { HttpMethodEnum, koaBody } from 'koa-body';
 import { RdcpError } from '../../errors.ts';
 import { MAX_BODY_BYTES } from '../../protocol/constants.ts';
+import { bodyParser } from '../body-parser.ts';
 import type { Step } from '../context.ts';
 import { assertMediaType, BYTES, parsedBefore, readBody, wasRead } from '../read-body.ts';
 
@@ -11,20 +11,16 @@ const FORM = 'application/x-www-form-urlencoded';
  * forms make objects and lists out of names with brackets; here a name is a name.
  */
 export function formBody(): Step {
-  const read = koaBody({
+  const parser = bodyParser({
     encoding: BYTES,
-    includeUnparsed: true,
     json: false,
-    multipart: false,
     text: true,
     textTypes: [FORM],
     textLimit: MAX_BODY_BYTES,
-    urlencoded: false,
-    parsedMethods: [HttpMethodEnum.POST],
   });
   return async (ctx) => {
     assertMediaType(ctx, [FORM]);
-    const body = wasRead(ctx.req) ? parsedBefore(ctx.req) : await readBody(ctx, read, notForm);
+    const body = wasRead(ctx.req) ? parsedBefore(ctx.req) : await readBody(ctx, parser, notForm);
     ctx.state.form = 'parsed' in body ? pairsOf(body.parsed) : [...new URLSearchParams(body.toString('utf8'))];
   };
 }

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
-import { HttpMethodEnum, koaBody } from 'koa-body';
 import { RdcpError } from '../../errors.ts';
 import { JSON_MEDIA_TYPE, MAX_BODY_BYTES, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
+import { bodyParser } from '../body-parser.ts';
 import type { Context, Step } from '../context.ts';
 import { assertMediaType, BYTES, parsedBefore, readBody, wasRead } from '../read-body.ts';
 
@@ -19,16 +19,12 @@ export function jsonMediaType(): Step {
 export function jsonBody(): Step {
   // JSON's own syntax is ASCII and reads the same as latin1, in which the bytes can be checked after parsing: a decoder
   // of UTF-8 would put replacement characters where they are invalid.
-  const read = koaBody({
+  const parser = bodyParser({
     encoding: BYTES,
-    includeUnparsed: true,
     jsonTypes: MEDIA_TYPES,
     jsonLimit: MAX_BODY_BYTES,
     jsonStrict: true,
-    multipart: false,
     text: false,
-    urlencoded: false,
-    parsedMethods: [HttpMethodEnum.POST],
   });
   return async (ctx) => {
     const before = wasRead(ctx.req) ? parsedBefore(ctx.req) : undefined;
@@ -36,7 +32,7 @@ export function jsonBody(): Step {
       ctx.request.body = asObject(before.parsed);
       return;
     }
-    const bytes = before ?? (await readBody(ctx, read, notJson));
+    const bytes = before ?? (await readBody(ctx, parser, notJson));
     // What the parser made of the bytes as latin1 is right while all of them are ASCII.
     const parsed = before === undefined && isAscii(bytes) ? ctx.request.body : parse(bytes);
     ctx.request.body = asObject(parsed);
