@@ -59,7 +59,12 @@ const LOGS_COMPATIBILITY_VERSION = 1;
 /** The places where the copies and releases of OpenTelemetry's API, of major version 1, find what is registered. */
 interface Registries {
   /** The API's own; from release 1.10 on the logger provider is among it. */
-  readonly [API_REGISTRY]?: { readonly logs?: LoggerProvider };
+  readonly [API_REGISTRY]?: {
+    readonly logs?: LoggerProvider;
+    readonly metrics?: unknown;
+    /** The API's stand-in, in front of the provider that was registered. */
+    readonly trace?: { getDelegate?(): unknown };
+  };
   /** The separate Logs API's of the 2.x line: from a compatibility version to the provider. */
   readonly [LOGS_REGISTRY]?: (version: number) => LoggerProvider;
 }
@@ -112,6 +117,12 @@ export function createTelemetry(): Telemetry {
       return logger;
     },
   };
+}
+
+/** What is registered for each signal, by whichever copy of the API. */
+export function registeredProviders(): Record<'traces' | 'metrics' | 'logs', unknown> {
+  const { trace, metrics } = (globalThis as Registries)[API_REGISTRY] ?? {};
+  return { traces: trace?.getDelegate?.() ?? trace, metrics, logs: registeredLoggerProvider() };
 }
 
 export function registeredLoggerProvider(): LoggerProvider | undefined {

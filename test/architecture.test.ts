@@ -82,6 +82,7 @@ const ARROWS: Record<string, readonly string[]> = {
   client: ['protocol', 'errors.ts'],
   register: [
     'deadline.ts',
+    'provider-shutdown.ts',
     'environment.ts',
     'telemetry.ts',
     'config.ts',

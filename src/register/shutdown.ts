@@ -1,6 +1,5 @@
-import { metrics, trace } from '@opentelemetry/api';
 import { withDeadline } from '../deadline.ts';
-import { registeredLoggerProvider } from '../telemetry.ts';
+import { registeredProviders } from '../telemetry.ts';
 
 /** Longest time that a process without signal handlers of its own is held up by its telemetry, milliseconds. */
 const DEADLINE_MS = 5000;
@@ -21,7 +20,7 @@ interface Started {
 export function flushAtTheEnd({ sdk, instrumentation }: Started): void {
   const close = async () => {
     // Closing takes our instruments away, so their last values are collected before.
-    const collected = flush(metrics.getMeterProvider());
+    const collected = flush(registeredProviders().metrics);
     await instrumentation.close();
     await collected;
   };
@@ -47,9 +46,7 @@ export function flushAtTheEnd({ sdk, instrumentation }: Started): void {
 
 /** `NodeSDK` can only be shut down, not flushed, so its providers are asked. */
 async function flushProviders(): Promise<void> {
-  const tracers = trace.getTracerProvider() as { getDelegate?(): unknown };
-  // The registered tracer provider is a stand-in for the SDK's.
-  await Promise.all([tracers.getDelegate?.(), metrics.getMeterProvider(), registeredLoggerProvider()].map(flush));
+  await Promise.all(Object.values(registeredProviders()).map(flush));
 }
 
 async function flush(provider: unknown): Promise<void> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 export const KEY = 'a-secret-of-thirty-two-characters';
@@ -20,16 +20,22 @@ interface Run {
   readonly app: string;
   /** Options of Node before the application's file. @default `--import` of this package's register */
   readonly options?: readonly string[];
+  /** Other files of the directory, by path. @default {} */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 export const REGISTER = source('register.ts');
 
 /** Runs an application in an empty directory, under `--import register` if nothing else is said. */
-export async function start(t: TestContext, { env = {}, app, options = ['--import', REGISTER] }: Run) {
+export async function start(t: TestContext, { env = {}, app, options = ['--import', REGISTER], files = {} }: Run) {
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-register-'));
   const metricsPort = await freePort();
   const file = join(cwd, 'app.mjs');
   writeFileSync(file, `import { category } from '${source('api.ts')}';\n${app}`);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), text);
+  }
   const child = spawn(process.execPath, [...options, file], {
     cwd,
     env: { PATH: process.env.PATH, RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort), ...env },
@@ -69,7 +75,11 @@ export async function until(condition: () => boolean, child: ChildProcess, outpu
 
 /** Waits for the line that tells where everything is. */
 export async function announced({ child, output }: Awaited<ReturnType<typeof start>>) {
-  await until(() => /remote control on|metrics on/.test(output.stderr) && output.stderr.endsWith('\n'), child, output);
+  await until(
+    () => /remote control on|metrics on|attached to/.test(output.stderr) && output.stderr.endsWith('\n'),
+    child,
+    output,
+  );
   return {
     url: /remote control on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',
     metrics: /metrics on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',

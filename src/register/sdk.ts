@@ -1,0 +1,100 @@
+import { createRequire } from 'node:module';
+import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import type { NodeSDK } from '@opentelemetry/sdk-node';
+import { RdcpError } from '../errors.ts';
+import type { RdcpInstrumentation } from '../instrumentation.ts';
+import { INSTRUMENTATION_NAME } from '../version.ts';
+import { type Exporters, exportersFrom } from './exporters.ts';
+import { metricsUrl, servePrometheus } from './prometheus.ts';
+
+/**
+ * The SDK keeps 2,000 series of an instrument and puts what is more into one overflow series. The gate holds 4,096
+ * categories.
+ */
+const SERIES_LIMIT = 5000;
+
+/** Sees spans and keeps none. With no span processor at all there would be no tracer provider, so no trace ids. */
+const IDS_ONLY = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
+
+interface StartedSdk {
+  readonly sdk: NodeSDK;
+  readonly instrumentation: RdcpInstrumentation;
+  /** The address to scrape; rejects when its port cannot be opened. */
+  readonly metrics: Promise<string> | string | undefined;
+}
+
+/**
+ * Starts the OpenTelemetry SDK as the variables of the environment ask for.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when a package is missing
+ */
+export function startSdk(env: NodeJS.ProcessEnv, instrument: () => RdcpInstrumentation): StartedSdk {
+  const { NodeSDK, PrometheusExporter } = loadPackages();
+  const exporters = exportersFrom(env);
+  const { prometheus, otherMetrics, traces } = exporters;
+  const instrumentation = instrument();
+  // Where metrics go elsewhere too, the SDK makes every reader as its variables say, the one for Prometheus as well.
+  const exporter =
+    prometheus === undefined || otherMetrics.length > 0
+      ? undefined
+      : new PrometheusExporter({ preventServerStart: true });
+  const sdk = withVariables(env, forNodeSdk(exporters), () => {
+    const made = new NodeSDK({
+      instrumentations: [instrumentation],
+      views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
+      ...(otherMetrics.length > 0 ? {} : { metricReaders: exporter === undefined ? [] : [exporter] }),
+      ...(traces ? {} : { spanProcessors: [IDS_ONLY] }),
+    });
+    made.start();
+    return made;
+  });
+  const metrics =
+    prometheus && (exporter === undefined ? metricsUrl(prometheus) : servePrometheus(exporter, prometheus));
+  return { sdk, instrumentation, metrics };
+}
+
+interface Packages {
+  readonly NodeSDK: typeof NodeSDK;
+  readonly PrometheusExporter: typeof PrometheusExporter;
+}
+
+/** Loaded here alone, and at once: an `await` would keep this entry from being required. */
+function loadPackages(): Packages {
+  const require = createRequire(import.meta.url);
+  const load = (name: string) => {
+    try {
+      return require(name);
+    } catch (cause) {
+      throw new RdcpError('RDCP_CONFIG_INVALID', `${name} is needed here: npm install ${name}`, { cause });
+    }
+  };
+  const { NodeSDK } = load('@opentelemetry/sdk-node');
+  const { PrometheusExporter } = load('@opentelemetry/exporter-prometheus');
+  return { NodeSDK, PrometheusExporter };
+}
+
+/** The variables as the SDK is to read them: its own default for a signal that nobody configured is to send it. */
+function forNodeSdk({ prometheus, otherMetrics, logs }: Exporters): Record<string, string> {
+  return {
+    ...(logs ? {} : { OTEL_LOGS_EXPORTER: 'none' }),
+    ...(otherMetrics.length === 0 || prometheus === undefined
+      ? {}
+      : {
+          OTEL_METRICS_EXPORTER: [...otherMetrics, 'prometheus'].join(','),
+          OTEL_EXPORTER_PROMETHEUS_HOST: prometheus.host,
+        }),
+  };
+}
+
+/** Runs `make` under other variables. The application, and the processes it starts, see those that were set. */
+function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, string>, make: () => T): T {
+  const before = Object.keys(variables).map((name) => [name, env[name]] as const);
+  Object.assign(env, variables);
+  try {
+    return make();
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) delete env[name];
+      else env[name] = value;
+    }
+  }
+}
