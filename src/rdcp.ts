@@ -20,6 +20,7 @@ import { createMeasurements } from './metrics/measurements.ts';
 import { createApp } from './server/app.ts';
 import { isLoopback } from './server/host-policy.ts';
 import { createListener } from './server/listener.ts';
+import { noteHandshake } from './server/refusals.ts';
 import { openStore } from './store/open.ts';
 import { GLOBAL_SCOPE } from './store/state-store.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
@@ -88,6 +89,7 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
       ? undefined
       : createListener(server, (req, res) => handler(req, res), {
           report,
+          refused: (refusal) => noteHandshake(refusal, { trail, instruments }),
           production: process.env.NODE_ENV === 'production',
         });
   const isolation = createIsolation(resolved.tenancy);

@@ -9,7 +9,7 @@ interface Tally {
   count: number;
 }
 
-/** Refused requests by who sent them, until they are written as one entry each. */
+/** Refused requests and handshakes by who sent them and why, until they are written as one entry each. */
 export interface RefusalTallies {
   add(draft: AuditDraft): void;
   /** Takes out everything that came together; called once a minute. */
@@ -33,7 +33,7 @@ export function createRefusalTallies(): RefusalTallies {
 
   return {
     add(draft) {
-      const sender = JSON.stringify([draft.source?.address, draft.identity.userId]);
+      const sender = JSON.stringify([draft.source?.address, draft.identity.userId, draft.reason]);
       tallies.set(sender, joined(tallies.get(sender), draft, 1));
     },
     takeAll() {
@@ -59,10 +59,14 @@ export function createRefusalTallies(): RefusalTallies {
 /** The first request speaks for those that follow it; what only some of them had is left out. */
 function joined(tally: Tally | undefined, draft: AuditDraft, count: number): Tally {
   if (tally === undefined) return { draft, count };
-  const { requestId: _, source, ...rest } = tally.draft;
+  const { requestId: _, source, reason, ...rest } = tally.draft;
   const same = source?.userAgent === draft.source?.userAgent;
   const address = source?.address === undefined ? undefined : { address: source.address };
-  tally.draft = { ...rest, ...(same ? source && { source } : address && { source: address }) };
+  tally.draft = {
+    ...rest,
+    ...(reason !== undefined && reason === draft.reason && { reason }),
+    ...(same ? source && { source } : address && { source: address }),
+  };
   tally.count += count;
   return tally;
 }

@@ -90,5 +90,10 @@ export function sourceOf(req: IncomingMessage): NonNullable<AuditEntry['source']
 
 /** Address of the peer of the connection. Forwarding headers are never believed: anybody can send them. */
 export function clientAddress(req: IncomingMessage): string {
-  return (req.socket.remoteAddress ?? 'unknown').replace(/^::ffff:(?=\d+\.)/, '');
+  return unmapped(req.socket.remoteAddress ?? 'unknown');
+}
+
+/** An IPv4 address as itself, where a socket for both families writes it as `::ffff:192.0.2.1`. */
+export function unmapped(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, '');
 }

@@ -12,6 +12,7 @@ import { createInFlight, type InFlight } from './in-flight.ts';
 import { createPlainServer, createTlsServer, MAX_HEADER_BYTES, type NetworkServer } from './network-server.ts';
 import { answerRaw, answerResponse } from './raw-answer.ts';
 import { openTls } from './tls.ts';
+import { type HandshakeRefusal, watchHandshakes } from './tls-refusals.ts';
 
 export interface Listener {
   /**
@@ -52,6 +53,8 @@ export interface ListenerOptions {
   readonly timeouts?: Partial<ListenerTimeouts>;
   /** Told of what is wrong with the files of `server.tls` and stops nothing. @default nobody is */
   readonly report?: (error: unknown) => void;
+  /** Called for every client whose certificate was refused in the handshake, or that had none. @default nothing */
+  readonly refused?: (refusal: HandshakeRefusal) => void;
   /** Refuse a self-signed server certificate (RDCP 1.0, Transport). @default false */
   readonly production?: boolean;
 }
@@ -65,7 +68,7 @@ type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 export function createListener(
   config: ServerConfig,
   handler: RequestHandler,
-  { timeouts, report = () => undefined, production = false }: ListenerOptions = {},
+  { timeouts, report = () => undefined, refused = () => undefined, production = false }: ListenerOptions = {},
 ): Listener {
   if (config.tls === undefined && !config.behindTlsProxy && !isLoopback(config.host)) {
     throw new RdcpError(
@@ -95,6 +98,7 @@ export function createListener(
     const tls = openTls(config.tls, { production, report });
     const secured = createTlsServer(limits, tls.context, onRequest);
     sessions.follow(secured);
+    watchHandshakes(secured, refused);
     endings.push(
       tls.follow(secured, { schedule: unrefInterval, intervalMs: limits.reloadMs, handshakeMs: limits.headersMs, now }),
     );

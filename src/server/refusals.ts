@@ -4,6 +4,7 @@ import type { ControlInstruments } from '../metrics/types.ts';
 import { AUTH_METHODS, type AuthMethod } from '../protocol/constants.ts';
 import type { Addressing } from '../tenancy/address.ts';
 import { type Context, identityOf, sourceOf } from './context.ts';
+import type { HandshakeRefusal } from './tls-refusals.ts';
 
 /** Codes that say no to somebody, rather than to something: each is an entry of the trail. */
 const REFUSALS: ReadonlySet<string> = new Set([
@@ -45,6 +46,24 @@ export function createRefusals({
       });
     },
   };
+}
+
+/** Writes client certificates that TLS refused into the trail and counts them: no request ever comes of them. */
+export function noteHandshake(
+  { reason, address }: HandshakeRefusal,
+  { trail, instruments }: { trail: Pick<AuditTrail, 'refused'>; instruments: Pick<ControlInstruments, 'authFailure'> },
+): void {
+  instruments.authFailure('mtls', reason);
+  trail.refused({
+    action: 'authenticate',
+    categories: [],
+    changes: [],
+    outcome: 'denied',
+    identity: {},
+    reason,
+    ...(address !== undefined && { source: { address } }),
+    error: reason === 'certificate_missing' ? 'RDCP_AUTH_REQUIRED' : 'RDCP_AUTH_FAILED',
+  });
 }
 
 export type Refusals = ReturnType<typeof createRefusals>;
