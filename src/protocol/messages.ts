@@ -146,8 +146,8 @@ export interface HealthCheckRecord {
 
 export interface HealthResponse extends Answer {
   readonly status: 'healthy' | 'degraded' | 'unhealthy';
-  /** Absent when the request carried no credential: a load balancer's probe learns the overall status alone. */
-  readonly checks?: readonly HealthCheckRecord[];
+  /** Empty when the request carried no credential: a load balancer's probe learns the overall status alone. */
+  readonly checks: readonly HealthCheckRecord[];
 }
 
 /** Standard units of RDCP 1.0, Metric representation. */

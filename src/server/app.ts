@@ -67,7 +67,7 @@ export interface AppDependencies {
   readonly isolation: Isolation;
   /** The processes that share the store, where it is shared. */
   readonly fleet?: Fleet | undefined;
-  /** Resolves when the store answers. */
+  /** Resolves when the store answers, and takes what is written. */
   readonly checkStore: () => Promise<void>;
   /** True once the server closes: every request is then answered 503. */
   readonly closing: () => boolean;

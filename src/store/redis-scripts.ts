@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 //   op       the outcome of one operation, for a minute
 //   fleet    hash: instance -> "<time of its last announcement, ms> <epoch> <version>\n<instance>"
 //   replay   an answer kept for repeats
+//   check    written to see whether writes are taken
 //
 // `version` counts all changes of state. A process remembers the version and operation it saw last: a store that was
 // restored from an old copy has a lower version, or another operation under that version. `epoch` is drawn when a

@@ -296,7 +296,10 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     queryAudit: (query) => trail.page(query),
     newestAudit: () => trail.newest(),
     pruneAudit: (now, starting = async () => true) => trail.prune(now, starting),
-    check: () => sync(),
+    async check() {
+      // A Redis that is full, cannot save, is a replica or misses its replicas answers reads and refuses writes.
+      await Promise.all([sync(), send(['SET', key('check'), '', 'PX', '60000'])]);
+    },
 
     async close() {
       if (closed) return;

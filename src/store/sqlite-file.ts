@@ -9,7 +9,7 @@ const APPLICATION_ID = 0x52444350;
 const OPEN_TIMEOUT_MS = 5_000;
 
 /** How long a write waits for another process's, in milliseconds. The event loop waits with it. */
-export const BUSY_TIMEOUT_MS = 200;
+const BUSY_TIMEOUT_MS = 200;
 
 /**
  * The schema, one step per release that changed it; `user_version` counts the steps a file has taken. A step that was
@@ -222,6 +222,16 @@ const WRONG_FILE: Readonly<Record<string | number, string>> = {
 function primaryCode(error: unknown): number | undefined {
   const code = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
   return typeof code === 'number' ? code & 0xff : undefined;
+}
+
+/** Waits for another process's lock that long, in milliseconds, while it works. */
+export function waitingForLock<T>(database: DatabaseSync, milliseconds: number, work: () => T): T {
+  database.exec(`PRAGMA busy_timeout = ${milliseconds}`);
+  try {
+    return work();
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  }
 }
 
 /** Whether a statement failed because another process holds the lock. */

@@ -5,7 +5,7 @@ import type { SQLOutputValue } from 'node:sqlite';
 import type { Position } from './fleet-store.ts';
 import { decodeSettings, encodeSettings } from './settings-json.ts';
 import { createSqliteTrail } from './sqlite-audit.ts';
-import { openSqliteFile } from './sqlite-file.ts';
+import { isBusy, openSqliteFile, waitingForLock } from './sqlite-file.ts';
 import { createSqliteFleet, SQLITE_HISTORY } from './sqlite-fleet.ts';
 import { createLogSync } from './sqlite-log-sync.ts';
 import { createSqliteTokens } from './sqlite-tokens.ts';
@@ -17,6 +17,9 @@ const POLL_MS = 100;
 
 /** Scopes read in one turn of the event loop: a few milliseconds. What changes meanwhile is found by the next poll. */
 const LOADED_AT_ONCE = 500;
+
+/** How long a check waits for the lock of another process, in milliseconds. The event loop waits with it. */
+const CHECK_TIMEOUT_MS = 50;
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -63,6 +66,7 @@ export function createSqliteStore(file: string): StateStore {
   );
   const dropReplays = database.prepare('DELETE FROM replay WHERE expires_at <= ?');
   const emptyLog = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+  const keepVersion = `PRAGMA user_version = ${database.prepare('PRAGMA user_version').get()?.user_version}`;
   const readDataVersion = database.prepare('PRAGMA data_version');
 
   /** Version of the newest change that this handle has read or announced. */
@@ -74,6 +78,8 @@ export function createSqliteStore(file: string): StateStore {
   let timer: NodeJS.Timeout | undefined;
   /** Whether SQLite syncs the log at each commit. */
   let syncing = true;
+  /** Whether the last check met the lock of another program. */
+  let locked = false;
   let closed = false;
 
   const fleet = createSqliteFleet({ open: () => openSqliteFile(path), seen: () => seen });
@@ -123,6 +129,20 @@ export function createSqliteStore(file: string): StateStore {
     try {
       abort.run();
     } catch {}
+  }
+
+  /**
+   * Commits the schema's number as it is: one page, which the disk takes or refuses. Another program's lock is a refusal
+   * only when the check before met one too.
+   */
+  function assertWritable(): void {
+    try {
+      waitingForLock(database, CHECK_TIMEOUT_MS, () => transaction(() => database.exec(keepVersion), false));
+      locked = false;
+    } catch (error) {
+      if (!isBusy(error) || locked) throw error;
+      locked = true;
+    }
   }
 
   function replayOf(key: string, now: number): ReplayRecord | undefined {
@@ -251,7 +271,9 @@ export function createSqliteStore(file: string): StateStore {
     async check() {
       readVersion.get();
       assertInPlace();
-      trustLog();
+      // To empty the log is to write as well.
+      if (log.usable) assertWritable();
+      else trustLog();
     },
 
     async close() {

@@ -157,7 +157,7 @@ export interface StateStore {
    * none unless that resolves with true: what explains that they are missing is to be there first. @default drops them
    */
   pruneAudit(now: number, starting?: () => Promise<boolean>): Promise<number>;
-  /** Resolves when the store answers. */
+  /** Resolves when the store answers, and takes what is written. */
   check(): Promise<void>;
   close(): Promise<void>;
 }

@@ -86,7 +86,7 @@ interface Expected {
 function expected({ level, path, method, person, claim }: Cell): Expected {
   const { tenantIds, level: stated } = CLAIMS[claim] ?? {};
   const multiTenant = level !== 'none';
-  if (!multiTenant && tenantIds?.length === 2) return { status: 400 };
+  if (claim === 'malformed' || (!multiTenant && tenantIds?.length === 2)) return { status: 400 };
   const { method: served, needs } = NEEDED[path];
   if (method !== served && !(method === 'HEAD' && served === 'GET')) return { status: 405 };
 
@@ -108,7 +108,7 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
     const mayName = who.tenantId === undefined && who.scopes.includes('admin');
     const itself = tenantIds.length === 1 && tenantIds[0] === home;
     if (!itself && !mayName) return mismatch;
-    if (!itself && (claim === 'malformed' || tenantIds.length === 2)) return { status: 400, tenant: home };
+    if (!itself && tenantIds.length === 2) return { status: 400, tenant: home };
     addressed = tenantIds[0];
   }
   if (stated === 'wrong') return { status: 400, tenant: home };

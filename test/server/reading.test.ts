@@ -13,7 +13,7 @@ import type {
   WellKnownDocument,
 } from '../../src/protocol/messages.ts';
 import { parseTimestamp } from '../../src/protocol/time.ts';
-import { CATEGORIES, startServer } from '../support/server.ts';
+import { CATEGORIES, startServer, type TestRequest } from '../support/server.ts';
 
 const ENABLE = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'DATABASE' } } as const;
 
@@ -257,7 +257,8 @@ test('an anonymous probe learns the overall status alone, a credential the check
   const server = await startServer(t, { config: { health: { database: async () => undefined } } });
   const probe = await server.request<HealthResponse>(PATHS.health);
   assert.equal(probe.status, 200);
-  assert.deepEqual(Object.keys(probe.body).sort(), ['protocol', 'status', 'timestamp']);
+  assert.deepEqual(Object.keys(probe.body).sort(), ['checks', 'protocol', 'status', 'timestamp']);
+  assert.deepEqual(probe.body.checks, []);
   assert.equal(probe.body.status, 'healthy');
   for (const key of ['status', 'discovery'] as const) {
     const { body } = await server.request<HealthResponse>(PATHS.health, { key });
@@ -269,6 +270,39 @@ test('an anonymous probe learns the overall status alone, a credential the check
         ['database', 'pass'],
       ],
     );
+  }
+});
+
+test('a malformed tenant id is 400 for everybody, whatever the credential, the path and the mode', async (t) => {
+  for (const tenancy of [false, { isolation: 'organization' }] as const) {
+    const server = await startServer(t, { config: { tenancy } });
+    const asking: readonly TestRequest[] = [
+      {},
+      { headers: { 'X-RDCP-API-Key': 'wrong' } },
+      { key: 'status' },
+      { key: 'admin' },
+    ];
+    for (const [path, method] of [
+      [PATHS.wellKnown, 'GET'],
+      [PATHS.health, 'GET'],
+      [PATHS.discovery, 'GET'],
+      [PATHS.audit, 'GET'],
+      [PATHS.control, 'POST'],
+    ] as const) {
+      for (const value of ['a b', '*', '', 'x'.repeat(256)]) {
+        const answers = [];
+        for (const request of asking) {
+          const headers = { ...request.headers, 'X-RDCP-Tenant-ID': value };
+          const body = method === 'POST' ? { body: { action: 'status' } } : {};
+          const answer = await server.request(path, { ...request, ...body, method, headers });
+          assert.equal(answer.status, 400, `${path} ${value}`);
+          assert.equal(answer.body.error.details?.field, 'X-RDCP-Tenant-ID');
+          answers.push(answer.text);
+        }
+        assert.equal(new Set(answers).size, 1, 'the same answer for all');
+      }
+    }
+    assert.equal((await server.request(PATHS.status, { headers: { 'X-RDCP-Tenant-ID': 'ok' } })).status, 401);
   }
 });
 

@@ -134,12 +134,14 @@ export const authenticationDecisions = section(
     [
       'W-AUTH-09',
       'MUST',
-      'Health without a credential answers protocol, timestamp and status alone',
+      'Health without a credential answers protocol, timestamp, status and no checks',
       async (s) => {
         await needMain(s);
         const { body } = await s.get(PATHS.health, { as: 'nobody' });
         const fields = isObject(body) ? Object.keys(body).sort().join() : show(body);
-        expect(fields === 'protocol,status,timestamp', 'protocol, status, timestamp', fields);
+        expect(fields === 'checks,protocol,status,timestamp', 'checks, protocol, status, timestamp', fields);
+        const checks = show(valueAt(body, 'checks'));
+        expect(checks === '[]', 'checks []', checks);
       },
     ],
     [
