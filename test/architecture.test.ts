@@ -8,7 +8,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
 /** Rooms (folders of src) and the files at its top that carry shared subjects, each with what it may import. */
 const ARROWS: Record<string, readonly string[]> = {
   gate: [],
-  protocol: [],
+  protocol: ['printable.ts'],
   'errors.ts': [],
   'clock.ts': [],
   'version.ts': [],
@@ -73,6 +73,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'metrics',
     'fleet',
     'protocol',
+    'printable.ts',
     'errors.ts',
     'clock.ts',
     'config.ts',
@@ -97,6 +98,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'client',
     'auth',
     'protocol',
+    'printable.ts',
     'errors.ts',
     'config.ts',
     'version.ts',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Checkpoint } from '../audit/verify.ts';
 import { parseTimestamp } from '../protocol/time.ts';
@@ -25,8 +26,10 @@ export function readCheckpoints(file: string): Checkpoint[] {
 
 /** Replaces the file as a whole. */
 export function writeCheckpoints(file: string, checkpoints: readonly Checkpoint[]): void {
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, checkpoints.map((checkpoint) => `${formatCheckpoint(checkpoint)}\n`).join(''), { mode: 0o600 });
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  const text = checkpoints.map((checkpoint) => `${formatCheckpoint(checkpoint)}\n`).join('');
+  // Never through a link that somebody else has laid there.
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
   renameSync(draft, file);
 }
 

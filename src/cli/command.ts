@@ -1,6 +1,10 @@
 import { parseArgs } from 'node:util';
+import { inspectApiKey } from '../auth/api-key.ts';
 
-/** What a command may touch, so that one can be run in a test as it is run by main. */
+/**
+ * What a command may touch, so that one can be run in a test as it is run by main. What is written may come from a hostile
+ * server: all that a terminal would obey is escaped, but for the ends of lines.
+ */
 export interface Terminal {
   /** What was asked for; safe to pipe. */
   out(text: string): void;
@@ -62,6 +66,8 @@ export async function dispatch(
   }
   const found = Object.hasOwn(group.commands, name) ? group.commands[name] : undefined;
   if (found === undefined) {
+    if (isKey(name))
+      throw new UsageError('an API key stands where a command should: give it by --key-file or RDCP_API_KEY');
     const what = name.startsWith('-') ? 'option' : 'command';
     throw new UsageError(`unknown ${what} ${name}; see '${path.join(' ')} --help'`);
   }
@@ -79,11 +85,17 @@ async function runCommand(
   const subcommand = Object.hasOwn(command.subcommands ?? {}, name) ? command.subcommands?.[name] : undefined;
   if (subcommand !== undefined) return runCommand(subcommand, [...path, name], rest, terminal);
   const { values, positionals } = parse(command, path, args);
+  if (positionals.some(isKey)) throw new UsageError('an operand is an API key: give it by --key-file or RDCP_API_KEY');
   if (values.help === true) {
     terminal.out(commandHelp(command, path));
     return 0;
   }
   return (await command.run(terminal, values, positionals)) ?? 0;
+}
+
+/** What is a key, also one with a typing error, is neither shown nor sent. */
+function isKey(operand: string): boolean {
+  return inspectApiKey(operand).form !== 'foreign';
 }
 
 const HELP = { type: 'boolean', short: 'h' } as const;
@@ -138,14 +150,6 @@ function commandHelp(command: Command, path: readonly string[]): string {
 function aligned(lines: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...lines.map(([left]) => left.length));
   return lines.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
-}
-
-/** Text from elsewhere, fit for a terminal: what could move its cursor or colour it is written as an escape. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u{${code.toString(16)}}`;
-  });
 }
 
 /** The value of a string option, or nothing where it was not given. */

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 import { isRdcpError } from '../errors.ts';
+import { escapeUnprintable, escapeUnprintableInLines } from '../printable.ts';
 import { VERSION } from '../version.ts';
-import { dispatch, printable, type Terminal, UsageError } from './command.ts';
+import { dispatch, type Terminal, UsageError } from './command.ts';
 import { root } from './commands/root.ts';
 import { explain } from './explain.ts';
 
 const terminal: Terminal = {
-  out: (text) => process.stdout.write(`${text}\n`),
-  note: (text) => process.stderr.write(`${text}\n`),
+  out: (text) => process.stdout.write(`${escapeUnprintableInLines(text)}\n`),
+  note: (text) => process.stderr.write(`${escapeUnprintableInLines(text)}\n`),
   env: process.env,
   cwd: process.cwd(),
   now: () => Date.now(),
@@ -22,10 +23,10 @@ async function main(args: readonly string[]): Promise<number> {
     return await dispatch(root, ['rdcp'], args, terminal);
   } catch (error) {
     if (error instanceof UsageError) {
-      terminal.note(`rdcp: ${printable(error.message)}`);
+      terminal.note(`rdcp: ${escapeUnprintable(error.message)}`);
       return 2;
     }
-    terminal.note(`rdcp: ${printable(isRdcpError(error) ? explain(error) : messageOf(error))}`);
+    terminal.note(`rdcp: ${escapeUnprintable(isRdcpError(error) ? explain(error) : messageOf(error))}`);
     return 1;
   }
 }

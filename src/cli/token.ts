@@ -1,7 +1,8 @@
 import type { TokenRequest } from '../client/tokens.ts';
+import { escapeUnprintable } from '../printable.ts';
 import type { TokenResponse } from '../protocol/messages.ts';
 import { formatDuration } from '../protocol/time.ts';
-import { type Option, printable, type Terminal, text, type Values } from './command.ts';
+import { type Option, type Terminal, text, type Values } from './command.ts';
 import { SCOPES_OPTION, scopesOf } from './scopes.ts';
 
 export const SCOPES: Option = { ...SCOPES_OPTION, help: `${SCOPES_OPTION.help} (default: all that it can)` };
@@ -19,8 +20,8 @@ export function tokenRequest(values: Values): TokenRequest {
 
 /** The token alone goes to stdout, so that it can be taken from there. */
 export function showToken(terminal: Terminal, values: Values, answer: TokenResponse): void {
-  terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : printable(answer.access_token));
+  terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : escapeUnprintable(answer.access_token));
   terminal.note(
-    `Valid for ${formatDuration(answer.expires_in)}; scopes ${printable(answer.scope.replaceAll(' ', ', '))}.`,
+    `Valid for ${formatDuration(answer.expires_in)}; scopes ${escapeUnprintable(answer.scope.replaceAll(' ', ', '))}.`,
   );
 }

@@ -8,15 +8,20 @@ import { UsageError } from './command.ts';
 
 /** Entries fetched at a time: what is held in memory of a trail, however long it is. */
 const PAGE = 1000;
+/** A page without a filter has entries; a few may be empty while retention drops what they would show. */
+const MOST_EMPTY_PAGES = 50;
 
 /** The whole trail of a server, newest entry first. A limit of rates is waited for. */
 export async function* trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, void, undefined> {
   let cursor: string | undefined;
+  let empty = 0;
   do {
     const page = await patiently(() => client.audit({ limit: PAGE, ...(cursor !== undefined && { cursor }) }));
     if (page.tenant?.scope === 'tenant-isolated') {
       throw new UsageError('the trail of one tenant is not whole: use a credential without a tenant');
     }
+    empty = page.entries.length === 0 ? empty + 1 : 0;
+    if (empty === MOST_EMPTY_PAGES) throw new Error(`the server answered ${empty} empty pages in a row`);
     yield* page.entries;
     cursor = page.otelrdcp_next;
   } while (cursor !== undefined);

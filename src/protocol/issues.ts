@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { escapeUnprintable } from '../printable.ts';
 
 /** What is wrong with an input, and where. */
 export interface FirstIssue {
@@ -32,9 +33,7 @@ function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): Firs
 
 /** One line, also where somebody put a line break into a name. */
 function fieldOf(path: readonly PropertyKey[]): string {
-  return path
-    .join('.')
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return escapeUnprintable(path.join('.'));
 }
 
 function furthest(branches: readonly (readonly z.core.$ZodIssue[])[]): z.core.$ZodIssue | undefined {

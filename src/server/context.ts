@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import type { Principal } from '../auth/principal.ts';
+import { escapeUnprintable } from '../printable.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditIdentity } from '../protocol/messages.ts';
 import type { Address } from '../tenancy/address.ts';
@@ -84,8 +85,11 @@ const MAX_USER_AGENT_LENGTH = 256;
 
 /** Where the request came from, as the audit trail writes it. */
 export function sourceOf(req: IncomingMessage): NonNullable<AuditEntry['source']> {
-  const userAgent = req.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH);
-  return { address: clientAddress(req), ...(userAgent !== undefined && { userAgent }) };
+  const userAgent = req.headers['user-agent'];
+  return {
+    address: clientAddress(req),
+    ...(userAgent !== undefined && { userAgent: escapeUnprintable(userAgent.slice(0, MAX_USER_AGENT_LENGTH)) }),
+  };
 }
 
 /** Address of the peer of the connection. Forwarding headers are never believed: anybody can send them. */

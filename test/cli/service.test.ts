@@ -54,7 +54,7 @@ test('list shows categories, their state and their rates; what a service says ca
   assert.equal(code, 0);
   assert.deepEqual(cells(stdout), [
     ['CATEGORY', 'STATE', 'FOR', 'CALLS', 'CALLS/S', 'DESCRIPTION'],
-    ['HTTP', 'off', '-', '7', '0.3', 'requests\\u{1b}[2J'],
+    ['HTTP', 'off', '-', '7', '0.3', 'requests\\u001b[2J'],
     ['SQL', 'on', '1h 1m', '7', '0.3', 'queries'],
     ['TLS', 'on', 'a while', '7', '0.3', 'handshakes'],
   ]);
@@ -135,7 +135,7 @@ test('status, health and audit are tables for people and JSON for machines', asy
   const audit = await rdcp(['audit', '--limit', '1', '--outcome', 'denied', '--url', trail.url], { env });
   assert.deepEqual(cells(audit.stdout), [
     ['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', 'REASON'],
-    ['2026-01-01T00:00:00.000Z', 'ann (acme)', 'enable', 'SQL', 'denied RDCP_FORBIDDEN', 'slow\\u{9b}pages'],
+    ['2026-01-01T00:00:00.000Z', 'ann (acme)', 'enable', 'SQL', 'denied RDCP_FORBIDDEN', 'slow\\u009bpages'],
   ]);
   assert.match(audit.stderr, /--cursor c2/);
   assert.equal(trail.seen[0]?.target, 'GET /rdcp/v1/audit?limit=1&outcome=denied');
@@ -284,5 +284,37 @@ test('a change in a fleet is shown with how many processes have applied it, and 
   const { url } = await service(t, answer);
   const { code, stdout } = await rdcp(['enable', 'SQL', '--url', url], { env });
   assert.equal(code, 0);
-  assert.match(stdout, /\napplied by 2 of 3; not yet by two\\u\{1b\}\[2J\n$/);
+  assert.match(stdout, /\napplied by 2 of 3; not yet by two\\u001b\[2J\n$/);
+});
+
+test('what a hostile service says cannot move the cursor, colour it or add lines, also in JSON', async (t) => {
+  const hostile = 'healthy\n\u009b31mall is well\u202e\u2028';
+  const check = { name: hostile, status: 'warn', duration: hostile };
+  const { url } = await service(t, { status: hostile, checks: [check], entries: [{ reason: hostile }] });
+  for (const args of [['health'], ['health', '--json'], ['audit', '--json', '--limit', '1'], ['status', '--json']]) {
+    const { stdout, stderr } = await rdcp([...args, '--url', url], { env });
+    assert.doesNotMatch(stdout + stderr, /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u, args.join(' '));
+    if (args.includes('--json')) assert.equal(JSON.parse(stdout).status, hostile, args.join(' '));
+    else assert.equal(stdout.split('\n')[0], 'healthy\\u000a\\u009b31mall is well\\u202e\\u2028');
+  }
+});
+
+test('audit ends where a service answers nothing but empty pages', async (t) => {
+  const { url } = await service(t, { entries: [], otelrdcp_next: 'c' });
+  for (const args of [['audit'], ['audit', 'verify']]) {
+    const { code, stderr } = await rdcp([...args, '--url', url], { env });
+    assert.equal(code, 1);
+    assert.match(stderr, /^rdcp: the server answered \d+ (empty )?pages [a-z ]+\n$/);
+  }
+});
+
+test('a key where a name or a command should be is neither shown nor sent', async (t) => {
+  const { url, seen } = await service(t, {});
+  for (const args of [[key], ['enable', key, '--url', url], ['health', key, '--url', url]]) {
+    const { code, stdout, stderr } = await rdcp(args, { env });
+    assert.equal(code, 2);
+    assert.match(stderr, /API key.*--key-file/);
+    assert.ok(!(stdout + stderr).includes(key));
+  }
+  assert.deepEqual(seen, []);
 });

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { type Checkpoint, createVerifier, type Verification } from '../../audit/verify.ts';
+import { escapeUnprintable } from '../../printable.ts';
 import { parseCheckpoint, readCheckpoints, writeCheckpoints } from '../checkpoints.ts';
-import { type Command, printable, type Terminal, text, UsageError, type Values } from '../command.ts';
+import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { trailOfServer, trailOfStore } from '../trail.ts';
 
@@ -63,7 +64,7 @@ function tell(terminal: Terminal, { entries, heads, faults, first, cut, pruned }
   if (first !== undefined) {
     const { id, timestamp, compliance } = first.entry;
     const where = `entry ${compliance.sequence} of process ${compliance.instanceId} (${id}, ${timestamp})`;
-    terminal.out(printable(`First fault: ${where}: ${first.message}.`));
+    terminal.out(escapeUnprintable(`First fault: ${where}: ${first.message}.`));
     if (faults > 1) terminal.out(`${faults} faults in all.`);
   }
   for (const { instanceId, sequence } of cut) {

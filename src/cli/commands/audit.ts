@@ -37,11 +37,15 @@ export const audit: Command = {
   },
 };
 
+/** Pages asked for at most: Redis looks through 20,000 entries for each, and a hostile server may never end. */
+const MOST_PAGES = 200;
+
 /** A server may give fewer entries than asked for, also none, where it has looked through many that did not fit. */
 async function page(client: Pick<RdcpClient, 'audit'>, filter: LimitedFilter): Promise<AuditResponse> {
   let answer = await client.audit(filter);
   const entries = [...answer.entries];
-  while (answer.otelrdcp_next !== undefined && entries.length < filter.limit) {
+  for (let pages = 1; answer.otelrdcp_next !== undefined && entries.length < filter.limit; pages++) {
+    if (pages === MOST_PAGES) throw new Error(`the server answered ${pages} pages without coming to an end`);
     const { otelrdcp_next: cursor } = answer;
     answer = await client.audit({ ...filter, limit: filter.limit - entries.length, cursor });
     entries.push(...answer.entries);

@@ -1,3 +1,4 @@
+import { escapeUnprintable } from '../../printable.ts';
 import { type Command, UsageError } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { table } from '../table.ts';
@@ -11,7 +12,7 @@ export const health: Command = {
     if (values.json === true) {
       terminal.out(JSON.stringify(answer, undefined, 2));
     } else {
-      terminal.out(answer.status);
+      terminal.out(escapeUnprintable(answer.status));
       const rows = (answer.checks ?? []).map(({ name, status, duration }) => [name, status, duration]);
       if (rows.length > 0) terminal.out(`\n${table(['CHECK', 'STATUS', 'TOOK'], rows)}`);
     }

@@ -1,9 +1,10 @@
 import type { ControlCommand } from '../../client/client.ts';
+import { escapeUnprintable } from '../../printable.ts';
 import type { ControlAction } from '../../protocol/constants.ts';
 import type { ControlResponse } from '../../protocol/messages.ts';
 import { isCategoryName } from '../../protocol/names.ts';
 import { parseDuration } from '../../protocol/time.ts';
-import { type Command, type Option, printable, text, UsageError, type Values } from '../command.ts';
+import { type Command, type Option, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { remaining } from '../remaining.ts';
 import { table } from '../table.ts';
@@ -25,7 +26,7 @@ function switching(action: ControlAction, summary: string, options: Readonly<Rec
     run: async (terminal, values, operands) => {
       const answer = await connect(terminal, values).control(commandOf(action, values, operands));
       terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : told(answer, terminal.now()));
-      if (answer.status === 'partial') terminal.note(`rdcp: applied in part: ${printable(answer.message)}`);
+      if (answer.status === 'partial') terminal.note(`rdcp: applied in part: ${escapeUnprintable(answer.message)}`);
       return answer.status === 'failed' ? 1 : 0;
     },
   };
@@ -64,7 +65,7 @@ function told(answer: ControlResponse, now: number): string {
   const { otelrdcp_fleet: fleet } = answer;
   if (fleet === undefined) return changes(answer, now);
   const missing = fleet.pending.length === 0 ? '' : `; not yet by ${fleet.pending.join(', ')}`;
-  return `${changes(answer, now)}\n\napplied by ${fleet.applied} of ${fleet.instances}${printable(missing)}`;
+  return `${changes(answer, now)}\n\napplied by ${fleet.applied} of ${fleet.instances}${escapeUnprintable(missing)}`;
 }
 
 function changes(answer: ControlResponse, now: number): string {

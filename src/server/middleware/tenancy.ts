@@ -1,3 +1,4 @@
+import { escapeUnprintable } from '../../printable.ts';
 import { REQUEST_HEADERS } from '../../protocol/constants.ts';
 import type { Addressing } from '../../tenancy/address.ts';
 import { header, type Step } from '../context.ts';
@@ -12,13 +13,11 @@ export function tenancy(addressing: Addressing, access: 'read' | 'change'): Step
     const isolationLevel = header(req, REQUEST_HEADERS.isolationLevel);
     const address = addressing.resolve(state.principal, { tenantIds, isolationLevel }, access);
     const name = header(req, REQUEST_HEADERS.tenantName);
-    state.tenancy = name === undefined ? address : { ...address, tenantName: printable(name) };
+    state.tenancy = name === undefined ? address : { ...address, tenantName: inTrail(name) };
   };
 }
 
 /** The name decides nothing and goes into the trail: bounded, and without anything that a console would obey. */
-function printable(text: string): string {
-  return text
-    .slice(0, MAX_TENANT_NAME_LENGTH)
-    .replace(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+function inTrail(name: string): string {
+  return escapeUnprintable(name.slice(0, MAX_TENANT_NAME_LENGTH));
 }

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { escapeUnprintable, escapeUnprintableInLines } from '../src/printable.ts';
+
+const text = fc.string({ unit: 'binary', maxLength: 40 });
+
+test('nothing that a terminal obeys is left, and the ends of lines only where they are asked for', () => {
+  fc.assert(
+    fc.property(text, (given) => {
+      assert.doesNotMatch(escapeUnprintable(given), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+      assert.equal(escapeUnprintableInLines(given), given.split('\n').map(escapeUnprintable).join('\n'));
+    }),
+  );
+});
+
+test('JSON stays the same JSON', () => {
+  fc.assert(
+    fc.property(text, (value) => {
+      assert.deepEqual(JSON.parse(escapeUnprintableInLines(JSON.stringify({ value }, undefined, 2))), { value });
+    }),
+  );
+});
+
+test('escapes name the character', () => {
+  assert.equal(
+    escapeUnprintable('a\u009b31m\u202e\u{e0001}\ud800\n'),
+    'a\\u009b31m\\u202e\\udb40\\udc01\\ud800\\u000a',
+  );
+});
