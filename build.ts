@@ -1,9 +1,13 @@
-// Bundles src/ into dist/, each entry in few files; tsc adds the declarations. With `--benchmarks`, what they measure below
-// the entries as well. The JavaScript API of Rolldown, because its command prints a table that cannot be turned off.
+// Makes dist/: each entry bundled into few files, as ES modules and as CommonJS, with declarations for both. With
+// `--benchmarks`, what they measure below the entries as well. It calls Rolldown's JavaScript API, because Rolldown's
+// command prints a table that cannot be turned off.
 
-import { chmodSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { type BuildOptions, build } from 'rolldown';
 
+const ENTRIES = ['index', 'api', 'register', 'client', 'redis'];
 const COMMAND = 'cli/main';
 
 /** Packages are never bundled: an application decides which version of each it gets. */
@@ -13,26 +17,20 @@ const COMMON = {
   tsconfig: 'tsconfig.build.json',
 } as const satisfies BuildOptions;
 
-/** One copy of whatever several entries need, in chunks; what is imported by `import()` is a chunk of its own. */
-const entries: BuildOptions = {
-  ...COMMON,
-  input: {
-    index: 'src/index.ts',
-    api: 'src/api.ts',
-    register: 'src/register.ts',
-    client: 'src/client.ts',
-    redis: 'src/redis.ts',
-    [COMMAND]: 'src/cli/main.ts',
-  },
-  output: {
-    dir: 'dist',
-    cleanDir: true,
-    chunkFileNames: 'chunks/[name].js',
-    minifyInternalExports: false,
-    sourcemap: true,
-    sourcemapExcludeSources: true, // src/ is published
-  },
-};
+/** Code that several entries need is in shared chunks, once. What is loaded by `import()` is a chunk of its own. */
+function bundle(entries: readonly string[], output: BuildOptions['output']): BuildOptions {
+  return {
+    ...COMMON,
+    input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
+    output: {
+      chunkFileNames: 'chunks/[name].js',
+      minifyInternalExports: false,
+      sourcemap: true,
+      sourcemapExcludeSources: true, // src/ is published
+      ...output,
+    },
+  };
+}
 
 const benchmarks: BuildOptions = {
   ...COMMON,
@@ -40,5 +38,40 @@ const benchmarks: BuildOptions = {
   output: { dir: 'benchmarks/built', cleanDir: true },
 };
 
-await build(process.argv.includes('--benchmarks') ? [entries, benchmarks] : [entries]);
+/** Every declaration that can be reached from those of the entries, by its path below dist/. */
+function publicDeclarations(): ReadonlySet<string> {
+  const reached = new Set(ENTRIES.map((entry) => `${entry}.d.ts`));
+  for (const file of reached) {
+    const text = readFileSync(join('dist', file), 'utf8');
+    for (const [, target = ''] of text.matchAll(/(?:\bfrom |\bimport\()'(\.[^']+)\.ts'/g)) {
+      reached.add(join(dirname(file), `${target}.d.ts`));
+    }
+  }
+  return reached;
+}
+
+/** tsc writes one declaration for each source file. Only the public ones stay, and CommonJS gets a copy of them. */
+function declare(): void {
+  const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exit(status ?? 1);
+  const kept = publicDeclarations();
+  for (const file of globSync('**/*.d.ts', { cwd: 'dist' })) {
+    if (kept.has(file)) continue;
+    rmSync(join('dist', file));
+    rmSync(join('dist', `${file}.map`));
+  }
+  for (const file of kept) {
+    mkdirSync(join('dist/cjs', dirname(file)), { recursive: true });
+    const text = readFileSync(join('dist', file), 'utf8');
+    writeFileSync(join('dist/cjs', file), text.replace(/^\/\/# sourceMappingURL=.*\n?/m, ''));
+  }
+}
+
+await build(bundle([...ENTRIES, COMMAND], { dir: 'dist', cleanDir: true }));
+await build(bundle(ENTRIES, { dir: 'dist/cjs', format: 'cjs', dynamicImportInCjs: false }));
+writeFileSync('dist/cjs/package.json', '{ "type": "commonjs" }\n');
 chmodSync(`dist/${COMMAND}.js`, 0o755);
+declare();
+if (process.argv.includes('--benchmarks')) await build(benchmarks);

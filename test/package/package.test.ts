@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Consumer, ENTRIES, finish, installInto, MANIFEST, packInto, tool } from './consumer.ts';
-import { loadedBy, MAIN_PATH, MISTAKE, SDK_AFTERWARDS, TYPED_CONSUMER, WITHOUT_SDK } from './scripts.ts';
+import { loadedBy, MAIN_PATH, MISTAKE, ONE_GATE, SDK_AFTERWARDS, TYPED_CONSUMER, WITHOUT_SDK } from './scripts.ts';
 
 /** The two living lines of OpenTelemetry JS. */
 const LINES = {
@@ -144,6 +144,13 @@ describe('the packed package', () => {
     });
   });
 
+  it('has one gate, imported, required or loaded from a second copy of the package', async () => {
+    const sameModule = await consumer('3.x').node(ONE_GATE);
+    assert.deepEqual(sameModule, { code: 0, stdout: 'Module false\n', stderr: '' });
+    const inCommonJs = await consumer('2.x').node(ONE_GATE, { args: ['--no-experimental-require-module'] });
+    assert.deepEqual(inCommonJs, { code: 0, stdout: 'Module true\n', stderr: '' });
+  });
+
   it('is read from few files by every entry', async () => {
     for (const entry of SUBPATHS) {
       const { stdout } = await consumer('3.x').node(loadedBy(entry), { env: QUIET });
@@ -160,7 +167,7 @@ describe('the packed package', () => {
   it('is laid out as publint and attw want it', async () => {
     const publint = await finish(tool('publint'), ['--strict', tarball], directory);
     assert.equal(publint.code, 0, publint.stdout);
-    const attw = await finish(tool('attw'), ['--profile', 'esm-only', tarball], directory);
+    const attw = await finish(tool('attw'), ['--profile', 'strict', tarball], directory);
     assert.equal(attw.code, 0, attw.stdout);
   });
 });
