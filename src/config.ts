@@ -142,7 +142,10 @@ const certificateIdentity = z
 
 const tokens = z
   .strictObject({
-    /** The `iss` claim of the tokens that this server issues, and accepts. */
+    /**
+     * The `iss` claim of the tokens that this server issues, and accepts. For OAuth clients that discover it, the address
+     * that they reach it by, with the path that it is mounted below: `https://host:9465`.
+     */
     issuer: z.string().min(1, 'must not be empty'),
     /** Their `aud` claim. */
     audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),

@@ -138,13 +138,18 @@ function fits({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObj
   return algorithm === 'EdDSA' ? type === 'ed25519' : type === 'rsa';
 }
 
+/** Whether the host of a URL is this machine itself. */
+export function isLoopbackName(hostname: string): boolean {
+  return LOOPBACK.test(hostname);
+}
+
 /**
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for anything but an https URL, or http on loopback; and for a user name or
  * password in it, which `fetch` refuses with an error that shows them
  */
 export function trustedUri(uri: string, field: string): string {
   const url = URL.parse(uri);
-  const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
+  const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackName(url.hostname));
   if (url === null || !trusted || url.username !== '' || url.password !== '') {
     throw invalid(field, 'must be an https URL without a user name or password');
   }

@@ -12,17 +12,18 @@ export interface ResponseFacts {
 
 /**
  * An error that a server answered. `code` is one of ours: where the server sent another (`serverCode`), or something
- * that is no RDCP error at all, the one that is nearest to the HTTP status.
+ * that is no RDCP error at all, the one that is nearest to the HTTP status. What an endpoint of OAuth refuses has the code of
+ * the RFC in `details.error`: `invalid_grant` for a session that has ended.
  */
 export class RdcpResponseError extends RdcpError {
-  /** The code as it was sent; `undefined` when the answer held no RDCP error, as that of a proxy in between. */
+  /** The code as it was sent, of RDCP or of OAuth; `undefined` when the answer held neither, as that of a proxy in between. */
   readonly serverCode: string | undefined;
   /** The request's id: asking again with it repeats no control that took effect. */
   readonly requestId: string;
   readonly #status: number;
 
   constructor({ status, requestId, body, retryAfter }: ResponseFacts) {
-    const { code, message, method, details } = envelope(body);
+    const { code, message, method, details } = oauthError(body) ?? envelope(body);
     super(knownCode(code, status), message ?? `The server answered ${status} without an RDCP error`, {
       ...(details === undefined ? {} : { details }),
       ...(method === undefined ? {} : { method }),
@@ -57,8 +58,18 @@ function envelope(body: unknown): Envelope {
   };
 }
 
+/** A refusal of an OAuth endpoint (RFC 6749, section 5.2). */
+function oauthError(body: unknown): Envelope | undefined {
+  if (!isRecord(body) || typeof body.error !== 'string') return undefined;
+  const { error: code, error_description: description } = body;
+  const message = typeof description === 'string' ? description : `The server refused the request: ${code}`;
+  return { code, message, details: { error: code } };
+}
+
 function knownCode(code: string | undefined, status: number): ErrorCode {
   if (code !== undefined && isErrorCode(code)) return code;
+  const meant = code === undefined ? undefined : CODE_OF_OAUTH_ERROR.get(code);
+  if (meant !== undefined) return meant;
   const exact = CODE_OF_STATUS.get(status);
   if (exact !== undefined) return exact;
   return status >= 500 ? 'RDCP_SERVER_ERROR' : 'RDCP_MALFORMED_REQUEST';
@@ -67,6 +78,14 @@ function knownCode(code: string | undefined, status: number): ErrorCode {
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERROR_STATUS, code);
 }
+
+/** For codes of OAuth that say more than the status does. */
+const CODE_OF_OAUTH_ERROR: ReadonlyMap<string, ErrorCode> = new Map([
+  ['invalid_client', 'RDCP_AUTH_FAILED'],
+  ['invalid_grant', 'RDCP_AUTH_FAILED'],
+  ['invalid_scope', 'RDCP_FORBIDDEN'],
+  ['unauthorized_client', 'RDCP_FORBIDDEN'],
+]);
 
 /** For answers without a code of ours. Where several codes share a status, the one that claims least. */
 const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([

@@ -16,7 +16,7 @@ export interface TokenRequest {
 
 /**
  * Tokens that a server issues itself, where it does: another one answers `RDCP_NOT_FOUND`. A refusal has the error code of
- * RFC 6749 in `details.error`.
+ * OAuth in `details.error`: `invalid_client`, `invalid_grant`, `invalid_scope`, …
  */
 export interface RdcpTokens {
   /** A token for the `apiKey` of this client, whose owner is `clientId` (RFC 6749, section 4.4). It cannot be refreshed. */

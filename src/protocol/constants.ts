@@ -24,8 +24,11 @@ export const PATHS = {
 export const TOKEN_PATHS = {
   token: '/rdcp/v1/token',
   revoke: '/rdcp/v1/token/revoke',
+  introspect: '/rdcp/v1/token/introspect',
   /** Only where signing is asymmetric. */
   jwks: '/rdcp/v1/jwks',
+  /** RFC 8414. Only where the issuer is an address. */
+  metadata: '/.well-known/oauth-authorization-server',
 } as const;
 
 /** Whatever starts with this is ours: an unknown path below it is answered, any other falls through. */

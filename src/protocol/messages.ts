@@ -268,6 +268,57 @@ export interface TokenGrant {
 
 export interface TokenResponse extends Answer, TokenGrant {}
 
+/** What the introspection endpoint answers (RFC 7662, section 2.2). Of a token that is not active it says nothing else. */
+export type IntrospectionResponse = { readonly active: false } | ActiveToken;
+
+export interface ActiveToken {
+  readonly active: true;
+  /** `N_A` of a refresh token, which no resource server may accept (RFC 8693, section 2.2.1). */
+  readonly token_type: 'Bearer' | 'N_A';
+  readonly token_use: 'access_token' | 'refresh_token';
+  /** With one space between them. */
+  readonly scope: string;
+  readonly client_id?: string;
+  readonly sub: string;
+  readonly iss: string;
+  readonly aud: string | readonly string[];
+  /** Seconds since the epoch. */
+  readonly exp: number;
+  /** Seconds since the epoch. */
+  readonly iat?: number;
+  readonly jti?: string;
+  /** The session that the token belongs to. */
+  readonly sid: string;
+  readonly tenant_id?: string;
+  /** The certificate without which the token is worth nothing (RFC 8705, section 3.2). */
+  readonly cnf?: { readonly 'x5t#S256': string };
+}
+
+/** What an OAuth client finds at the well-known address (RFC 8414, section 2). */
+export interface AuthorizationServerMetadata {
+  readonly issuer: string;
+  readonly token_endpoint: string;
+  readonly token_endpoint_auth_methods_supported: readonly string[];
+  readonly revocation_endpoint: string;
+  readonly revocation_endpoint_auth_methods_supported: readonly string[];
+  readonly introspection_endpoint: string;
+  readonly introspection_endpoint_auth_methods_supported: readonly string[];
+  /** Where the server publishes the keys that tokens are verified with. */
+  readonly jwks_uri?: string;
+  readonly grant_types_supported: readonly string[];
+  /** Required by the RFC, and empty: there is no authorization endpoint. */
+  readonly response_types_supported: readonly string[];
+  readonly scopes_supported: readonly Scope[];
+  /** RFC 8705: tokens that are asked for with a client certificate are bound to it. */
+  readonly tls_client_certificate_bound_access_tokens: boolean;
+}
+
+/** A refusal by an endpoint of OAuth (RFC 6749, section 5.2). */
+export interface OAuthErrorResponse {
+  readonly error: string;
+  readonly error_description?: string;
+}
+
 /**
  * The error envelope. The specification can be read as `protocol` beside `error` (every body carries it) and as part of
  * it (Errors), so it stands in both places.

@@ -15,6 +15,7 @@ import type { Isolation } from '../tenancy/isolation.ts';
 import type { RequestState } from './context.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { readAsHttp1 } from './http2-request.ts';
+import { createMetadataPath } from './metadata-path.ts';
 import { answer } from './middleware/answer.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { authorize } from './middleware/authorize.ts';
@@ -24,13 +25,14 @@ import { errorBoundary } from './middleware/error-boundary.ts';
 import { formBody } from './middleware/form-body.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
-import { isOurs, knownPath, methodNotAllowed } from './middleware/known-path.ts';
+import { isOurs, knownPath, methodNotAllowed, rawPath } from './middleware/known-path.ts';
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
 import { contentNegotiation, protocolVersion } from './middleware/negotiation.ts';
 import { limitAddress, rateLimit } from './middleware/rate-limit.ts';
 import { identifiers } from './middleware/request-id.ts';
 import { singleHeaders } from './middleware/single-headers.ts';
 import { tenancy } from './middleware/tenancy.ts';
+import { markAsOAuth } from './oauth-endpoint.ts';
 import { createRateLimiter } from './rate-limit.ts';
 import { createRefusals } from './refusals.ts';
 import { readAsOriginForm } from './request-target.ts';
@@ -39,8 +41,10 @@ import { control } from './routes/control.ts';
 import { discovery } from './routes/discovery.ts';
 import { fleetMembers } from './routes/fleet.ts';
 import { health } from './routes/health.ts';
+import { introspect } from './routes/introspect.ts';
 import { jwks } from './routes/jwks.ts';
 import { metrics } from './routes/metrics.ts';
+import { oauthMetadata } from './routes/oauth-metadata.ts';
 import { revoke } from './routes/revoke.ts';
 import { session } from './routes/session.ts';
 import { status } from './routes/status.ts';
@@ -138,14 +142,26 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     const { tokens, record } = dependencies;
     const addresses = limitAddress(createRateLimiter({ name: 'address', limit: readPerMinute, clock }));
     const clients = rateLimit(createRateLimiter({ name: 'token', limit: controlPerMinute, clock }));
+    const introspecting = rateLimit(createRateLimiter({ name: 'introspection', limit: readPerMinute, clock }));
     const calls = createTokenCalls({ record, addressing, anonymous, identified: [clients, read] });
+    const lookups = createTokenCalls({ record, addressing, anonymous, identified: [introspecting, read] });
     router.post(TOKEN_PATHS.token, endpoint(addresses, formBody(), answer(token({ tokens, calls, clock }))));
     router.post(TOKEN_PATHS.revoke, endpoint(addresses, formBody(), answer(revoke({ tokens, calls, clock }))));
+    router.post(
+      TOKEN_PATHS.introspect,
+      endpoint(addresses, formBody(), answer(introspect({ tokens, calls: lookups }))),
+    );
     if (tokens.publishedKeys !== undefined) {
       router.get(TOKEN_PATHS.jwks, endpoint(addresses, answer(jwks(tokens.publishedKeys, clock))));
     }
+    if (tokens.issuerUrl !== undefined) {
+      router.get(TOKEN_PATHS.metadata, endpoint(addresses, answer(oauthMetadata(config, tokens, tokens.issuerUrl))));
+    }
   }
   const paths = new Set(router.stack.map(({ path }) => String(path)));
+  const oauthPaths = new Set<string>(Object.values(TOKEN_PATHS).filter((path) => paths.has(path)));
+  const { issuerUrl } = dependencies.tokens ?? {};
+  const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
 
   const app = new Koa<RequestState>({ proxy: false });
   app.use(errorBoundary({ randomUUID, refusals, addressing, report }));
@@ -168,12 +184,15 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
 
   const handle = app.callback();
   return (req, res, next) => {
-    if (next !== undefined && !isOurs(req.url)) {
+    const path = rawPath(req.url);
+    if (next !== undefined && !isOurs(path) && metadataPath?.isOurs(path, req) !== true) {
       next();
       return;
     }
     readAsHttp1(req);
     readAsOriginForm(req);
+    metadataPath?.shorten(req);
+    if (oauthPaths.has(rawPath(req.url))) markAsOAuth(req);
     withoutTracing(() => void handle(req, res));
   };
 }

@@ -1,12 +1,39 @@
+import type { IncomingMessage } from 'node:http';
+import { oauthErrorOf } from '../auth/tokens/refusals.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
-import type { ErrorResponse, TenantContext } from '../protocol/messages.ts';
+import type { ErrorResponse, OAuthErrorResponse, TenantContext } from '../protocol/messages.ts';
+import { isOAuth } from './oauth-endpoint.ts';
+
+/** An error as it is sent. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ErrorResponse | OAuthErrorResponse;
+}
+
+interface ErrorContext {
+  /** Of the answer, where it is not the code's own. */
+  readonly status?: number | undefined;
+  /** In answers to an authenticated request in multi-tenant mode. */
+  readonly tenant?: TenantContext | undefined;
+}
 
 /**
- * The error envelope (RDCP 1.0, Errors). Nothing but what the error shows to the client goes in.
- * @param tenant in answers to an authenticated request in multi-tenant mode
+ * An error in the form of the endpoint that was asked; in RDCP's where that is not known. Nothing but what the error shows to
+ * the client goes in.
  */
-export function errorResponse({ code, message, method, details }: RdcpError, tenant?: TenantContext): ErrorResponse {
+export function errorAnswer(
+  req: IncomingMessage | undefined,
+  error: RdcpError,
+  { status = error.status, tenant }: ErrorContext = {},
+): ErrorAnswer {
+  if (req !== undefined && isOAuth(req)) return oauthAnswer(error, status);
+  return { status, headers: error.headers ?? {}, body: envelope(error, tenant) };
+}
+
+/** The error envelope (RDCP 1.0, Errors). */
+function envelope({ code, message, method, details }: RdcpError, tenant: TenantContext | undefined): ErrorResponse {
   return {
     protocol: PROTOCOL,
     ...(tenant !== undefined && { tenant }),
@@ -18,6 +45,33 @@ export function errorResponse({ code, message, method, details }: RdcpError, ten
       protocol: PROTOCOL,
     },
   };
+}
+
+/**
+ * RFC 6749, section 5.2. What OAuth itself refuses is 400, and 401 where the client is not who it says; what HTTP refuses, or
+ * what this server cannot do now, keeps its status. A challenge belongs to 401 alone: clients that find one read no further,
+ * so it has the code too.
+ */
+function oauthAnswer(error: RdcpError, httpStatus: number): ErrorAnswer {
+  const stated = oauthErrorOf(error);
+  const code = stated ?? unstatedError(httpStatus);
+  const status = code === 'invalid_client' ? 401 : stated === undefined ? httpStatus : 400;
+  const description = error.message.replaceAll(NOT_DESCRIPTIVE, '?');
+  const { 'WWW-Authenticate': _, ...headers } = error.headers ?? {};
+  const challenge = `Basic realm="rdcp", charset="UTF-8", error="${code}", error_description="${description}"`;
+  return {
+    status,
+    headers: status === 401 ? { ...headers, 'WWW-Authenticate': challenge } : headers,
+    body: { error: code, error_description: description },
+  };
+}
+
+/** What `error_description` must not have in it. */
+const NOT_DESCRIPTIVE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
+
+function unstatedError(status: number): string {
+  if (status === 401) return 'invalid_client';
+  return status === 429 || status >= 500 ? 'temporarily_unavailable' : 'invalid_request';
 }
 
 /** What was not meant for the client becomes a plain server error. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { RdcpError } from '../errors.ts';
@@ -11,6 +11,8 @@ export interface InFlight {
   add(res: ServerResponse): void;
   /** Has the connection end with the last answer that is due on it; nothing more is read there. False when none is due. */
   endWithAnswer(socket: Duplex): boolean;
+  /** The request on the connection whose rest has not come. */
+  unfinished(socket: Duplex): IncomingMessage | undefined;
   /** Cuts off requests that do not come to their end, and answers that nobody reads. */
   endStalled(now: number): void;
   /** Resolves once every answer has left. They are the last ones of their connections. */
@@ -45,6 +47,10 @@ export function createInFlight(requestMs: number, now: () => number): InFlight {
       }
       return true;
     },
+    unfinished: (socket) => {
+      for (const { req } of requests.keys()) if (req.socket === socket && !req.complete) return req;
+      return undefined;
+    },
     endStalled: (moment) => {
       for (const [res, times] of requests) {
         if (res.writableEnded) times.answeredAt ??= moment;
@@ -69,7 +75,10 @@ export function createInFlight(requestMs: number, now: () => number): InFlight {
 
 function refuseLate(res: ServerResponse): void {
   if (res.headersSent) cutOff(res);
-  else answerResponse(res, new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), randomUUID(), 408);
+  else {
+    const error = new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive');
+    answerResponse(res, { error, requestId: randomUUID(), status: 408 });
+  }
 }
 
 function cutOff(res: ServerResponse): void {

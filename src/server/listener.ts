@@ -169,13 +169,14 @@ function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connection
   server.on('connect', (_req, target: Duplex | ServerResponse) => {
     const error = new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is no proxy', { headers: { Allow: '' } });
     // A stream of HTTP/2 has an answer of its own; on HTTP/1.1 there is only the connection.
-    if ('setHeader' in target) answerResponse(target, error, randomUUID());
+    if ('setHeader' in target) answerResponse(target, { error, requestId: randomUUID() });
     else endWith(target, error);
   });
 
   /** An answer now would be taken for that to a request which is still being worked on. */
   function endWith(socket: Duplex, error: RdcpError, status?: number): void {
-    if (!inFlight.endWithAnswer(socket)) answerRaw(socket, error, randomUUID(), status);
+    if (inFlight.endWithAnswer(socket)) return;
+    answerRaw(socket, { error, requestId: randomUUID(), status }, inFlight.unfinished(socket));
   }
 }
 

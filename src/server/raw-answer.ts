@@ -1,16 +1,24 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { RdcpError } from '../errors.ts';
 import { HEADERS } from '../protocol/constants.ts';
-import { ANSWER_HEADERS, contentType, errorResponse } from './error-answer.ts';
+import { ANSWER_HEADERS, contentType, errorAnswer } from './error-answer.ts';
 import { endConnection } from './http2-request.ts';
+
+/** What a refusal needs that no handler of ours gives. */
+interface RawRefusal {
+  readonly error: RdcpError;
+  readonly requestId: string;
+  /** Of the answer, where it is not the code's own. */
+  readonly status?: number | undefined;
+}
 
 /**
  * Answers on the bare connection, for what Node refuses before there is a request to answer, and ends the connection.
- * @param status of the answer where it is not the code's own
+ * @param req the request whose rest did not come, where its header did
  */
-export function answerRaw(socket: Duplex, error: RdcpError, requestId: string, status = error.status): void {
-  const { body, headers } = refusal(error, requestId);
+export function answerRaw(socket: Duplex, refusal: RawRefusal, req?: IncomingMessage): void {
+  const { status, body, headers } = written(refusal, req);
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () =>
     socket.destroy(),
@@ -18,24 +26,26 @@ export function answerRaw(socket: Duplex, error: RdcpError, requestId: string, s
 }
 
 /** Answers a request that no handler of ours has been given, or that it waits for in vain. */
-export function answerResponse(res: ServerResponse, error: RdcpError, requestId: string, status = error.status): void {
-  const { body, headers } = refusal(error, requestId);
+export function answerResponse(res: ServerResponse, refusal: RawRefusal): void {
+  const { status, body, headers } = written(refusal, res.req);
   res.statusCode = status;
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   endConnection(res);
   res.end(body);
 }
 
-function refusal(error: RdcpError, requestId: string) {
-  const body = JSON.stringify(errorResponse(error));
+function written({ error, requestId, status: stated }: RawRefusal, req: IncomingMessage | undefined) {
+  const { status, headers, body } = errorAnswer(req, error, { status: stated });
+  const text = JSON.stringify(body);
   return {
-    body,
+    status,
+    body: text,
     headers: {
       ...Object.fromEntries(ANSWER_HEADERS),
       [HEADERS.requestId]: requestId,
-      ...error.headers,
+      ...headers,
       'Content-Type': contentType(),
-      'Content-Length': Buffer.byteLength(body),
+      'Content-Length': Buffer.byteLength(text),
     },
   };
 }

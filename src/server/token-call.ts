@@ -1,10 +1,11 @@
 import type { Principal } from '../auth/principal.ts';
 import type { TokenCall, TokenEvent } from '../auth/tokens/call.ts';
+import { badRequest, withOAuthError } from '../auth/tokens/refusals.ts';
 import type { AuditDraft } from '../control/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { Addressing } from '../tenancy/address.ts';
 import { clientCertificateOf } from './client-certificate.ts';
-import { type Context, clientAddress, header, identityOf, required, sourceOf } from './context.ts';
+import { type Context, clientAddress, identityOf, required, sourceOf } from './context.ts';
 import { count } from './middleware/rate-limit.ts';
 import { addressKey, type RateLimiter } from './rate-limit.ts';
 
@@ -26,11 +27,15 @@ export function createTokenCalls({ record, addressing, anonymous, identified }: 
     try {
       return await run({
         form: required(ctx, 'form'),
-        authorization: header(ctx.req, 'authorization'),
+        authorization: authorizationOf(ctx),
         clientCertificate: clientCertificateOf(ctx.req),
         identified: (principal) => {
           ctx.state.principal = principal;
-          for (const step of identified) step(ctx);
+          try {
+            for (const step of identified) step(ctx);
+          } catch (error) {
+            throw withOAuthError(error, 'invalid_request');
+          }
         },
         note: (event) => note(ctx, event),
       });
@@ -66,4 +71,10 @@ export function createTokenCalls({ record, addressing, anonymous, identified }: 
     const { tenantId } = addressing.own(principal);
     return tenantId === undefined ? {} : { tenant: { id: tenantId } };
   }
+}
+
+function authorizationOf({ req }: Context): string | undefined {
+  const [value, ...more] = req.headersDistinct.authorization ?? [];
+  if (more.length > 0) throw badRequest('invalid_request', 'Authorization was sent more than once');
+  return value;
 }

@@ -25,15 +25,25 @@ test('client credentials come through Basic whatever is in them', () => {
       const encode = (half: string) => new URLSearchParams([['', half]]).toString().slice(1);
       const header = `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;
       const wellFormed = (value: string) => value.toWellFormed();
-      const found = clientCredentials(new Map(), header);
+      const [found] = clientCredentials(new Map(), header);
       assert.deepEqual(found, { id: wellFormed(id), secret: wellFormed(secret) });
     }),
   );
 });
 
 test('credentials that a client did not encode are taken as they stand', () => {
-  const header = `Basic ${Buffer.from('ops:rdcp_live_v1_a:b&c=d').toString('base64')}`;
-  assert.deepEqual(clientCredentials(new Map(), header), { id: 'ops', secret: 'rdcp_live_v1_a:b&c=d' });
+  for (const [secret, ways] of [
+    ['rdcp_live_v1_a:b&c=d', 1],
+    ['%', 1],
+    ['100%25', 2],
+    ['a+b%41/c==', 2],
+    ['%zz+', 2],
+  ] as const) {
+    const header = `Basic ${Buffer.from(`ops:${secret}`).toString('base64')}`;
+    const readings = clientCredentials(new Map(), header);
+    assert.deepEqual(readings.at(-1), { id: 'ops', secret });
+    assert.equal(readings.length, ways, `${secret} is read another way only where that makes a difference`);
+  }
 });
 
 test('requested scopes are some of ours that the credential has, or it is refused', () => {

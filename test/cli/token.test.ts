@@ -34,7 +34,7 @@ test('token create prints a token that does less than the key, to be used in its
 
   const narrower = await run('token', 'create', '--token-file', 'token', '--scopes', 'control');
   assert.equal(narrower.code, 1);
-  assert.match(narrower.stderr, /^rdcp: RDCP_FORBIDDEN: .*error: invalid_scope/);
+  assert.match(narrower.stderr, /^rdcp: RDCP_FORBIDDEN: .*\(error: invalid_scope; ask for fewer with --scopes\)$/m);
 });
 
 test('a session is kept in a private file, refreshed from it, and ended by it', async (t) => {
@@ -59,7 +59,10 @@ test('a session is kept in a private file, refreshed from it, and ended by it', 
   assert.equal((await sessionOf(server, refreshed.stdout.trim())).status, 401);
   const late = await run('token', 'refresh', ...keep);
   assert.equal(late.code, 1);
-  assert.match(late.stderr, /^rdcp: RDCP_AUTH_FAILED: .*error: invalid_grant/);
+  assert.match(
+    late.stderr,
+    /^rdcp: RDCP_AUTH_FAILED: .*\(error: invalid_grant; the session has ended: begin another with rdcp token create\)$/m,
+  );
   assert.deepEqual(readdirSync(cwd), ['session']);
 });
 

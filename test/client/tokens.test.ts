@@ -17,7 +17,18 @@ async function issuing(t: TestContext, settings: object = {}) {
 }
 
 const refusedFor = (error: string, status: number) => (thrown: unknown) =>
-  thrown instanceof RdcpResponseError && thrown.status === status && thrown.details?.error === error;
+  thrown instanceof RdcpResponseError &&
+  thrown.status === status &&
+  thrown.code === CODES[error] &&
+  thrown.details?.error === error &&
+  thrown.serverCode === error;
+
+/** The code of ours that a refusal of OAuth is given. */
+const CODES: Readonly<Record<string, string>> = {
+  invalid_client: 'RDCP_AUTH_FAILED',
+  invalid_grant: 'RDCP_AUTH_FAILED',
+  invalid_scope: 'RDCP_FORBIDDEN',
+};
 
 test('an API key is exchanged for a session with fewer scopes, which is refreshed and ended', async (t) => {
   const { client, operator } = await issuing(t);
@@ -34,7 +45,7 @@ test('an API key is exchanged for a session with fewer scopes, which is refreshe
   assert.equal((await client({ token: next.access_token }).status()).enabled, true);
   await client().tokens.revoke(next.access_token);
   await assert.rejects(narrow.status(), (error) => isRdcpError(error) && error.code === 'RDCP_AUTH_FAILED');
-  await assert.rejects(client().tokens.refresh(next.refresh_token ?? ''), refusedFor('invalid_grant', 401));
+  await assert.rejects(client().tokens.refresh(next.refresh_token ?? ''), refusedFor('invalid_grant', 400));
   await client().tokens.revoke('nobody’s token');
 });
 
@@ -43,7 +54,7 @@ test('a token is exchanged for a narrower one, also where a function has it', as
   const { access_token: token } = await operator.tokens.exchange();
   const narrower = await client({ token: async () => token }).tokens.exchange({ scopes: ['status', 'control'] });
   assert.equal(narrower.scope, 'status control');
-  await assert.rejects(client({ token }).tokens.exchange({ scopes: ['admin'] }), refusedFor('invalid_scope', 403));
+  await assert.rejects(client({ token }).tokens.exchange({ scopes: ['admin'] }), refusedFor('invalid_scope', 400));
 });
 
 test('client credentials are the id of the client and its API key', async (t) => {

@@ -7,7 +7,13 @@ import { decodeJwt } from 'jose';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import type { RdcpConfig } from '../../src/config.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { AuditResponse, ErrorResponse, SessionResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import type {
+  AuditResponse,
+  ErrorResponse,
+  OAuthErrorResponse,
+  SessionResponse,
+  WellKnownDocument,
+} from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { type Certificate, createAuthority, writePems } from '../support/certificate.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
@@ -123,9 +129,11 @@ test('tokens are bound to the certificate that they were asked for with, and wor
   const stolen = await other(PATHS.session, { headers: bearer(body.access_token) });
   assert.deepEqual([stolen.status, stolen.body.error.details?.reason], [401, 'invalid_token']);
   const fields = { grant_type: 'refresh_token', refresh_token: body.refresh_token };
-  assert.equal((await other(TOKEN_PATHS.token, { form: fields })).status, 401);
+  const refused = await other<OAuthErrorResponse>(TOKEN_PATHS.token, { form: fields });
+  assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_grant']);
   const exchanged = { ...exchange, subject_token: body.access_token };
-  assert.equal((await other(TOKEN_PATHS.token, { form: exchanged })).status, 401);
+  const narrowed = await other<OAuthErrorResponse>(TOKEN_PATHS.token, { form: exchanged });
+  assert.deepEqual([narrowed.status, narrowed.body.error], [400, 'invalid_request']);
   // The thief's attempt has not spent it.
   const { status, body: next } = await request<TokenAnswer>(TOKEN_PATHS.token, { form: fields });
   assert.equal(status, 200);

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { AuditResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import type {
+  AuditResponse,
+  ErrorResponse,
+  OAuthErrorResponse,
+  WellKnownDocument,
+} from '../../src/protocol/messages.ts';
 import { KEYS } from '../support/server.ts';
 import {
   ACCESS_TOKEN,
@@ -87,7 +92,7 @@ test('a session is narrower than its key, and a token of a session narrower agai
   assert.ok((decodeJwt(narrower.body.access_token).exp ?? 0) <= (decodeJwt(body.access_token).exp ?? 0));
   await post(server, TOKEN_PATHS.revoke, { token: body.refresh_token });
   assert.equal((await session(server, narrower.body.access_token)).status, 401);
-  assert.equal((await refresh(server, narrower.body.refresh_token)).status, 401);
+  assert.equal((await refresh(server, narrower.body.refresh_token)).status, 400);
 });
 
 test('no grant gives a scope that the credential has not', async (t) => {
@@ -107,11 +112,14 @@ test('no grant gives a scope that the credential has not', async (t) => {
   ];
   for (const attempt of attempts) {
     const { status, body } = await attempt;
-    const { error } = body as unknown as { error: { code: string; details: Record<string, unknown> } };
-    assert.deepEqual([status, error.code], [403, 'RDCP_FORBIDDEN']);
-    assert.equal(error.details.error, 'invalid_scope');
-    assert.equal(error.details.reason, 'insufficient_scopes');
+    assert.deepEqual([status, (body as unknown as OAuthErrorResponse).error], [400, 'invalid_scope']);
   }
+  const { body: trail } = await server.request<AuditResponse>('/rdcp/v1/audit?action=authorize', { key: 'admin' });
+  assert.deepEqual(
+    trail.entries.map(({ outcome, error }) => [outcome, error]),
+    attempts.map(() => ['denied', 'RDCP_FORBIDDEN']),
+  );
+  assert.deepEqual(new Set(server.authFailures.map(([, reason]) => reason)), new Set(['insufficient_scopes']));
   // None of them has spent the refresh token.
   assert.equal((await refresh(server, own.refresh_token)).status, 200);
 });
@@ -152,13 +160,15 @@ test('the well-known document names the endpoints of tokens that this server has
   assert.deepEqual(with_.security.methods, ['api-key', 'bearer']);
   assert.equal(with_.otelrdcp_endpoints.token, TOKEN_PATHS.token);
   assert.equal(with_.otelrdcp_endpoints.revoke, TOKEN_PATHS.revoke);
+  assert.equal(with_.otelrdcp_endpoints.introspect, TOKEN_PATHS.introspect);
+  assert.equal(with_.otelrdcp_endpoints.metadata, TOKEN_PATHS.metadata);
   assert.equal('jwks' in with_.otelrdcp_endpoints, false);
   const without = await startTokenServer(t, { level: 'basic', tokens: undefined });
   const { body } = await without.request<WellKnownDocument>('/.well-known/rdcp');
   assert.equal(body.security.tokenRefresh, false);
   assert.equal('token' in body.otelrdcp_endpoints, false);
   for (const path of Object.values(TOKEN_PATHS)) {
-    const { status, body: refused } = await post(without, path, { grant_type: 'client_credentials' });
+    const { status, body: refused } = await post<ErrorResponse>(without, path, { grant_type: 'client_credentials' });
     assert.deepEqual([status, refused.error.code], [404, 'RDCP_NOT_FOUND']);
   }
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { decodeJwt } from 'jose';
-import type { AuditResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse, OAuthErrorResponse } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { KEYS } from '../support/server.ts';
 import { exchangeKey, refresh, session, startTokenServer, type TokenAnswer } from './tokens.ts';
@@ -54,17 +54,14 @@ test('a refresh token that is used again ends its session, access tokens and all
   const { body: bystander } = await exchangeKey(server, 'operator');
   assert.equal((await session(server, second.access_token)).status, 200);
 
-  const stolen = await refresh<{ error: { code: string; details: object } }>(server, first.refresh_token);
-  assert.equal(stolen.status, 401);
-  assert.deepEqual(
-    [stolen.body.error.code, stolen.body.error.details],
-    ['RDCP_AUTH_FAILED', { reason: 'invalid_token', error: 'invalid_grant' }],
-  );
+  const stolen = await refresh<OAuthErrorResponse>(server, first.refresh_token);
+  assert.equal(stolen.status, 400);
+  assert.deepEqual(stolen.body, { error: 'invalid_grant', error_description: 'The token is not valid' });
   for (const { access_token: token } of [first, second]) {
     const { status, body } = await session(server, token);
     assert.deepEqual([status, body.error.details?.reason], [401, 'invalid_token']);
   }
-  assert.equal((await refresh(server, second.refresh_token)).status, 401);
+  assert.equal((await refresh(server, second.refresh_token)).status, 400);
   assert.equal((await session(server, bystander.access_token)).status, 200);
 
   const { body: trail } = await server.request<AuditResponse>('/rdcp/v1/audit?action=token.reuse', { key: 'admin' });
@@ -82,10 +79,10 @@ test('of fifty uses of one refresh token at once exactly one wins, and the sessi
   const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(server, first.refresh_token)));
   const winners = answers.filter(({ status }) => status === 200);
   assert.equal(winners.length, 1);
-  assert.equal(answers.filter(({ status }) => status === 401).length, 49);
+  assert.equal(answers.filter(({ status }) => status === 400).length, 49);
   const won = winners[0]?.body as TokenAnswer;
   for (const token of [first.access_token, won.access_token]) assert.equal((await session(server, token)).status, 401);
-  assert.equal((await refresh(server, won.refresh_token)).status, 401);
+  assert.equal((await refresh(server, won.refresh_token)).status, 400);
   const { body: trail } = await server.request<AuditResponse>('/rdcp/v1/audit', { key: 'admin' });
   const count = (action: string) => trail.entries.filter((entry) => entry.action === action).length;
   assert.deepEqual([count('token.issue'), count('token.refresh'), count('token.reuse')], [1, 1, 1]);
@@ -100,7 +97,7 @@ test('a token that was made up for a known session does not end it', async (t) =
     body.refresh_token.replace(/\.[\w-]{43}\./, `.${'A'.repeat(43)}.`),
     body.refresh_token.replace(/.{22}$/, 'A'.repeat(22)),
   ];
-  for (const token of madeUp) assert.equal((await refresh(server, token)).status, 401);
+  for (const token of madeUp) assert.equal((await refresh(server, token)).status, 400);
   assert.equal((await session(server, body.access_token)).status, 200);
   assert.equal((await refresh(server, body.refresh_token)).status, 200);
 });

@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { decodeJwt, SignJWT } from 'jose';
 import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { ErrorResponse } from '../../src/protocol/messages.ts';
-import { assembleApp, KEYS, send } from '../support/server.ts';
+import type { ErrorResponse, OAuthErrorResponse } from '../../src/protocol/messages.ts';
+import { assembleApp, KEYS, send, type TestAnswer } from '../support/server.ts';
 import {
   ACCESS_TOKEN,
   askToken,
@@ -28,12 +28,12 @@ type Case = [
   what: string,
   fields: Record<string, string> | [string, string][] | string,
   status: number,
-  error: string | undefined,
+  error: string,
   headers?: Record<string, string>,
 ];
 
 const cases: Case[] = [
-  ['an empty form', '', 400, undefined],
+  ['an empty form', '', 400, 'invalid_request'],
   ['no grant type', { scope: 'status' }, 400, 'invalid_request'],
   ['an empty grant type', { grant_type: '' }, 400, 'invalid_request'],
   ['an unknown grant type', { grant_type: 'password', username: 'a', password: 'b' }, 400, 'unsupported_grant_type'],
@@ -127,7 +127,7 @@ const cases: Case[] = [
   ['scopes with commas', { ...exchange, scope: 'status,control' }, 400, 'invalid_scope'],
   ['scopes with two spaces', { ...exchange, scope: 'status  control' }, 400, 'invalid_scope'],
   ['a scope in capitals', { ...exchange, scope: 'STATUS' }, 400, 'invalid_scope'],
-  ['a wider scope', { ...exchange, scope: 'admin' }, 403, 'invalid_scope'],
+  ['a wider scope', { ...exchange, scope: 'admin' }, 400, 'invalid_scope'],
   ['no subject', { grant_type: TOKEN_EXCHANGE, subject_token_type: ACCESS_TOKEN }, 400, 'invalid_request'],
   ['no subject type', { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator }, 400, 'invalid_request'],
   [
@@ -142,11 +142,11 @@ const cases: Case[] = [
     400,
     'invalid_request',
   ],
-  ['a subject that is no token', { ...exchange, subject_token: 'x' }, 401, 'invalid_request'],
+  ['a subject that is no token', { ...exchange, subject_token: 'x' }, 400, 'invalid_request'],
   [
     'a subject that is an unknown key',
     { ...exchange, subject_token: `${KEYS.operator.slice(0, -1)}x` },
-    401,
+    400,
     'invalid_request',
   ],
   ['an actor', { ...exchange, actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 400, 'invalid_request'],
@@ -158,22 +158,37 @@ const cases: Case[] = [
   ],
   ['another audience', { ...exchange, audience: 'billing' }, 400, 'invalid_target'],
   ['another resource', { ...exchange, resource: 'https://billing.example/' }, 400, 'invalid_target'],
+  [
+    'another audience beside this one',
+    [...Object.entries(exchange), ['audience', 'rdcp'], ['audience', 'billing']],
+    400,
+    'invalid_target',
+  ],
   ['an exchange with a wrong client', { ...exchange, ...client, client_secret: 'x'.repeat(40) }, 401, 'invalid_client'],
   ['no refresh token', { grant_type: 'refresh_token' }, 400, 'invalid_request'],
-  ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }, 401, 'invalid_grant'],
-  ['an API key as refresh token', { grant_type: 'refresh_token', refresh_token: KEYS.operator }, 401, 'invalid_grant'],
+  ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }, 400, 'invalid_grant'],
+  ['an API key as refresh token', { grant_type: 'refresh_token', refresh_token: KEYS.operator }, 400, 'invalid_grant'],
 ];
 
-test('every wrong request for a token is answered in the envelope, with the code of the RFC', async (t) => {
+/** RFC 6749, section 5.2: the two fields, and of the characters that they may have. */
+function assertOAuthForm(answer: TestAnswer<OAuthErrorResponse>, what: string): void {
+  assert.deepEqual(Object.keys(answer.body), ['error', 'error_description'], `${what}: ${answer.text}`);
+  assert.match(answer.body.error_description ?? '', /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/, what);
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8', what);
+  assert.equal(answer.headers.get('cache-control'), 'no-store', what);
+  assert.equal(answer.headers.get('x-rdcp-protocol'), 'rdcp/1.0', what);
+}
+
+test('every wrong request for a token is answered as OAuth has it, with the code of the RFC', async (t) => {
   const server = await startTokenServer(t);
   for (const [what, fields, expected, error, headers] of cases) {
-    const answer = await askToken<ErrorResponse>(server, fields, headers);
-    assert.equal(answer.status, expected, `${what}: ${answer.text}`);
-    assert.equal(answer.body.protocol, 'rdcp/1.0', what);
-    assert.match(answer.body.error.code, /^RDCP_/, what);
-    assert.equal(answer.body.error.details?.error, error, what);
-    if (expected === 401) assert.ok(answer.headers.has('www-authenticate'), what);
-    if (error === 'invalid_client') assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic /, what);
+    const answer = await askToken<OAuthErrorResponse>(server, fields, headers);
+    assertOAuthForm(answer, what);
+    assert.deepEqual([answer.status, answer.body.error], [expected, error], `${what}: ${answer.text}`);
+    assert.equal(answer.headers.has('www-authenticate'), expected === 401, what);
+    if (error === 'invalid_client') {
+      assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic realm="rdcp".* error="invalid_client"/, what);
+    }
     assert.ok(!Object.values(KEYS).some((key) => answer.text.includes(key)), what);
     assert.ok(!/node_modules|\.ts\b|at \w+ \(/.test(answer.text), what);
   }
@@ -231,9 +246,16 @@ test('bodies that are no form in UTF-8, and other methods, are refused', async (
     [`${TOKEN_PATHS.token}/`, typed('application/x-www-form-urlencoded'), 404],
   ];
   for (const [path, request, expected] of refused) {
-    const { status, body } = await server.request(path, request);
-    assert.equal(status, expected, `${path} ${JSON.stringify(request).slice(0, 120)}`);
-    assert.equal(body.error.protocol, 'rdcp/1.0');
+    const answer = await server.request<OAuthErrorResponse & ErrorResponse>(path, request);
+    const what = `${path} ${JSON.stringify(request).slice(0, 120)}`;
+    assert.equal(answer.status, expected, what);
+    if (expected === 404) {
+      assert.equal(answer.body.error.code, 'RDCP_NOT_FOUND', 'what is not there is no endpoint of OAuth');
+      continue;
+    }
+    assertOAuthForm(answer, what);
+    assert.equal(answer.body.error, 'invalid_request', what);
+    if (expected === 405) assert.equal(answer.headers.get('allow'), 'POST', what);
   }
   assert.equal(
     (await askToken(server, { ...exchange }, { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; charset="UTF-8"' }))
@@ -249,8 +271,8 @@ test('names with brackets are names, and nobody becomes an object', async (t) =>
     'grant_type[x]=1',
     '__proto__[grant_type]=client_credentials',
   ]) {
-    const { status, body } = await askToken<ErrorResponse>(server, form);
-    assert.deepEqual([status, body.error.details?.field], [400, 'grant_type'], form);
+    const { status, body } = await askToken<OAuthErrorResponse>(server, form);
+    assert.deepEqual([status, body.error_description], [400, 'grant_type is required'], form);
   }
 });
 
@@ -282,15 +304,15 @@ test('no token of another kind or of another maker is taken for ours', async (t)
     const { status, body } = await session(server, token);
     assert.equal(status, 401, what);
     assert.equal(body.error.code, 'RDCP_AUTH_FAILED', what);
-    const exchanged = await askToken(server, {
+    const exchanged = await askToken<OAuthErrorResponse>(server, {
       grant_type: TOKEN_EXCHANGE,
       subject_token: token,
       subject_token_type: ACCESS_TOKEN,
     });
-    assert.equal(exchanged.status, 401, what);
+    assert.deepEqual([exchanged.status, exchanged.body.error], [400, 'invalid_request'], what);
   }
   const accessAsRefresh = await refresh(server, own.access_token);
-  assert.equal(accessAsRefresh.status, 401);
+  assert.equal(accessAsRefresh.status, 400);
   assert.equal((await session(server, await sign({}))).status, 200, 'the attacks differ from this in one thing each');
 });
 
@@ -319,15 +341,15 @@ test('a chain of exchanges ends, and no session of it outlives the one before', 
 test('a refresh token is of use to its client alone', async (t) => {
   const server = await startTokenServer(t);
   const { body } = await exchangeKey(server, 'operator');
-  assert.equal((await refresh(server, body.refresh_token, { client_id: 'status-client' })).status, 403);
-  assert.equal(
-    (await refresh(server, body.refresh_token, { client_id: 'status-client', client_secret: KEYS.status })).status,
-    403,
-  );
-  assert.equal(
-    (await refresh(server, body.refresh_token, { client_id: 'operator-client', client_secret: 'x' })).status,
-    401,
-  );
+  const attempts: [object, number, string][] = [
+    [{ client_id: 'status-client' }, 400, 'invalid_grant'],
+    [{ client_id: 'status-client', client_secret: KEYS.status }, 400, 'invalid_grant'],
+    [{ client_id: 'operator-client', client_secret: 'x' }, 401, 'invalid_client'],
+  ];
+  for (const [fields, status, error] of attempts) {
+    const refused = await refresh<OAuthErrorResponse>(server, body.refresh_token, { ...fields });
+    assert.deepEqual([refused.status, refused.body.error], [status, error]);
+  }
   assert.equal((await refresh(server, body.refresh_token, { ...client })).status, 200);
 });
 
@@ -353,8 +375,9 @@ test('the tenant of a credential is that of its tokens, and no header changes it
   assert.deepEqual([status, body.tenant.id], [200, 'acme']);
   assert.equal((await session(server, body.access_token)).body.tenantId, 'acme');
   for (const fields of [subject, { grant_type: 'refresh_token', refresh_token: body.refresh_token }]) {
-    const refused = await askToken<ErrorResponse>(server, fields, { 'X-RDCP-Tenant-ID': 'other' });
-    assert.deepEqual([refused.status, refused.body.error.details?.reason], [403, 'tenant_mismatch']);
+    const refused = await askToken<OAuthErrorResponse>(server, fields, { 'X-RDCP-Tenant-ID': 'other' });
+    assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_request']);
+    assert.deepEqual(server.authFailures.at(-1)?.[1], 'tenant_mismatch');
   }
   const next = await askToken<{ access_token: string }>(server, {
     grant_type: 'refresh_token',
@@ -388,10 +411,10 @@ test('a form that the application has parsed already is taken as it was parsed',
     request: ((path: string, request: object) => send(`http://127.0.0.1:${port}${path}`, request)) as never,
   };
   assert.equal((await askToken(mounted, exchange)).status, 200);
-  const twice = await post<ErrorResponse>(mounted, TOKEN_PATHS.token, [
+  const twice = await post(mounted, TOKEN_PATHS.token, [
     ...Object.entries(exchange),
     ['scope', 'status'],
     ['scope', 'control'],
   ]);
-  assert.deepEqual([twice.status, twice.body.error.details?.field], [400, 'scope']);
+  assert.deepEqual([twice.status, twice.body.error_description], [400, 'scope was sent more than once']);
 });

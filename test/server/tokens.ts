@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { RdcpConfig } from '../../src/config.ts';
 import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { ErrorResponse, SessionResponse } from '../../src/protocol/messages.ts';
+import type { ErrorResponse, OAuthErrorResponse, SessionResponse } from '../../src/protocol/messages.ts';
 import {
   KEYS,
   type KeyName,
@@ -40,7 +40,7 @@ export function startTokenServer(
 type Fields = Readonly<Record<string, string>> | readonly (readonly [string, string])[] | string;
 
 /** Posts a form. */
-export function post<T = ErrorResponse>(
+export function post<T = OAuthErrorResponse>(
   server: Pick<TestServer, 'request'>,
   path: string,
   fields: Fields,

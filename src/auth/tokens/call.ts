@@ -15,7 +15,7 @@ export interface TokenEvent {
 /** One request to an endpoint of tokens. */
 export interface TokenCall {
   /** The fields of the form, in order. */
-  readonly form: Iterable<readonly [string, string]>;
+  readonly form: readonly (readonly [string, string])[];
   readonly authorization?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
   /** Told who asks before anything is issued or changed; refuses by throwing. */

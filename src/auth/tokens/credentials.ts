@@ -1,12 +1,10 @@
-import { isRdcpError } from '../../errors.ts';
 import type { ApiKeyVerifier } from '../api-keys.ts';
 import type { ClientCertificate } from '../authenticator.ts';
 import type { CredentialVerifier } from '../authenticators.ts';
 import type { CertificateVerifier } from '../mtls.ts';
 import type { Principal } from '../principal.ts';
-import type { RefusalReason } from '../refusal.ts';
 import { clientCredentials, type Parameters } from './parameters.ts';
-import { badCredential, badRequest, type OAuthError } from './refusals.ts';
+import { badCredential, badRequest, type OAuthError, withOAuthError } from './refusals.ts';
 
 export interface TokenCredentialsOptions {
   readonly apiKey: ApiKeyVerifier | undefined;
@@ -26,18 +24,23 @@ const API_KEY_TYPE = 'urn:rdcp:token-type:api-key';
 /** Who the credentials are that a request for tokens carries in its body. */
 export function createTokenCredentials({ apiKey, bearer, certificate, certificateRequired }: TokenCredentialsOptions) {
   return {
-    /** @throws {RdcpError} `RDCP_AUTH_FAILED` when the level needs a certificate, or there is a bad one */
+    /** @throws {RdcpError} `invalid_client` when the level needs a certificate, or there is a bad one */
     assertCertificate(presented: ClientCertificate | undefined): void {
-      if (presented !== undefined) certificate?.verify(presented);
-      else if (certificateRequired) throw badCredential('invalid_client', 'mtls');
+      if (presented === undefined && certificateRequired) throw badCredential('invalid_client', 'mtls');
+      try {
+        if (presented !== undefined) certificate?.verify(presented);
+      } catch (error) {
+        throw withOAuthError(error, 'invalid_client');
+      }
     },
 
     /** The client that authenticated itself, if one did: its API key is its secret. */
     async client(parameters: Parameters, authorization: string | undefined): Promise<Principal | undefined> {
-      const credentials = clientCredentials(parameters, authorization);
-      if (credentials === undefined) return undefined;
-      const principal = await verified(apiKey, credentials.secret, 'invalid_client', 'api-key');
-      if (principal.clientId !== credentials.id) throw badCredential('invalid_client', 'api-key');
+      const readings = clientCredentials(parameters, authorization);
+      const presented = readings.find(({ secret }) => apiKey?.knows(secret)) ?? readings[0];
+      if (presented === undefined) return undefined;
+      const principal = await verified(apiKey, presented.secret, 'invalid_client', 'api-key');
+      if (principal.clientId !== presented.id) throw badCredential('invalid_client', 'api-key');
       return principal;
     },
 
@@ -47,7 +50,6 @@ export function createTokenCredentials({ apiKey, bearer, certificate, certificat
         throw badRequest(
           'invalid_request',
           `subject_token_type must be ${ACCESS_TOKEN_TYPES.join(', ')} or ${API_KEY_TYPE}`,
-          'subject_token_type',
         );
       }
       // A key of the operator's own making has no form to tell it by, but is known.
@@ -62,14 +64,13 @@ export function createTokenCredentials({ apiKey, bearer, certificate, certificat
 async function verified(
   verifier: CredentialVerifier | undefined,
   credential: string,
-  error: OAuthError,
+  code: OAuthError,
   method: 'api-key' | 'bearer',
 ): Promise<Principal> {
-  if (verifier === undefined) throw badCredential(error, method);
+  if (verifier === undefined) throw badCredential(code, method);
   try {
     return await verifier.verify(credential);
-  } catch (cause) {
-    if (!isRdcpError(cause) || cause.code !== 'RDCP_AUTH_FAILED') throw cause;
-    throw badCredential(error, method, cause.details?.reason as RefusalReason, cause);
+  } catch (error) {
+    throw withOAuthError(error, code);
   }
 }

@@ -8,7 +8,7 @@ import { grantOf, type TokenCall } from './call.ts';
 import { type Issuing, reached } from './issuing.ts';
 import { type Parameters, requestedScopes } from './parameters.ts';
 import { newRefreshToken, parseRefreshToken, wasIssued } from './refresh-token.ts';
-import { badCredential, othersToken } from './refusals.ts';
+import { badCredential, othersToken, withOAuthError } from './refusals.ts';
 import type { Revocations } from './revocations.ts';
 import { decodeSession, type SessionData } from './session.ts';
 
@@ -59,13 +59,11 @@ export function createRefreshing(options: RefreshingOptions) {
     throw badCredential('invalid_grant', 'bearer');
   }
 
-  /** The session's scopes that the API key behind it still has. */
-  function stillGranted({ data, principal }: Found): Principal {
+  /** The session with those of its scopes that the API key behind it still has; `undefined` once the key has ended. */
+  function stillGranted({ data, principal }: Found): Principal | undefined {
     if (data.keyId === undefined) return principal;
     const key = apiKey?.principal(data.keyId);
-    if (key === undefined || key.tenantId !== data.tenantId || key.userId !== data.userId) {
-      throw badCredential('invalid_grant', 'bearer');
-    }
+    if (key === undefined || key.tenantId !== data.tenantId || key.userId !== data.userId) return undefined;
     return { ...principal, scopes: data.scopes.filter((scope) => hasScope(key, scope)) };
   }
 
@@ -84,9 +82,14 @@ export function createRefreshing(options: RefreshingOptions) {
       // Before anything that could refuse it for another reason: a token that was replaced always ends its session.
       if (presented !== session.current) await rotate(found, next.hash, call);
       const named = client?.clientId ?? parameters.get('client_id');
-      if (named !== undefined && named !== principal.clientId) throw othersToken(principal);
-      assertBinding(principal, call.clientCertificate);
+      if (named !== undefined && named !== principal.clientId) throw othersToken('invalid_grant', principal);
+      try {
+        assertBinding(principal, call.clientCertificate);
+      } catch (error) {
+        throw withOAuthError(error, 'invalid_grant');
+      }
       const granted = stillGranted(found);
+      if (granted === undefined) throw badCredential('invalid_grant', 'bearer');
       call.identified(granted);
       const scopes = requestedScopes(parameters, granted);
       await rotate(found, next.hash, call);
@@ -105,6 +108,13 @@ export function createRefreshing(options: RefreshingOptions) {
     /** Who holds a refresh token; `undefined` for one that is not known. */
     async holder(token: string): Promise<Principal | undefined> {
       return (await find(token))?.principal;
+    },
+
+    /** What a refresh token could be used for now; `undefined` for one that would be refused. To ask is no use of it. */
+    async usable(token: string): Promise<Principal | undefined> {
+      const found = await find(token);
+      if (found === undefined || found.presented !== found.session.current) return undefined;
+      return stillGranted(found);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 import { isRdcpError } from '../../errors.ts';
-import type { TokenGrant } from '../../protocol/messages.ts';
+import type { IntrospectionResponse, TokenGrant } from '../../protocol/messages.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
 import { loadJose } from '../jose.ts';
 import type { Principal } from '../principal.ts';
@@ -11,21 +11,26 @@ import {
   createTokenCredentials,
   type TokenCredentialsOptions,
 } from './credentials.ts';
+import { createIntrospecting } from './introspecting.ts';
+import { issuerUrl } from './issuer-url.ts';
 import { createIssuing, type IssueRequest, type IssuingOptions } from './issuing.ts';
-import { type Parameters, readParameters, requestedScopes, requiredParameter } from './parameters.ts';
+import { type Parameters, readParameters, requestedScopes, requestedTargets, requiredParameter } from './parameters.ts';
 import { createRefreshing } from './refreshing.ts';
-import { badCredential, badRequest, othersToken } from './refusals.ts';
+import { badCredential, badRequest, othersToken, withOAuthError } from './refusals.ts';
 import { isTooDeep } from './session.ts';
 
-/** The token service of this server. */
+/** The token service of this server. What it throws has the error code of the RFC (`oauthErrorOf`). */
 export interface TokenService {
-  /**
-   * Grants a token (RFC 6749, RFC 8693).
-   * @throws {RdcpError} with the error code of the RFC in `details.error`
-   */
+  /** Grants a token (RFC 6749, RFC 8693). */
   grant(call: TokenCall): Promise<TokenGrant>;
   /** Ends the session of a token (RFC 7009). A token that is not known is no error. */
   revoke(call: TokenCall): Promise<void>;
+  /** Tells a client that authenticates itself about a token of this server (RFC 7662). */
+  introspect(call: TokenCall): Promise<IntrospectionResponse>;
+  /** The `iss` of its tokens. */
+  readonly issuer: string;
+  /** The issuer as the address of this server, where it is one (RFC 8414). */
+  readonly issuerUrl?: URL | undefined;
   /** The public keys, where signing is asymmetric (RFC 7517). */
   readonly publishedKeys?: (() => readonly JWK[]) | undefined;
 }
@@ -33,12 +38,18 @@ export interface TokenService {
 export type TokenServiceOptions = IssuingOptions & TokenCredentialsOptions;
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+export const GRANT_TYPES = ['client_credentials', 'refresh_token', TOKEN_EXCHANGE];
 
 export function createTokenService(options: TokenServiceOptions): TokenService {
   const { bearer, issuer } = options;
   const credentials = createTokenCredentials(options);
   const issuing = createIssuing(options);
   const refreshing = createRefreshing({ ...options, issuing });
+  const introspect = createIntrospecting({
+    issuer: issuer.issuer,
+    accessTokenHolder: async (token) => ((await isFromUs(token)) ? verified(token) : undefined),
+    usableRefreshToken: (token) => refreshing.usable(token),
+  });
 
   async function issue(call: TokenCall, request: IssueRequest, reason: string): Promise<TokenGrant> {
     const { principal } = request;
@@ -66,16 +77,21 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
   }
 
   async function tokenExchange(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
-    assertTarget(parameters, [issuer.audience].flat());
+    assertSupported(parameters);
+    assertTargets(call, [issuer.audience].flat());
     const token = requiredParameter(parameters, 'subject_token');
     const type = requiredParameter(parameters, 'subject_token_type');
     await credentials.client(parameters, call.authorization);
     const principal = await credentials.subject(token, type);
-    assertBinding(principal, call.clientCertificate);
+    try {
+      assertBinding(principal, call.clientCertificate);
+    } catch (error) {
+      throw withOAuthError(error, 'invalid_request');
+    }
     call.identified(principal);
-    const parent = (await isOurs(token, principal)) ? principal.sessionId : undefined;
+    const parent = principal.method === 'bearer' && (await isFromUs(token)) ? principal.sessionId : undefined;
     if (parent !== undefined && isTooDeep(parent)) {
-      throw badRequest('invalid_request', 'The token was exchanged too often', 'subject_token');
+      throw badRequest('invalid_request', 'The subject_token was exchanged too often');
     }
     const scopes = requestedScopes(parameters, principal);
     const grant = await issue(call, { principal, scopes, parent, refreshable: true }, 'token exchange');
@@ -88,19 +104,35 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     return refreshing.refresh(call, token, parameters, client);
   }
 
-  async function isOurs(token: string, { method }: Principal): Promise<boolean> {
-    return method === 'bearer' && (await issuerOf(token)) === issuer.issuer;
+  /** Whether a token says that it is a JWT of this server. Nothing of it is verified. */
+  async function isFromUs(token: string): Promise<boolean> {
+    const { decodeJwt } = await loadJose();
+    try {
+      return decodeJwt(token).iss === issuer.issuer;
+    } catch {
+      return false;
+    }
   }
 
-  /** Whose token of ours it is; `undefined` for any other text, and for a token that is not good any more. */
-  async function holderOf(token: string): Promise<Principal | undefined> {
-    if ((await issuerOf(token)) !== issuer.issuer) return refreshing.holder(token);
+  /** Whom a bearer token speaks for; `undefined` for one that is not good, or not any more. */
+  async function verified(token: string): Promise<Principal | undefined> {
     try {
       return await bearer.verify(token);
     } catch (error) {
       if (isRdcpError(error) && error.code === 'RDCP_AUTH_FAILED') return undefined;
       throw error;
     }
+  }
+
+  /** Whose token of ours it is; `undefined` for any other text, and for a token that is not good any more. */
+  async function holderOf(token: string): Promise<Principal | undefined> {
+    if (await isFromUs(token)) return verified(token);
+    const holder = await refreshing.holder(token);
+    // Its owner must not believe that it has ended: this server goes on accepting it.
+    if (holder === undefined && (await verified(token)) !== undefined) {
+      throw badRequest('unsupported_token_type', 'The token is of another issuer, which alone can revoke it');
+    }
+    return holder;
   }
 
   return {
@@ -115,11 +147,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
         case 'refresh_token':
           return refreshToken(call, parameters);
         default:
-          throw badRequest(
-            'unsupported_grant_type',
-            `grant_type must be client_credentials, refresh_token or ${TOKEN_EXCHANGE}`,
-            'grant_type',
-          );
+          throw badRequest('unsupported_grant_type', `grant_type must be one of ${GRANT_TYPES.join(', ')}`);
       }
     },
 
@@ -130,39 +158,40 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
       const client = await credentials.client(parameters, call.authorization);
       const principal = await holderOf(token);
       if (principal?.sessionId === undefined) return;
-      if (client !== undefined && client.clientId !== principal.clientId) throw othersToken(client);
+      if (client !== undefined && client.clientId !== principal.clientId)
+        throw othersToken('unauthorized_client', client);
       call.identified(client ?? principal);
       if (!(await issuing.end(principal.sessionId))) return;
       await call.note({ action: 'token.revoke', outcome: 'success', principal, reason: 'revoked by its holder' });
     },
 
+    async introspect(call) {
+      credentials.assertCertificate(call.clientCertificate);
+      const parameters = readParameters(call.form);
+      const client = await credentials.client(parameters, call.authorization);
+      if (client === undefined) throw badCredential('invalid_client', 'api-key');
+      call.identified(client);
+      return introspect(requiredParameter(parameters, 'token'), client);
+    },
+
+    issuer: issuer.issuer,
+    issuerUrl: issuerUrl(issuer.issuer),
     publishedKeys: issuer.keys.published,
   };
 }
 
-/** Who a token says has issued it. */
-async function issuerOf(token: string): Promise<string | undefined> {
-  const { decodeJwt } = await loadJose();
-  try {
-    return decodeJwt(token).iss;
-  } catch {
-    return undefined;
-  }
-}
-
-function assertTarget(parameters: Parameters, audience: readonly string[]): void {
+function assertSupported(parameters: Parameters): void {
   for (const name of ['actor_token', 'actor_token_type']) {
-    if (parameters.has(name)) throw badRequest('invalid_request', `${name} is not supported`, name);
+    if (parameters.has(name)) throw badRequest('invalid_request', `${name} is not supported`);
   }
   const type = parameters.get('requested_token_type');
   if (type !== undefined && !ACCESS_TOKEN_TYPES.includes(type)) {
-    const allowed = ACCESS_TOKEN_TYPES.join(' or ');
-    throw badRequest('invalid_request', `requested_token_type must be ${allowed}`, 'requested_token_type');
+    throw badRequest('invalid_request', `requested_token_type must be ${ACCESS_TOKEN_TYPES.join(' or ')}`);
   }
-  for (const name of ['audience', 'resource']) {
-    const value = parameters.get(name);
-    if (value !== undefined && !audience.includes(value)) {
-      throw badRequest('invalid_target', `${name} is not this server`, name);
-    }
+}
+
+function assertTargets({ form }: TokenCall, audience: readonly string[]): void {
+  for (const [name, value] of requestedTargets(form)) {
+    if (!audience.includes(value)) throw badRequest('invalid_target', `${name} is not this server`);
   }
 }

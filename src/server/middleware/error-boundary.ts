@@ -2,8 +2,9 @@ import type { Middleware } from 'koa';
 import { HEADERS, JSON_MEDIA_TYPE } from '../../protocol/constants.ts';
 import type { Addressing } from '../../tenancy/address.ts';
 import type { RequestState } from '../context.ts';
-import { ANSWER_HEADERS, contentType, errorResponse, toRdcpError } from '../error-answer.ts';
+import { ANSWER_HEADERS, contentType, errorAnswer, toRdcpError } from '../error-answer.ts';
 import { hostPolicyOf } from '../host-policy.ts';
+import { isOAuth } from '../oauth-endpoint.ts';
 import type { Refusals } from '../refusals.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -11,8 +12,8 @@ import { requestIdOf } from './request-id.ts';
 const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 
 /**
- * The outermost step: gives every answer the headers that all carry, and turns whatever was thrown into the error
- * envelope. Koa's own handler, which strips headers and answers in plain text, never gets to see an error.
+ * The outermost step: gives every answer the headers that all carry, and turns whatever was thrown into the answer that the
+ * endpoint has for errors. Koa's own handler, which strips headers and answers in plain text, never gets to see an error.
  */
 export function errorBoundary({
   randomUUID,
@@ -43,11 +44,12 @@ export function errorBoundary({
       // A fault of the server, which only its owner can mend.
       if (error.code === 'RDCP_SERVER_ERROR') report(thrown);
       refusals.note(ctx, error);
-      ctx.set({ ...error.headers });
-      ctx.set('Content-Type', contentType(ctx.state.mediaType));
-      ctx.status = error.status;
       const { tenant } = ctx.state.tenancy ?? addressing.own(ctx.state.principal);
-      ctx.body = JSON.stringify(errorResponse(error, tenant));
+      const { status, headers, body } = errorAnswer(ctx.req, error, { tenant });
+      ctx.set({ ...headers });
+      ctx.set('Content-Type', contentType(isOAuth(ctx.req) ? JSON_MEDIA_TYPE : ctx.state.mediaType));
+      ctx.status = status;
+      ctx.body = JSON.stringify(body);
     }
     if (!ctx.res.headersSent) ctx.res.setHeader(HEADERS.requestId, ctx.state.requestId);
   };

@@ -7,15 +7,14 @@ import { originForm } from '../request-target.ts';
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
 /** The path as it was sent: nothing is decoded or normalised, so that no two spellings lead to one endpoint. */
-function rawPath(url = ''): string {
+export function rawPath(url = ''): string {
   const target = originForm(url);
   const query = target.indexOf('?');
   return query === -1 ? target : target.slice(0, query);
 }
 
-/** Whether a request is for us, in an application that mounted us. */
-export function isOurs(url: string | undefined): boolean {
-  const path = rawPath(url);
+/** Whether a path is ours, in an application that mounted us. */
+export function isOurs(path: string): boolean {
   return path.startsWith(PATH_PREFIX) || path === PATHS.wellKnown;
 }
 

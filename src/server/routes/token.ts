@@ -11,10 +11,11 @@ interface Sources {
   readonly clock: Clock;
 }
 
-/** `POST /rdcp/v1/token`: a token for a credential (RFC 6749, RFC 8693), in our envelope. */
+/** `POST /rdcp/v1/token`: a token for a credential (RFC 6749, RFC 8693), with what every answer of RDCP begins with. */
 export function token({ tokens, calls, clock }: Sources): Handler {
   return async (ctx) => {
     const grant = await calls(ctx, (call: TokenCall) => tokens.grant(call));
-    return { body: { ...opening(ctx, clock), ...grant } };
+    // RFC 6749, section 5.1, for caches of HTTP/1.0.
+    return { body: { ...opening(ctx, clock), ...grant }, headers: { Pragma: 'no-cache' } };
   };
 }

@@ -50,8 +50,13 @@ export function wellKnown({
       audit: PATHS.audit,
       session: PATHS.session,
       ...(fleet !== undefined && { fleet: PATHS.fleet }),
-      ...(tokens !== undefined && { token: TOKEN_PATHS.token, revoke: TOKEN_PATHS.revoke }),
+      ...(tokens !== undefined && {
+        token: TOKEN_PATHS.token,
+        revoke: TOKEN_PATHS.revoke,
+        introspect: TOKEN_PATHS.introspect,
+      }),
       ...(tokens?.publishedKeys !== undefined && { jwks: TOKEN_PATHS.jwks }),
+      ...(tokens?.issuerUrl !== undefined && { metadata: TOKEN_PATHS.metadata }),
     },
   };
   return (ctx) => {
