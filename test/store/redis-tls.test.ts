@@ -3,9 +3,10 @@ import { after, before, describe, test } from 'node:test';
 import { createClient } from 'redis';
 import { createRedisStore } from '../../src/store/redis.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { freePort } from '../support/free-port.ts';
 import { runToItsEnd } from './ending.ts';
 import { follow, rejectsSoon } from './follower.ts';
-import { freePort, PASSWORD, type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { change, until } from './samples.ts';
 
 const missing = whyNoRedis();

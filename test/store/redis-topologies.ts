@@ -2,8 +2,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
+import { freePort } from '../support/free-port.ts';
 import { PATIENCE_MS } from './follower.ts';
-import { freePort, launch, PASSWORD, type RedisServer, startRedis } from './redis-server.ts';
+import { launch, PASSWORD, type RedisServer, startRedis } from './redis-server.ts';
 
 /** Two servers of which one follows the other. They change places when the primary fails. */
 export interface Pair {

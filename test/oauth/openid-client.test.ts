@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { SignJWT } from 'jose';
+import * as oauth from 'openid-client';
+import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import { ACCESS_TOKEN, SECRET, TOKEN_EXCHANGE } from '../server/tokens.ts';
+import { KEYS } from '../support/server.ts';
+import { type AuthorizationServer, type Scheme, startAuthorizationServer } from './authorization-server.ts';
+
+// A stock client, that knows nothing of RDCP.
+
+const INSECURE = [oauth.allowInsecureRequests];
+
+interface Client {
+  readonly id?: string;
+  readonly secret?: string;
+  /** @default in the body, as the library does */
+  readonly authentication?: oauth.ClientAuth;
+}
+
+/** The server as the library discovers it, for one of its clients. */
+function discover({ issuer }: AuthorizationServer, client: Client = {}) {
+  const { id = 'operator-client', secret = KEYS.operator, authentication } = client;
+  return oauth.discovery(new URL(issuer), id, secret, authentication ?? oauth.ClientSecretPost(secret), {
+    algorithm: 'oauth2',
+    ...(issuer.startsWith('http:') && { execute: INSECURE }),
+  });
+}
+
+/** A session with a refresh token, for the client's key. */
+const exchange = (config: oauth.Configuration, fields: Record<string, string> = {}) =>
+  oauth.genericGrantRequest(config, TOKEN_EXCHANGE, {
+    subject_token: KEYS.operator,
+    subject_token_type: ACCESS_TOKEN,
+    ...fields,
+  });
+
+/** What the endpoint says to a token. */
+const status = (config: oauth.Configuration, { issuer }: AuthorizationServer, token: string) =>
+  oauth.fetchProtectedResource(config, token, new URL(PATHS.status, issuer), 'GET');
+
+/** Has the process trust one more authority, for the length of a test. */
+function trust(t: TestContext, authority: string | undefined): void {
+  if (authority === undefined) return;
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, authority]);
+  t.after(() => setDefaultCACertificates(before));
+}
+
+const WAYS: Readonly<Record<string, oauth.ClientAuth>> = {
+  'HTTP Basic': oauth.ClientSecretBasic(KEYS.operator),
+  'the body': oauth.ClientSecretPost(KEYS.operator),
+};
+
+for (const scheme of ['http', 'https'] as const satisfies Scheme[]) {
+  for (const [way, authentication] of Object.entries(WAYS)) {
+    test(`discovered over ${scheme}, with its secret in ${way}, a client goes through the life of tokens`, async (t) => {
+      const server = await startAuthorizationServer(t, { scheme });
+      trust(t, server.authority);
+      const config = await discover(server, { authentication });
+      assert.equal(config.serverMetadata().issuer, server.issuer);
+
+      const granted = await oauth.clientCredentialsGrant(config, { scope: 'status' });
+      assert.deepEqual([granted.token_type, granted.scope, granted.expires_in], ['bearer', 'status', 900]);
+      assert.equal((await status(config, server, granted.access_token)).status, 200);
+
+      const session = await exchange(config, { audience: 'rdcp', scope: 'status control' });
+      assert.deepEqual([session.issued_token_type, session.scope], [ACCESS_TOKEN, 'status control']);
+      const narrower = await exchange(config, { subject_token: session.access_token, scope: 'status' });
+      assert.equal((await status(config, server, narrower.access_token)).status, 200);
+
+      const next = await oauth.refreshTokenGrant(config, session.refresh_token ?? '');
+      assert.notEqual(next.refresh_token, session.refresh_token);
+      const told = await oauth.tokenIntrospection(config, next.access_token);
+      assert.partialDeepStrictEqual(told, { active: true, scope: 'status control', client_id: 'operator-client' });
+      assert.equal((await oauth.tokenIntrospection(config, next.refresh_token ?? '')).active, true);
+
+      await oauth.tokenRevocation(config, next.refresh_token ?? '', { token_type_hint: 'refresh_token' });
+      for (const token of [next.access_token, next.refresh_token ?? '', narrower.access_token, 'nonsense']) {
+        assert.deepEqual(await oauth.tokenIntrospection(config, token), { active: false });
+      }
+      await oauth.tokenRevocation(config, next.access_token);
+    });
+  }
+}
+
+test('of two refreshes at once with one token one wins, the other is told invalid_grant, and the session ends', async (t) => {
+  const server = await startAuthorizationServer(t);
+  const config = await discover(server);
+  const { refresh_token: token = '' } = await exchange(config);
+  const race = await Promise.allSettled([0, 1].map(() => oauth.refreshTokenGrant(config, token)));
+  const [won] = race.filter((outcome) => outcome.status === 'fulfilled');
+  const [lost] = race.filter((outcome) => outcome.status === 'rejected');
+  assert.ok(won !== undefined && lost !== undefined);
+  assert.ok(lost.reason instanceof oauth.ResponseBodyError);
+  assert.deepEqual([lost.reason.error, lost.reason.status], ['invalid_grant', 400]);
+  const { access_token: access, refresh_token: next = '' } = won.value;
+  assert.deepEqual(await oauth.tokenIntrospection(config, access), { active: false });
+  await assert.rejects(oauth.refreshTokenGrant(config, next), { name: 'ResponseBodyError', error: 'invalid_grant' });
+  await assert.rejects(status(config, server, access), isChallenge('bearer', 'invalid_token'));
+});
+
+/** A refusal with a challenge, of which the library reads no more than that; the answer is there to be read. */
+const isChallenge = (scheme: string, error: string) => (thrown: unknown) =>
+  thrown instanceof oauth.WWWAuthenticateChallengeError &&
+  thrown.cause[0]?.scheme === scheme &&
+  thrown.cause[0].parameters.error === error;
+
+test('every refusal is understood by its code', async (t) => {
+  const other = { issuer: 'https://login.example/', audience: 'rdcp', algorithms: ['HS256' as const], secret: SECRET };
+  const server = await startAuthorizationServer(t, { security: { jwt: other } });
+  const config = await discover(server);
+  const stranger = await discover(server, { id: 'status-client', secret: KEYS.status });
+  const session = await exchange(config);
+  const foreign = await new SignJWT({ iss: other.issuer, aud: other.audience, sub: 'ann', scope: 'status' })
+    .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(SECRET));
+  assert.equal((await status(config, server, foreign)).status, 200, 'the token of the other issuer is good here');
+
+  const refusals: [error: string, request: () => Promise<unknown>][] = [
+    ['invalid_scope', () => oauth.clientCredentialsGrant(config, { scope: 'admin' })],
+    ['invalid_scope', () => oauth.clientCredentialsGrant(config, { scope: 'openid' })],
+    ['unsupported_grant_type', () => oauth.genericGrantRequest(config, 'password', { username: 'ann', password: 'x' })],
+    ['invalid_request', () => exchange(config, { subject_token: 'nonsense' })],
+    ['invalid_request', () => exchange(config, { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' })],
+    ['invalid_target', () => exchange(config, { audience: 'billing' })],
+    ['invalid_target', () => exchange(config, { resource: 'https://billing.example/' })],
+    ['invalid_grant', () => oauth.refreshTokenGrant(config, 'nonsense')],
+    ['invalid_grant', () => oauth.refreshTokenGrant(stranger, session.refresh_token ?? '')],
+    ['unauthorized_client', () => oauth.tokenRevocation(stranger, session.access_token)],
+    ['unsupported_token_type', () => oauth.tokenRevocation(config, foreign)],
+  ];
+  for (const [error, request] of refusals) {
+    await assert.rejects(request(), { name: 'ResponseBodyError', error, status: 400 }, error);
+  }
+  assert.deepEqual(await oauth.tokenIntrospection(stranger, session.access_token), { active: false });
+  assert.deepEqual(await oauth.tokenIntrospection(config, foreign), { active: false });
+  assert.equal((await oauth.tokenIntrospection(config, session.refresh_token ?? '')).active, true, 'nothing ended it');
+});
+
+test('a client with a wrong secret is told invalid_client wherever it asks', async (t) => {
+  const server = await startAuthorizationServer(t);
+  const { access_token: token } = await oauth.clientCredentialsGrant(await discover(server), {});
+  for (const authentication of [oauth.ClientSecretBasic('wrong'), oauth.ClientSecretPost('wrong')]) {
+    const config = await discover(server, { authentication });
+    for (const request of [
+      () => oauth.clientCredentialsGrant(config, {}),
+      () => exchange(config),
+      () => oauth.refreshTokenGrant(config, 'nonsense'),
+      () => oauth.tokenIntrospection(config, token),
+      () => oauth.tokenRevocation(config, token),
+    ]) {
+      const refused: unknown = await request().catch((error: unknown) => error);
+      assert.ok(isChallenge('basic', 'invalid_client')(refused), String(refused));
+      const { response, status: code } = refused as oauth.WWWAuthenticateChallengeError;
+      assert.deepEqual([code, (await response.json()).error], [401, 'invalid_client']);
+    }
+  }
+  const nobody = await discover(server, { authentication: oauth.None() });
+  await assert.rejects(oauth.tokenIntrospection(nobody, token), isChallenge('basic', 'invalid_client'));
+});
+
+test('a token that may not do something is told insufficient_scope', async (t) => {
+  const server = await startAuthorizationServer(t);
+  const config = await discover(server);
+  const { access_token: token } = await oauth.clientCredentialsGrant(config, { scope: 'status' });
+  const url = new URL(PATHS.discovery, server.issuer);
+  await assert.rejects(
+    oauth.fetchProtectedResource(config, token, url, 'GET'),
+    isChallenge('bearer', 'insufficient_scope'),
+  );
+});
+
+test('limits, and a server that is shutting down, are told from a wrong request', async (t) => {
+  const server = await startAuthorizationServer(t, { config: { limits: { controlPerMinute: 1 } } });
+  const config = await discover(server);
+  await oauth.clientCredentialsGrant(config, {});
+  const limited = await oauth.clientCredentialsGrant(config, {}).catch((error: unknown) => error);
+  assert.ok(limited instanceof oauth.ResponseBodyError);
+  assert.deepEqual([limited.error, limited.status], ['temporarily_unavailable', 429]);
+  assert.match(limited.response.headers.get('retry-after') ?? '', /^\d+$/);
+
+  server.startClosing();
+  // Of a status of 5xx the library shows the answer, and reads none of it.
+  const closing = await oauth.clientCredentialsGrant(config, {}).catch((error: unknown) => error);
+  assert.ok(closing instanceof oauth.ClientError && closing.cause instanceof Response);
+  assert.deepEqual([closing.code, closing.cause.status], ['OAUTH_RESPONSE_IS_NOT_CONFORM', 503]);
+  assert.equal((await closing.cause.json()).error, 'temporarily_unavailable');
+});
+
+test('the library takes the metadata from the address of the issuer alone, and plain HTTP only when it is allowed', async (t) => {
+  const server = await startAuthorizationServer(t);
+  const elsewhere = new URL(server.issuer.replace('localhost', '127.0.0.1'));
+  const settings = [KEYS.operator, oauth.ClientSecretPost(KEYS.operator)] as const;
+  await assert.rejects(
+    oauth.discovery(elsewhere, 'operator-client', ...settings, { algorithm: 'oauth2', execute: INSECURE }),
+    { name: 'ClientError', code: 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' },
+  );
+  await assert.rejects(
+    oauth.discovery(new URL(server.issuer), 'operator-client', ...settings, { algorithm: 'oauth2' }),
+    { code: 'OAUTH_HTTP_REQUEST_FORBIDDEN' },
+  );
+  // Whoever gives the whole address of the metadata need not have it be the issuer's.
+  const named = new URL(TOKEN_PATHS.metadata, elsewhere);
+  const config = await oauth.discovery(named, 'operator-client', ...settings, { execute: INSECURE });
+  assert.equal((await oauth.clientCredentialsGrant(config, {})).token_type, 'bearer');
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ClientCredentials, type ModuleOptions } from 'simple-oauth2';
+import { hashApiKey } from '../../src/auth/api-key.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import { bearer, exchangeKey } from '../server/tokens.ts';
+import { KEYS } from '../support/server.ts';
+import { type AuthorizationServer, startAuthorizationServer } from './authorization-server.ts';
+
+// A stock client that discovers nothing: it is told the paths.
+
+/** Secrets of an operator's own making, with what HTTP Basic, forms and URLs read in another way. */
+const AWKWARD = [
+  'base64+with/padding+and+more+than+32==',
+  '100%25-of-what-a-key-must-have-at-least',
+  'a:b&c=d;e%zz+%2Bf?g#h@i!j~k*l(m)n',
+];
+const RECORDS = AWKWARD.map((secret, index) => ({
+  id: `awkward-${index}`,
+  hash: hashApiKey(secret),
+  clientId: `client-${index}.of_ours`,
+  scopes: ['status' as const],
+}));
+
+function connect(
+  { issuer }: Pick<AuthorizationServer, 'issuer'>,
+  client: ModuleOptions['client'],
+  options: ModuleOptions['options'] = {},
+) {
+  return new ClientCredentials({
+    client,
+    auth: { tokenHost: issuer, tokenPath: TOKEN_PATHS.token, revokePath: TOKEN_PATHS.revoke },
+    options,
+  });
+}
+
+const OPERATOR = { id: 'operator-client', secret: KEYS.operator };
+
+/** What the library throws: an error of Boom, with the answer as JSON. */
+const isRefused = (error: string, status: number) => (thrown: unknown) => {
+  const { output, data } = thrown as { output: { statusCode: number }; data: { payload: { error: string } } };
+  assert.deepEqual([data.payload.error, output.statusCode], [error, status]);
+  return true;
+};
+
+for (const [way, options] of Object.entries({
+  'HTTP Basic, form-encoded': { credentialsEncodingMode: 'strict' },
+  'HTTP Basic, as it is': { credentialsEncodingMode: 'loose' },
+  'the body': { authorizationMethod: 'body' },
+} as const satisfies Record<string, ModuleOptions['options']>)) {
+  test(`a secret of any characters is taken by ${way}`, async (t) => {
+    const server = await startAuthorizationServer(t, { security: { apiKeys: RECORDS } });
+    for (const [index, secret] of AWKWARD.entries()) {
+      const id = `client-${index}.of_ours`;
+      const { token } = await connect(server, { id, secret }, options).getToken({ scope: 'status' });
+      const answer = await server.request(PATHS.status, { headers: bearer(String(token.access_token)) });
+      assert.equal(answer.status, 200, secret);
+      await assert.rejects(
+        connect(server, { id, secret: `${secret}+` }, options).getToken({}),
+        isRefused('invalid_client', 401),
+      );
+    }
+  });
+}
+
+test('a session is refreshed, refreshed twice at once, and revoked', async (t) => {
+  const server = await startAuthorizationServer(t);
+  const client = connect(server, OPERATOR);
+  const begin = async () => client.createToken({ ...(await exchangeKey(server, 'operator')).body });
+  const status = async (token: unknown) =>
+    (await server.request(PATHS.status, { headers: bearer(String(token)) })).status;
+
+  const session = await begin();
+  assert.equal(session.expired(), false);
+  const next = await session.refresh({ scope: ['status', 'control'] });
+  assert.equal(next.token.scope, 'status control');
+  assert.equal(await status(next.token.access_token), 200);
+  await next.revokeAll();
+  assert.equal(await status(next.token.access_token), 401);
+  await assert.rejects(next.refresh(), isRefused('invalid_grant', 400));
+
+  const raced = await begin();
+  const race = await Promise.allSettled([raced.refresh(), raced.refresh()]);
+  const [lost, ...more] = race.filter((outcome) => outcome.status === 'rejected');
+  assert.deepEqual([lost !== undefined, more.length], [true, 0]);
+  isRefused('invalid_grant', 400)(lost?.reason);
+  const [won] = race.filter((outcome) => outcome.status === 'fulfilled');
+  assert.equal(await status(won?.value.token.access_token), 401);
+});
+
+test('every refusal is understood by its code', async (t) => {
+  const server = await startAuthorizationServer(t);
+  const client = connect(server, OPERATOR);
+  const { body: session } = await exchangeKey(server, 'operator');
+  const others = connect(server, { id: 'status-client', secret: KEYS.status }).createToken({ ...session });
+  const refusals: [error: string, status: number, request: () => Promise<unknown>][] = [
+    ['invalid_client', 401, () => connect(server, { ...OPERATOR, secret: 'wrong' }).getToken({})],
+    ['invalid_client', 401, () => connect(server, { ...OPERATOR, id: 'admin-client' }).getToken({})],
+    ['invalid_scope', 400, () => client.getToken({ scope: 'admin' })],
+    ['unsupported_grant_type', 400, () => client.getToken({ grant_type: 'password' } as never)],
+    ['invalid_grant', 400, () => client.createToken({ refresh_token: 'nonsense' }).refresh()],
+    ['invalid_grant', 400, () => others.refresh()],
+    ['unauthorized_client', 400, () => others.revoke('access_token')],
+    ['invalid_request', 415, () => connect(server, OPERATOR, { bodyFormat: 'json' }).getToken({})],
+    ['invalid_request', 413, () => client.getToken({ scope: 'x'.repeat(70_000) })],
+  ];
+  for (const [error, status, request] of refusals) await assert.rejects(request, isRefused(error, status));
+
+  server.startClosing();
+  await assert.rejects(client.getToken({}), isRefused('temporarily_unavailable', 503));
+});
