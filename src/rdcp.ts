@@ -2,32 +2,40 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import { createAuditTrail } from './audit/trail.ts';
+import type { AuditTrail } from './audit/types.ts';
 import { hasCredentials, openAuthentication } from './auth/configured.ts';
 import { assertLevel } from './auth/levels.ts';
 import { discoveryProblem } from './auth/tokens/issuer-url.ts';
 import { systemClock, unrefInterval, unrefTimeout } from './clock.ts';
+import type { Board } from './cluster/board.ts';
+import { shareCalls } from './cluster/calls.ts';
+import { type FollowedCluster, followCluster } from './cluster/following.ts';
 import { parseConfig, type RdcpConfig, type ResolvedConfig } from './config.ts';
 import { createControlPlane } from './control/plane.ts';
+import type { ControlPlane } from './control/types.ts';
 import { withDeadline } from './deadline.ts';
 import { diagnostics } from './diagnostics.ts';
 import { createSink } from './emit/sink.ts';
 import { isRdcpError, RdcpError } from './errors.ts';
 import { createFleet } from './fleet/fleet.ts';
 import { describeInstance } from './fleet/instance.ts';
+import type { Fleet } from './fleet/types.ts';
 import { gate } from './gate/gate.ts';
 import type { Category, CategoryOptions } from './gate/types.ts';
-import { createInstruments } from './metrics/instruments.ts';
+import { createInstruments, type Instruments } from './metrics/instruments.ts';
 import { createMeasurements } from './metrics/measurements.ts';
 import { createReporter } from './reporter.ts';
 import { createApp } from './server/app.ts';
 import { isLoopback } from './server/host-policy.ts';
 import { createListener } from './server/listener.ts';
 import { noteHandshake } from './server/refusals.ts';
+import { copyState } from './store/copy.ts';
 import { openStore } from './store/open.ts';
-import { GLOBAL_SCOPE } from './store/state-store.ts';
+import { createSqliteStore } from './store/sqlite.ts';
+import { GLOBAL_SCOPE, type StateStore } from './store/state-store.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 import { baggageTenant } from './tenancy/baggage.ts';
-import { createIsolation } from './tenancy/isolation.ts';
+import { createIsolation, type Isolation } from './tenancy/isolation.ts';
 
 /** Handles a request that is ours and passes any other, untouched, to `next`; without `next` it is answered 404. */
 export type RdcpCallback = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
@@ -67,7 +75,7 @@ export function createRdcp(
 ): Rdcp {
   const opened: Closable[] = [];
   try {
-    return assemble(parseConfig(config), telemetry, opened);
+    return open(parseConfig(config), telemetry, opened);
   } catch (error) {
     void closeInOrder(opened.reverse());
     throw error;
@@ -75,9 +83,8 @@ export function createRdcp(
 }
 
 /** @param opened gets every part that must be closed again when a later one cannot be made */
-function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]): Rdcp {
-  const { server, security, limits, controls } = resolved;
-  const clock = systemClock;
+function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]): Rdcp {
+  const { server, security } = resolved;
   assertLevel(resolved);
   if (server !== false && !hasCredentials(security) && !isLoopback(server.host)) {
     throw invalid(
@@ -91,11 +98,112 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
       ? undefined
       : createListener(server, (req, res) => handler(req, res), {
           report,
-          refused: (refusal) => noteHandshake(refusal, { trail, instruments }),
+          refused: (refusal) => noteHandshake(refusal, control.parts),
           production: process.env.NODE_ENV === 'production',
         });
+  let closing: Promise<void> | undefined;
+  let moving: Promise<void> | undefined;
+  let enabled = true;
   const isolation = createIsolation(resolved.tenancy);
-  const store = isolation.storeFor(openStore(resolved.store, { maxBytes: limits.memoryStoreBytes }));
+  const cluster = followCluster({
+    joined: move,
+    failed: (problem) => sharesNothing(resolved, problem),
+    delay: unrefTimeout,
+  });
+  opened.push(cluster);
+  const shared = { telemetry, isolation, board: () => cluster.board, closing: () => closing !== undefined };
+  let control = assemble(resolved, shared, openIn(cluster), opened);
+
+  /** What one process keeps in memory is kept in a file of its cluster, so that all processes share it. */
+  function openIn({ membership }: FollowedCluster): StateStore {
+    const file = resolved.store === 'memory:' ? membership?.storeFile : undefined;
+    try {
+      if (file !== undefined) return isolation.storeFor(createSqliteStore(file, { lasting: false }));
+    } catch (error) {
+      sharesNothing(resolved, isRdcpError(error) ? error.message : 'internal error');
+    }
+    return isolation.storeFor(openStore(resolved.store, { maxBytes: resolved.limits.memoryStoreBytes }));
+  }
+
+  /** This process has become a primary. Requests that come meanwhile wait. */
+  function move(): void {
+    if (resolved.store === 'memory:' && closing === undefined)
+      moving = moveControl()
+        .catch(report)
+        .finally(() => {
+          moving = undefined;
+        });
+  }
+
+  /** What was set, and the trail of it, goes from the memory of this process to the store of the cluster. */
+  async function moveControl(): Promise<void> {
+    const { fleet, plane, trail, store, ...rest } = control.parts;
+    const clustered = openIn(cluster);
+    await closeInOrder([fleet, plane, trail]);
+    await copyState(store, clustered, systemClock.now());
+    control = assemble(resolved, shared, clustered, []);
+    control.parts.plane.setEnabled(enabled);
+    await closeInOrder([...Object.values(rest), store]);
+  }
+
+  const handler: RdcpCallback = (req, res, next) => {
+    if (moving === undefined) control.handler(req, res, next);
+    else void moving.then(() => control.handler(req, res, next));
+  };
+
+  return {
+    category: (name, options) => gate.category(name, options),
+    runWithTenant: (tenantId, fn) => gate.runWithTenant(tenantId, fn),
+    listen: async () => {
+      if (listener === undefined) throw invalid('server', 'is false: mount callback() instead of listening');
+      if (closing !== undefined) throw new RdcpError('RDCP_UNAVAILABLE', 'The remote control is closed');
+      const { host, port } = server as Exclude<typeof server, false>;
+      return cluster.listen('rdcp', `${host}:${port}`, () => listener.listen());
+    },
+    callback: () => handler,
+    setEnabled: (next) => {
+      enabled = next;
+      control.parts.plane.setEnabled(next);
+    },
+    close: () => {
+      closing ??= (async () => {
+        await closeInOrder([listener]);
+        await moving;
+        await closeInOrder([...Object.values(control.parts), cluster]);
+      })();
+      return closing;
+    },
+  };
+}
+
+interface Shared {
+  readonly telemetry: Telemetry;
+  readonly isolation: Isolation;
+  readonly board: () => Board | undefined;
+  readonly closing: () => boolean;
+}
+
+/** Everything that lives as long as one store. */
+interface Control {
+  readonly handler: RdcpCallback;
+  /** In the order in which they are closed. */
+  readonly parts: {
+    readonly fleet: Fleet | undefined;
+    readonly plane: ControlPlane;
+    readonly trail: AuditTrail;
+    readonly calls: Closable;
+    readonly measurements: Closable;
+    readonly instruments: Instruments;
+    readonly authenticator: Closable;
+    readonly store: StateStore;
+  };
+}
+
+/** @param opened gets every part that must be closed again when a later one cannot be made */
+function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, opened: Closable[]): Control {
+  const { telemetry, isolation, board, closing } = shared;
+  const { security, limits, controls } = resolved;
+  const clock = systemClock;
   opened.push(store);
   const { tokens: tokenStore } = store;
   const { authenticator, tokens } = openAuthentication(security, { clock, cwd: process.cwd(), report, tokenStore });
@@ -149,6 +257,14 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
     schedule: unrefInterval,
   });
   opened.push(measurements);
+  const calls = shareCalls({
+    board,
+    own: measurements,
+    gate,
+    clock,
+    schedule: unrefInterval,
+  });
+  opened.push(calls);
   const instruments = createInstruments({
     telemetry,
     gate,
@@ -180,7 +296,6 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
     });
   if (fleet !== undefined) opened.push(fleet);
 
-  let closing: Promise<void> | undefined;
   const handler = createApp({
     config: resolved,
     plane,
@@ -190,7 +305,7 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
     record: async (draft) => {
       await trail.record(draft, (audit) => store.commit({ audit, now: clock.now() }));
     },
-    measurements,
+    measurements: calls,
     instruments,
     isolation,
     fleet,
@@ -198,7 +313,7 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
       await store.check();
       if (plane.lost) throw new Error('the store has lost changes that it had acknowledged');
     },
-    closing: () => closing !== undefined,
+    closing,
     clock,
     randomUUID,
     report,
@@ -207,21 +322,16 @@ function assemble(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closab
   void plane.start();
   fleet?.start();
 
-  return {
-    category: (name, options) => gate.category(name, options),
-    runWithTenant: (tenantId, fn) => gate.runWithTenant(tenantId, fn),
-    listen: async () => {
-      if (listener === undefined) throw invalid('server', 'is false: mount callback() instead of listening');
-      if (closing !== undefined) throw new RdcpError('RDCP_UNAVAILABLE', 'The remote control is closed');
-      return listener.listen();
-    },
-    callback: () => handler,
-    setEnabled: (enabled) => plane.setEnabled(enabled),
-    close: () => {
-      closing ??= closeInOrder([listener, fleet, plane, trail, measurements, instruments, authenticator, store]);
-      return closing;
-    },
-  };
+  return { handler, parts: { fleet, plane, trail, calls, measurements, instruments, authenticator, store } };
+}
+
+/** Said once at the start: nobody would look for the reason when a change reaches one worker alone. */
+function sharesNothing({ store, logger }: ResolvedConfig, problem: string): void {
+  createReporter(logger).warn(
+    store === 'memory:'
+      ? `the processes of this cluster are switched one by one (${problem}): set store to sqlite:FILE or redis://…`
+      : `each process of this cluster answers with its own calls (${problem})`,
+  );
 }
 
 interface Closable {

@@ -21,8 +21,9 @@ const BYTES_AT_ONCE = 256 * 1024;
  * The trail in the database of a SQLite store. A page is found in the index `audit_filter`, which holds everything that a
  * filter asks for in the order of writing: looking through a million entries takes a tenth of a second, whatever the filter, and
  * is done piece by piece, so that the application goes on.
+ * @param limit entries kept; the oldest are dropped beyond that, some at a time. @default as many as there are
  */
-export function createSqliteTrail(database: DatabaseSync) {
+export function createSqliteTrail(database: DatabaseSync, limit?: number) {
   const insert = database.prepare(
     'INSERT INTO audit (at, action, outcome, client, tenant, retain_until, entry) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
@@ -39,6 +40,7 @@ export function createSqliteTrail(database: DatabaseSync) {
   const drop = database.prepare(
     `DELETE FROM audit WHERE position IN (SELECT position FROM audit WHERE retain_until <= ? LIMIT ${DROPPED_AT_ONCE})`,
   );
+  const dropBefore = database.prepare('DELETE FROM audit WHERE position <= ?');
   let turn: Promise<unknown> = Promise.resolve();
 
   /** Resolves in a later turn of the event loop, another one for each who waits. */
@@ -91,6 +93,9 @@ export function createSqliteTrail(database: DatabaseSync) {
         JSON.stringify(entry),
       );
       for (const category of entry.categories) insertCategory.run(lastInsertRowid, category);
+      if (limit !== undefined && Number(lastInsertRowid) % DROPPED_AT_ONCE === 0) {
+        dropBefore.run(Number(lastInsertRowid) - limit);
+      }
     },
 
     async page(query: AuditQuery): Promise<AuditPage> {

@@ -14,6 +14,14 @@ export interface LogSync {
   close(): Promise<void>;
 }
 
+/** For a file that nobody reads after its processes have ended. */
+export const NO_SYNC: LogSync = {
+  usable: true,
+  begunAnew() {},
+  async sync() {},
+  async close() {},
+};
+
 /**
  * Syncs in a thread of Node's pool, so that a slow disk does not keep the application waiting; one sync serves all that
  * was committed before it began. SQLite writes a transaction into the log at commit also when it does not sync

@@ -7,7 +7,7 @@ import { decodeSettings, encodeSettings } from './settings-json.ts';
 import { createSqliteTrail } from './sqlite-audit.ts';
 import { isBusy, openSqliteFile, waitingForLock } from './sqlite-file.ts';
 import { createSqliteFleet, SQLITE_HISTORY } from './sqlite-fleet.ts';
-import { createLogSync } from './sqlite-log-sync.ts';
+import { createLogSync, NO_SYNC } from './sqlite-log-sync.ts';
 import { createSqliteTokens } from './sqlite-tokens.ts';
 import type { Commit, CommitResult, ReplayRecord, ScopeState, StateStore } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
@@ -21,6 +21,14 @@ const LOADED_AT_ONCE = 500;
 /** How long a check waits for the lock of another process, in milliseconds. The event loop waits with it. */
 const CHECK_TIMEOUT_MS = 50;
 
+/** Audit entries of a file that is removed anyway. */
+const MAX_PASSING_ENTRIES = 10_000;
+
+export interface SqliteStoreOptions {
+  /** False for a file that goes when its processes end: nothing is synced to disk, and the oldest audit entries are dropped. @default true */
+  readonly lasting?: boolean;
+}
+
 type Row = Record<string, SQLOutputValue>;
 
 /**
@@ -33,13 +41,14 @@ type Row = Record<string, SQLOutputValue>;
  * @param file the path; made with mode 0600 where there is none
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
  */
-export function createSqliteStore(file: string): StateStore {
+export function createSqliteStore(file: string, { lasting = true }: SqliteStoreOptions = {}): StateStore {
   const path = resolve(file);
   const database = openSqliteFile(path);
   const inode = statSync(path).ino;
   const writer = randomUUID();
-  const trail = createSqliteTrail(database);
-  const log = createLogSync(path);
+  const trail = createSqliteTrail(database, lasting ? undefined : MAX_PASSING_ENTRIES);
+  const log = lasting ? createLogSync(path) : NO_SYNC;
+  if (!lasting) database.exec('PRAGMA synchronous = OFF');
   const subscribers = new Subscribers();
 
   const begin = database.prepare('BEGIN IMMEDIATE');
@@ -109,7 +118,7 @@ export function createSqliteStore(file: string): StateStore {
   function transaction<T>(work: () => T, sync = true): T {
     assertInPlace();
     trustLog();
-    if (sync !== syncing) {
+    if (lasting && sync !== syncing) {
       database.exec(`PRAGMA synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
       syncing = sync;
     }

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RdcpConfig } from '../../src/config.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { ControlResponse, DiscoveryResponse, FleetResponse } from '../../src/protocol/messages.ts';
+import { run } from '../safety/program.ts';
+import { serviceOf, testConfig } from '../safety/service.ts';
+
+const APP = join(import.meta.dirname, 'app.ts');
+const REGISTER = join(import.meta.dirname, '../../src/register.ts');
+const ENABLE = { action: 'enable', categories: ['ORDERS'] };
+
+interface Setting {
+  readonly remote: 'register' | 'all' | 'workers';
+  readonly workers?: number;
+  readonly config?: RdcpConfig;
+}
+
+async function start(t: TestContext, { remote, workers = 2, config }: Setting) {
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-cluster-test-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const full = testConfig({ fleet: { acknowledgeTimeoutSeconds: 5 }, ...config });
+  const file = join(cwd, 'rdcp.json');
+  writeFileSync(file, JSON.stringify(full));
+  const program = run(t, APP, {
+    args: [JSON.stringify({ workers, remote, config: full })],
+    imports: remote === 'register' ? [REGISTER] : [],
+    cwd,
+    // Folders of this test alone.
+    env: { TMPDIR: cwd, RDCP_CONFIG: file, OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
+  });
+  await program.found(/^ready$/m);
+  const [, url = ''] = await program.found(
+    remote === 'register' ? /remote control on (http:[^,\s]+)/ : /^listening (\S+)$/m,
+    remote === 'register' ? 'stderr' : 'stdout',
+  );
+  const ask = async <T>(to: 'primary' | 'workers' | 'fork' | 'kill', deed = '', ...values: number[]): Promise<T> => {
+    const answered = once(program.child, 'message');
+    program.child.send({ to, deed, values });
+    return (await answered)[0].answer;
+  };
+  const service = serviceOf(program, url);
+  return {
+    ...service,
+    ask,
+    folders: () => readdirSync(join(cwd, `rdcp-cluster-${process.getuid?.()}`)),
+    enable: async () => (await service.control(ENABLE)).body,
+    calls: async () => {
+      const { body } = await service.request<DiscoveryResponse>(PATHS.discovery, { key: 'discovery' });
+      return body.categories.find(({ name }) => name === 'ORDERS')?.metrics.callsTotal;
+    },
+  };
+}
+
+/** Asks until the answer is the one expected, or fails with what it was. */
+async function becomes<T>(expected: T, ask: () => Promise<T>): Promise<void> {
+  let answer = await ask();
+  for (let waited = 0; answer !== expected && waited < 3000; waited += 50) {
+    await sleep(50);
+    answer = await ask();
+  }
+  assert.equal(answer, expected);
+}
+
+function applied({ status, otelrdcp_fleet }: ControlResponse): unknown {
+  return { status, of: otelrdcp_fleet?.instances, applied: otelrdcp_fleet?.applied };
+}
+
+describe('node:cluster with the default store', { concurrency: 2 }, () => {
+  for (const [remote, members] of [
+    ['register', 3],
+    ['all', 3],
+    ['workers', 2],
+  ] as const) {
+    it(`a change is followed by all, and calls are added up: remote control in ${remote}`, async (t) => {
+      const cluster = await start(t, { remote });
+      assert.deepEqual(applied(await cluster.enable()), { status: 'success', of: members, applied: members });
+      assert.deepEqual(await cluster.ask('workers', 'enabled'), [true, true]);
+      await cluster.ask('workers', 'emit', 5);
+      await becomes(10, cluster.calls);
+    });
+  }
+
+  it('a worker that dies takes no count with it, and the one forked in its place knows what is on', async (t) => {
+    const cluster = await start(t, { remote: 'register' });
+    await cluster.enable();
+    await cluster.ask('workers', 'emit', 5);
+    await becomes(10, cluster.calls);
+    await cluster.ask('kill');
+    await cluster.ask('fork');
+    await becomes('true,true', async () => String(await cluster.ask('workers', 'enabled')));
+    await cluster.ask('workers', 'emit', 1);
+    await becomes(12, cluster.calls);
+    const { body } = await cluster.request<FleetResponse>(PATHS.fleet, { key: 'admin' });
+    assert.ok(body.instances.length >= 3);
+  });
+
+  it('leaves nothing behind', async (t) => {
+    const cluster = await start(t, { remote: 'register' });
+    assert.equal(cluster.folders().length, 1);
+    cluster.child.send({ to: 'workers', deed: 'end', values: [] });
+    await sleep(500);
+    cluster.child.kill('SIGTERM');
+    await cluster.ended;
+    assert.deepEqual(cluster.folders(), []);
+  });
+});
