@@ -1,8 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { AuditDraft } from '../control/types.ts';
 
-/** Addresses that are told apart at a time. A flood from more of them becomes one entry without an address. */
-const MAX_ADDRESSES = 1000;
+/**
+ * Senders without a valid credential that are told apart in a minute. A flood from more of them becomes one entry without
+ * an address, so that it cannot push an operator's entries out of a bounded trail.
+ */
+const MAX_STRANGERS = 50;
+/** The same for known identities, each with what it was refused. */
+const MAX_KNOWN = 1000;
 
 interface Tally {
   draft: AuditDraft;
@@ -11,6 +16,8 @@ interface Tally {
 
 /** Refused requests and handshakes by who sent them and why, until they are written as one entry each. */
 export interface RefusalTallies {
+  /** True for the first refusal of a known identity in a minute, which is an entry at once; what repeats it is counted. */
+  isFirst(draft: AuditDraft): boolean;
   add(draft: AuditDraft): void;
   /** Takes out everything that came together; called once a minute. */
   takeAll(): AuditDraft[];
@@ -21,39 +28,76 @@ export interface RefusalTallies {
   takeUntold(): AuditDraft[];
 }
 
+/** Senders that are told apart: bounded, those quiet longest go first. */
+interface Group {
+  readonly most: number;
+  readonly tallies: LRUCache<string, Tally>;
+  /** Those that have an entry of this minute already. */
+  readonly told: Set<string>;
+}
+
 export function createRefusalTallies(): RefusalTallies {
-  const told = new Set<string>();
   let elsewhere: Tally | undefined;
-  const tallies = new LRUCache<string, Tally>({
-    max: MAX_ADDRESSES,
-    dispose: (tally, _sender, reason) => {
-      if (reason === 'evict') elsewhere = joined(elsewhere, withoutSource(tally.draft), tally.count);
-    },
+  const group = (most: number): Group => ({
+    most,
+    tallies: new LRUCache<string, Tally>({
+      max: most,
+      dispose: (tally, _sender, reason) => {
+        if (reason === 'evict') elsewhere = joined(elsewhere, withoutSource(tally.draft), tally.count);
+      },
+    }),
+    told: new Set(),
   });
+  const known = group(MAX_KNOWN);
+  const strangers = group(MAX_STRANGERS);
+
+  /** Makes the sender one that has its entry of this minute; false where it has one, or too many have. */
+  function markTold({ most, told }: Group, sender: string): boolean {
+    if (told.has(sender) || told.size >= most) return false;
+    told.add(sender);
+    return true;
+  }
 
   return {
+    isFirst: (draft) => !isStranger(draft) && markTold(known, senderOf(draft)),
     add(draft) {
-      const sender = JSON.stringify([draft.source?.address, draft.identity.userId, draft.reason]);
-      tallies.set(sender, joined(tallies.get(sender), draft, 1));
+      const { tallies } = isStranger(draft) ? strangers : known;
+      const sender = senderOf(draft);
+      tallies.set(sender, joined(tallies.get(sender), draft, draft.count ?? 1));
     },
     takeAll() {
-      const taken = [...[...tallies.values()].reverse(), ...(elsewhere ? [elsewhere] : [])];
-      tallies.clear();
-      told.clear();
+      const taken = [known, strangers].flatMap(({ tallies }) => [...tallies.values()].reverse());
+      if (elsewhere !== undefined) taken.push(elsewhere);
+      for (const { tallies, told } of [known, strangers]) {
+        tallies.clear();
+        told.clear();
+      }
       elsewhere = undefined;
       return taken.map(asDraft);
     },
     takeUntold() {
       const taken: Tally[] = [];
-      for (const [sender, tally] of [...tallies].reverse()) {
-        if (told.has(sender)) continue;
-        told.add(sender);
-        tallies.delete(sender);
-        taken.push(tally);
+      for (const each of [known, strangers]) {
+        for (const [sender, tally] of [...each.tallies].reverse()) {
+          if (!markTold(each, sender)) continue;
+          each.tallies.delete(sender);
+          taken.push(tally);
+        }
       }
       return taken.map(asDraft);
     },
   };
+}
+
+function isStranger({ identity }: AuditDraft): boolean {
+  return identity.method === undefined;
+}
+
+/** Of a stranger one address is one sender; a known identity is counted by what it was refused as well. */
+function senderOf(draft: AuditDraft): string {
+  const { source, reason, identity, tenant, action, error } = draft;
+  if (isStranger(draft)) return JSON.stringify([source?.address, reason]);
+  return JSON.stringify([source?.address, reason, identity.userId, identity.clientId, tenant?.id, action, error]);
 }
 
 /** The first request speaks for those that follow it; what only some of them had is left out. */

@@ -27,8 +27,11 @@ export interface Sequencer {
   /** Whether the store took the last write; true before the first. */
   readonly healthy: boolean;
   append(entries: readonly NewEntry[], persist: PersistAll): Promise<readonly CommitResult[]>;
-  /** Keeps an entry until the store is back. False when too many are kept already. */
-  defer(entry: UnsealedEntry, persist: Persist): boolean;
+  /**
+   * Keeps an entry until the store is back. False when too many are kept already.
+   * @param most of the entries with the same outcome that may be kept. @default as many as there is room for
+   */
+  defer(entry: UnsealedEntry, persist: Persist, most?: number): boolean;
   /** Resolves when nothing is being written. */
   idle(): Promise<void>;
   /** Tries once more to write what waits. */
@@ -194,8 +197,9 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
           return put(entries, persist, known ?? (await prepared()));
         }),
       ),
-    defer(entry, persist) {
-      if (deferred.length >= MAX_DEFERRED) return false;
+    defer(entry, persist, most = MAX_DEFERRED) {
+      const alike = deferred.filter((each) => each.entry.outcome === entry.outcome).length;
+      if (deferred.length >= MAX_DEFERRED || alike >= most) return false;
       deferred.push({ entry, persist });
       retry();
       return true;

@@ -18,6 +18,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** How long other processes leave it to the one that began to drop entries. */
 const PRUNE_CLAIM_MS = HOUR_MS / 2;
 
+/**
+ * Refusals that wait for a store which is away; what comes beyond is counted by sender. The rest of the room is for what an
+ * operator did in the outage.
+ */
+const MAX_DEFERRED_REFUSALS = 100;
+
 /** Refusals of known clients that wait to be written. What comes beyond is counted by sender, as anonymous ones are. */
 const MAX_WAITING = 1000;
 
@@ -80,7 +86,11 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
 
   const defer: AuditTrail['defer'] = (draft, persist) => {
     const entry = entryOf(draft);
-    if (!sequencer.defer(entry, persist)) return false;
+    const refused = isRefusal(draft);
+    if (!sequencer.defer(entry, persist, refused ? MAX_DEFERRED_REFUSALS : undefined)) {
+      if (refused) tallies.add(draft);
+      return refused;
+    }
     emit(() => auditRecord(entry));
     return true;
   };
@@ -155,9 +165,8 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     defer,
     refused(draft) {
       followProvider();
-      const anonymous = draft.identity.method === undefined;
-      if (anonymous || waiting >= MAX_WAITING) tallies.add(draft);
-      else void write(draft);
+      if (waiting < MAX_WAITING && tallies.isFirst(draft)) void write(draft);
+      else tallies.add(draft);
     },
     async query(query) {
       // Whoever looks wants to see what has just been refused, too.
@@ -183,6 +192,10 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
       leaveProvider();
     },
   };
+}
+
+function isRefusal({ outcome }: AuditDraft): boolean {
+  return outcome === 'denied' || outcome === 'failed';
 }
 
 function atOnce(emit: () => void): void {

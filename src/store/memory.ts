@@ -27,6 +27,8 @@ export interface MemoryStoreOptions {
 const DEFAULT_BYTES = 64 * 1024 * 1024;
 /** Of the bytes, what answers kept for repeats may take: they live for minutes, the trail for months. */
 const REPLAY_SHARE = 0.25;
+/** Of the trail, what refusals may take. */
+const REFUSAL_SHARE = 0.2;
 /** What an entry or a record takes beside its text, as measured. */
 const OVERHEAD_BYTES = 200;
 /** Read in one turn of the event loop: some milliseconds. */
@@ -52,7 +54,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
     maxSize: maxReplayBytes,
     sizeCalculation: ({ key, response }) => OVERHEAD_BYTES + bytesOf(key) + bytesOf(response),
   });
-  const trail = createTrail(maxAuditEntries, maxBytes - maxReplayBytes);
+  const trail = createTrail({ entries: maxAuditEntries, bytes: maxBytes - maxReplayBytes });
   const tokens = createMemoryTokens(maxTokenSessions);
   let closed = false;
 
@@ -162,12 +164,93 @@ interface Kept {
   readonly retainUntil: number;
 }
 
-/** Entries in the order they were written, each with a position that is never used again. */
-function createTrail(limit: number, maxBytes: number) {
+interface Bounds {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/**
+ * Entries in the order they were written, each with a position that is never used again. Refusals have a share of the room
+ * and drop refusals alone: anybody who reaches the endpoint can cause them, and would push an operator's entries out.
+ */
+function createTrail(bounds: Bounds) {
+  const refusals = createEntries(shareOf(bounds, REFUSAL_SHARE));
+  const others = createEntries(shareOf(bounds, 1 - REFUSAL_SHARE));
+  const both = [refusals, others];
+  let written = 0;
+
+  /** The newest kept entry before a position. */
+  function before(position: number): Kept | undefined {
+    const [refusal, other] = both.map((entries) => entries.before(position));
+    if (refusal === undefined || other === undefined) return refusal ?? other;
+    return refusal.position > other.position ? refusal : other;
+  }
+
+  return {
+    append(entry: AuditEntry): void {
+      const json = JSON.stringify(entry);
+      const kept = {
+        position: written,
+        json,
+        bytes: OVERHEAD_BYTES + bytesOf(json),
+        retainUntil: Date.parse(entry.compliance.retainUntil),
+      };
+      written += 1;
+      (entry.outcome === 'denied' ? refusals : others).append(kept);
+    },
+
+    /** Works a slice at a time, so that a look through many entries does not hold up the application. */
+    async page(query: AuditQuery): Promise<AuditPage> {
+      const matches = auditFilter(query);
+      const entries: AuditEntry[] = [];
+      let end = query.cursor === undefined ? written : Number(decodeCursor(query.cursor, COUNTED_POSITION));
+      let last = end;
+      let pageBytes = 0;
+      for (let parsed = 0; ; ) {
+        const kept = before(end);
+        if (kept === undefined) return { entries };
+        const { position, json, bytes } = kept;
+        const entry: AuditEntry = JSON.parse(json);
+        end = position;
+        parsed += bytes;
+        if (matches(entry)) {
+          // One match beyond the page tells that there is a next one.
+          if (entries.length === query.limit || (entries.length > 0 && pageBytes + bytes > PAGE_BYTES))
+            return { entries, next: encodeCursor(String(last)) };
+          entries.push(entry);
+          pageBytes += bytes;
+          last = position;
+        }
+        if (parsed < SLICE_BYTES) continue;
+        parsed = 0;
+        await new Promise(setImmediate);
+      }
+    },
+
+    newest(): AuditEntry | undefined {
+      const newest = before(written);
+      return newest && JSON.parse(newest.json);
+    },
+
+    holdsEnded: (now: number): boolean => both.some((entries) => entries.holdsEnded(now)),
+
+    prune: (now: number): number => both.reduce((dropped, entries) => dropped + entries.prune(now), 0),
+
+    clear(): void {
+      for (const entries of both) entries.clear();
+    },
+  };
+}
+
+function shareOf({ entries, bytes }: Bounds, share: number): Bounds {
+  return { entries: Math.ceil(entries * share), bytes: Math.ceil(bytes * share) };
+}
+
+/** Entries in the order they were written, the oldest of which are dropped beyond the bounds. The newest is always kept. */
+function createEntries(most: Bounds) {
   let kept: Kept[] = [];
   // Index of the oldest entry: those before it are dropped many at once, so that appending stays constant.
   let oldest = 0;
-  let written = 0;
   let bytes = 0;
 
   /** Index of the first kept entry that is not older than a position. */
@@ -191,57 +274,25 @@ function createTrail(limit: number, maxBytes: number) {
   }
 
   return {
-    append(entry: AuditEntry): void {
-      const json = JSON.stringify(entry);
-      const size = OVERHEAD_BYTES + bytesOf(json);
-      kept.push({ position: written, json, bytes: size, retainUntil: Date.parse(entry.compliance.retainUntil) });
-      written += 1;
-      bytes += size;
-      while (kept.length - oldest > 1 && (kept.length - oldest > limit || bytes > maxBytes)) dropOldest();
+    append(entry: Kept): void {
+      kept.push(entry);
+      bytes += entry.bytes;
+      while (kept.length - oldest > 1 && (kept.length - oldest > most.entries || bytes > most.bytes)) dropOldest();
     },
 
-    /** Works a slice at a time, so that a look through many entries does not hold up the application. */
-    async page(query: AuditQuery): Promise<AuditPage> {
-      const matches = auditFilter(query);
-      const entries: AuditEntry[] = [];
-      let end = query.cursor === undefined ? written : Number(decodeCursor(query.cursor, COUNTED_POSITION));
-      let last = end;
-      let pageBytes = 0;
-      for (let parsed = 0; ; ) {
-        // Found again after each pause: entries may have been dropped meanwhile.
-        const index = indexOf(end) - 1;
-        if (index < oldest) return { entries };
-        const { position, json, bytes: size } = kept[index] as Kept;
-        const entry: AuditEntry = JSON.parse(json);
-        end = position;
-        parsed += size;
-        if (matches(entry)) {
-          // One match beyond the page tells that there is a next one.
-          if (entries.length === query.limit || (entries.length > 0 && pageBytes + size > PAGE_BYTES))
-            return { entries, next: encodeCursor(String(last)) };
-          entries.push(entry);
-          pageBytes += size;
-          last = position;
-        }
-        if (parsed < SLICE_BYTES) continue;
-        parsed = 0;
-        await new Promise(setImmediate);
-      }
-    },
-
-    newest: (): AuditEntry | undefined => {
-      const newest = kept.at(-1);
-      return newest && JSON.parse(newest.json);
+    before(position: number): Kept | undefined {
+      const index = indexOf(position) - 1;
+      return index < oldest ? undefined : kept[index];
     },
 
     holdsEnded: (now: number): boolean => kept.slice(oldest).some(({ retainUntil }) => retainUntil <= now),
 
     prune(now: number): number {
-      const before = kept.length - oldest;
+      const count = kept.length - oldest;
       kept = kept.slice(oldest).filter(({ retainUntil }) => retainUntil > now);
-      bytes = kept.reduce((sum, entry) => sum + entry.bytes, 0);
       oldest = 0;
-      return before - kept.length;
+      bytes = kept.reduce((sum, entry) => sum + entry.bytes, 0);
+      return count - kept.length;
     },
 
     clear(): void {

@@ -216,13 +216,71 @@ test('a flood from very many addresses is bounded: the rest becomes one entry wi
   for (let index = 0; index < 5000; index++) trail.refused(stranger(`2001:db8::${index.toString(16)}`));
   await time.pass(MINUTE);
   const entries = await shared.entries();
-  assert.equal(entries.length, 1001);
+  assert.equal(entries.length, 51);
   assert.equal(
     entries.reduce((sum, { count = 1 }) => sum + count, 0),
     5000,
   );
   const [elsewhere] = entries.filter(({ source }) => source === undefined);
-  assert.equal(elsewhere?.count, 4000);
+  assert.equal(elsewhere?.count, 4950);
+});
+
+test('however often somebody looks, a flood from very many addresses makes no more entries in a minute', async () => {
+  const { trail, shared, time } = startTrail();
+  for (let index = 0; index < 500; index++) {
+    trail.refused(stranger(`2001:db8::${index.toString(16)}`));
+    await trail.query({ limit: 1 });
+  }
+  await time.pass(MINUTE);
+  const entries = await shared.entries();
+  assert.ok(entries.length <= 101, `${entries.length} entries`);
+  assert.equal(
+    entries.reduce((sum, { count = 1 }) => sum + count, 0),
+    500,
+  );
+});
+
+test('a known client that is refused again and again is an entry at once, and one a minute with their number', async () => {
+  const { trail, shared, time } = startTrail();
+  const refusal = { ...stranger('192.0.2.1'), identity: DRAFT.identity, error: 'RDCP_FORBIDDEN' };
+  for (let index = 0; index < 600; index++) trail.refused(refusal);
+  trail.refused({ ...refusal, error: 'RDCP_RATE_LIMITED' });
+  await time.pass(MINUTE);
+  trail.refused(refusal);
+  await time.pass(MINUTE);
+  assert.deepEqual(
+    (await shared.entries()).map(({ error, count }) => [error, count]),
+    [
+      ['RDCP_FORBIDDEN', undefined],
+      ['RDCP_RATE_LIMITED', undefined],
+      ['RDCP_FORBIDDEN', 599],
+      ['RDCP_FORBIDDEN', undefined],
+    ],
+  );
+});
+
+test('refusals leave room for what an operator does while the store is away, and are told when it is back', async () => {
+  const { trail, shared, time } = startTrail();
+  shared.mode.down = true;
+  for (let index = 0; index < 3000; index++) {
+    const userId = `user-${index % 500}`;
+    trail.refused({ ...stranger('192.0.2.1'), identity: { ...DRAFT.identity, userId }, error: 'RDCP_FORBIDDEN' });
+  }
+  await time.pass(5000);
+  const deferred = Array.from({ length: 900 }, () =>
+    trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 })),
+  );
+  assert.ok(deferred.every(Boolean), 'every command is kept');
+  shared.mode.down = false;
+  await time.pass(2 * MINUTE);
+  const entries = await shared.entries();
+  assert.equal(entries.filter(({ outcome }) => outcome === DRAFT.outcome).length, 900);
+  const refused = entries.filter(({ outcome }) => outcome === 'denied');
+  assert.equal(
+    refused.reduce((sum, { count = 1 }) => sum + count, 0),
+    3000,
+  );
+  assert.equal(verify(entries), undefined);
 });
 
 test('a refusal that could not be written is emitted, and written when the store is back', async () => {

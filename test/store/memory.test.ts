@@ -13,12 +13,25 @@ async function createFixture(): Promise<StoreFixture> {
 
 stateStoreContract('memory', false, createFixture, { together: true });
 
+test('refusals push out refusals alone', async () => {
+  const store = createMemoryStore({ maxAuditEntries: 50 });
+  const [own, ...flood] = Array.from({ length: 1001 }, (_, index) =>
+    auditEntry({ outcome: index === 0 ? 'success' : 'denied' }),
+  );
+  const last = auditEntry();
+  await appendAudit(store, [own as AuditEntry, ...flood, last]);
+  const expected = [last, ...flood.slice(-10).toReversed(), own as AuditEntry].map(({ id }) => id);
+  assert.deepEqual(await auditIds(store), expected);
+  const [first] = (await store.queryAudit({ limit: 1, outcome: 'success' })).entries;
+  assert.equal(first?.id, last.id);
+});
+
 test('the oldest audit entries make room for new ones', async () => {
-  const store = createMemoryStore({ maxAuditEntries: 3 });
+  const store = createMemoryStore({ maxAuditEntries: 4 });
   const entries = Array.from({ length: 11 }, () => auditEntry());
   for (const [index, entry] of entries.entries()) {
     await appendAudit(store, [entry]);
-    const expected = entries.slice(Math.max(0, index - 2), index + 1).toReversed();
+    const expected = entries.slice(Math.max(0, index - 3), index + 1).toReversed();
     assert.deepEqual(
       await auditIds(store),
       expected.map(({ id }) => id),
@@ -27,7 +40,7 @@ test('the oldest audit entries make room for new ones', async () => {
 });
 
 test('a cursor still works when entries were dropped under it', async () => {
-  const store = createMemoryStore({ maxAuditEntries: 4 });
+  const store = createMemoryStore({ maxAuditEntries: 5 });
   await appendAudit(
     store,
     Array.from({ length: 4 }, () => auditEntry()),
