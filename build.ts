@@ -9,6 +9,8 @@ import { type BuildOptions, build } from 'rolldown';
 
 const ENTRIES = ['index', 'api', 'register', 'client', 'redis'];
 const COMMAND = 'cli/main';
+/** Files of their own, so that they run before any chunk. */
+const NODE_CHECKS = ['ends-on-old-node', 'throws-on-old-node'];
 
 /** Packages are never bundled: an application decides which version of each it gets. */
 const COMMON = {
@@ -43,7 +45,7 @@ function publicDeclarations(): ReadonlySet<string> {
   const reached = new Set(ENTRIES.map((entry) => `${entry}.d.ts`));
   for (const file of reached) {
     const text = readFileSync(join('dist', file), 'utf8');
-    for (const [, target = ''] of text.matchAll(/(?:\bfrom |\bimport\()'(\.[^']+)\.ts'/g)) {
+    for (const [, target = ''] of text.matchAll(/(?:\bfrom |\bimport\(|\bimport )'(\.[^']+)\.ts'/g)) {
       reached.add(join(dirname(file), `${target}.d.ts`));
     }
   }
@@ -69,8 +71,8 @@ function declare(): void {
   }
 }
 
-await build(bundle([...ENTRIES, COMMAND], { dir: 'dist', cleanDir: true }));
-await build(bundle(ENTRIES, { dir: 'dist/cjs', format: 'cjs', dynamicImportInCjs: false }));
+await build(bundle([...ENTRIES, ...NODE_CHECKS, COMMAND], { dir: 'dist', cleanDir: true }));
+await build(bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist/cjs', format: 'cjs', dynamicImportInCjs: false }));
 writeFileSync('dist/cjs/package.json', '{ "type": "commonjs" }\n');
 chmodSync(`dist/${COMMAND}.js`, 0o755);
 declare();

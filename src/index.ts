@@ -1,3 +1,5 @@
+import './throws-on-old-node.ts';
+
 export type { ApiKeyRecord, RdcpConfig } from './config.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
 export type { Attributes, AttributeValue, Category, CategoryOptions, Span } from './gate/types.ts';

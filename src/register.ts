@@ -1,3 +1,4 @@
+import './ends-on-old-node.ts';
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import { startFromEnvironment } from './register/start.ts';

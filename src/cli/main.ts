@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import '../ends-on-old-node.ts';
 import { isRdcpError } from '../errors.ts';
 import { escapeUnprintable, escapeUnprintableInLines } from '../printable.ts';
 import { VERSION } from '../version.ts';

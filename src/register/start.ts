@@ -3,6 +3,7 @@ import { configFromEnvironment, type ReadFile } from '../environment.ts';
 import { isRdcpError } from '../errors.ts';
 import { RdcpInstrumentation } from '../instrumentation.ts';
 import { createReporter } from '../reporter.ts';
+import { runsApplication } from './application.ts';
 import { describeRegisteredSdk, isSdkRegistered, willRegisterSdk } from './registered-sdk.ts';
 import { startSdk } from './sdk.ts';
 import { flushAtTheEnd } from './shutdown.ts';
@@ -15,10 +16,12 @@ const reporter = createReporter();
 
 /**
  * Starts the remote control as the environment asks for, and the OpenTelemetry SDK with its Prometheus endpoint unless
- * the process has an SDK already; does nothing with `OTEL_SDK_DISABLED=true`. When the configuration is wrong or a
+ * the process has an SDK already; does nothing with `OTEL_SDK_DISABLED=true`, and
+ * nothing in a process that runs no application, such as npm's. When the configuration is wrong or a
  * package is missing it ends the process, before the application runs, with code 1 and one line on stderr.
  */
 export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
+  if (!runsApplication({ program: process.argv[1], execArgv: process.execArgv, env })) return;
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return;
   try {
     start(env, readFile);

@@ -1,0 +1,93 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { INSTRUMENTATION_NAME } from '../version.ts';
+import { preloadedModules } from './preloaded-modules.ts';
+
+/**
+ * Packages whose commands start the application as a process of its own, and which of their files do so. All of these
+ * processes have the same `NODE_OPTIONS`, and only the application should take the port.
+ */
+const LAUNCHERS: Readonly<Record<string, RegExp>> = {
+  npm: /./,
+  npx: /./,
+  yarn: /./,
+  pnpm: /./,
+  '@pnpm/exe': /./,
+  corepack: /./,
+  lerna: /./,
+  nx: /./,
+  turbo: /./,
+  'npm-run-all': /./,
+  'npm-run-all2': /./,
+  concurrently: /./,
+  'cross-env': /./,
+  'dotenv-cli': /./,
+  '@dotenvx/dotenvx': /./,
+  'env-cmd': /./,
+  nodemon: /./,
+  tsx: /./,
+  '@nestjs/cli': /./,
+  forever: /./,
+  // The other files run the application within the process.
+  pm2: /^(?:bin\/|lib\/(?:binaries\/|Daemon))/,
+  // The command, not an application under examples/.
+  [INSTRUMENTATION_NAME]: /^(?:dist|src)\/cli\//,
+};
+
+/** A package manager that a project or corepack keeps as a single file, outside of any package. */
+const PACKAGE_MANAGER_FILE = /\/(?:\.yarn\/releases|corepack)\/.*\.c?js$/;
+
+export interface ProcessStart {
+  /** `process.argv[1]`; `undefined` for `node -e`, a script on stdin and the REPL. */
+  readonly program: string | undefined;
+  readonly execArgv: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Whether this process runs an application, not something that starts one, checks one or evaluates a line of code. */
+export function runsApplication({ program, execArgv, env }: ProcessStart): boolean {
+  if (execArgv.includes('--check') || execArgv.includes('-c')) return false;
+  // Without a file it is one when register was named for this very process.
+  if (program === undefined || program === '-') {
+    return preloadedModules([], env).length === 0 || preloadedModules(execArgv, {}).length > 0;
+  }
+  return !isLauncher(program);
+}
+
+function isLauncher(program: string): boolean {
+  const file = realPath(program);
+  if (PACKAGE_MANAGER_FILE.test(withSlashes(file))) return true;
+  const found = packageOf(file);
+  if (found === undefined || !Object.hasOwn(LAUNCHERS, found.name)) return false;
+  return LAUNCHERS[found.name]?.test(withSlashes(relative(found.directory, file))) === true;
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function withSlashes(path: string): string {
+  return sep === '/' ? path : path.replaceAll(sep, '/');
+}
+
+/** The package that a file belongs to: the first one upwards that has a name. */
+function packageOf(file: string): { name: string; directory: string } | undefined {
+  for (let directory = dirname(file); ; directory = dirname(directory)) {
+    const name = nameIn(join(directory, 'package.json'));
+    if (name !== undefined) return { name, directory };
+    if (directory === dirname(directory)) return undefined;
+  }
+}
+
+function nameIn(manifest: string): string | undefined {
+  try {
+    const { name } = JSON.parse(readFileSync(manifest, 'utf8'));
+    return typeof name === 'string' ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}

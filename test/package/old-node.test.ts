@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { unsupportedNode } from '../../src/node-version.ts';
+import { assertBuilt, ROOT } from '../examples/running-shop.ts';
+
+/** A Node on this machine that is older than the package allows. */
+function findOldNode(): string | undefined {
+  const candidates = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'node'));
+  return candidates.find((file) => {
+    if (file.includes('node_modules') || !existsSync(file)) return false;
+    return unsupportedNode(execFileSync(file, ['-p', 'process.versions.node'], { encoding: 'utf8' })) !== undefined;
+  });
+}
+
+it('Node 22.15 is the oldest that is supported', () => {
+  for (const version of ['22.15.0', '22.22.1', '24.0.0', '26.1.0']) assert.equal(unsupportedNode(version), undefined);
+  for (const version of ['18.20.0', '20.20.2', '22.14.9', '21.99.0']) {
+    assert.equal(
+      unsupportedNode(version),
+      `opentelemetry-instrumentation-rdcp needs Node 22.15 or newer, this is Node ${version}`,
+    );
+  }
+});
+
+const oldNode = findOldNode();
+
+describe('an older Node gets one line', { skip: oldNode === undefined && 'no older Node on this machine' }, () => {
+  const LINE = /opentelemetry-instrumentation-rdcp needs Node 22\.15 or newer, this is Node [\d.]+/;
+
+  function run(...args: string[]) {
+    assertBuilt();
+    const { status, stdout, stderr } = spawnSync(oldNode as string, args, { cwd: ROOT, encoding: 'utf8' });
+    assert.equal(status, 1, stderr);
+    assert.equal(stdout, '');
+    return stderr;
+  }
+
+  it('from the rdcp command', () => {
+    assert.match(run('dist/cli/main.js', '--version'), new RegExp(`^rdcp: ${LINE.source}\n$`));
+  });
+
+  it('from register, before the application runs', () => {
+    const stderr = run('--import', 'opentelemetry-instrumentation-rdcp/register', '-e', 'console.log("ran")');
+    assert.match(stderr, new RegExp(`^rdcp: ${LINE.source}\n$`));
+  });
+
+  it('as the error of the import, with no stack', () => {
+    const stderr = run('--input-type=module', '-e', 'await import("opentelemetry-instrumentation-rdcp")');
+    assert.match(stderr, LINE);
+    assert.doesNotMatch(stderr, /groupBy|\n {4}at /);
+  });
+});
