@@ -12,6 +12,9 @@ const ARROWS: Record<string, readonly string[]> = {
   'errors.ts': [],
   'clock.ts': [],
   'version.ts': [],
+  'node-version.ts': [],
+  'ends-on-old-node.ts': ['node-version.ts'],
+  'throws-on-old-node.ts': ['node-version.ts'],
   'semconv.ts': [],
   'deadline.ts': [],
   'provider-shutdown.ts': ['deadline.ts'],
@@ -96,6 +99,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   // `audit verify` checks a trail where it lies, because a server that was tampered with may show another one.
   cli: [
+    'ends-on-old-node.ts',
     'client',
     'auth',
     'protocol',

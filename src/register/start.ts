@@ -16,9 +16,9 @@ const reporter = createReporter();
 
 /**
  * Starts the remote control as the environment asks for, and the OpenTelemetry SDK with its Prometheus endpoint unless
- * the process has an SDK already; does nothing with `OTEL_SDK_DISABLED=true`, and
- * nothing in a process that runs no application, such as npm's. When the configuration is wrong or a
- * package is missing it ends the process, before the application runs, with code 1 and one line on stderr.
+ * the process has an SDK already. Does nothing with `OTEL_SDK_DISABLED=true`, and in a process that runs no application,
+ * such as npm's. When the configuration is wrong or a package is missing it ends the process, before the application
+ * runs, with code 1 and one line on stderr.
  */
 export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   if (!runsApplication({ program: process.argv[1], execArgv: process.execArgv, env })) return;
