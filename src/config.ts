@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import { isAddressOrNetwork, UNIX_SOCKET } from './addresses.ts';
 import { RdcpError } from './errors.ts';
 import { EVERYBODY, ISOLATION_LEVELS, SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
 import { duration } from './protocol/control-request.ts';
@@ -56,6 +57,9 @@ const tls = z
     message: 'needs clientCaFile: it says which client certificates are revoked',
   });
 
+const notAProxy = ({ input }: { readonly input?: unknown }) =>
+  `must be an IP address, a network such as 10.0.0.0/8, or '${UNIX_SOCKET}'; it is ${JSON.stringify(input)}`;
+
 const server = z.strictObject({
   /** Address to listen on. Anything but a loopback address needs `tls` or `behindTlsProxy`. @default '127.0.0.1' */
   host: z.string().min(1).default('127.0.0.1'),
@@ -67,6 +71,13 @@ const server = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).default([]),
   /** TLS ends before this process: plain HTTP is accepted on any address. @default false */
   behindTlsProxy: z.boolean().default(false),
+  /**
+   * Proxies whose word for the client's address is taken, for rate limits and the audit trail: addresses, networks (CIDR), and
+   * `unix` for what comes through a Unix socket. They say it in `X-Forwarded-For`, or in `Forwarded`. @default []: nobody's
+   */
+  trustedProxies: z
+    .array(z.string().refine((entry) => entry === UNIX_SOCKET || isAddressOrNetwork(entry), { error: notAProxy }))
+    .default([]),
 });
 
 const category = z.strictObject({
@@ -254,7 +265,9 @@ const limits = z.strictObject({
   controlPerMinute: positive.default(60),
   /** Reads of one identity in any 60 seconds. @default 600 */
   readPerMinute: positive.default(600),
-  /** Requests without a valid credential from one address in any 60 seconds. @default 60 */
+  /** Health requests without a credential from one address in any 60 seconds; no other request counts. @default 600 */
+  healthPerMinute: positive.default(600),
+  /** Other requests without a valid credential from one address in any 60 seconds. @default 60 */
   anonymousPerMinute: positive.default(60),
   /** Seconds until a request is answered with 504. @default 30 */
   requestTimeoutSeconds: positive.default(30),

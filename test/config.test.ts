@@ -19,7 +19,13 @@ function refusal(input: unknown): string {
 
 test('without a configuration every default is filled in', () => {
   const config = parseConfig(undefined);
-  assert.deepEqual(config.server, { host: '127.0.0.1', port: 9465, allowedHosts: [], behindTlsProxy: false });
+  assert.deepEqual(config.server, {
+    host: '127.0.0.1',
+    port: 9465,
+    allowedHosts: [],
+    behindTlsProxy: false,
+    trustedProxies: [],
+  });
   assert.deepEqual(config.controls, { defaultDuration: 900, maxDuration: 86_400, maxTemporaryPerTenant: 100 });
   assert.equal(config.limits.controlPerMinute, 60);
   assert.equal(config.audit.retentionDays, 90);

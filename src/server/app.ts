@@ -3,6 +3,7 @@ import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { AuditTrail } from '../audit/types.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
+import { hasCredentials } from '../auth/configured.ts';
 import type { TokenService } from '../auth/tokens/service.ts';
 import type { Clock } from '../clock.ts';
 import type { ResolvedConfig } from '../config.ts';
@@ -12,6 +13,7 @@ import type { ControlInstruments, Measurements } from '../metrics/types.ts';
 import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
+import { createClientAddresses } from './client-address.ts';
 import type { RequestState } from './context.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { readAsHttp1 } from './http2-request.ts';
@@ -27,6 +29,7 @@ import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
 import { isOurs, knownPath, methodNotAllowed, rawPath } from './middleware/known-path.ts';
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
+import { loopbackOnly } from './middleware/loopback-only.ts';
 import { contentNegotiation, protocolVersion } from './middleware/negotiation.ts';
 import { limitAddress, rateLimit } from './middleware/rate-limit.ts';
 import { identifiers } from './middleware/request-id.ts';
@@ -87,8 +90,9 @@ export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: 
 /** The endpoint: every route with its steps, in the order in which they run. */
 export function createApp(dependencies: AppDependencies): RequestHandler {
   const { config, trail, authenticator, instruments, isolation, clock, randomUUID, closing, report } = dependencies;
-  const { controlPerMinute, readPerMinute, anonymousPerMinute, requestTimeoutSeconds } = config.limits;
+  const { controlPerMinute, readPerMinute, healthPerMinute, anonymousPerMinute, requestTimeoutSeconds } = config.limits;
   const addressing = createAddressing(isolation);
+  const findClient = createClientAddresses(config.server === false ? [] : config.server.trustedProxies);
   const refusals = createRefusals({ trail, instruments, addressing });
   const runChecks = createHealthChecks({ checks: healthChecks(dependencies), clock });
 
@@ -96,7 +100,8 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   const reads = rateLimit(createRateLimiter({ name: 'read', limit: readPerMinute, clock }));
   const controls = rateLimit(createRateLimiter({ name: 'control', limit: controlPerMinute, clock }));
   const credential = authenticate({ authenticator, limiter: anonymous });
-  const optional = authenticate({ authenticator, limiter: anonymous }, 'allowed');
+  const probes = createRateLimiter({ name: 'health', limit: healthPerMinute, clock });
+  const optional = authenticate({ authenticator, limiter: anonymous, probes }, 'allowed');
   const open = authenticate({ authenticator, limiter: anonymous }, 'open');
   const read = tenancy(addressing, 'read');
   const change = tenancy(addressing, 'change');
@@ -168,6 +173,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   app.use(
     steps(
       refuseWhileClosing(closing),
+      ...(hasCredentials(config.security) ? [] : [loopbackOnly()]),
       singleHeaders(isolation.level === undefined ? [] : [HEADERS.tenantId]),
       identifiers(),
       hostAndOrigin(),
@@ -191,6 +197,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     }
     readAsHttp1(req);
     readAsOriginForm(req);
+    findClient(req);
     metadataPath?.shorten(req);
     if (oauthPaths.has(rawPath(req.url))) markAsOAuth(req);
     withoutTracing(() => void handle(req, res));

@@ -5,6 +5,7 @@ import { escapeUnprintable } from '../printable.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditIdentity } from '../protocol/messages.ts';
 import type { Address } from '../tenancy/address.ts';
+import { clientAddress } from './client-address.ts';
 
 /** Whose settings a request addresses. */
 export interface Tenancy extends Address {
@@ -90,14 +91,4 @@ export function sourceOf(req: IncomingMessage): NonNullable<AuditEntry['source']
     address: clientAddress(req),
     ...(userAgent !== undefined && { userAgent: escapeUnprintable(userAgent.slice(0, MAX_USER_AGENT_LENGTH)) }),
   };
-}
-
-/** Address of the peer of the connection. Forwarding headers are never believed: anybody can send them. */
-export function clientAddress(req: IncomingMessage): string {
-  return unmapped(req.socket.remoteAddress ?? 'unknown');
-}
-
-/** An IPv4 address as itself, where a socket for both families writes it as `::ffff:192.0.2.1`. */
-export function unmapped(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/, '');
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
+import { canonicalAddress } from '../addresses.ts';
 import type { ResolvedConfig } from '../config.ts';
 
 /** What a listener of our own demands of the `Host` and `Origin` of the requests that came through it. */
@@ -29,6 +30,15 @@ export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: Se
     allows: (name) => names.has(name) || names.has(bare(name)) || isLoopback(name),
     schemes: tls !== undefined ? ['https'] : behindTlsProxy ? ['http', 'https'] : ['http'],
   };
+}
+
+/**
+ * Whether a host is the very address that the request was sent to. No name can be made to look like one, so that no page of
+ * another site comes with it; probes of load balancers do.
+ */
+export function isAddressConnectedTo(host: string, { localAddress = '' }: Socket): boolean {
+  const address = canonicalAddress(bare(host));
+  return address !== undefined && address === canonicalAddress(localAddress);
 }
 
 function bare(host: string): string {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
-import { unmapped } from './context.ts';
+import { unmapped } from './client-address.ts';
 
 /** Why a client certificate was refused: a bounded set, as it becomes an attribute of a metric. */
 export type CertificateRefusal =

@@ -4,8 +4,9 @@ import { badRequest, withOAuthError } from '../auth/tokens/refusals.ts';
 import type { AuditDraft } from '../control/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { Addressing } from '../tenancy/address.ts';
+import { clientAddress } from './client-address.ts';
 import { clientCertificateOf } from './client-certificate.ts';
-import { type Context, clientAddress, identityOf, required, sourceOf } from './context.ts';
+import { type Context, identityOf, required, sourceOf } from './context.ts';
 import { count } from './middleware/rate-limit.ts';
 import { addressKey, type RateLimiter } from './rate-limit.ts';
 

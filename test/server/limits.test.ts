@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import { parseConfig, type RdcpConfig } from '../../src/config.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse } from '../../src/protocol/messages.ts';
 import { startServer, type TestRequest } from '../support/server.ts';
@@ -69,12 +69,12 @@ test('requests without a valid credential are limited per address, and a valid o
   const wrong = { headers: { 'X-RDCP-API-Key': 'x'.repeat(40) } };
   assert.equal((await server.request(PATHS.status)).status, 401);
   assert.equal((await server.request(PATHS.status, wrong)).status, 401);
-  assert.equal((await server.request(PATHS.health)).status, 200);
+  assert.equal((await server.request(PATHS.health, wrong)).status, 401);
   assert.equal((await server.request(PATHS.wellKnown)).status, 200);
   for (const [path, request] of [
     [PATHS.status, {}],
     [PATHS.status, wrong],
-    [PATHS.health, {}],
+    [PATHS.health, wrong],
     [PATHS.wellKnown, {}],
     [PATHS.wellKnown, wrong],
     [PATHS.control, { method: 'POST', body: {} }],
@@ -88,7 +88,33 @@ test('requests without a valid credential are limited per address, and a valid o
     assert.equal((await server.request(path, { key: 'operator' })).status, 200);
   }
   wait(60_000);
-  assert.equal((await server.request(PATHS.health)).status, 200);
+  assert.equal((await server.request(PATHS.wellKnown)).status, 200);
+});
+
+test('health without a credential has a limit of its own, which no other request spends and which spends no other', async (t) => {
+  const { server, wait } = await limited(t, { anonymousPerMinute: 2, healthPerMinute: 3, readPerMinute: 1 });
+  const wrong = { headers: { 'X-RDCP-API-Key': 'x'.repeat(40) } };
+  const statuses = async (path: string, request: TestRequest, times: number) => {
+    const found = [];
+    for (let index = 0; index < times; index += 1) found.push((await server.request(path, request)).status);
+    return found;
+  };
+  assert.deepEqual(await statuses(PATHS.status, wrong, 3), [401, 401, 429], 'the address is spent');
+  assert.deepEqual(await statuses(PATHS.health, { key: 'status' }, 2), [200, 429], 'and so is an identity');
+  const { status, headers } = await server.request(PATHS.health);
+  assert.equal(status, 200);
+  assert.equal(headers.get('ratelimit-policy'), '"health";q=3;w=60');
+  assert.deepEqual(await statuses(PATHS.health, wrong, 2), [429, 429], 'keys are guessed here no more often');
+  assert.deepEqual(await statuses(PATHS.health, {}, 3), [200, 200, 429]);
+  wait(60_000);
+  assert.deepEqual(await statuses(PATHS.health, {}, 4), [200, 200, 200, 429]);
+  assert.deepEqual(await statuses(PATHS.status, {}, 3), [401, 401, 429], 'probes have spent nothing of it');
+});
+
+test('health answers ten probes a second for a minute where nothing else is configured', async (t) => {
+  const server = await startServer(t, { config: { limits: parseConfig({}).limits } });
+  const { headers } = await server.request(PATHS.health);
+  assert.equal(headers.get('ratelimit-policy'), '"health";q=600;w=60');
 });
 
 test('a client that runs into its limit again and again is one entry of the trail', async (t) => {

@@ -1,6 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { RdcpError } from '../../errors.ts';
 import { header, type Step } from '../context.ts';
-import { hostPolicyOf } from '../host-policy.ts';
+import { hostPolicyOf, isAddressConnectedTo } from '../host-policy.ts';
 import { targetOriginOf } from '../request-target.ts';
 
 /** RFC 9110, section 7.2: a name or an IPv6 literal, and a port. */
@@ -19,11 +20,16 @@ export function hostAndOrigin(): Step {
     // RFC 9112, section 3.2.2: beside a target in absolute form Host must be there, and says nothing.
     const host = target?.authority ?? stated;
     if (policy !== undefined) {
-      const name = nameOf(host);
-      if (name === undefined || (target !== undefined && nameOf(stated) === undefined)) {
-        throw new RdcpError('RDCP_MALFORMED_REQUEST', 'Host must be a host name and a port');
+      const optional = isHttp10(ctx.req);
+      const name = nameOf(host, optional);
+      if (target !== undefined) nameOf(stated, optional);
+      if (name !== undefined && !policy.allows(name) && !isAddressConnectedTo(name, ctx.req.socket)) {
+        throw new RdcpError(
+          'RDCP_FORBIDDEN',
+          'This server does not answer for that host: server.allowedHosts lists the names that it goes by',
+          { details: { field: 'Host', option: 'server.allowedHosts' } },
+        );
       }
-      if (!policy.allows(name)) throw new RdcpError('RDCP_FORBIDDEN', 'This server does not answer for that host');
       if (target !== undefined && !policy.schemes.includes(target.scheme)) {
         throw new RdcpError('RDCP_FORBIDDEN', `This server does not answer for ${target.scheme} here`);
       }
@@ -36,6 +42,15 @@ export function hostAndOrigin(): Step {
   };
 }
 
-function nameOf(host: string | undefined): string | undefined {
-  return host === undefined ? undefined : HOST.exec(host)?.[1];
+/** The host without its port. @param optional whether none is allowed */
+function nameOf(host: string | undefined, optional: boolean): string | undefined {
+  if (host === undefined && optional) return undefined;
+  const name = HOST.exec(host ?? '')?.[1];
+  if (name === undefined) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'Host must be a host name and a port');
+  return name;
+}
+
+/** HTTP/1.0 knows no `Host`. Browsers, whose requests must not come by names of others, speak nothing that old. */
+function isHttp10({ httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.0';
 }

@@ -1,6 +1,7 @@
 import { identityKey } from '../../auth/principal.ts';
 import { RdcpError } from '../../errors.ts';
-import { type Context, clientAddress, type Step } from '../context.ts';
+import { clientAddress } from '../client-address.ts';
+import type { Context, Step } from '../context.ts';
 import { addressKey, type RateLimiter } from '../rate-limit.ts';
 
 /**

@@ -1,0 +1,42 @@
+import { BlockList, isIP, SocketAddress } from 'node:net';
+
+/**
+ * The one way in which we write an IP address: IPv6 as RFC 5952 has it, without a zone, and an IPv4-mapped one as IPv4.
+ * `undefined` for what is no address.
+ */
+export function canonicalAddress(text: string): string | undefined {
+  const address = text.replace(/%.*$/, '');
+  const family = isIP(address);
+  if (family !== 6) return family === 4 ? address : undefined;
+  return new SocketAddress({ address, family: 'ipv6' }).address.replace(/^::ffff:(?=\d+\.)/, '');
+}
+
+/** An address, or a network in CIDR notation. */
+export function isAddressOrNetwork(text: string): boolean {
+  const [address = '', prefix, ...more] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || address.includes('%') || more.length > 0) return false;
+  return prefix === undefined || (/^(?:0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+}
+
+/**
+ * Whether a canonical address is one of these, or in one of their networks.
+ * @param list of what {@link isAddressOrNetwork} accepts
+ */
+export function addressMatcher(list: readonly string[]): (address: string) => boolean {
+  const listed = new BlockList();
+  for (const entry of list) {
+    const [address = '', prefix] = entry.split('/');
+    const family = familyOf(address);
+    if (prefix === undefined) listed.addAddress(address, family);
+    else listed.addSubnet(address, Number(prefix), family);
+  }
+  return (address) => listed.check(address, familyOf(address));
+}
+
+/** Stands in such a list for the peers of Unix sockets, which have no address. */
+export const UNIX_SOCKET = 'unix';
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}
