@@ -1,5 +1,6 @@
 import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
+import { afterStart } from './after-start.ts';
 import { parseConfig, type RdcpConfig } from './config.ts';
 import { diagnostics } from './diagnostics.ts';
 import { isRdcpError } from './errors.ts';
@@ -24,6 +25,8 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   #tracerProviderGiven = false;
   #loggerProviderGiven: object | undefined;
   #rdcp: Rdcp | undefined;
+  /** Begins to listen, as enabling asked for. Absent where that was done, or nobody asked. */
+  #begin: (() => Promise<{ readonly url: string }>) | undefined;
 
   /**
    * @param config as for `createRdcp`, and OpenTelemetry's `enabled`. @default loopback, port 9465, a development key
@@ -48,20 +51,24 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   }
 
   /**
-   * The endpoint's address, once it listens; enabling has begun that already. What failed is tried again.
+   * The endpoint's address, once it listens. Enabling begins that when the application has started; this begins it at
+   * once. What failed is tried again.
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or an address that needs TLS; or the system's error
    * when the port cannot be had
    */
   listen(): Promise<{ readonly url: string }> {
-    return this.rdcp.listen();
+    return this.#begin?.() ?? this.rdcp.listen();
   }
 
-  /** Turns the categories back to what they are set to, and opens the endpoint unless `server: false`. Never throws. */
+  /**
+   * Turns the categories back to what they are set to. Unless `server: false` the endpoint is opened a moment later, so
+   * that the application does not wait for it. Never throws.
+   */
   override enable(): void {
     super.enable();
     try {
       this.rdcp.setEnabled(true);
-      if (this.#config.server !== false) this.listen().catch((error) => this.#reportStart(error));
+      if (this.#config.server !== false) this.#listenAfterStart();
     } catch (error) {
       this.#reportStart(error);
     }
@@ -77,6 +84,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   async close(): Promise<void> {
     const rdcp = this.#rdcp;
     super.disable();
+    this.#begin = undefined;
     this.#rdcp = undefined;
     this.#listeners.length = 0;
     await rdcp?.close();
@@ -108,6 +116,16 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     const rdcp = createRdcp(this.#config, { telemetry: this.#telemetry() });
     rdcp.setEnabled(this.isEnabled());
     return rdcp;
+  }
+
+  #listenAfterStart(): void {
+    this.#begin = () => {
+      this.#begin = undefined;
+      const listening = this.rdcp.listen();
+      listening.catch((error) => this.#reportStart(error));
+      return listening;
+    };
+    afterStart(() => void this.#begin?.());
   }
 
   #reportStart(error: unknown): void {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
+import { afterStart } from './after-start.ts';
 import { createAuditTrail } from './audit/trail.ts';
 import type { AuditTrail } from './audit/types.ts';
 import { hasCredentials, openAuthentication } from './auth/configured.ts';
@@ -25,9 +26,8 @@ import type { Category, CategoryOptions } from './gate/types.ts';
 import { createInstruments, type Instruments } from './metrics/instruments.ts';
 import { createMeasurements } from './metrics/measurements.ts';
 import { createReporter } from './reporter.ts';
-import { createApp } from './server/app.ts';
-import { isLoopback } from './server/host-policy.ts';
-import { createListener } from './server/listener.ts';
+import { type DeferredApp, deferApp, deferListener } from './server/deferred.ts';
+import { assertServable, isLoopback } from './server/host-policy.ts';
 import { noteHandshake } from './server/refusals.ts';
 import { copyState } from './store/copy.ts';
 import { openStore } from './store/open.ts';
@@ -93,10 +93,12 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     );
   }
   // Before anything is opened: it refuses addresses that must not be served.
+  if (server !== false) assertServable(server);
   const listener =
     server === false
       ? undefined
-      : createListener(server, (req, res) => handler(req, res), {
+      : deferListener(server, (req, res) => handler(req, res), {
+          load: () => control.app.load(),
           report,
           refused: (refusal) => noteHandshake(refusal, control.parts),
           production: process.env.NODE_ENV === 'production',
@@ -147,8 +149,9 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
   }
 
   const handler: RdcpCallback = (req, res, next) => {
-    if (moving === undefined) control.handler(req, res, next);
-    else void moving.then(() => control.handler(req, res, next));
+    if (next !== undefined && !control.app.isOurs(req)) next();
+    else if (moving === undefined) control.app.handler(req, res, next);
+    else void moving.then(() => control.app.handler(req, res, next));
   };
 
   return {
@@ -160,7 +163,10 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       const { host, port } = server as Exclude<typeof server, false>;
       return cluster.listen('rdcp', `${host}:${port}`, () => listener.listen());
     },
-    callback: () => handler,
+    callback: () => {
+      afterStart(() => control.app.load().catch(report));
+      return handler;
+    },
     setEnabled: (next) => {
       enabled = next;
       control.parts.plane.setEnabled(next);
@@ -185,7 +191,7 @@ interface Shared {
 
 /** Everything that lives as long as one store. */
 interface Control {
-  readonly handler: RdcpCallback;
+  readonly app: DeferredApp;
   /** In the order in which they are closed. */
   readonly parts: {
     readonly fleet: Fleet | undefined;
@@ -296,7 +302,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     });
   if (fleet !== undefined) opened.push(fleet);
 
-  const handler = createApp({
+  const app = deferApp({
     config: resolved,
     plane,
     trail,
@@ -322,7 +328,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
   void plane.start();
   fleet?.start();
 
-  return { handler, parts: { fleet, plane, trail, calls, measurements, instruments, authenticator, store } };
+  return { app, parts: { fleet, plane, trail, calls, measurements, instruments, authenticator, store } };
 }
 
 /** Said once at the start: nobody would look for the reason when a change reaches one worker alone. */

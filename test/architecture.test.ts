@@ -16,6 +16,7 @@ const ARROWS: Record<string, readonly string[]> = {
   'ends-on-old-node.ts': ['node-version.ts'],
   'throws-on-old-node.ts': ['node-version.ts'],
   'semconv.ts': [],
+  'after-start.ts': [],
   'deadline.ts': [],
   'provider-shutdown.ts': ['deadline.ts'],
   'telemetry.ts': ['version.ts', 'provider-shutdown.ts'],
@@ -79,6 +80,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'fleet',
     'protocol',
     'printable.ts',
+    'after-start.ts',
     'errors.ts',
     'clock.ts',
     'addresses.ts',
@@ -88,6 +90,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   client: ['protocol', 'errors.ts'],
   register: [
+    'after-start.ts',
     'deadline.ts',
     'provider-shutdown.ts',
     'environment.ts',

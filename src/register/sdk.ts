@@ -19,8 +19,8 @@ const IDS_ONLY = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdow
 interface StartedSdk {
   readonly sdk: NodeSDK;
   readonly instrumentation: RdcpInstrumentation;
-  /** The address to scrape; rejects when its port cannot be opened. */
-  readonly metrics: Promise<string> | string | undefined;
+  /** Opens the endpoint for Prometheus, where there is to be one, and gives the address to scrape. */
+  serveMetrics(): Promise<string> | string | undefined;
 }
 
 /**
@@ -47,9 +47,9 @@ export function startSdk(env: NodeJS.ProcessEnv, instrument: () => RdcpInstrumen
     made.start();
     return made;
   });
-  const metrics =
+  const serveMetrics = () =>
     prometheus && (exporter === undefined ? metricsUrl(prometheus) : servePrometheus(exporter, prometheus));
-  return { sdk, instrumentation, metrics };
+  return { sdk, instrumentation, serveMetrics };
 }
 
 interface Packages {

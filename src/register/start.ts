@@ -1,3 +1,4 @@
+import { afterStart } from '../after-start.ts';
 import type { RdcpConfig } from '../config.ts';
 import { configFromEnvironment, type ReadFile } from '../environment.ts';
 import { isRdcpError } from '../errors.ts';
@@ -37,7 +38,7 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   const instrument = () => new RdcpInstrumentation(config);
   const isEarly = !isSdkRegistered() && willRegisterSdk(process.execArgv, env);
   const attaches = isEarly || isSdkRegistered();
-  const { instrumentation, sdk, metrics }: Telemetered = attaches
+  const { instrumentation, sdk, serveMetrics }: Telemetered = attaches
     ? { instrumentation: instrument() }
     : startSdk(env, instrument);
   if (isEarly) {
@@ -46,18 +47,22 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
     );
   }
   flushAtTheEnd({ sdk, instrumentation });
-  void announce({
-    endpoint: config.server === false ? undefined : instrumentation.listen(),
-    metrics,
-    attaches,
-    development: usesDevelopmentKey(config),
+  // The instrumentation has begun to listen by then, unless the process is ending already.
+  afterStart(() => {
+    if (!instrumentation.isEnabled()) return;
+    void announce({
+      endpoint: config.server === false ? undefined : instrumentation.listen(),
+      metrics: serveMetrics?.(),
+      attaches,
+      development: usesDevelopmentKey(config),
+    });
   });
 }
 
 interface Telemetered {
   readonly instrumentation: RdcpInstrumentation;
   readonly sdk?: { shutdown(): Promise<void> };
-  readonly metrics?: Promise<string> | string | undefined;
+  serveMetrics?(): Promise<string> | string | undefined;
 }
 
 interface Started {

@@ -190,8 +190,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
 
   const handle = app.callback();
   return (req, res, next) => {
-    const path = rawPath(req.url);
-    if (next !== undefined && !isOurs(path) && metadataPath?.isOurs(path, req) !== true) {
+    if (next !== undefined && !isOurs(req, metadataPath)) {
       next();
       return;
     }

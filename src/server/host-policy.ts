@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, type Socket } from 'node:net';
 import { canonicalAddress } from '../addresses.ts';
 import type { ResolvedConfig } from '../config.ts';
+import { RdcpError } from '../errors.ts';
 
 /** What a listener of our own demands of the `Host` and `Origin` of the requests that came through it. */
 export interface HostPolicy {
@@ -22,6 +23,16 @@ export function isLoopback(host: string): boolean {
   const name = bare(host);
   const family = isIP(name);
   return name === 'localhost' || (family !== 0 && loopback.check(name, family === 4 ? 'ipv4' : 'ipv6'));
+}
+
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback */
+export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): void {
+  if (tls !== undefined || behindTlsProxy || isLoopback(host)) return;
+  throw new RdcpError(
+    'RDCP_CONFIG_INVALID',
+    `configuration: server.host ${host} is not a loopback address: plain HTTP needs 127.0.0.1, ::1 or localhost; set server.tls, or server.behindTlsProxy where TLS ends before this process`,
+    { details: { field: 'server.host' } },
+  );
 }
 
 export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {

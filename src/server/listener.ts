@@ -6,7 +6,7 @@ import { unrefInterval } from '../clock.ts';
 import type { ResolvedConfig } from '../config.ts';
 import { RdcpError } from '../errors.ts';
 import type { RequestHandler } from './app.ts';
-import { applyHostPolicy, createHostPolicy, isLoopback } from './host-policy.ts';
+import { applyHostPolicy, assertServable, createHostPolicy } from './host-policy.ts';
 import { createHttp2Sessions } from './http2-sessions.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { createPlainServer, createTlsServer, MAX_HEADER_BYTES, type NetworkServer } from './network-server.ts';
@@ -59,7 +59,7 @@ export interface ListenerOptions {
   readonly production?: boolean;
 }
 
-type ServerConfig = Exclude<ResolvedConfig['server'], false>;
+export type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 
 /**
  * The endpoint's own port. Neither it nor its connections keep the process alive.
@@ -70,13 +70,7 @@ export function createListener(
   handler: RequestHandler,
   { timeouts, report = () => undefined, refused = () => undefined, production = false }: ListenerOptions = {},
 ): Listener {
-  if (config.tls === undefined && !config.behindTlsProxy && !isLoopback(config.host)) {
-    throw new RdcpError(
-      'RDCP_CONFIG_INVALID',
-      `configuration: server.host ${config.host} is not a loopback address: plain HTTP needs 127.0.0.1, ::1 or localhost; set server.tls, or server.behindTlsProxy where TLS ends before this process`,
-      { details: { field: 'server.host' } },
-    );
-  }
+  assertServable(config);
   const limits = { ...TIMEOUTS, ...timeouts };
   const now = () => performance.now();
   const policy = createHostPolicy(config);

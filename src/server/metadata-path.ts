@@ -7,6 +7,8 @@ interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: unknown;
 }
 
+export type MetadataPath = ReturnType<typeof createMetadataPath>;
+
 /**
  * Where the metadata of an issuer is asked for. When the issuer has a path, that follows the well-known one (RFC 8414, section
  * 3.1), so that such a request arrives outside of the path that the endpoint may be mounted below.

@@ -74,7 +74,7 @@ describe('register beside an SDK attaches to it and starts none', { concurrency:
   it('of which it names the signals, and opens no metrics port for those that are missing', async (t) => {
     const tracing = `
       import { trace } from '${API}';
-      const tracer = trace.getTracer('x');
+      const tracer = trace.getTracerProvider().getDelegate().getTracer('x');
       trace.setGlobalTracerProvider({ getTracer: () => tracer, shutdown: async () => {} });`;
     const options = ['--import', './tracing.mjs', '--import', REGISTER];
     const run = await start(t, { env: { RDCP_API_KEY: KEY }, options, files: { 'tracing.mjs': tracing }, app: APP });

@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import { RdcpError } from '../../errors.ts';
 import { PATH_PREFIX, PATHS, PROTOCOL } from '../../protocol/constants.ts';
 import type { RequestState, Step } from '../context.ts';
+import type { MetadataPath } from '../metadata-path.ts';
 import { originForm } from '../request-target.ts';
 
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
@@ -13,9 +15,10 @@ export function rawPath(url = ''): string {
   return query === -1 ? target : target.slice(0, query);
 }
 
-/** Whether a path is ours, in an application that mounted us. */
-export function isOurs(path: string): boolean {
-  return path.startsWith(PATH_PREFIX) || path === PATHS.wellKnown;
+/** Whether a request is for us, in an application that mounted us. */
+export function isOurs(req: IncomingMessage, metadataPath: MetadataPath | undefined): boolean {
+  const path = rawPath(req.url);
+  return path.startsWith(PATH_PREFIX) || path === PATHS.wellKnown || metadataPath?.isOurs(path, req) === true;
 }
 
 /** Lets exact paths of this server through and no other. */

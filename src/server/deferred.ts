@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http';
+import type { AppDependencies, RequestHandler } from './app.ts';
+import { toRdcpError } from './error-answer.ts';
+import type { Listener, ListenerOptions, ServerConfig } from './listener.ts';
+import { createMetadataPath } from './metadata-path.ts';
+import { isOurs } from './middleware/known-path.ts';
+
+/** The routes, which are loaded when they are needed: Koa and what it brings take a while, and no application waits for it. */
+export interface DeferredApp {
+  /** Works from the start: a request waits until the routes are loaded, which begins with it at the latest. */
+  readonly handler: RequestHandler;
+  /** Whether a request is for us, in an application that mounted us. No other one should wait. */
+  isOurs(req: IncomingMessage): boolean;
+  load(): Promise<void>;
+}
+
+export function deferApp(dependencies: AppDependencies): DeferredApp {
+  const { randomUUID, report } = dependencies;
+  const { issuerUrl } = dependencies.tokens ?? {};
+  const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
+  let app: RequestHandler | undefined;
+
+  async function load(): Promise<RequestHandler> {
+    const { createApp } = await import('./app.ts');
+    app ??= createApp(dependencies);
+    return app;
+  }
+
+  const whenLoaded: RequestHandler = (req, res, next) => {
+    load().then(
+      (handler) => handler(req, res, next),
+      async (error: unknown) => {
+        report(error);
+        const { answerResponse } = await import('./raw-answer.ts');
+        answerResponse(res, { error: toRdcpError(error), requestId: randomUUID() });
+      },
+    );
+  };
+
+  return {
+    handler: (req, res, next) => (app ?? whenLoaded)(req, res, next),
+    isOurs: (req) => isOurs(req, metadataPath),
+    load: async () => void (await load()),
+  };
+}
+
+/**
+ * The listener, which is loaded when it is to listen.
+ * @param load what has to be there beside it, so that the first request does not wait
+ */
+export function deferListener(
+  config: ServerConfig,
+  handler: RequestHandler,
+  { load, ...options }: ListenerOptions & { readonly load: () => Promise<void> },
+): Listener {
+  let listener: Promise<Listener> | undefined;
+
+  async function make(): Promise<Listener> {
+    const [{ createListener }] = await Promise.all([import('./listener.ts'), load()]);
+    return createListener(config, handler, options);
+  }
+
+  return {
+    listen: async () => {
+      listener ??= make().catch((error: unknown) => {
+        listener = undefined;
+        throw error;
+      });
+      return (await listener).listen();
+    },
+    close: async () => (await listener)?.close(),
+  };
+}
