@@ -17,8 +17,8 @@ interface Tally {
 /** Refused requests and handshakes by who sent them and why, until they are written as one entry each. */
 export interface RefusalTallies {
   /** True for the first refusal of a known identity in a minute, which is an entry at once; what repeats it is counted. */
-  isFirst(draft: AuditDraft): boolean;
-  add(draft: AuditDraft): void;
+  isFirst(draft: AuditDraft, path?: string): boolean;
+  add(draft: AuditDraft, path?: string): void;
   /** Takes out everything that came together; called once a minute. */
   takeAll(): AuditDraft[];
   /**
@@ -59,10 +59,10 @@ export function createRefusalTallies(): RefusalTallies {
   }
 
   return {
-    isFirst: (draft) => !isStranger(draft) && markTold(known, senderOf(draft)),
-    add(draft) {
+    isFirst: (draft, path) => !isStranger(draft) && markTold(known, senderOf(draft, path)),
+    add(draft, path) {
       const { tallies } = isStranger(draft) ? strangers : known;
-      const sender = senderOf(draft);
+      const sender = senderOf(draft, path);
       tallies.set(sender, joined(tallies.get(sender), draft, draft.count ?? 1));
     },
     takeAll() {
@@ -94,10 +94,10 @@ function isStranger({ identity }: AuditDraft): boolean {
 }
 
 /** Of a stranger one address is one sender; a known identity is counted by what it was refused as well. */
-function senderOf(draft: AuditDraft): string {
+function senderOf(draft: AuditDraft, path: string | undefined): string {
   const { source, reason, identity, tenant, action, error } = draft;
   if (isStranger(draft)) return JSON.stringify([source?.address, reason]);
-  return JSON.stringify([source?.address, reason, identity.userId, identity.clientId, tenant?.id, action, error]);
+  return JSON.stringify([source?.address, reason, identity.userId, identity.clientId, tenant?.id, action, error, path]);
 }
 
 /** The first request speaks for those that follow it; what only some of them had is left out. */

@@ -163,10 +163,10 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     recordAll,
     record,
     defer,
-    refused(draft) {
+    refused(draft, path) {
       followProvider();
-      if (waiting < MAX_WAITING && tallies.isFirst(draft)) void write(draft);
-      else tallies.add(draft);
+      if (waiting < MAX_WAITING && tallies.isFirst(draft, path)) void write(draft);
+      else tallies.add(draft, path);
     },
     async query(query) {
       // Whoever looks wants to see what has just been refused, too.

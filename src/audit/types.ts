@@ -7,9 +7,10 @@ export interface AuditTrail extends AuditRecorder {
   record(draft: AuditDraft, persist: Persist): Promise<CommitResult>;
   /**
    * Notes a refused request. Returns at once: the entry is written in the background. Refusals of requests without a
-   * valid credential become one aggregate entry per address and minute.
+   * valid credential become one aggregate entry per address and minute; those of a known client one for each path, code
+   * and minute, beside the first, which is an entry at once.
    */
-  refused(draft: AuditDraft): void;
+  refused(draft: AuditDraft, path?: string): void;
   query(query: AuditQuery): Promise<AuditPage>;
   /** Whether the last write of the trail succeeded, for the health check; true before the first. */
   readonly healthy: boolean;

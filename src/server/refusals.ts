@@ -33,17 +33,20 @@ export function createRefusals({
       if (refusalRepeated) return;
       // Filed under whom it came from, never under a tenant that it named and may not speak for.
       const { tenantId } = tenancy ?? addressing.own(principal);
-      trail.refused({
-        action: principal === undefined && error.code !== 'RDCP_FORBIDDEN' ? 'authenticate' : 'authorize',
-        categories: [],
-        changes: [],
-        outcome: 'denied',
-        identity: identityOf(principal),
-        ...(tenantId !== undefined && { tenant: { id: tenantId } }),
-        requestId,
-        source: sourceOf(ctx.req),
-        error: error.code,
-      });
+      trail.refused(
+        {
+          action: principal === undefined && error.code !== 'RDCP_FORBIDDEN' ? 'authenticate' : 'authorize',
+          categories: [],
+          changes: [],
+          outcome: 'denied',
+          identity: identityOf(principal),
+          ...(tenantId !== undefined && { tenant: { id: tenantId } }),
+          requestId,
+          source: sourceOf(ctx.req),
+          error: error.code,
+        },
+        ctx.path,
+      );
     },
   };
 }
