@@ -26,7 +26,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   #loggerProviderGiven: object | undefined;
   #rdcp: Rdcp | undefined;
   /** Begins to listen, as enabling asked for. Absent where that was done, or nobody asked. */
-  #begin: (() => Promise<{ readonly url: string }>) | undefined;
+  #begin: Rdcp['listen'] | undefined;
 
   /**
    * @param config as for `createRdcp`, and OpenTelemetry's `enabled`. @default loopback, port 9465, a development key
@@ -56,7 +56,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or an address that needs TLS; or the system's error
    * when the port cannot be had
    */
-  listen(): Promise<{ readonly url: string }> {
+  listen(): ReturnType<Rdcp['listen']> {
     return this.#begin?.() ?? this.rdcp.listen();
   }
 

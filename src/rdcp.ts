@@ -47,11 +47,12 @@ export interface Rdcp {
   /** Runs `fn`, and everything asynchronous in it, as the tenant's. */
   runWithTenant<T>(tenantId: string, fn: () => T): T;
   /**
-   * Opens the endpoint's own port, which never keeps the process alive. What failed may be tried again.
+   * Opens the endpoint's own port, which never keeps the process alive. What failed may be tried again. In a process of a
+   * cluster `shared` says that another one answers at that address too, or alone.
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or when the address or certificate cannot be used;
    * `RDCP_UNAVAILABLE` once closed
    */
-  listen(): Promise<{ readonly url: string }>;
+  listen(): Promise<{ readonly url: string; readonly shared?: boolean }>;
   /** The endpoint as a request handler, to mount in a `node:http`, Koa, Express or Fastify app. */
   callback(): RdcpCallback;
   /** Switches every category off, or back to what it is set to. The endpoint goes on answering. */

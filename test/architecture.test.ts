@@ -29,7 +29,7 @@ const ARROWS: Record<string, readonly string[]> = {
   'environment.ts': ['config.ts', 'auth', 'errors.ts', 'protocol'],
   store: ['protocol', 'errors.ts', 'diagnostics.ts'],
   fleet: ['protocol', 'errors.ts', 'clock.ts', 'store/fleet-store.ts'],
-  cluster: ['gate/types.ts', 'metrics/types.ts', 'clock.ts', 'diagnostics.ts'],
+  cluster: ['after-start.ts', 'gate/types.ts', 'metrics/types.ts', 'clock.ts', 'diagnostics.ts'],
   control: ['gate', 'protocol', 'errors.ts', 'clock.ts', 'semconv.ts', 'store/state-store.ts', 'store/fleet-store.ts'],
   auth: ['protocol', 'errors.ts', 'clock.ts', 'config.ts', 'store/token-store.ts'],
   tenancy: [
@@ -91,6 +91,9 @@ const ARROWS: Record<string, readonly string[]> = {
   client: ['protocol', 'errors.ts'],
   register: [
     'after-start.ts',
+    'cluster',
+    'clock.ts',
+    'diagnostics.ts',
     'deadline.ts',
     'provider-shutdown.ts',
     'environment.ts',

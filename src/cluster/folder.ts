@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -123,9 +123,7 @@ function leave(path: string, lock: DatabaseSync): void {
 
 /** Under the exclusive lock, so that nobody is in it. */
 function remove(path: string): void {
-  clear(path);
-  rmSync(join(path, LOCK_FILE));
-  rmdirSync(path);
+  rmSync(path, { recursive: true });
 }
 
 function removeAbandoned(base: string, own: string): void {

@@ -1,3 +1,4 @@
+import { afterStart } from '../after-start.ts';
 import type { Delay } from '../clock.ts';
 import type { Board } from './board.ts';
 import { type Listening, listenTogether } from './listening.ts';
@@ -41,8 +42,8 @@ export function followCluster({ joined, failed, delay }: FollowingOptions): Foll
   const worker = workerRole();
   if (worker !== undefined) join(worker);
   else {
-    // After the application's own first turn: it may fork its workers there, and what is loaded here can wait for that.
-    const watching = setImmediate(() => {
+    // What is loaded for it, and forked by then, can wait for the application's own start.
+    afterStart(() => {
       if (closed) return;
       stop = onBecomingPrimary((role) => {
         join(role);
@@ -51,7 +52,6 @@ export function followCluster({ joined, failed, delay }: FollowingOptions): Foll
         joined();
       });
     });
-    watching.unref();
   }
 
   return {
@@ -68,7 +68,7 @@ export function followCluster({ joined, failed, delay }: FollowingOptions): Foll
       listening.push(address);
       // It may have become a primary meanwhile.
       (membership as Membership | undefined)?.board.publishAddress(address);
-      return { url, own: true };
+      return { url };
     },
     close() {
       closed = true;

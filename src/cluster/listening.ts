@@ -18,8 +18,8 @@ export interface ListeningOptions {
 
 export interface Listening {
   readonly url: string;
-  /** False where another process of the cluster listens there, and answers for this one. */
-  readonly own: boolean;
+  /** True where another process of the cluster answers there too, or alone. */
+  readonly shared?: boolean;
 }
 
 /**
@@ -30,16 +30,17 @@ export async function listenTogether(options: ListeningOptions): Promise<Listeni
   const { membership, service, wanted, listen } = options;
   const { board } = membership;
   const ofPrimary = membership.role === 'worker' ? find(board, service, wanted, process.ppid) : undefined;
-  if (ofPrimary !== undefined) return { url: ofPrimary, own: false };
+  if (ofPrimary !== undefined) return { url: ofPrimary, shared: true };
   try {
     const { url } = await listen();
+    const shared = find(board, service, wanted) !== undefined;
     board.publishAddress({ service, wanted, url });
-    return { url, own: true };
+    return { url, ...(shared && { shared }) };
   } catch (error) {
     if (!isTaken(error)) throw error;
     const url = await waitFor(options);
     if (url === undefined) throw error;
-    return { url, own: false };
+    return { url, shared: true };
   }
 }
 

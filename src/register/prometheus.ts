@@ -1,4 +1,20 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import {
+  createServer,
+  get,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { ListenOptions } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { unrefTimeout } from '../clock.ts';
+import { followCluster } from '../cluster/following.ts';
+import type { Listening } from '../cluster/listening.ts';
+import { diagnostics } from '../diagnostics.ts';
+import { mergeExpositions } from './exposition.ts';
 
 const PATH = '/metrics';
 
@@ -12,24 +28,90 @@ interface MetricsHandler {
   getMetricsRequestHandler(request: IncomingMessage, response: ServerResponse): void;
 }
 
+export interface ServedMetrics {
+  /** The address to scrape; rejects when its port cannot be opened. */
+  readonly listening: Promise<Listening>;
+  /** Takes this process out of the scrapes of its cluster. */
+  leave(): void;
+}
+
+/** What a scraper is told that the text is. */
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+/** How long a scrape waits for another process of the cluster, in milliseconds. */
+const PATIENCE_MS = 1000;
+
+/** Service names on the board of a cluster: where scrapers ask, and where its processes ask each other. */
+const FOR_SCRAPERS = 'metrics';
+const FOR_EACH_OTHER = 'metrics of one process';
+
 /**
  * Opens the port for Prometheus, and gives the address to scrape. The exporter's own server would keep the process alive
  * for as long as a scraper holds its connection open, and cannot let the system choose a port.
+ *
+ * In a cluster one process has the port, or the workers share it, and whoever is asked answers for all: each process
+ * answers the others on a socket in the cluster's folder.
  */
-export function servePrometheus(exporter: MetricsHandler, { host, port }: Address): Promise<string> {
-  const server = createServer((request, response) => {
-    if (request.url?.split('?', 1)[0] === PATH) exporter.getMetricsRequestHandler(request, response);
-    else response.writeHead(404).end();
+export function servePrometheus(exporter: MetricsHandler, { host, port }: Address): ServedMetrics {
+  const answerAlone: RequestListener = (request, response) => exporter.getMetricsRequestHandler(request, response);
+  const cluster = followCluster({
+    joined: () => void answerOthers().catch(notAnswering),
+    failed: () => {},
+    delay: unrefTimeout,
   });
+
+  async function answerOthers(): Promise<void> {
+    const { membership } = cluster;
+    if (membership === undefined) return;
+    const name = `metrics-${process.pid}.sock`;
+    const path =
+      process.platform === 'win32' ? `\\\\.\\pipe\\${membership.folder}\\${name}` : join(membership.folder, name);
+    await listening(answerAlone, { path, exclusive: true });
+    membership.board.publishAddress({ service: FOR_EACH_OTHER, wanted: '', url: path });
+  }
+
+  async function answerForAll(response: ServerResponse): Promise<void> {
+    const processes = cluster.board?.addresses(FOR_EACH_OTHER) ?? [];
+    const texts = await Promise.all(
+      processes.map(async ({ pid, url }) => [pid, await ask(url).catch(() => '')] as const),
+    );
+    response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(mergeExpositions(new Map(texts)));
+  }
+
+  const answer: RequestListener = (request, response) => {
+    if (request.url?.split('?', 1)[0] !== PATH) response.writeHead(404).end();
+    else if (cluster.board === undefined) answerAlone(request, response);
+    else answerForAll(response).catch(() => response.writeHead(500).end());
+  };
+
+  const own = answerOthers().catch(notAnswering);
+  const served = cluster.listen(FOR_SCRAPERS, `${host}:${port}`, async () => {
+    await own;
+    const address = await listening(answer, { host, port });
+    return { url: metricsUrl({ host, port: typeof address === 'object' && address !== null ? address.port : port }) };
+  });
+  return { listening: served, leave: () => cluster.close() };
+}
+
+/** The others are scraped without this process. */
+function notAnswering(error: unknown): void {
+  diagnostics.error('rdcp: the metrics of this process are not shown by its cluster', error);
+}
+
+/** Neither the server nor its connections keep the process alive. */
+function listening(answer: RequestListener, options: ListenOptions): Promise<ReturnType<Server['address']>> {
+  const server = createServer(answer);
   server.on('connection', (socket) => socket.unref());
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
-      const address = server.address();
-      resolve(metricsUrl({ host, port: typeof address === 'object' && address !== null ? address.port : port }));
-    });
+    server.listen(options, () => resolve(server.address()));
     server.unref();
   });
+}
+
+async function ask(socketPath: string): Promise<string> {
+  const request = get({ socketPath, path: PATH, agent: false, signal: AbortSignal.timeout(PATIENCE_MS) });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return text(response);
 }
 
 export function metricsUrl({ host, port }: Address): string {

@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module';
 import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
+import type { Listening } from '../cluster/listening.ts';
 import { RdcpError } from '../errors.ts';
 import type { RdcpInstrumentation } from '../instrumentation.ts';
 import { INSTRUMENTATION_NAME } from '../version.ts';
 import { type Exporters, exportersFrom } from './exporters.ts';
-import { metricsUrl, servePrometheus } from './prometheus.ts';
+import { metricsUrl, type ServedMetrics, servePrometheus } from './prometheus.ts';
 
 /**
  * The SDK keeps 2,000 series of an instrument and puts what is more into one overflow series. The gate holds 4,096
@@ -17,10 +18,10 @@ const SERIES_LIMIT = 5000;
 const IDS_ONLY = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
 
 interface StartedSdk {
-  readonly sdk: NodeSDK;
+  readonly sdk: { shutdown(): Promise<void> };
   readonly instrumentation: RdcpInstrumentation;
   /** Opens the endpoint for Prometheus, where there is to be one, and gives the address to scrape. */
-  serveMetrics(): Promise<string> | string | undefined;
+  serveMetrics(): Promise<Listening> | undefined;
 }
 
 /**
@@ -47,9 +48,18 @@ export function startSdk(env: NodeJS.ProcessEnv, instrument: () => RdcpInstrumen
     made.start();
     return made;
   });
-  const serveMetrics = () =>
-    prometheus && (exporter === undefined ? metricsUrl(prometheus) : servePrometheus(exporter, prometheus));
-  return { sdk, instrumentation, serveMetrics };
+  let served: ServedMetrics | undefined;
+  const serveMetrics = () => {
+    if (prometheus === undefined) return undefined;
+    if (exporter === undefined) return Promise.resolve({ url: metricsUrl(prometheus) });
+    served = servePrometheus(exporter, prometheus);
+    return served.listening;
+  };
+  const shutdown = async () => {
+    served?.leave();
+    await sdk.shutdown();
+  };
+  return { sdk: { shutdown }, instrumentation, serveMetrics };
 }
 
 interface Packages {

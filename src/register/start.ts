@@ -1,4 +1,5 @@
 import { afterStart } from '../after-start.ts';
+import type { Listening } from '../cluster/listening.ts';
 import type { RdcpConfig } from '../config.ts';
 import { configFromEnvironment, type ReadFile } from '../environment.ts';
 import { isRdcpError } from '../errors.ts';
@@ -62,12 +63,12 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
 interface Telemetered {
   readonly instrumentation: RdcpInstrumentation;
   readonly sdk?: { shutdown(): Promise<void> };
-  serveMetrics?(): Promise<string> | string | undefined;
+  serveMetrics?(): Promise<Listening> | undefined;
 }
 
 interface Started {
-  readonly endpoint: Promise<{ readonly url: string }> | undefined;
-  readonly metrics: Promise<string> | string | undefined;
+  readonly endpoint: Promise<Listening> | undefined;
+  readonly metrics: Promise<Listening> | undefined;
   readonly attaches: boolean;
   readonly development: boolean;
 }
@@ -76,14 +77,19 @@ interface Started {
 async function announce(started: Started): Promise<void> {
   const [endpoint, metrics] = await Promise.allSettled([started.endpoint, started.metrics]);
   const parts: string[] = [];
-  if (endpoint.status === 'fulfilled' && endpoint.value !== undefined) {
+  if (isNews(endpoint)) {
     parts.push(`remote control on ${endpoint.value.url}`);
     if (started.development) parts.push(`its key in ${DEV_KEY_FILE}`);
   }
-  if (metrics.status === 'fulfilled' && metrics.value !== undefined) parts.push(`metrics on ${metrics.value}`);
+  if (isNews(metrics)) parts.push(`metrics on ${metrics.value.url}`);
   if (started.attaches) parts.push(`attached to ${describeRegisteredSdk()}`);
   if (parts.length > 0) reporter.info(parts.join(', '));
   if (metrics.status === 'rejected') reporter.error(`the metrics endpoint did not start: ${codeOf(metrics.reason)}`);
+}
+
+/** What another process of the cluster has said already is not said again by each. */
+function isNews(result: PromiseSettledResult<Listening | undefined>): result is PromiseFulfilledResult<Listening> {
+  return result.status === 'fulfilled' && result.value !== undefined && result.value.shared !== true;
 }
 
 function usesDevelopmentKey({ security = {} }: RdcpConfig): boolean {

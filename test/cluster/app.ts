@@ -4,7 +4,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { category } from '../../src/api.ts';
 
-const { workers, remote, config } = JSON.parse(process.argv[2] as string);
+const { workers, remote, config, workersImport } = JSON.parse(process.argv[2] as string);
 const orders = category('ORDERS', { description: 'in the test' });
 
 if (remote === 'all' || (remote === 'workers' && cluster.isWorker)) {
@@ -22,7 +22,6 @@ const deeds: Record<string, (...values: number[]) => unknown> = {
   emit: (times = 1) => {
     for (let i = 0; i < times; i++) orders.debug('order taken');
   },
-  end: () => setImmediate(() => process.exit(0)),
 };
 
 interface Question {
@@ -31,6 +30,7 @@ interface Question {
 }
 
 if (cluster.isPrimary) {
+  if (workersImport !== undefined) cluster.setupPrimary({ execArgv: ['--no-warnings', '--import', workersImport] });
   const forks = Array.from({ length: workers }, () => cluster.fork());
   const ask = async (worker: Worker, question: Question) => {
     const answer = heard(worker, 'answer');

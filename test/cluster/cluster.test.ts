@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RdcpConfig } from '../../src/config.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse, DiscoveryResponse, FleetResponse } from '../../src/protocol/messages.ts';
+import { samples } from '../metrics/scrape.ts';
 import { run } from '../safety/program.ts';
 import { serviceOf, testConfig } from '../safety/service.ts';
 
@@ -16,7 +17,8 @@ const REGISTER = join(import.meta.dirname, '../../src/register.ts');
 const ENABLE = { action: 'enable', categories: ['ORDERS'] };
 
 interface Setting {
-  readonly remote: 'register' | 'all' | 'workers';
+  /** Which processes have a remote control: by register all, or the workers alone; by code all, or the workers alone. */
+  readonly remote: 'register' | 'register in workers' | 'all' | 'workers';
   readonly workers?: number;
   readonly config?: RdcpConfig;
 }
@@ -28,17 +30,23 @@ async function start(t: TestContext, { remote, workers = 2, config }: Setting) {
   const file = join(cwd, 'rdcp.json');
   writeFileSync(file, JSON.stringify(full));
   const program = run(t, APP, {
-    args: [JSON.stringify({ workers, remote, config: full })],
+    args: [
+      JSON.stringify({
+        workers,
+        remote,
+        config: full,
+        ...(remote === 'register in workers' && { workersImport: REGISTER }),
+      }),
+    ],
     imports: remote === 'register' ? [REGISTER] : [],
     cwd,
     // Folders of this test alone.
     env: { TMPDIR: cwd, RDCP_CONFIG: file, OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
   });
   await program.found(/^ready$/m);
-  const [, url = ''] = await program.found(
-    remote === 'register' ? /remote control on (http:[^,\s]+)/ : /^listening (\S+)$/m,
-    remote === 'register' ? 'stderr' : 'stdout',
-  );
+  const [, url = '', metrics = ''] = await (remote.startsWith('register')
+    ? program.found(/remote control on (http:[^,\s]+), metrics on (\S+)/, 'stderr')
+    : program.found(/^listening (\S+)$/m));
   const ask = async <T>(to: 'primary' | 'workers' | 'fork' | 'kill', deed = '', ...values: number[]): Promise<T> => {
     const answered = once(program.child, 'message');
     program.child.send({ to, deed, values });
@@ -48,6 +56,7 @@ async function start(t: TestContext, { remote, workers = 2, config }: Setting) {
   return {
     ...service,
     ask,
+    scrape: async () => samples(await (await fetch(metrics)).text(), 'rdcp_debug_calls_total', 'process_pid'),
     folders: () => readdirSync(join(cwd, `rdcp-cluster-${process.getuid?.()}`)),
     enable: async () => (await service.control(ENABLE)).body,
     calls: async () => {
@@ -74,6 +83,7 @@ function applied({ status, otelrdcp_fleet }: ControlResponse): unknown {
 describe('node:cluster with the default store', { concurrency: 2 }, () => {
   for (const [remote, members] of [
     ['register', 3],
+    ['register in workers', 2],
     ['all', 3],
     ['workers', 2],
   ] as const) {
@@ -100,11 +110,25 @@ describe('node:cluster with the default store', { concurrency: 2 }, () => {
     assert.ok(body.instances.length >= 3);
   });
 
+  for (const [remote, processes] of [
+    ['register', 3],
+    ['register in workers', 2],
+  ] as const) {
+    it(`one scrape shows every process, and one line says where: ${remote}`, async (t) => {
+      const cluster = await start(t, { remote });
+      await cluster.enable();
+      await cluster.ask('workers', 'emit', 5);
+      const counts = Object.values(await cluster.scrape());
+      assert.equal(counts.length, processes);
+      assert.equal(counts.filter((count) => count === 5).length, 2);
+      assert.equal(cluster.output.stderr.match(/remote control on/g)?.length, 1, cluster.output.stderr);
+      assert.equal(cluster.output.stderr.match(/metrics on/g)?.length, 1, cluster.output.stderr);
+    });
+  }
+
   it('leaves nothing behind', async (t) => {
     const cluster = await start(t, { remote: 'register' });
     assert.equal(cluster.folders().length, 1);
-    cluster.child.send({ to: 'workers', deed: 'end', values: [] });
-    await sleep(500);
     cluster.child.kill('SIGTERM');
     await cluster.ended;
     assert.deepEqual(cluster.folders(), []);

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { openBoard } from '../../src/cluster/board.ts';
+
+function folder(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-board-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+const calls = (total: number, rate: number) => [{ tenant: '', category: 'ORDERS', total, rate }];
+
+it('adds up what the others counted; of one that ended the calls remain, and no rate', (t) => {
+  const at = folder(t);
+  const living = new Set([1, 2, 3]);
+  const lives = (pid: number) => living.has(pid);
+  const open = (process: string, pid: number) => openBoard(at, { process, pid, lives });
+  const [one, two, three] = [open('one', 1), open('two', 2), open('three', 3)];
+  two.publishCalls(calls(5, 2));
+  three.publishCalls(calls(7, 1));
+  assert.deepEqual(one.callsOfOthers('').get('ORDERS'), { total: 12, rate: 3 });
+  living.delete(3);
+  assert.deepEqual(one.callsOfOthers('').get('ORDERS'), { total: 12, rate: 2 });
+  // A process that gets the same number counts from the beginning.
+  living.add(3);
+  const again = open('four', 3);
+  again.publishCalls(calls(1, 1));
+  assert.deepEqual(one.callsOfOthers('').get('ORDERS'), { total: 13, rate: 3 });
+  for (const board of [one, two, three, again]) board.close();
+});
+
+it('names the addresses of processes that live', (t) => {
+  const at = folder(t);
+  const living = new Set([1, 2]);
+  const lives = (pid: number) => living.has(pid);
+  const one = openBoard(at, { process: 'one', pid: 1, lives });
+  const two = openBoard(at, { process: 'two', pid: 2, lives });
+  two.publishAddress({ service: 'rdcp', wanted: 'localhost:9465', url: 'http://localhost:9465' });
+  assert.deepEqual(one.addresses('rdcp', 'localhost:9465'), [{ pid: 2, url: 'http://localhost:9465' }]);
+  assert.deepEqual(one.addresses('rdcp', 'localhost:1'), []);
+  living.delete(2);
+  assert.deepEqual(one.addresses('rdcp'), []);
+  for (const board of [one, two]) board.close();
+});

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { enterFolder } from '../../src/cluster/folder.ts';
+
+function base(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-folder-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return join(directory, 'clusters');
+}
+
+it('is private, kept while anybody is in it, and removed by the last one', (t) => {
+  const all = base(t);
+  const one = enterFolder('a', all);
+  assert.equal(statSync(one.path).mode & 0o777, 0o700);
+  writeFileSync(join(one.path, 'state'), 'kept');
+  const other = enterFolder('a', all);
+  one.leave();
+  assert.ok(existsSync(join(other.path, 'state')));
+  other.leave();
+  assert.deepEqual(readdirSync(all), []);
+});
+
+it('what processes left that were killed is not taken over, and is removed', (t) => {
+  const all = base(t);
+  for (const name of ['a', 'b']) {
+    mkdirSync(join(all, name), { recursive: true, mode: 0o700 });
+    writeFileSync(join(all, name, 'state'), 'of others');
+  }
+  chmodSync(all, 0o700);
+  const own = enterFolder('a', all);
+  assert.deepEqual([readdirSync(all), existsSync(join(own.path, 'state'))], [['a'], false]);
+  own.leave();
+});
+
+it('a folder that others may write to is refused', { skip: process.getuid === undefined && 'no modes here' }, (t) => {
+  const all = base(t);
+  mkdirSync(all);
+  chmodSync(all, 0o777);
+  assert.throws(() => enterFolder('a', all), /open to other users/);
+});
