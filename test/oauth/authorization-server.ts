@@ -17,12 +17,14 @@ interface Options extends TestServerOptions {
   readonly scheme?: Scheme;
   /** What of `security` is not the usual. */
   readonly security?: RdcpConfig['security'];
+  /** What of `security.tokens` is not the usual. */
+  readonly tokens?: Partial<NonNullable<NonNullable<RdcpConfig['security']>['tokens']>>;
 }
 
 /** A server whose issuer is the address that it is reached by, which clients that discover it check. */
 export async function startAuthorizationServer(
   t: TestContext,
-  { scheme = 'http', security, ...options }: Options = {},
+  { scheme = 'http', security, tokens, ...options }: Options = {},
 ): Promise<AuthorizationServer> {
   const port = await freePort();
   const issuer = `${scheme}://localhost:${port}`;
@@ -30,8 +32,8 @@ export async function startAuthorizationServer(
   const tls = certificate && { certFile: certificate.certFile, keyFile: certificate.keyFile };
   const server = await startTokenServer(
     t,
-    { tokens: { ...tokenSettings, issuer }, ...security },
-    { ...options, config: { ...options.config, server: { port, ...(tls && { tls }) } } },
+    { tokens: { ...tokenSettings, issuer, ...tokens }, ...security },
+    { ...options, config: { ...options.config, server: { ...options.config?.server, port, ...(tls && { tls }) } } },
   );
   return { ...server, issuer, authority: certificate?.cert };
 }
