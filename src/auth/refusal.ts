@@ -32,7 +32,7 @@ export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[meth
   return new RdcpError('RDCP_AUTH_FAILED', MESSAGES[reason], {
     method,
     details: { reason },
-    headers: { 'WWW-Authenticate': method === 'bearer' ? bearerChallenge : challenge([method]) },
+    headers: { 'WWW-Authenticate': method === 'bearer' || method === 'hybrid' ? bearerChallenge : challenge([method]) },
     cause,
   });
 }

@@ -101,6 +101,24 @@ test('of two refreshes at once with one token one wins, the other is told invali
   await assert.rejects(status(config, server, access), isChallenge('bearer', 'invalid_token'));
 });
 
+test('a client that exchanges the token of somebody else keeps what it was given: it refreshes, asks and revokes', async (t) => {
+  const server = await startAuthorizationServer(t);
+  const owner = await discover(server);
+  const gateway = await discover(server, { id: 'status-client', secret: KEYS.status });
+  const { access_token: subject } = await oauth.clientCredentialsGrant(owner, {});
+  const session = await exchange(gateway, { subject_token: subject, scope: 'control' });
+  assert.partialDeepStrictEqual(await oauth.tokenIntrospection(gateway, session.access_token), {
+    active: true,
+    client_id: 'status-client',
+    sub: 'operator-client',
+    scope: 'control',
+  });
+  await assert.rejects(oauth.refreshTokenGrant(owner, session.refresh_token ?? ''), { error: 'invalid_grant' });
+  const next = await oauth.refreshTokenGrant(gateway, session.refresh_token ?? '');
+  await oauth.tokenRevocation(gateway, next.access_token);
+  assert.deepEqual(await oauth.tokenIntrospection(gateway, next.access_token), { active: false });
+});
+
 /** A refusal with a challenge, of which the library reads no more than that; the answer is there to be read. */
 const isChallenge = (scheme: string, error: string) => (thrown: unknown) =>
   thrown instanceof oauth.WWWAuthenticateChallengeError &&

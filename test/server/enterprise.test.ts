@@ -50,6 +50,7 @@ interface Request {
 
 interface Answer<T> {
   readonly status: number;
+  readonly challenge: string | undefined;
   readonly body: T;
 }
 
@@ -60,7 +61,7 @@ async function connectAs(t: TestContext, url: string, { cert, key }: Certificate
   return async <T = ErrorResponse>(path: string, { method, headers, form, json }: Request = {}): Promise<Answer<T>> => {
     const body = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form).toString();
     const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
-    const { status, text } = await http2Request(
+    const { status, headers: answered, text } = await http2Request(
       session,
       {
         ':path': path,
@@ -70,7 +71,7 @@ async function connectAs(t: TestContext, url: string, { cert, key }: Certificate
       },
       body,
     );
-    return { status, body: JSON.parse(text) as T };
+    return { status, challenge: answered['www-authenticate'], body: JSON.parse(text) as T };
   };
 }
 
@@ -128,6 +129,7 @@ test('tokens are bound to the certificate that they were asked for with, and wor
 
   const stolen = await other(PATHS.session, { headers: bearer(body.access_token) });
   assert.deepEqual([stolen.status, stolen.body.error.details?.reason], [401, 'invalid_token']);
+  assert.equal(stolen.challenge, 'Bearer realm="rdcp", error="invalid_token"');
   const fields = { grant_type: 'refresh_token', refresh_token: body.refresh_token };
   const refused = await other<OAuthErrorResponse>(TOKEN_PATHS.token, { form: fields });
   assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_grant']);

@@ -81,13 +81,16 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     assertTargets(call, [issuer.audience].flat());
     const token = requiredParameter(parameters, 'subject_token');
     const type = requiredParameter(parameters, 'subject_token_type');
-    await credentials.client(parameters, call.authorization);
-    const principal = await credentials.subject(token, type);
+    const client = await credentials.client(parameters, call.authorization);
+    const subject = await credentials.subject(token, type);
     try {
-      assertBinding(principal, call.clientCertificate);
+      assertBinding(subject, call.clientCertificate);
     } catch (error) {
       throw withOAuthError(error, 'invalid_request');
     }
+    // RFC 8693, section 4.3: the client of a token is the one that asked for it. It refreshes and revokes it, too.
+    const { clientId = subject.clientId } = client ?? {};
+    const principal = clientId === undefined ? subject : { ...subject, clientId };
     call.identified(principal);
     const parent = principal.method === 'bearer' && (await isFromUs(token)) ? principal.sessionId : undefined;
     if (parent !== undefined && isTooDeep(parent)) {
