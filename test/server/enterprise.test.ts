@@ -61,7 +61,11 @@ async function connectAs(t: TestContext, url: string, { cert, key }: Certificate
   return async <T = ErrorResponse>(path: string, { method, headers, form, json }: Request = {}): Promise<Answer<T>> => {
     const body = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form).toString();
     const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
-    const { status, headers: answered, text } = await http2Request(
+    const {
+      status,
+      headers: answered,
+      text,
+    } = await http2Request(
       session,
       {
         ':path': path,
