@@ -73,3 +73,14 @@ export class RdcpError extends Error {
 export function isRdcpError(value: unknown): value is RdcpError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
+
+/**
+ * What of a system's or a library's error may be shown: its code, in parentheses after a space, such as ` (ECONNREFUSED)`,
+ * or the word that a Redis begins an error with. Empty where there is none.
+ */
+export function failureCode(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const code = /^[A-Z][A-Z0-9_]{2,60}$/.exec('code' in error ? String(error.code) : '')?.[0];
+  const word = code ?? /^([A-Z]{4,20}) /.exec(error.message)?.[1];
+  return word === undefined ? '' : ` (${word})`;
+}

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import { afterStart } from './after-start.ts';
+import { credentialsDraft } from './audit/credentials.ts';
 import { createAuditTrail } from './audit/trail.ts';
 import type { AuditTrail } from './audit/types.ts';
 import { hasCredentials, openAuthentication } from './auth/configured.ts';
@@ -11,13 +12,14 @@ import { systemClock, unrefInterval, unrefTimeout } from './clock.ts';
 import type { Board } from './cluster/board.ts';
 import { shareCalls } from './cluster/calls.ts';
 import { type FollowedCluster, followCluster } from './cluster/following.ts';
+import { type ConditionName, type Conditions, createConditions } from './conditions.ts';
 import { parseConfig, type RdcpConfig, type ResolvedConfig } from './config.ts';
 import { createControlPlane } from './control/plane.ts';
 import type { ControlPlane } from './control/types.ts';
 import { withDeadline } from './deadline.ts';
 import { diagnostics } from './diagnostics.ts';
 import { createSink } from './emit/sink.ts';
-import { isRdcpError, RdcpError } from './errors.ts';
+import { failureCode, isRdcpError, RdcpError } from './errors.ts';
 import { createFleet } from './fleet/fleet.ts';
 import { describeInstance } from './fleet/instance.ts';
 import type { Fleet } from './fleet/types.ts';
@@ -25,7 +27,7 @@ import { gate } from './gate/gate.ts';
 import type { Category, CategoryOptions } from './gate/types.ts';
 import { createInstruments, type Instruments } from './metrics/instruments.ts';
 import { createMeasurements } from './metrics/measurements.ts';
-import { createReporter } from './reporter.ts';
+import { createReporter, type Reporter } from './reporter.ts';
 import { type DeferredApp, deferApp, deferListener } from './server/deferred.ts';
 import { assertServable, isLoopback } from './server/host-policy.ts';
 import { noteHandshake } from './server/refusals.ts';
@@ -93,6 +95,20 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       `is required to listen on ${server.host}: without a credential only loopback is served`,
     );
   }
+  const reporter = createReporter(resolved.logger);
+  const conditions = createConditions({
+    reporter,
+    clock: systemClock,
+    delay: unrefTimeout,
+    credentialsFailed: (name) => control.parts.instruments.credentialFailure(name),
+    credentialsChanged: (_name, problem, message) => control.parts.trail.note(credentialsDraft(problem, message)),
+  });
+  opened.push(conditions);
+  /** What an operator wants to know goes to the log of the service, anything else to OpenTelemetry's diagnostics. */
+  const report = (error: unknown) => {
+    if (isRdcpError(error) && error.code === 'RDCP_AUDIT_WRITE_FAILED') reporter.error(error.message);
+    else diagnose(error);
+  };
   // Before anything is opened: it refuses addresses that must not be served.
   if (server !== false) assertServable(server);
   const listener =
@@ -100,7 +116,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       ? undefined
       : deferListener(server, (req, res) => handler(req, res), {
           load: () => control.app.load(),
-          report,
+          conditions,
           refused: (refusal) => noteHandshake(refusal, control.parts),
           production: process.env.NODE_ENV === 'production',
         });
@@ -110,11 +126,19 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
   const isolation = createIsolation(resolved.tenancy);
   const cluster = followCluster({
     joined: move,
-    failed: (problem) => sharesNothing(resolved, problem),
+    failed: (problem) => sharesNothing(resolved, reporter, problem),
     delay: unrefTimeout,
   });
   opened.push(cluster);
-  const shared = { telemetry, isolation, board: () => cluster.board, closing: () => closing !== undefined };
+  const shared = {
+    telemetry,
+    isolation,
+    reporter,
+    conditions,
+    report,
+    board: () => cluster.board,
+    closing: () => closing !== undefined,
+  };
   let control = assemble(resolved, shared, openIn(cluster), opened);
 
   /** What one process keeps in memory is kept in a file of its cluster, so that all processes share it. */
@@ -123,7 +147,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     try {
       if (file !== undefined) return isolation.storeFor(createSqliteStore(file, { lasting: false }));
     } catch (error) {
-      sharesNothing(resolved, isRdcpError(error) ? error.message : 'internal error');
+      sharesNothing(resolved, reporter, isRdcpError(error) ? error.message : 'internal error');
     }
     return isolation.storeFor(openStore(resolved.store, { maxBytes: resolved.limits.memoryStoreBytes }));
   }
@@ -147,6 +171,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     control = assemble(resolved, shared, clustered, []);
     control.parts.plane.setEnabled(enabled);
     await closeInOrder([...Object.values(rest), store]);
+    conditions.forget();
   }
 
   const handler: RdcpCallback = (req, res, next) => {
@@ -176,6 +201,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       closing ??= (async () => {
         await closeInOrder([listener]);
         await moving;
+        conditions.close();
         await closeInOrder([...Object.values(control.parts), cluster]);
       })();
       return closing;
@@ -186,6 +212,9 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
 interface Shared {
   readonly telemetry: Telemetry;
   readonly isolation: Isolation;
+  readonly reporter: Reporter;
+  readonly conditions: Conditions;
+  readonly report: (error: unknown) => void;
   readonly board: () => Board | undefined;
   readonly closing: () => boolean;
 }
@@ -208,18 +237,25 @@ interface Control {
 
 /** @param opened gets every part that must be closed again when a later one cannot be made */
 function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, opened: Closable[]): Control {
-  const { telemetry, isolation, board, closing } = shared;
+  const { telemetry, isolation, reporter, conditions, report, board, closing } = shared;
   const { security, limits, controls } = resolved;
   const clock = systemClock;
   opened.push(store);
   const { tokens: tokenStore } = store;
-  const { authenticator, tokens } = openAuthentication(security, { clock, cwd: process.cwd(), report, tokenStore });
+  const { authenticator, tokens } = openAuthentication(security, {
+    clock,
+    cwd: process.cwd(),
+    conditions,
+    report,
+    tokenStore,
+  });
   opened.push(authenticator);
   const problem = security.tokens && discoveryProblem(security.tokens.issuer);
-  if (problem !== undefined) createReporter(resolved.logger).warn(problem);
+  if (problem !== undefined) reporter.warn(problem);
   const { tenantAttribute, rateWindowSeconds } = resolved.metrics;
   const baggageKey = resolved.tenancy === false ? undefined : resolved.tenancy.baggageKey;
   const instanceId = randomUUID();
+  const outage = conditions.watch('store');
 
   const trail = createAuditTrail({
     store,
@@ -233,6 +269,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     },
     randomUUID,
     failed: () => instruments.auditFailure(),
+    condition: conditions.watch('audit'),
     report,
   });
   opened.push(trail);
@@ -254,6 +291,8 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     tenantOf: isolation.tenantOf,
     countsTenants: isolation.separatesMetrics || tenantAttribute,
     currentTenant: baggageKey === undefined ? undefined : baggageTenant(baggageKey),
+    outage,
+    loss: conditions.watch('state_lost'),
     report,
   });
   opened.push(plane);
@@ -278,6 +317,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     measurements,
     ...(tenantAttribute && { tenantCalls: gate.tenantCalls }),
     states: () => plane.view(GLOBAL),
+    conditions: () => holdingByName(conditions),
     temporaryControls: () => {
       const global = plane.temporaryControls(GLOBAL);
       return { global, tenants: plane.temporaryControls() - global };
@@ -300,6 +340,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
       clock,
       schedule: unrefInterval,
       delay: unrefTimeout,
+      outage,
     });
   if (fleet !== undefined) opened.push(fleet);
 
@@ -317,10 +358,15 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     isolation,
     fleet,
     checkStore: async () => {
-      await store.check();
-      if (plane.lost) throw new Error('the store has lost changes that it had acknowledged');
+      try {
+        await store.check();
+      } catch (cause) {
+        throw new RdcpError('RDCP_UNAVAILABLE', `the store cannot be reached${failureCode(cause)}`, { cause });
+      }
+      if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store has lost changes that it had acknowledged');
     },
     closing,
+    conditions,
     clock,
     randomUUID,
     report,
@@ -333,12 +379,17 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
 }
 
 /** Said once at the start: nobody would look for the reason when a change reaches one worker alone. */
-function sharesNothing({ store, logger }: ResolvedConfig, problem: string): void {
-  createReporter(logger).warn(
+function sharesNothing({ store }: ResolvedConfig, reporter: Reporter, problem: string): void {
+  reporter.warn(
     store === 'memory:'
       ? `the processes of this cluster are switched one by one (${problem}): set store to sqlite:FILE or redis://…`
       : `each process of this cluster answers with its own calls (${problem})`,
   );
+}
+
+function holdingByName({ holding, seen }: Conditions): [ConditionName, boolean][] {
+  const names = new Set(holding.map(({ name }) => name));
+  return [...seen].map((name) => [name, names.has(name)]);
 }
 
 interface Closable {
@@ -348,7 +399,7 @@ interface Closable {
 /** Closes one part after the other, also behind one that fails or hangs. */
 async function closeInOrder(parts: readonly (Closable | undefined)[]): Promise<void> {
   for (const part of parts) {
-    await withDeadline((async () => part?.close())().catch(report), CLOSE_DEADLINE_MS);
+    await withDeadline((async () => part?.close())().catch(diagnose), CLOSE_DEADLINE_MS);
   }
 }
 
@@ -360,7 +411,7 @@ function invalid(field: string, problem: string): RdcpError {
  * To OpenTelemetry's own diagnostics. Of our errors the code tells enough; of any other the stack is needed. Both may name
  * a file, which helps the service's owner. What would quote a credential is never made the cause of an error.
  */
-function report(error: unknown): void {
+function diagnose(error: unknown): void {
   if (!isRdcpError(error)) diagnostics.error('rdcp: internal error', error);
   else
     diagnostics.error(

@@ -8,6 +8,8 @@ export const METRIC_CONTROL_TEMPORARY = 'rdcp.control.temporary';
 export const METRIC_CONTROL_REQUESTS = 'rdcp.control.requests';
 export const METRIC_CONTROL_DURATION = 'rdcp.control.duration';
 export const METRIC_AUTH_FAILURES = 'rdcp.auth.failures';
+export const METRIC_CREDENTIAL_FAILURES = 'rdcp.credentials.reload.failures';
+export const METRIC_CONDITIONS = 'rdcp.condition.active';
 export const METRIC_AUDIT_FAILURES = 'rdcp.audit.failures';
 
 export const ATTR_CATEGORY_NAME = 'rdcp.category.name';
@@ -18,6 +20,8 @@ export const ATTR_ACTION = 'rdcp.action';
 export const ATTR_OUTCOME = 'rdcp.outcome';
 export const ATTR_AUTH_METHOD = 'rdcp.auth.method';
 export const ATTR_REASON = 'rdcp.reason';
+
+export const ATTR_CONDITION_NAME = 'rdcp.condition.name';
 
 export const ATTR_REQUEST_ID = 'rdcp.request.id';
 export const ATTR_CLIENT_ID = 'rdcp.client.id';

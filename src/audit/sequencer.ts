@@ -1,6 +1,7 @@
 import type { Schedule } from '../clock.ts';
+import type { Condition } from '../conditions.ts';
 import type { Persist, PersistAll } from '../control/types.ts';
-import { RdcpError } from '../errors.ts';
+import { failureCode, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import type { CommitResult, StateStore } from '../store/state-store.ts';
 import { type ChainHead, headOf, NO_PREVIOUS_HASH, seal, type UnsealedEntry } from './chain.ts';
@@ -17,6 +18,8 @@ export interface SequencerOptions {
   readonly schedule: Schedule;
   /** Called for every write that failed. */
   readonly failed: () => void;
+  /** Holds while the store does not take entries. */
+  readonly condition: Condition;
   readonly report: (error: unknown) => void;
 }
 
@@ -49,7 +52,7 @@ interface Deferred {
   readonly persist: Persist;
 }
 
-export function createSequencer({ store, schedule, failed, report }: SequencerOptions): Sequencer {
+export function createSequencer({ store, schedule, failed, condition, report }: SequencerOptions): Sequencer {
   let head: ChainHead | undefined;
   let healthy = true;
   let tail: Promise<unknown> = Promise.resolve();
@@ -133,7 +136,7 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
       const [result] = await put([{ entry, kept: drop }], persistOne, await standing());
       if (result?.outcome === 'committed') continue;
       drop();
-      report(new Error(`an audit entry that was deferred could not be written: ${result?.outcome}`));
+      report(lost(`an audit entry that was deferred could not be written: ${result?.outcome}`));
     }
     return standing();
   }
@@ -142,10 +145,12 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
     try {
       const result = await work();
       healthy = true;
+      condition.end();
       return result;
     } catch (error) {
       healthy = false;
       failed();
+      condition.begin(`the audit trail cannot be written${failureCode(error)}`);
       retry();
       throw error;
     }
@@ -211,7 +216,11 @@ export function createSequencer({ store, schedule, failed, report }: SequencerOp
       await tail;
       if (deferred.length > 0) await catchUp();
       stopRetrying?.();
-      if (deferred.length > 0) report(new Error(`audit entries that could not be written: ${deferred.length}`));
+      if (deferred.length > 0) report(lost(`audit entries that could not be written: ${deferred.length}`));
     },
   };
+}
+
+function lost(message: string): RdcpError {
+  return new RdcpError('RDCP_AUDIT_WRITE_FAILED', message);
 }

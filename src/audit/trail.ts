@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Schedule } from '../clock.ts';
+import { type Condition, UNWATCHED } from '../conditions.ts';
 import type { AuditDraft, Persist } from '../control/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
@@ -36,13 +37,25 @@ export interface AuditTrailOptions {
   readonly randomUUID: () => string;
   /** Called for every write of the trail that failed. @default nothing */
   readonly failed?: () => void;
+  /** Holds while the store does not take entries. @default nobody looks */
+  readonly condition?: Condition;
   /** Told of what goes wrong outside any request. */
   readonly report: (error: unknown) => void;
 }
 
 /** The audit trail of this process: entries are sealed, written and echoed one at a time. */
 export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
-  const { store, telemetry, clock, schedule, chain, randomUUID, failed = () => undefined, report } = options;
+  const {
+    store,
+    telemetry,
+    clock,
+    schedule,
+    chain,
+    randomUUID,
+    failed = () => undefined,
+    condition = UNWATCHED,
+    report,
+  } = options;
   // An entry about many requests, or about none, belongs to the trace of none.
   const outsideRequests = AsyncLocalStorage.snapshot();
   const tallies = createRefusalTallies();
@@ -66,6 +79,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     store,
     schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
     failed,
+    condition,
     report,
   });
   const entryOf = (draft: AuditDraft) => unsealed(draft, chain, { id: randomUUID(), now: clock.now() });
@@ -102,7 +116,9 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     try {
       await record(draft, persist);
     } catch (error) {
-      if (!defer(draft, persist)) report(error);
+      if (defer(draft, persist)) return;
+      report(error);
+      condition.begin('the store is away for so long that entries of the audit trail are lost');
     } finally {
       waiting -= 1;
     }
@@ -163,6 +179,9 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     recordAll,
     record,
     defer,
+    note(draft) {
+      writeAll([draft]);
+    },
     refused(draft, path) {
       followProvider();
       if (waiting < MAX_WAITING && tallies.isFirst(draft, path)) void write(draft);

@@ -5,6 +5,8 @@ import type { AuditPage, AuditQuery, CommitResult } from '../store/state-store.t
 export interface AuditTrail extends AuditRecorder {
   /** {@link AuditRecorder.recordAll} for one entry. */
   record(draft: AuditDraft, persist: Persist): Promise<CommitResult>;
+  /** Writes an entry in the background, when the store is back if need be. */
+  note(draft: AuditDraft): void;
   /**
    * Notes a refused request. Returns at once: the entry is written in the background. Refusals of requests without a
    * valid credential become one aggregate entry per address and minute; those of a known client one for each path, code

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock, Delay } from '../clock.ts';
-import { RdcpError } from '../errors.ts';
+import { type Condition, UNWATCHED } from '../conditions.ts';
+import { failureCode, RdcpError } from '../errors.ts';
 import { firstIssue } from '../protocol/issues.ts';
 import { type ValidationResult, validationResultSchema } from '../protocol/validation-result.ts';
 import type { CredentialRequest } from './authenticator.ts';
@@ -15,11 +16,15 @@ export type ApplicationAuthentication = (
 export interface ApplicationAuthenticatorOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
+  /** Holds while the function fails, from the third failure in a row on: one request may make it fail. */
+  readonly condition?: Condition;
   /** Told when the function fails, or answers something that is no validation result. */
   readonly report: (error: RdcpError) => void;
 }
 
 const DEADLINE_MS = 5000;
+/** Failures in a row that are not the fault of one request. */
+const FAILURES_TO_BEGIN = 3;
 
 /**
  * Asks the application who sends a request. What it answers is believed as far as the schema goes: a result that is not
@@ -27,8 +32,10 @@ const DEADLINE_MS = 5000;
  */
 export function createApplicationAuthenticator(
   authenticate: ApplicationAuthentication,
-  { clock, delay, report }: ApplicationAuthenticatorOptions,
+  { clock, delay, condition = UNWATCHED, report }: ApplicationAuthenticatorOptions,
 ) {
+  let failures = 0;
+
   return async ({ message }: CredentialRequest): Promise<Principal | undefined> => {
     if (message === undefined) return undefined;
     const answer = await ask(message);
@@ -52,8 +59,15 @@ export function createApplicationAuthenticator(
     const { promise: late, reject } = Promise.withResolvers<never>();
     const callOff = delay(DEADLINE_MS, () => reject(new Error(`no answer within ${DEADLINE_MS} ms`)));
     try {
-      return await Promise.race([authenticate(message), late]);
+      const answer = await Promise.race([authenticate(message), late]);
+      failures = 0;
+      condition.end();
+      return answer;
     } catch (cause) {
+      failures += 1;
+      if (failures >= FAILURES_TO_BEGIN) {
+        condition.begin(`security.authenticate throws or does not answer${failureCode(cause)}`);
+      }
       const error = new RdcpError('RDCP_UNAVAILABLE', 'The credential cannot be checked at the moment', {
         headers: { 'Retry-After': '1' },
         cause,

@@ -1,4 +1,5 @@
 import { type Clock, unrefTimeout } from '../clock.ts';
+import { type Conditions, UNWATCHED } from '../conditions.ts';
 import type { ResolvedConfig } from '../config.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { TokenStore } from '../store/token-store.ts';
@@ -28,7 +29,9 @@ export interface AuthenticationOptions {
   readonly clock: Clock;
   /** Where a development key is kept when no credential is configured. */
   readonly cwd: string;
-  /** Told when a file of keys can no longer be read, or when somebody who must be asked does not answer. */
+  /** Hold while a file of keys cannot be read, or somebody who must be asked does not answer. @default nobody looks */
+  readonly conditions?: Pick<Conditions, 'watch'>;
+  /** Told of answers of `security.authenticate` that are none. */
   readonly report: (error: RdcpError) => void;
   /** Where records of issued tokens are kept; `security.tokens` needs it. */
   readonly tokenStore?: TokenStore | undefined;
@@ -74,7 +77,7 @@ export function openAuthentication(
 
 function assemble(
   settings: CredentialSettings,
-  { clock, cwd, report, tokenStore }: AuthenticationOptions,
+  { clock, cwd, conditions = { watch: () => UNWATCHED }, report, tokenStore }: AuthenticationOptions,
   closing: <T extends { close?: (() => void) | undefined }>(part: T) => T,
 ): ConfiguredAuthentication {
   const { level, apiKeys, jwt, introspection, mtls, authenticate } = settings;
@@ -84,18 +87,34 @@ function assemble(
 
   const development = !hasCredentials(settings);
   const records = development ? [ensureDevKey(cwd)] : apiKeys;
-  const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, report), clock }));
+  const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, conditions), clock }));
 
   const own =
     settings.tokens &&
-    closing(openOwnTokens(settings.tokens, { store: tokenStore, apiKey, certificateRequired, clock, report }));
+    closing(openOwnTokens(settings.tokens, { store: tokenStore, apiKey, certificateRequired, clock, conditions }));
   const issuers = jwt === undefined ? [] : [jwt].flat();
-  const signed = issuers.length > 0 || own ? createJwtVerifier({ issuers, own: own?.trusted, clock }) : undefined;
-  const opaque = introspection && createIntrospectionVerifier({ ...introspection, clock, report });
+  const signed =
+    issuers.length > 0 || own
+      ? createJwtVerifier({ issuers, own: own?.trusted, clock, conditions, delay: unrefTimeout })
+      : undefined;
+  const opaque =
+    introspection &&
+    createIntrospectionVerifier({
+      ...introspection,
+      clock,
+      delay: unrefTimeout,
+      condition: conditions.watch('introspection'),
+    });
   const bearer = signed || opaque ? closing(createBearerVerifier({ jwt: signed, opaque })) : undefined;
 
   const application =
-    authenticate && createApplicationAuthenticator(authenticate, { clock, delay: unrefTimeout, report });
+    authenticate &&
+    createApplicationAuthenticator(authenticate, {
+      clock,
+      delay: unrefTimeout,
+      condition: conditions.watch('authenticate'),
+      report,
+    });
   return {
     authenticator: createAuthenticator({ apiKey, bearer, certificate, certificateRequired, application }),
     development,
@@ -103,10 +122,10 @@ function assemble(
   };
 }
 
-function keySource(apiKeys: NonNullable<Settings['apiKeys']>, report: AuthenticationOptions['report']): KeySource {
+function keySource(apiKeys: NonNullable<Settings['apiKeys']>, conditions: Pick<Conditions, 'watch'>): KeySource {
   if (!('file' in apiKeys)) return fixedKeys(apiKeys);
   try {
-    return openKeysFile(apiKeys.file, { report });
+    return openKeysFile(apiKeys.file, { condition: conditions.watch('keys_file') });
   } catch (cause) {
     if (!isRdcpError(cause)) throw cause;
     const field = 'security.apiKeys.file';

@@ -1,6 +1,8 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Delay } from '../clock.ts';
+import { type Condition, UNWATCHED } from '../conditions.ts';
 import { RdcpError } from '../errors.ts';
 import { readBounded } from './bounded-body.ts';
+import { IssuerFault, issuerProblem } from './issuer-failure.ts';
 import { trustedUri } from './jwt-issuer.ts';
 
 export interface IntrospectionClientOptions {
@@ -16,8 +18,10 @@ export interface IntrospectionSurroundings {
   readonly clock: Clock;
   /** @default the global `fetch` */
   readonly fetch?: typeof globalThis.fetch;
-  /** Told when the issuer begins to count as down. */
-  readonly report?: (error: RdcpError) => void;
+  /** For asking an issuer again that did not answer. @default never, but for the next token */
+  readonly delay?: Delay;
+  /** Holds while the issuer does not answer as it should. */
+  readonly condition?: Condition;
 }
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -30,11 +34,17 @@ const MAX_IN_FLIGHT = 32;
 const FAILURES_TO_OPEN = 3;
 /** Pause before the next attempt then. */
 const COOLDOWN_MS = 5000;
+/** Pause between two attempts that are made to see the end of an outage, although nobody sends a token. */
+const PROBE_MS = 30_000;
+/** Asked about then. It is nobody's. */
+const PROBE_TOKEN = 'rdcp-health-check';
+/** The one status that a token may be the reason of, and not the issuer or how this server is known to it. */
+const BAD_REQUEST = 400;
 
 /**
  * Asks an issuer about tokens (RFC 7662, section 2). Once it counts as down, one request after each pause finds out whether it
  * is back, and all others are answered at once.
- * @returns resolves with the answer, whatever it says of the token, and rejects with `RDCP_UNAVAILABLE` when there is none
+ * @returns `ask` resolves with the answer, whatever it says of the token, and rejects with `RDCP_UNAVAILABLE` when there is none
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
  */
 export function createIntrospectionClient({
@@ -43,7 +53,8 @@ export function createIntrospectionClient({
   clientSecret,
   clock,
   fetch = globalThis.fetch,
-  report = () => {},
+  delay = () => () => undefined,
+  condition = UNWATCHED,
 }: IntrospectionClientOptions & IntrospectionSurroundings) {
   const uri = trustedUri(endpoint, 'security.introspection.endpoint');
   const headers = {
@@ -54,6 +65,8 @@ export function createIntrospectionClient({
   let inFlight = 0;
   let failures = 0;
   let lastFailure: unknown;
+  let closed = false;
+  let cancelProbe = () => {};
   /** On the monotonic clock: nobody is asked before. */
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
@@ -78,14 +91,32 @@ export function createIntrospectionClient({
     });
     if (response.status !== 200) {
       await response.body?.cancel();
-      throw new Error(`introspection was answered with status ${response.status}`);
+      throw new StatusFault(response.status);
     }
     const answer = parse(await readBounded(response, MAX_BYTES));
     if (isAnswer(answer)) return answer;
-    throw new Error('introspection was answered with something else');
+    throw new IssuerFault('answers something that is no introspection response');
   };
 
-  return async (token: string): Promise<Answer> => {
+  function succeeded(): void {
+    failures = 0;
+    pausedUntil = Number.NEGATIVE_INFINITY;
+    cancelProbe();
+    condition.end();
+  }
+
+  function failed(cause: unknown): void {
+    failures += 1;
+    lastFailure = cause;
+    if (failures >= FAILURES_TO_OPEN) pausedUntil = clock.monotonic() + COOLDOWN_MS;
+    const ofOneToken = cause instanceof StatusFault && cause.status === BAD_REQUEST;
+    if (ofOneToken && failures < FAILURES_TO_OPEN) return;
+    condition.begin(`security.introspection.endpoint ${issuerProblem(cause)}`);
+    cancelProbe();
+    if (!closed) cancelProbe = delay(PROBE_MS, () => void request(PROBE_TOKEN).then(succeeded, failed));
+  }
+
+  const ask = async (token: string): Promise<Answer> => {
     const now = clock.monotonic();
     if (now < pausedUntil) throw unavailable((pausedUntil - now) / 1000);
     if (inFlight >= MAX_IN_FLIGHT) throw unavailable(1);
@@ -94,20 +125,33 @@ export function createIntrospectionClient({
     inFlight += 1;
     try {
       const answer = await request(token);
-      failures = 0;
-      pausedUntil = Number.NEGATIVE_INFINITY;
+      succeeded();
       return answer;
     } catch (cause) {
-      failures += 1;
-      lastFailure = cause;
-      if (failures >= FAILURES_TO_OPEN) pausedUntil = clock.monotonic() + COOLDOWN_MS;
-      const error = unavailable((pausedUntil - clock.monotonic()) / 1000);
-      if (failures === FAILURES_TO_OPEN) report(error);
-      throw error;
+      failed(cause);
+      throw unavailable((pausedUntil - clock.monotonic()) / 1000);
     } finally {
       inFlight -= 1;
     }
   };
+
+  return {
+    ask,
+    close() {
+      closed = true;
+      cancelProbe();
+    },
+  };
+}
+
+class StatusFault extends IssuerFault {
+  readonly status: number;
+
+  constructor(status: number) {
+    const hint = status === 401 || status === 403 ? ': it refuses clientId or clientSecret' : '';
+    super(`answers with status ${status}${hint}`);
+    this.status = status;
+  }
 }
 
 /** The parser's own error would quote the answer, which may hold the token. */

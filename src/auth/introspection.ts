@@ -49,12 +49,12 @@ interface Verdict {
  */
 export function createIntrospectionVerifier(options: IntrospectionOptions): CredentialVerifier {
   const { clock } = options;
-  const ask = createIntrospectionClient(options);
+  const client = createIntrospectionClient(options);
   const verdicts = new LRUCache<string, Verdict>({ max: MAX_REMEMBERED });
   const pending = new Map<string, Promise<Principal>>();
 
   const introspect = async (token: string, digest: string): Promise<Principal> => {
-    const answer = await ask(token);
+    const answer = await client.ask(token);
     const askedAt = clock.monotonic();
     try {
       const principal = readAnswer(answer, options, clock.now());
@@ -83,7 +83,10 @@ export function createIntrospectionVerifier(options: IntrospectionOptions): Cred
       pending.set(digest, asked);
       return asked;
     },
-    close: () => verdicts.clear(),
+    close: () => {
+      verdicts.clear();
+      client.close();
+    },
   };
 }
 

@@ -1,13 +1,20 @@
 import type { CryptoKey, createLocalJWKSet, JSONWebKeySet, JWSHeaderParameters } from 'jose';
-import type { Clock } from '../clock.ts';
+import type { Clock, Delay } from '../clock.ts';
+import type { Condition } from '../conditions.ts';
 import { RdcpError } from '../errors.ts';
 import { readBounded } from './bounded-body.ts';
+import { IssuerFault, issuerProblem } from './issuer-failure.ts';
 import { loadJose } from './jose.ts';
 
 export interface RemoteKeysOptions {
   readonly uri: string;
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
+  readonly delay: Delay;
+  /** The setting that the address comes from, for messages. */
+  readonly field: string;
+  /** Holds while the issuer does not publish keys. A token cannot make it hold. */
+  readonly condition: Condition;
 }
 
 /** How long a key set is used without asking again. */
@@ -23,28 +30,40 @@ type LocalKeys = ReturnType<typeof createLocalJWKSet>;
 
 /**
  * Keys that an issuer publishes (RFC 7517). jose's own remote set refuses every token once its copy is too old and the
- * issuer is away, and asks at once again after a failure; this one keeps what it has for a day, and pauses.
- * @returns the way from a token's header to its key. It rejects with `RDCP_UNAVAILABLE` while the issuer does not
+ * issuer is away, and asks at once again after a failure; this one keeps what it has for a day, and pauses. After a
+ * failure it goes on asking after each pause, so that the end of an outage is seen although nobody sends a token.
+ * @returns `find`, the way from a token's header to its key. It rejects with `RDCP_UNAVAILABLE` while the issuer does not
  * answer and the key is not known, and with an error of jose for a token whose key does not exist
  */
-export function createRemoteKeys({ uri, fetch, clock }: RemoteKeysOptions) {
+export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }: RemoteKeysOptions) {
   let keys: LocalKeys | undefined;
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
   let pending: Promise<void> | undefined;
+  let closed = false;
+  let cancelRetry = () => {};
 
   const load = async () => {
+    let problem: string | undefined;
     try {
       const { createLocalJWKSet } = await loadJose();
-      keys = createLocalJWKSet(await fetchKeys(uri, fetch));
+      const published = await fetchKeys(uri, fetch);
+      keys = createLocalJWKSet(published);
       fetchedAt = clock.monotonic();
       failure = undefined;
+      // The issuer may have withdrawn them all, so none is kept; more likely it is a fault.
+      problem = published.keys.length === 0 ? 'answers an empty key set' : undefined;
     } catch (cause) {
       failure = cause;
+      problem = issuerProblem(cause);
     } finally {
       triedAt = clock.monotonic();
       pending = undefined;
+      cancelRetry();
+      if (problem === undefined) condition.end();
+      else condition.begin(`${field} ${problem}`);
+      if (!closed && problem !== undefined) cancelRetry = delay(COOLDOWN_MS, () => void refresh());
     }
   };
 
@@ -62,7 +81,7 @@ export function createRemoteKeys({ uri, fetch, clock }: RemoteKeysOptions) {
     });
   };
 
-  return async (header: JWSHeaderParameters): Promise<CryptoKey> => {
+  const find = async (header: JWSHeaderParameters): Promise<CryptoKey> => {
     if (clock.monotonic() - fetchedAt >= FRESH_MS) await refresh();
     if (keys === undefined || clock.monotonic() - fetchedAt >= STALE_MS) throw unavailable();
     const { errors } = await loadJose();
@@ -76,6 +95,14 @@ export function createRemoteKeys({ uri, fetch, clock }: RemoteKeysOptions) {
       });
     }
   };
+
+  return {
+    find,
+    close() {
+      closed = true;
+      cancelRetry();
+    },
+  };
 }
 
 async function fetchKeys(uri: string, fetch: RemoteKeysOptions['fetch']): Promise<JSONWebKeySet> {
@@ -87,7 +114,12 @@ async function fetchKeys(uri: string, fetch: RemoteKeysOptions['fetch']): Promis
   });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`the key set was answered with status ${response.status}`);
+    throw new IssuerFault(`answers with status ${response.status}`);
   }
-  return JSON.parse(await readBounded(response, MAX_BYTES));
+  const text = await readBounded(response, MAX_BYTES);
+  try {
+    const { keys } = JSON.parse(text);
+    if (Array.isArray(keys)) return { keys };
+  } catch {}
+  throw new IssuerFault('answers something that is no key set');
 }

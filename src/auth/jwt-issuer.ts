@@ -1,11 +1,17 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
+import type { Conditions } from '../conditions.ts';
 import { RdcpError } from '../errors.ts';
 import { createRemoteKeys, type RemoteKeysOptions } from './jwks.ts';
 import type { Principal } from './principal.ts';
 
 export const JWT_ALGORITHMS = ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
+
+/** For issuers that publish their keys. */
+export interface RemoteSurroundings extends Pick<RemoteKeysOptions, 'fetch' | 'clock' | 'delay'> {
+  readonly conditions: Pick<Conditions, 'watch'>;
+}
 
 /** Who may issue tokens, and how they are checked. Exactly one of `secret`, `publicKey` and `jwksUri` is given. */
 export interface JwtIssuer {
@@ -43,6 +49,7 @@ export interface TrustedIssuer {
    * @throws {RdcpError} `RDCP_AUTH_FAILED` for a token that was revoked
    */
   admit?(principal: Principal): Principal | Promise<Principal>;
+  close?(): void;
 }
 
 /** RFC 7518, section 3.2: a key for HS256 is as long as its hash at least. */
@@ -58,7 +65,7 @@ const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
  */
 export function trustIssuers(
   issuers: readonly JwtIssuer[],
-  remote: Omit<RemoteKeysOptions, 'uri'>,
+  remote: RemoteSurroundings,
   own?: TrustedIssuer,
 ): ReadonlyMap<string, TrustedIssuer> {
   const trusted = new Map<string, TrustedIssuer>();
@@ -72,7 +79,7 @@ export function trustIssuers(
   return trusted;
 }
 
-function trust(issuer: JwtIssuer, field: string, remote: Omit<RemoteKeysOptions, 'uri'>): TrustedIssuer {
+function trust(issuer: JwtIssuer, field: string, remote: RemoteSurroundings): TrustedIssuer {
   const audience = typeof issuer.audience === 'string' ? [issuer.audience] : [...issuer.audience];
   if (audience.length === 0 || audience.includes('')) throw invalid(`${field}.audience`, 'must not be empty');
   if (issuer.algorithms.length === 0) throw invalid(`${field}.algorithms`, 'must hold at least one algorithm');
@@ -82,15 +89,15 @@ function trust(issuer: JwtIssuer, field: string, remote: Omit<RemoteKeysOptions,
     algorithms: [...issuer.algorithms],
     scopeClaims: issuer.scopeClaim === undefined ? ['scope', 'scopes'] : [issuer.scopeClaim],
     tenantClaim: issuer.tenantClaim ?? 'tenant_id',
-    key: keyOf(issuer, field, remote),
+    ...keysOf(issuer, field, remote),
   };
 }
 
-function keyOf(
+function keysOf(
   { secret, publicKey, jwksUri, algorithms }: JwtIssuer,
   field: string,
-  remote: Omit<RemoteKeysOptions, 'uri'>,
-): TrustedIssuer['key'] {
+  remote: RemoteSurroundings,
+): Pick<TrustedIssuer, 'key' | 'close'> {
   const sources = [secret, publicKey, jwksUri].filter((source) => source !== undefined);
   if (sources.length !== 1) throw invalid(field, 'must hold one of secret, publicKey and jwksUri');
   // An issuer that took both kinds would accept a token signed with its own public key as the shared secret.
@@ -98,13 +105,17 @@ function keyOf(
   if (wrong !== undefined) throw invalid(`${field}.algorithms`, `must not hold ${wrong} with this kind of key`);
   if (secret !== undefined) {
     const key = secretKey(secret, `${field}.secret`);
-    return () => key;
+    return { key: () => key };
   }
   if (publicKey !== undefined) {
     const key = publicKeyOf(publicKey, algorithms, `${field}.publicKey`);
-    return () => key;
+    return { key: () => key };
   }
-  return createRemoteKeys({ ...remote, uri: trustedUri(jwksUri ?? '', `${field}.jwksUri`) });
+  const { conditions, ...surroundings } = remote;
+  const setting = `${field}.jwksUri`;
+  const uri = trustedUri(jwksUri ?? '', setting);
+  const keys = createRemoteKeys({ ...surroundings, uri, field: setting, condition: conditions.watch('jwks') });
+  return { key: keys.find, close: keys.close };
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when it is too short for HS256 */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../clock.ts';
+import type { Clock, Delay } from '../clock.ts';
+import { type Conditions, UNWATCHED } from '../conditions.ts';
 import { isRdcpError } from '../errors.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import { byConnection } from './by-connection.ts';
@@ -21,6 +22,10 @@ export interface JwtVerifierOptions {
   /** This server itself, where it issues tokens. */
   readonly own?: TrustedIssuer | undefined;
   readonly clock: Clock;
+  /** @default nobody looks */
+  readonly conditions?: Pick<Conditions, 'watch'>;
+  /** For asking an issuer again that did not answer. @default never, but for the next token */
+  readonly delay?: Delay;
   /** For the issuers' key sets. @default the global `fetch` */
   readonly fetch?: typeof globalThis.fetch;
   /** Most verified tokens that are remembered. @default 10000 */
@@ -49,10 +54,12 @@ export function createJwtVerifier({
   issuers,
   own,
   clock,
+  conditions = { watch: () => UNWATCHED },
+  delay = () => () => undefined,
   fetch = globalThis.fetch,
   cacheSize = 10_000,
 }: JwtVerifierOptions): JwtVerifier {
-  const trusted = trustIssuers(issuers, { fetch, clock }, own);
+  const trusted = trustIssuers(issuers, { fetch, clock, conditions, delay }, own);
   const cache = new LRUCache<string, Verified>({ max: cacheSize });
   const digestOf = byConnection((token) => hash('sha256', token, 'base64url'));
 
@@ -78,7 +85,10 @@ export function createJwtVerifier({
         : verifyAnew(token, digest);
     },
     claims: async (token) => token.includes('.') && trusted.has(await claimedIssuer(token)),
-    close: () => cache.clear(),
+    close: () => {
+      cache.clear();
+      for (const issuer of trusted.values()) issuer.close?.();
+    },
   };
 }
 

@@ -1,19 +1,18 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
+import type { Condition } from '../conditions.ts';
 import { type ApiKeyRecord, apiKeyRecordSchema } from '../config.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { firstIssue } from '../protocol/issues.ts';
+import { jsonErrorPlace } from '../protocol/json-syntax.ts';
 import { type KeySet, type KeySource, keySet } from './key-set.ts';
 import { watchFile } from './watched-file.ts';
 
 const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });
 
 export interface KeysFileOptions {
-  /**
-   * Told once when the file can no longer be used (gone, half-written, wrong), and again for another problem. The
-   * message is one line; the last good keys stay in force.
-   */
-  readonly report?: (error: RdcpError) => void;
+  /** Holds while the file cannot be used (gone, half-written, wrong); the last good keys stay in force. */
+  readonly condition?: Condition;
 }
 
 export interface KeysFile extends KeySource {
@@ -39,9 +38,9 @@ export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
  * Opens a keys file: `{ "keys": [record, …] }`. A change of it is in force within a second.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be read or is wrong at the start
  */
-export function openKeysFile(path: string, { report }: KeysFileOptions = {}): KeysFile {
+export function openKeysFile(path: string, { condition }: KeysFileOptions = {}): KeysFile {
   const name = basename(path);
-  const file = watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name), report });
+  const file = watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name), condition });
   return {
     find: (hash) => file.value.byHash.get(hash),
     findById: (id) => file.value.byId.get(id),
@@ -60,11 +59,13 @@ function load(text: string, name: string): KeySet {
 }
 
 function parseJson(text: string, name: string): unknown {
+  const json = text.replace(/^\uFEFF/, '');
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return JSON.parse(json);
   } catch {
     // Without the cause, which quotes the file.
-    throw invalid(name, 'the file is not JSON', '');
+    const { line, column } = jsonErrorPlace(json);
+    throw invalid(name, `the file is not JSON (line ${line}, column ${column})`, '');
   }
 }
 

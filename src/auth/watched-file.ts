@@ -1,5 +1,6 @@
 import { type BigIntStats, readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { type Condition, UNWATCHED } from '../conditions.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 
 const POLL_MS = 500;
@@ -14,11 +15,8 @@ export interface WatchedFileOptions<T> {
   readonly name: string;
   /** @throws {RdcpError} for a text that cannot be used */
   readonly load: (text: string) => T;
-  /**
-   * Told once when the file can no longer be used (gone, half-written, wrong), and again for another problem. The
-   * message is one line; what was read last stays in force.
-   */
-  readonly report?: ((error: RdcpError) => void) | undefined;
+  /** Holds while the file cannot be used (gone, half-written, wrong); what was read last stays in force. */
+  readonly condition?: Condition | undefined;
 }
 
 export interface WatchedFile<T> {
@@ -34,20 +32,24 @@ export interface WatchedFile<T> {
  * do not arrive on network file systems and many container mounts.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be read or is wrong at the start
  */
-export function watchFile<T>(path: string, { name, load, report = () => {} }: WatchedFileOptions<T>): WatchedFile<T> {
+export function watchFile<T>(
+  path: string,
+  { name, load, condition = UNWATCHED }: WatchedFileOptions<T>,
+): WatchedFile<T> {
   let text = readAtStart(path, name);
   let value = load(text);
   let stamp = '';
   let settling = SETTLING_READS;
-  let problem = '';
+  let failed = false;
   let reading: Promise<void> | undefined;
 
   const adopt = (read: string) => {
-    if (read !== text || problem !== '') {
+    if (read !== text || failed) {
       value = load(read);
       text = read;
     }
-    problem = '';
+    failed = false;
+    condition.end();
   };
 
   const look = async (always: boolean) => {
@@ -59,10 +61,9 @@ export function watchFile<T>(path: string, { name, load, report = () => {} }: Wa
       stamp = seen;
       adopt(await readFile(path, 'utf8'));
     } catch (cause) {
-      const error = isRdcpError(cause) ? cause : unreadable(name, cause);
       settling = SETTLING_READS;
-      if (error.message !== problem) report(error);
-      problem = error.message;
+      failed = true;
+      condition.begin((isRdcpError(cause) ? cause : unreadable(name, cause)).message);
     }
   };
 

@@ -1,3 +1,5 @@
+import type { Condition } from '../conditions.ts';
+import { failureCode } from '../errors.ts';
 import { parseTimestamp } from '../protocol/time.ts';
 import type { ScopeKey, ScopeState, StateStore, StoreReset } from '../store/state-store.ts';
 import type { Provenance } from './deadlines.ts';
@@ -18,6 +20,8 @@ export interface FollowerOptions {
   readonly lost: (reset: StoreReset, reread: Promise<void>) => void;
   /** Called when the store is to be read again soon, and when it was. */
   readonly changed: () => void;
+  /** Holds while the store does not answer. */
+  readonly outage: Condition;
   readonly report: (error: unknown) => void;
 }
 
@@ -40,7 +44,8 @@ export interface Follower {
 
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 
-export function createFollower({ store, stored, keys, adopt, lost, changed, report }: FollowerOptions): Follower {
+export function createFollower(options: FollowerOptions): Follower {
+  const { store, stored, keys, adopt, lost, changed, outage, report } = options;
   let loaded = false;
   let unreachable = false;
   let doubtful = false;
@@ -82,6 +87,7 @@ export function createFollower({ store, stored, keys, adopt, lost, changed, repo
     loaded = true;
     unreachable = false;
     doubtful = false;
+    outage.end();
   }
 
   /** A reading that had begun before may still bring what was lost: another one follows it. */
@@ -100,6 +106,7 @@ export function createFollower({ store, stored, keys, adopt, lost, changed, repo
     reading ??= readAll()
       .catch((error: unknown) => {
         if (!unreachable && !closed) report(error);
+        if (!closed) outage.begin(`the store cannot be reached${failureCode(error)}`);
         unreachable = true;
         doubtful = true;
       })

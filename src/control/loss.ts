@@ -1,4 +1,5 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Delay } from '../clock.ts';
+import type { Condition } from '../conditions.ts';
 import type { ChangeRecord } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { StoreReset } from '../store/state-store.ts';
@@ -20,12 +21,16 @@ export interface LossesOptions {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Every category as everybody sees it. */
   readonly view: () => readonly CategoryView[];
+  readonly delay: Delay;
+  /** Holds from a loss until something is switched, for an hour at most. */
+  readonly condition: Condition;
 }
 
 /** Tells of state that a store had acknowledged and lost: in the trail, once for all processes, and to health. */
-export function createLosses({ writer, clock, view }: LossesOptions) {
+export function createLosses({ writer, clock, view, delay, condition }: LossesOptions) {
   /** When what the store holds after the last loss was taken over, on the monotonic clock. */
   let since: number | undefined;
+  let cancelEnd = () => {};
 
   function changesFrom(before: readonly CategoryView[]): readonly ChangeRecord[] {
     const effectiveAt = timestamp(clock.now());
@@ -42,6 +47,9 @@ export function createLosses({ writer, clock, view }: LossesOptions) {
     /** Once what the store holds is in force. Whoever of the processes comes first writes the entry. */
     async tell({ reason, history }: StoreReset, before: readonly CategoryView[]): Promise<void> {
       since = clock.monotonic();
+      condition.begin(`the store has lost changes: ${REASON[reason]}`);
+      cancelEnd();
+      cancelEnd = delay(TOLD_MS, condition.end);
       const changes = changesFrom(before);
       const draft = {
         action: 'state_reset',
@@ -59,6 +67,8 @@ export function createLosses({ writer, clock, view }: LossesOptions) {
     /** Something is as somebody wants it again. */
     changed(): void {
       since = undefined;
+      cancelEnd();
+      condition.end();
     },
 
     /** Whether the store has lost state, and nobody has seen to it yet. */

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Delay } from '../clock.ts';
+import { type Condition, UNWATCHED } from '../conditions.ts';
 import { RdcpError } from '../errors.ts';
 import type { Gate, Sink } from '../gate/types.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
@@ -42,6 +43,10 @@ export interface ControlPlaneOptions {
   readonly currentTenant?: (() => string | undefined) | undefined;
   /** From 0 to 1, for waits. @default Math.random */
   readonly random?: () => number;
+  /** Holds while the store does not answer. @default nobody looks */
+  readonly outage?: Condition;
+  /** Holds while the store has lost changes. @default nobody looks */
+  readonly loss?: Condition;
   /** Told of what goes wrong outside any request. */
   readonly report: (error: unknown) => void;
 }
@@ -90,6 +95,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       reread.then(() => serially(() => losses.tell(reset, before))).catch(report);
     },
     changed: watch,
+    outage: options.outage ?? UNWATCHED,
     report,
   });
   const reachable = () => follower.loaded && !follower.unreachable;
@@ -106,7 +112,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     conflicted: adopt,
     failed: follower.failed,
   });
-  const losses = createLosses({ writer, clock, view: () => viewOf(GLOBAL_SCOPE) });
+  const losses = createLosses({
+    writer,
+    clock,
+    view: () => viewOf(GLOBAL_SCOPE),
+    delay: (milliseconds, task) => outsideRequests(() => delay(milliseconds, task)),
+    condition: options.loss ?? UNWATCHED,
+  });
   const settlement = createSettlement({ ledger, writer, clock, situationOf, tenantOf, apply: link.apply, reachable });
   const commands = createCommands({
     store,

@@ -1,5 +1,6 @@
 import type { Clock, Delay, Schedule } from '../clock.ts';
-import { RdcpError } from '../errors.ts';
+import { type Condition, UNWATCHED } from '../conditions.ts';
+import { failureCode, RdcpError } from '../errors.ts';
 import { BEAT_MS, type FleetStore, type FleetView, type Instance, type Position } from '../store/fleet-store.ts';
 import { createRoster, type Entry, reached } from './roster.ts';
 import type { Fleet, Member } from './types.ts';
@@ -18,6 +19,8 @@ const LONGEST_LOOK_MS = 100;
 const ALONE_MS = 5;
 /** How long a process may be behind before its health says so, in milliseconds. */
 const CATCH_UP_MS = 1000;
+/** Announcements in a row that a store may fail to take without being called unreachable. */
+const MISSED_TO_BEGIN = 2;
 
 export interface FleetOptions {
   readonly store: FleetStore;
@@ -29,11 +32,13 @@ export interface FleetOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly schedule: Schedule;
   readonly delay: Delay;
+  /** Holds while the store does not answer. @default nobody looks */
+  readonly outage?: Condition;
 }
 
 /** Keeps this process on the list of its fleet, and tells how far the others are. */
 export function createFleet(options: FleetOptions): Fleet {
-  const { store, self, current, acknowledgeTimeoutMs, clock, schedule, delay } = options;
+  const { store, self, current, acknowledgeTimeoutMs, clock, schedule, delay, outage = UNWATCHED } = options;
   const roster = createRoster({ self, applied, clock });
   const waiters = new Set<() => void>();
   const stops: (() => void)[] = [];
@@ -42,6 +47,7 @@ export function createFleet(options: FleetOptions): Fleet {
   let again = false;
   let cancelSoon: (() => void) | undefined;
   let reachable = true;
+  let missed = 0;
   let foundAloneAt = Number.NEGATIVE_INFINITY;
   let closed = false;
 
@@ -54,10 +60,17 @@ export function createFleet(options: FleetOptions): Fleet {
   async function announceAll(): Promise<void> {
     do {
       again = false;
-      reachable = await store.announce(self, applied()).then(
-        () => true,
-        () => false,
-      );
+      try {
+        await store.announce(self, applied());
+        reachable = true;
+        if (missed >= MISSED_TO_BEGIN) outage.end();
+        missed = 0;
+      } catch (error) {
+        reachable = false;
+        missed += 1;
+        // A store that fails over answers the next one.
+        if (missed >= MISSED_TO_BEGIN && !closed) outage.begin(`the store cannot be reached${failureCode(error)}`);
+      }
     } while (again && !closed);
   }
 
@@ -180,11 +193,13 @@ export function createFleet(options: FleetOptions): Fleet {
     },
 
     async check() {
-      const { current: target } = await look();
+      const { current: target } = await look().catch((cause: unknown) => {
+        throw new RdcpError('RDCP_UNAVAILABLE', `the list of processes cannot be read${failureCode(cause)}`, { cause });
+      });
       const deadline = clock.monotonic() + CATCH_UP_MS;
       while (!reached(applied(), target)) {
         const remaining = deadline - clock.monotonic();
-        if (remaining <= 0 || closed) throw new Error('this process is behind the store');
+        if (remaining <= 0 || closed) throw new RdcpError('RDCP_UNAVAILABLE', 'this process is behind the store');
         await news(remaining);
       }
     },

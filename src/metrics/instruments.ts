@@ -13,6 +13,7 @@ import {
   ATTR_ACTION,
   ATTR_AUTH_METHOD,
   ATTR_CATEGORY_NAME,
+  ATTR_CONDITION_NAME,
   ATTR_OUTCOME,
   ATTR_REASON,
   ATTR_SCOPE,
@@ -20,9 +21,11 @@ import {
   METRIC_AUDIT_FAILURES,
   METRIC_AUTH_FAILURES,
   METRIC_CATEGORY_ENABLED,
+  METRIC_CONDITIONS,
   METRIC_CONTROL_DURATION,
   METRIC_CONTROL_REQUESTS,
   METRIC_CONTROL_TEMPORARY,
+  METRIC_CREDENTIAL_FAILURES,
   METRIC_DEBUG_CALL_RATE,
   METRIC_DEBUG_CALLS,
   METRIC_DEBUG_DROPPED,
@@ -49,12 +52,16 @@ export interface InstrumentsOptions {
   readonly states: () => Iterable<{ readonly index: number; readonly enabled: boolean }>;
   /** Live temporary controls of the global scope, and of all tenants together. */
   readonly temporaryControls: () => { readonly global: number; readonly tenants: number };
+  /** What is wrong for a while, by name: whether it is now. @default nothing */
+  readonly conditions?: () => Iterable<readonly [name: string, holds: boolean]>;
   readonly schedule: Schedule;
 }
 
 export interface Instruments extends ControlInstruments {
   /** Makes every instrument on the current meter, where it is not the one they are on. */
   refresh(): void;
+  /** A file of credentials could not be read, or a token issuer not be asked. */
+  credentialFailure(name: string): void;
   /** A write of the audit trail failed. */
   auditFailure(): void;
   close(): void;
@@ -100,6 +107,10 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
       refresh();
       guarded(() => current?.authFailures?.add(1, { [ATTR_AUTH_METHOD]: method, [ATTR_REASON]: reason }));
     },
+    credentialFailure(name) {
+      refresh();
+      guarded(() => current?.credentialFailures?.add(1, { [ATTR_CONDITION_NAME]: name }));
+    },
     auditFailure() {
       refresh();
       guarded(() => current?.auditFailures?.add(1));
@@ -120,6 +131,7 @@ interface InstrumentSet {
   readonly controlDuration?: Histogram;
   readonly authFailures?: Counter;
   readonly auditFailures?: Counter;
+  readonly credentialFailures?: Counter;
   /** Ends the observation. */
   remove(): void;
 }
@@ -130,6 +142,7 @@ interface Observables {
   readonly dropped: Observable;
   readonly enabled: Observable;
   readonly temporary: Observable;
+  readonly conditions: Observable;
 }
 
 type Observe = (result: BatchObservableResult, observables: Observables) => void;
@@ -160,6 +173,10 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
       unit: '{control}',
       valueType,
     }),
+    conditions: meter.createObservableGauge(METRIC_CONDITIONS, {
+      description: 'Whether something is wrong now, of what was wrong since the process started: 0 or 1.',
+      valueType,
+    }),
   };
   const all = Object.values(observables);
   const callback = (result: BatchObservableResult) => guarded(() => observe(result, observables));
@@ -181,6 +198,11 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
       unit: '{request}',
       valueType,
     }),
+    credentialFailures: meter.createCounter(METRIC_CREDENTIAL_FAILURES, {
+      description: 'Times that a source of credentials could not be read or asked.',
+      unit: '{failure}',
+      valueType,
+    }),
     auditFailures: meter.createCounter(METRIC_AUDIT_FAILURES, {
       description: 'Writes of the audit trail that failed.',
       unit: '{write}',
@@ -199,7 +221,7 @@ const TENANT_SCOPES = { [ATTR_SCOPE]: 'tenant' };
  * drop on. Tenants are one series together: one each would be a series per customer.
  */
 function createObservation(options: InstrumentsOptions): Observe {
-  const { gate, measurements, tenantCalls, states, temporaryControls } = options;
+  const { gate, measurements, tenantCalls, states, temporaryControls, conditions: held = () => [] } = options;
   const attributes: { readonly [ATTR_CATEGORY_NAME]: string }[] = [];
   let tenantsSeen = false;
 
@@ -213,7 +235,7 @@ function createObservation(options: InstrumentsOptions): Observe {
     return observed;
   }
 
-  return (result, { calls, rate, dropped, enabled, temporary }) => {
+  return (result, { calls, rate, dropped, enabled, temporary, conditions }) => {
     for (const { index, name } of gate.categories()) attributes[index] ??= { [ATTR_CATEGORY_NAME]: name };
     const ofTenants = observeTenants(result, calls);
     for (const [index, category] of attributes.entries()) {
@@ -232,6 +254,7 @@ function createObservation(options: InstrumentsOptions): Observe {
     tenantsSeen ||= tenants > 0;
     result.observe(temporary, global, GLOBAL_SCOPE);
     if (tenantsSeen) result.observe(temporary, tenants, TENANT_SCOPES);
+    for (const [name, holds] of held()) result.observe(conditions, holds ? 1 : 0, { [ATTR_CONDITION_NAME]: name });
   };
 }
 

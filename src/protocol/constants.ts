@@ -82,6 +82,7 @@ export const AUDIT_ACTIONS = [
   'token.refresh',
   'token.revoke',
   'token.reuse',
+  'credentials.reload',
 ] as const;
 
 /** Largest request body, in bytes. */

@@ -142,6 +142,8 @@ export interface HealthCheckRecord {
   readonly name: string;
   readonly status: 'pass' | 'warn' | 'fail';
   readonly duration: string;
+  /** Why it does not pass, in words for the operator. */
+  readonly otelrdcp_reason?: string;
 }
 
 export interface HealthResponse extends Answer {

@@ -6,8 +6,10 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import { hasCredentials } from '../auth/configured.ts';
 import type { TokenService } from '../auth/tokens/service.ts';
 import type { Clock } from '../clock.ts';
+import type { Condition, Conditions } from '../conditions.ts';
 import type { ResolvedConfig } from '../config.ts';
 import type { AuditDraft, ControlPlane } from '../control/types.ts';
+import { RdcpError } from '../errors.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
 import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
@@ -15,7 +17,7 @@ import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import { createClientAddresses } from './client-address.ts';
 import type { RequestState } from './context.ts';
-import { createHealthChecks } from './health-checks.ts';
+import { createHealthChecks, type HealthCheck } from './health-checks.ts';
 import { readAsHttp1 } from './http2-request.ts';
 import { createMetadataPath } from './metadata-path.ts';
 import { answer } from './middleware/answer.ts';
@@ -78,6 +80,8 @@ export interface AppDependencies {
   readonly checkStore: () => Promise<void>;
   /** True once the server closes: every request is then answered 503. */
   readonly closing: () => boolean;
+  /** What is wrong for a while. @default nothing */
+  readonly conditions?: Pick<Conditions, 'watch' | 'holding'>;
   readonly clock: Clock;
   readonly randomUUID: () => string;
   /** Told of errors that the client learns nothing about. */
@@ -204,14 +208,37 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
 }
 
 /** Without the store or the trail the service still does its work, so they degrade it; what the application registers is its word. */
-function healthChecks({ config, checkStore, fleet, trail }: AppDependencies) {
+function healthChecks({ config, checkStore, fleet, trail, conditions }: AppDependencies): HealthCheck[] {
   const trailHealthy = () => {
-    if (!trail.healthy) throw new Error('the last write of the audit trail failed');
+    if (!trail.healthy) throw unwell('the last write of the audit trail failed');
+  };
+  const credentialsReadable = () => {
+    const problems = conditions?.holding.filter(({ credentials }) => credentials).map(({ problem }) => problem) ?? [];
+    if (problems.length > 0) throw unwell(problems.join('; '));
+  };
+  /** While the store is away, what cannot be checked without it is no news. */
+  const besidesOutage = (name: 'store_check' | 'fleet'): Condition | undefined => {
+    const condition = conditions?.watch(name);
+    return (
+      condition && {
+        begin(problem) {
+          if (!conditions?.holding.some((held) => held.name === 'store')) condition.begin(problem);
+        },
+        end: condition.end,
+      }
+    );
   };
   return [
-    { name: 'store', run: checkStore, onFailure: 'warn' as const },
-    { name: 'audit', run: trailHealthy, onFailure: 'warn' as const },
-    ...(fleet === undefined ? [] : [{ name: 'fleet', run: () => fleet.check(), onFailure: 'warn' as const }]),
+    { name: 'store', run: checkStore, onFailure: 'warn', condition: besidesOutage('store_check') },
+    { name: 'audit', run: trailHealthy, onFailure: 'warn' },
+    { name: 'credentials', run: credentialsReadable, onFailure: 'warn' },
+    ...(fleet === undefined
+      ? []
+      : [{ name: 'fleet', run: () => fleet.check(), onFailure: 'warn' as const, condition: besidesOutage('fleet') }]),
     ...Object.entries(config.health).map(([name, run]) => ({ name, run, onFailure: 'fail' as const })),
   ];
+}
+
+function unwell(reason: string): RdcpError {
+  return new RdcpError('RDCP_UNAVAILABLE', reason);
 }

@@ -1,4 +1,6 @@
 import type { Clock } from '../clock.ts';
+import { type Condition, UNWATCHED } from '../conditions.ts';
+import { failureCode, isRdcpError } from '../errors.ts';
 import type { HealthCheckRecord, HealthResponse } from '../protocol/messages.ts';
 
 export interface HealthCheck {
@@ -7,6 +9,8 @@ export interface HealthCheck {
   readonly run: () => unknown;
   /** What a failure means: `warn` degrades the service, `fail` makes it unhealthy. */
   readonly onFailure: 'warn' | 'fail';
+  /** Holds from a failure until the check passes. @default nobody looks */
+  readonly condition?: Condition | undefined;
 }
 
 export interface Health {
@@ -49,11 +53,11 @@ export function createHealthChecks({
 }
 
 /** A check that hangs is not started again, so that hanging runs do not pile up behind probes. */
-function oneAtATime({ name, run, onFailure }: HealthCheck): HealthCheck {
+function oneAtATime(check: HealthCheck): HealthCheck {
+  const { run } = check;
   let pending: Promise<unknown> | undefined;
   return {
-    name,
-    onFailure,
+    ...check,
     run: () => {
       pending ??= Promise.resolve(run()).finally(() => {
         pending = undefined;
@@ -64,28 +68,33 @@ function oneAtATime({ name, run, onFailure }: HealthCheck): HealthCheck {
 }
 
 async function runCheck(
-  { name, run, onFailure }: HealthCheck,
+  { name, run, onFailure, condition = UNWATCHED }: HealthCheck,
   clock: Pick<Clock, 'monotonic'>,
   deadlineMs: number,
 ): Promise<HealthCheckRecord> {
   const started = clock.monotonic();
-  const passed = await withinDeadline(async () => run(), deadlineMs);
+  const reason = await failureOf(async () => run(), deadlineMs);
   const duration = `${Math.max(0, Math.round(clock.monotonic() - started))}ms`;
-  return { name, status: passed ? 'pass' : onFailure, duration };
+  if (reason === undefined) condition.end();
+  else condition.begin(`health check ${name}: ${reason}`);
+  if (reason === undefined) return { name, status: 'pass', duration };
+  return { name, status: onFailure, duration, otelrdcp_reason: reason };
 }
 
-async function withinDeadline(run: () => Promise<unknown>, deadlineMs: number): Promise<boolean> {
-  const { promise: expired, resolve: expire } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(expire, deadlineMs, false).unref();
-  const passed = run().then(
-    () => true,
-    () => false,
-  );
+/** Why a check fails; `undefined` when it passes. */
+async function failureOf(run: () => Promise<unknown>, deadlineMs: number): Promise<string | undefined> {
+  const { promise: expired, resolve: expire } = Promise.withResolvers<string>();
+  const timer = setTimeout(expire, deadlineMs, `no answer within ${deadlineMs / 1000} s`).unref();
   try {
-    return await Promise.race([passed, expired]);
+    return await Promise.race([run().then(() => undefined, reasonOf), expired]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A check of the application may throw anything, a password included: of that the code alone is shown. */
+function reasonOf(error: unknown): string {
+  return isRdcpError(error) ? error.message : `it failed${failureCode(error)}`;
 }
 
 function overall(records: readonly HealthCheckRecord[]): Health['status'] {

@@ -3,6 +3,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { unrefInterval } from '../clock.ts';
+import { type Conditions, UNWATCHED } from '../conditions.ts';
 import type { ResolvedConfig } from '../config.ts';
 import { RdcpError } from '../errors.ts';
 import type { RequestHandler } from './app.ts';
@@ -51,8 +52,8 @@ const TIMEOUTS: ListenerTimeouts = {
 
 export interface ListenerOptions {
   readonly timeouts?: Partial<ListenerTimeouts>;
-  /** Told of what is wrong with the files of `server.tls` and stops nothing. @default nobody is */
-  readonly report?: (error: unknown) => void;
+  /** Hold while something is wrong with the files of `server.tls` that stops nothing. @default nobody looks */
+  readonly conditions?: Pick<Conditions, 'watch'>;
   /** Called for every client whose certificate was refused in the handshake, or that had none. @default nothing */
   readonly refused?: (refusal: HandshakeRefusal) => void;
   /** Refuse a self-signed server certificate (RDCP 1.0, Transport). @default false */
@@ -68,7 +69,12 @@ export type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 export function createListener(
   config: ServerConfig,
   handler: RequestHandler,
-  { timeouts, report = () => undefined, refused = () => undefined, production = false }: ListenerOptions = {},
+  {
+    timeouts,
+    conditions = { watch: () => UNWATCHED },
+    refused = () => undefined,
+    production = false,
+  }: ListenerOptions = {},
 ): Listener {
   assertServable(config);
   const limits = { ...TIMEOUTS, ...timeouts };
@@ -89,7 +95,7 @@ export function createListener(
 
   function open(): NetworkServer {
     if (config.tls === undefined) return createPlainServer(limits, onRequest);
-    const tls = openTls(config.tls, { production, report });
+    const tls = openTls(config.tls, { production, conditions });
     const secured = createTlsServer(limits, tls.context, onRequest);
     sessions.follow(secured);
     watchHandshakes(secured, refused);

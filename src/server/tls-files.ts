@@ -13,8 +13,6 @@ export type TlsTexts = { readonly [field in TlsField]?: string };
 
 /** Where this is judged. */
 export interface TlsSurroundings {
-  /** Milliseconds since the epoch. */
-  readonly now: number;
   /** RDCP 1.0, Transport: self-signed certificates must not be used in production. */
   readonly production: boolean;
 }
@@ -24,15 +22,15 @@ export interface TlsSettings {
   readonly context: SecureContextOptions;
   /** Present when client certificates are required. */
   readonly clients?: ClientTrust;
-  /** What works, but not for anybody who looks at dates. */
-  readonly warnings: readonly RdcpError[];
+  /** What is wrong with the dates of the certificate and of the revocation lists at a time: it works, but not for long. */
+  readonly outOfDate: (now: number) => { readonly certFile?: RdcpError; readonly crlFile?: RdcpError };
 }
 
 /**
  * Checks the files and puts them together.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field, and neither path nor content of its file
  */
-export function readTls(texts: TlsTexts, { now, production }: TlsSurroundings): TlsSettings {
+export function readTls(texts: TlsTexts, { production }: TlsSurroundings): TlsSettings {
   const chain = certificates(texts, 'certFile');
   const key = privateKey(texts);
   const [certificate] = chain;
@@ -44,7 +42,7 @@ export function readTls(texts: TlsTexts, { now, production }: TlsSurroundings): 
   }
   const identity: SecureContextOptions = { minVersion: 'TLSv1.3', cert: texts.certFile, key: texts.keyFile };
   if (texts.clientCaFile === undefined) {
-    return { context: usable(identity, 'certFile'), warnings: outOfDate(chain, [], now) };
+    return { context: usable(identity, 'certFile'), outOfDate: (at) => outOfDate(chain, [], at) };
   }
   const authorities = certificates(texts, 'clientCaFile');
   const lists = revocationLists(texts, authorities);
@@ -59,7 +57,7 @@ export function readTls(texts: TlsTexts, { now, production }: TlsSurroundings): 
   return {
     context: usable(context, texts.crlFile === undefined ? 'clientCaFile' : 'crlFile'),
     clients: createClientTrust(authorities, lists),
-    warnings: outOfDate(chain, lists, now),
+    outOfDate: (at) => outOfDate(chain, lists, at),
   };
 }
 
@@ -116,19 +114,22 @@ function usable(options: SecureContextOptions, field: TlsField): SecureContextOp
   }
 }
 
-function outOfDate(chain: readonly X509Certificate[], lists: readonly RevocationList[], now: number): RdcpError[] {
-  return [
-    ...chain
-      .slice(0, 1)
-      .filter(({ validFromDate, validToDate }) => now < validFromDate.getTime() || now > validToDate.getTime())
-      .map(({ validFrom, validTo }) =>
-        invalid('certFile', `is valid from ${validFrom} to ${validTo} only: clients refuse it`),
-      ),
-    ...lists
-      .filter(({ nextUpdate }) => nextUpdate !== undefined && nextUpdate < now)
-      .slice(0, 1)
-      .map(() => invalid('crlFile', 'is out of date: every client certificate is refused until there is a newer one')),
-  ];
+function outOfDate([certificate]: readonly X509Certificate[], lists: readonly RevocationList[], now: number) {
+  const old = lists.some(({ nextUpdate }) => nextUpdate !== undefined && nextUpdate < now);
+  return {
+    ...(certificate !== undefined && !isValidAt(certificate, now) && { certFile: notValidNow(certificate) }),
+    ...(old && {
+      crlFile: invalid('crlFile', 'is out of date: every client certificate is refused until there is a newer one'),
+    }),
+  };
+}
+
+function isValidAt({ validFromDate, validToDate }: X509Certificate, now: number): boolean {
+  return now >= validFromDate.getTime() && now <= validToDate.getTime();
+}
+
+function notValidNow({ validFrom, validTo }: X509Certificate): RdcpError {
+  return invalid('certFile', `is valid from ${validFrom} to ${validTo} only: clients refuse it`);
 }
 
 export function invalid(field: TlsField, problem: string, cause?: unknown): RdcpError {

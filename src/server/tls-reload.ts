@@ -12,8 +12,10 @@ const FIELDS: readonly TlsField[] = ['certFile', 'keyFile', 'clientCaFile', 'crl
 export interface TlsWatch {
   /** Takes the new files into use. @throws {RdcpError} when they cannot be used */
   readonly adopt: (texts: TlsTexts) => void;
-  /** Told once of files that cannot be used, and again of another problem. Those from before stay in use. */
-  readonly report: (error: RdcpError) => void;
+  /** Called while there are files that cannot be used. Those from before stay in use. */
+  readonly failed: (error: RdcpError) => void;
+  /** Called when the files can be used. */
+  readonly recovered: () => void;
   readonly schedule: Schedule;
   /** Milliseconds between two looks. */
   readonly intervalMs: number;
@@ -44,7 +46,6 @@ export function watchTlsFiles(config: TlsConfig, current: TlsTexts, watch: TlsWa
   let stamp = '';
   let settling = SETTLING_READS;
   let problem = '';
-  let reported = '';
   let looking = false;
 
   async function look(): Promise<void> {
@@ -65,16 +66,13 @@ export function watchTlsFiles(config: TlsConfig, current: TlsTexts, watch: TlsWa
     watch.adopt(texts);
     inUse = texts;
     problem = '';
-    reported = '';
+    watch.recovered();
   }
 
   /** Certificate and key are two writes, so what is wrong at one look only is a renewal half done, and no problem. */
   function note(error: RdcpError): void {
     settling = SETTLING_READS;
-    if (error.message === problem && problem !== reported) {
-      reported = problem;
-      watch.report(error);
-    }
+    if (error.message === problem) watch.failed(error);
     problem = error.message;
   }
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createBearerVerifier } from '../../src/auth/bearer.ts';
 import { createIntrospectionVerifier, type IntrospectionSettings } from '../../src/auth/introspection.ts';
 import { createJwtVerifier } from '../../src/auth/jwt.ts';
-import { isRdcpError, type RdcpError } from '../../src/errors.ts';
+import { isRdcpError } from '../../src/errors.ts';
+import { recordConditions } from '../support/conditions.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 import { type IntrospectionServer, serveIntrospection } from './introspection-server.ts';
 import { failsWith } from './records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, seconds, secretBytes, sign, stoppedClock } from './tokens.ts';
@@ -25,17 +28,19 @@ async function setUp(
 ) {
   const server = await serveIntrospection(t, answer);
   const clock = stoppedClock();
-  const reports: RdcpError[] = [];
+  const { watch, lines } = recordConditions();
+  const time = virtualTime();
   const verifier = createIntrospectionVerifier({
     endpoint: server.endpoint,
     clientId: 'rdcp',
     clientSecret: 'secret',
     ...settings,
     clock,
-    report: (error) => reports.push(error),
+    delay: time.delay,
+    condition: watch('introspection'),
   });
   t.after(() => verifier.close?.());
-  return { server, clock, reports, verify: async (token: string) => verifier.verify(token) };
+  return { server, clock, time, lines, verify: async (token: string) => verifier.verify(token) };
 }
 
 const invalid = failsWith('RDCP_AUTH_FAILED', 'invalid_token');
@@ -188,11 +193,12 @@ for (const [what, answer] of broken) {
   });
 }
 
-test('an issuer that is down is left alone, found again by one request, and reported once', async (t) => {
-  const { server, clock, reports, verify } = await setUp(t, () => 500);
+test('an issuer that is down is left alone, found again by one request, and said once', async (t) => {
+  const { server, clock, lines, verify } = await setUp(t, () => 500);
   for (let count = 0; count < 20; count += 1) await assert.rejects(verify(`opaque-${count}`), unavailable);
   assert.equal(server.asked.length, 3);
-  assert.equal(reports.length, 1);
+  const down = 'security.introspection.endpoint answers with status 500';
+  assert.deepEqual(lines, [down]);
 
   clock.advance(5000);
   const gate = Promise.withResolvers<void>();
@@ -211,6 +217,37 @@ test('an issuer that is down is left alone, found again by one request, and repo
   clock.advance(5000);
   assert.equal((await verify('opaque-1')).userId, 'ann');
   assert.equal((await verify('opaque-2')).userId, 'ann');
+  assert.deepEqual(lines, [down, 'introspection is over']);
+});
+
+test('the end of an outage is seen although nobody sends a token, and its issuer is asked every 30 seconds for that', async (t) => {
+  const { server, time, lines, verify } = await setUp(t, () => 401);
+  await assert.rejects(verify('opaque'), unavailable);
+  const refused = 'security.introspection.endpoint answers with status 401: it refuses clientId or clientSecret';
+  assert.deepEqual(lines, [refused]);
+  await time.pass(29_000);
+  assert.equal(server.asked.length, 1);
+  server.answer = () => ({ active: false });
+  await time.pass(1000);
+  while (lines.length === 1) await sleep(5);
+  assert.deepEqual(lines, [refused, 'introspection is over']);
+  await time.pass(3_600_000);
+  assert.equal(server.asked.length, 2);
+});
+
+test('one token that the issuer cannot read is not its fault, three in a row are', async (t) => {
+  const { lines, verify } = await setUp(t, () => 400);
+  await assert.rejects(verify('opaque-1'), unavailable);
+  await assert.rejects(verify('opaque-2'), unavailable);
+  assert.deepEqual(lines, []);
+  await assert.rejects(verify('opaque-3'), unavailable);
+  assert.deepEqual(lines, ['security.introspection.endpoint answers with status 400']);
+});
+
+test('a token that is refused says nothing of the issuer', async (t) => {
+  const { lines, verify } = await setUp(t, () => ({ active: false }));
+  await assert.rejects(verify('opaque-1'), { code: 'RDCP_AUTH_FAILED' });
+  assert.deepEqual(lines, []);
 });
 
 test('while the issuer is down a token that was verified goes on until its answer is old', async (t) => {

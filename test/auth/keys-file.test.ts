@@ -6,13 +6,13 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KeysFile, openKeysFile, parseKeysFile } from '../../src/auth/keys-file.ts';
 import type { ApiKeyRecord } from '../../src/config.ts';
-import type { RdcpError } from '../../src/errors.ts';
+import { recordConditions } from '../support/conditions.ts';
 import { failsWith, makeKey } from './records.ts';
 
 interface Opened {
   readonly path: string;
   readonly keys: KeysFile;
-  readonly reports: RdcpError[];
+  readonly lines: readonly string[];
   write(records: readonly ApiKeyRecord[]): void;
 }
 
@@ -21,13 +21,13 @@ function open(t: TestContext, records: readonly ApiKeyRecord[]): Opened {
   const path = join(directory, 'keys.json');
   const write = (next: readonly ApiKeyRecord[]) => writeFileSync(path, JSON.stringify({ keys: next }));
   write(records);
-  const reports: RdcpError[] = [];
-  const keys = openKeysFile(path, { report: (error) => reports.push(error) });
+  const { watch, lines } = recordConditions();
+  const keys = openKeysFile(path, { condition: watch('keys_file') });
   t.after(() => {
     keys.close();
     rmSync(directory, { recursive: true });
   });
-  return { path, keys, reports, write };
+  return { path, keys, lines, write };
 }
 
 test('a revoked key ends and a new one works within a second', async (t) => {
@@ -68,38 +68,27 @@ test('a change that keeps size and modification time is seen', async (t) => {
   assert.equal(keys.find(old.record.hash), undefined);
 });
 
-test('while the file is missing, half-written or wrong the last good keys hold, and each problem is reported once', async (t) => {
+test('while the file is missing, half-written or wrong the last good keys hold, and each problem is said once, and its end', async (t) => {
   const { record } = makeKey();
   const next = makeKey();
-  const { path, keys, reports, write } = open(t, [record]);
-  const problems: [string, () => void, RegExp][] = [
-    ['missing', () => rmSync(path), /^keys file keys\.json: the file cannot be read \(ENOENT\)$/],
-    ['half-written', () => writeFileSync(path, '{ "keys": [ {'), /^keys file keys\.json: the file is not JSON$/],
-    ['empty', () => writeFileSync(path, ''), /^keys file keys\.json: the file is not JSON$/],
-    [
-      'a duplicate',
-      () => write([record, { ...record, id: 'other' }]),
-      /^keys file keys\.json: keys\.1\.hash is the hash of an earlier key$/,
-    ],
+  const { path, keys, lines, write } = open(t, [record]);
+  const hash = '"hash": "not to be quoted"';
+  const problems: [line: string, spoil: () => void][] = [
+    ['the file cannot be read (ENOENT)', () => rmSync(path)],
+    ['the file is not JSON (line 3, column 3)', () => writeFileSync(path, `{ "keys": [\n  { ${hash} },\n  ],}`)],
+    ['the file is not JSON (line 1, column 1)', () => writeFileSync(path, '')],
+    ['keys.0.id must be a string, received undefined', () => writeFileSync(path, `{ "keys": [ { ${hash} } ] }`)],
+    ['keys.1.hash is the hash of an earlier key', () => write([record, { ...record, id: 'other' }])],
   ];
-  for (const [, break_, message] of problems) {
-    break_();
-    const before = reports.length;
-    await keys.refresh();
-    await keys.refresh();
-    await keys.refresh();
+  for (const [, spoil] of problems) {
+    spoil();
+    for (let look = 0; look < 3; look++) await keys.refresh();
     assert.ok(keys.find(record.hash));
-    if (reports.length === before) assert.match(reports.at(-1)?.message ?? '', message);
-    else
-      assert.match(
-        reports
-          .slice(before)
-          .map((error) => error.message)
-          .join('|'),
-        message,
-      );
   }
-  assert.equal(reports.length, 3, 'half-written and empty are one problem');
+  assert.deepEqual(
+    lines,
+    problems.map(([line]) => `keys file keys.json: ${line}`),
+  );
 
   write([next.record]);
   await keys.refresh();
@@ -108,7 +97,10 @@ test('while the file is missing, half-written or wrong the last good keys hold, 
 
   rmSync(path);
   await keys.refresh();
-  assert.equal(reports.length, 4, 'a problem that comes again after recovery is reported again');
+  assert.deepEqual(lines.slice(problems.length), [
+    'keys_file is over',
+    'keys file keys.json: the file cannot be read (ENOENT)',
+  ]);
   write([record]);
   await keys.refresh();
   assert.ok(keys.find(record.hash));

@@ -267,6 +267,7 @@ test('an anonymous probe learns the overall status alone, a credential the check
       [
         ['store', 'pass'],
         ['audit', 'pass'],
+        ['credentials', 'pass'],
         ['database', 'pass'],
       ],
     );

@@ -5,9 +5,11 @@ import { Agent } from 'node:https';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
-import { isRdcpError, type RdcpError } from '../../src/errors.ts';
+
+import { isRdcpError } from '../../src/errors.ts';
 import type { ListenerOptions } from '../../src/server/listener.ts';
 import { createAuthority, selfSigned, writePems } from '../support/certificate.ts';
+import { recordConditions } from '../support/conditions.ts';
 import { listen, listenerFor } from '../support/listening.ts';
 import { getOverTls } from '../support/tls-client.ts';
 
@@ -101,16 +103,12 @@ test('in production a self-signed certificate is refused; one of an authority, a
   assert.equal((await getOverTls(url, { ca: authority.cert })).text, 'hello');
 });
 
-function collecting(options: ListenerOptions = {}) {
-  const reports: RdcpError[] = [];
-  const report = (error: unknown) => {
-    assert.ok(isRdcpError(error));
-    reports.push(error);
-  };
-  return { reports, options: { ...options, report } satisfies ListenerOptions };
+function recording(options: ListenerOptions = {}) {
+  const conditions = recordConditions();
+  return { lines: conditions.lines, options: { ...options, conditions } satisfies ListenerOptions };
 }
 
-test('dates that are over are reported, and stop nothing', async (t) => {
+test('dates that are over are said, and stop nothing', async (t) => {
   const expired = authority.issue('localhost', { to: Date.now() - HOUR_MS });
   const early = authority.issue('localhost', { from: Date.now() + HOUR_MS });
   for (const [files, problem] of [
@@ -119,10 +117,10 @@ test('dates that are over are reported, and stop nothing', async (t) => {
     [{ ...good, crlFile: authority.revocationList([], Date.now() - HOUR_MS) }, /crlFile is out of date/],
     [good, undefined],
   ] as const) {
-    const { reports, options } = collecting();
+    const { lines, options } = recording();
     await listen(t, { tls: writePems(files) }, undefined, options);
-    assert.equal(reports.length, problem === undefined ? 0 : 1);
-    if (problem !== undefined) assert.match(reports[0]?.message ?? '', problem);
+    assert.equal(lines.length, problem === undefined ? 0 : 1);
+    if (problem !== undefined) assert.match(lines[0] ?? '', problem);
   }
 });
 
@@ -147,12 +145,12 @@ const RELOAD_MS = 20;
 
 async function reloading(t: TestContext) {
   const paths = writePems({ certFile: first.cert, keyFile: first.key });
-  const { reports, options } = collecting({ timeouts: { reloadMs: RELOAD_MS } });
-  return { paths, reports, url: await listen(t, { tls: paths }, undefined, options) };
+  const { lines, options } = recording({ timeouts: { reloadMs: RELOAD_MS } });
+  return { paths, lines, url: await listen(t, { tls: paths }, undefined, options) };
 }
 
 test('a renewed certificate is in use without a restart, and no request under load fails', async (t) => {
-  const { paths, reports, url } = await reloading(t);
+  const { paths, lines, url } = await reloading(t);
   const agent = new Agent({ keepAlive: true, maxSockets: 4, ca: authority.cert });
   t.after(() => agent.destroy());
   let renewing = true;
@@ -178,16 +176,16 @@ test('a renewed certificate is in use without a restart, and no request under lo
   }
   renewing = false;
   for (const requests of await Promise.all(loads)) assert.ok(requests > 0);
-  assert.deepEqual(reports, []);
+  assert.deepEqual(lines, []);
 });
 
-test('files that cannot be used leave the old ones in use and are reported once; the next good ones are taken', async (t) => {
-  const { paths, reports, url } = await reloading(t);
+test('files that cannot be used leave the old ones in use and are said once, with their end; the next good ones are taken', async (t) => {
+  const { paths, lines, url } = await reloading(t);
   const reported = async (count: number, problem: RegExp) => {
-    for (const deadline = Date.now() + 5000; reports.length < count; await sleep(10)) assert.ok(Date.now() < deadline);
+    for (const deadline = Date.now() + 5000; lines.length < count; await sleep(10)) assert.ok(Date.now() < deadline);
     await sleep(10 * RELOAD_MS);
-    assert.equal(reports.length, count);
-    assert.match(reports.at(-1)?.message ?? '', problem);
+    assert.equal(lines.length, count);
+    assert.match(lines.at(-1) ?? '', problem);
     assert.equal(await serialOf(url), first.serial);
   };
   writeFileSync(paths.certFile, 'nonsense');
@@ -195,19 +193,49 @@ test('files that cannot be used leave the old ones in use and are reported once;
   rmSync(paths.certFile);
   await reported(2, /certFile cannot be read \(ENOENT\)/);
   writeFileSync(paths.certFile, second.cert);
-  await reported(3, /keyFile is not the key/);
+  await reported(4, /keyFile is not the key/);
+  assert.equal(lines[2], 'certificate is over');
   writeFileSync(paths.keyFile, second.key);
   await untilSerial(url, second.serial);
-  assert.equal(reports.length, 3);
+  assert.deepEqual(lines.slice(4), ['private_key is over']);
+});
+
+test('a certificate and a revocation list that end while they are in use are said, and their replacement is', async (t) => {
+  const soon = Date.now() + 3000;
+  const paths = writePems({
+    ...good,
+    certFile: '',
+    keyFile: '',
+    crlFile: authority.revocationList([], soon),
+  });
+  const ending = authority.issue('localhost', { usage: 'server', to: soon });
+  writeFileSync(paths.certFile, ending.cert);
+  writeFileSync(paths.keyFile, ending.key);
+  const { lines, options } = recording({ timeouts: { reloadMs: RELOAD_MS } });
+  await listen(t, { tls: paths }, undefined, options);
+  assert.deepEqual(lines, []);
+  const said = async (count: number) => {
+    for (const deadline = Date.now() + 8000; lines.length < count; await sleep(10)) assert.ok(Date.now() < deadline);
+  };
+  await said(2);
+  assert.match(
+    lines.toSorted().join('\n'),
+    /^server\.tls\.certFile is valid .* only.*\nserver\.tls\.crlFile is out of date/,
+  );
+  writeFileSync(paths.certFile, first.cert);
+  writeFileSync(paths.keyFile, first.key);
+  writeFileSync(paths.crlFile, authority.revocationList());
+  await said(4);
+  assert.deepEqual(lines.slice(2).sort(), ['certificate_dates is over', 'crl_dates is over']);
 });
 
 test('a listener that is closed looks at its files no more', async () => {
   const paths = writePems({ certFile: first.cert, keyFile: first.key });
-  const { reports, options } = collecting({ timeouts: { reloadMs: RELOAD_MS } });
+  const { lines, options } = recording({ timeouts: { reloadMs: RELOAD_MS } });
   const listener = listenerFor({ tls: paths }, undefined, options);
   await listener.listen();
   await listener.close();
   rmSync(paths.certFile);
   await sleep(5 * RELOAD_MS);
-  assert.deepEqual(reports, []);
+  assert.deepEqual(lines, []);
 });

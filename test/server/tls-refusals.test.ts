@@ -33,6 +33,7 @@ async function start(t: TestContext) {
   const meter = provider.getMeter('rdcp');
   const rdcp = createRdcp(
     {
+      logger: { info() {}, warn() {}, error() {} },
       server: { port: 0, tls: files },
       security: {
         level: 'enterprise',

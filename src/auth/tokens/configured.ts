@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, unrefInterval } from '../../clock.ts';
+import type { Conditions } from '../../conditions.ts';
 import type { ResolvedConfig } from '../../config.ts';
 import { RdcpError } from '../../errors.ts';
 import type { TokenStore } from '../../store/token-store.ts';
@@ -13,7 +14,7 @@ export interface OwnTokensOptions {
   readonly apiKey: ApiKeyVerifier | undefined;
   readonly certificateRequired: boolean;
   readonly clock: Clock;
-  readonly report: (error: RdcpError) => void;
+  readonly conditions: Pick<Conditions, 'watch'>;
 }
 
 /** How long level enterprise accepts tokens without hearing from the store which sessions were revoked. */
@@ -25,7 +26,7 @@ const ENTERPRISE_MAX_AGE_MS = 10_000;
  */
 export function openOwnTokens(
   settings: NonNullable<ResolvedConfig['security']['tokens']>,
-  { store, apiKey, certificateRequired, clock, report }: OwnTokensOptions,
+  { store, apiKey, certificateRequired, clock, conditions }: OwnTokensOptions,
 ) {
   const { issuer, audience, accessTokenSeconds, refreshTokenSeconds } = settings;
   if (store === undefined) {
@@ -37,11 +38,16 @@ export function openOwnTokens(
       },
     );
   }
-  const keys = openSigningKeys(settings, { tokenSeconds: accessTokenSeconds, clock, report });
+  const keys = openSigningKeys(settings, {
+    tokenSeconds: accessTokenSeconds,
+    clock,
+    condition: conditions.watch('signing_keys'),
+  });
   const revocations = createRevocations({
     store,
     clock,
     schedule: unrefInterval,
+    condition: conditions.watch('revocations'),
     ...(certificateRequired && { maxAgeMs: ENTERPRISE_MAX_AGE_MS }),
   });
   const isKeyInForce = (keyId: string) => apiKey?.principal(keyId) !== undefined;

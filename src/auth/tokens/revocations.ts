@@ -1,5 +1,6 @@
 import type { Clock, Schedule } from '../../clock.ts';
-import { RdcpError } from '../../errors.ts';
+import { type Condition, UNWATCHED } from '../../conditions.ts';
+import { failureCode, RdcpError } from '../../errors.ts';
 import type { TokenStore } from '../../store/token-store.ts';
 import { lineageOf } from './session.ts';
 
@@ -15,6 +16,8 @@ export interface RevocationsOptions {
    * @default unlimited: what is known stays in force
    */
   readonly maxAgeMs?: number;
+  /** Holds while the store does not answer. */
+  readonly condition?: Condition;
 }
 
 /** Sessions whose access tokens are no longer accepted, in any process. */
@@ -36,6 +39,7 @@ export function createRevocations({
   clock,
   schedule,
   maxAgeMs = Number.POSITIVE_INFINITY,
+  condition = UNWATCHED,
 }: RevocationsOptions): Revocations {
   const revoked = new Map<string, number>();
   let position = 0;
@@ -50,8 +54,10 @@ export function createRevocations({
       for (const { sessionId, until } of news.revoked) revoked.set(sessionId, until);
       position = news.position;
       readAt = startedAt;
+      condition.end();
     } catch (cause) {
       failure = cause;
+      condition.begin(`revoked sessions cannot be read from the store${failureCode(cause)}`);
     }
     const now = clock.now();
     for (const [sessionId, until] of revoked) if (until <= now) revoked.delete(sessionId);

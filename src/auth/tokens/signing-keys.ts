@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { basename } from 'node:path';
 import type { JWK, JWSHeaderParameters } from 'jose';
 import type { Clock } from '../../clock.ts';
+import type { Condition } from '../../conditions.ts';
 import { RdcpError } from '../../errors.ts';
 import { CLOCK_TOLERANCE_SECONDS } from '../jwt-claims.ts';
 import { secretKey } from '../jwt-issuer.ts';
@@ -35,8 +36,8 @@ export interface SigningKeysOptions {
   /** Life of the tokens that are signed. */
   readonly tokenSeconds: number;
   readonly clock: Pick<Clock, 'now'>;
-  /** Told when the file can no longer be used; the last good keys stay in force. */
-  readonly report?: ((error: RdcpError) => void) | undefined;
+  /** Holds while the file cannot be used; the last good keys stay in force. */
+  readonly condition?: Condition | undefined;
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when there is not exactly one source of keys, or it is wrong */
@@ -65,9 +66,9 @@ function sharedSecret(secret: string): SigningKeys {
   };
 }
 
-function keyFile(path: string, { tokenSeconds, clock, report }: SigningKeysOptions): SigningKeys {
+function keyFile(path: string, { tokenSeconds, clock, condition }: SigningKeysOptions): SigningKeys {
   const name = `signing key file ${basename(path)}`;
-  const file = watchFile(path, { name, load: (text) => parseSigningKeys(text, name), report });
+  const file = watchFile(path, { name, load: (text) => parseSigningKeys(text, name), condition });
   const lifeMs = (tokenSeconds + CLOCK_TOLERANCE_SECONDS) * 1000;
   let seen: readonly SigningKey[] = file.value;
   /** Keys that are no longer in the file, and when the last token that one of them signed is over. */

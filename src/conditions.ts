@@ -1,0 +1,218 @@
+import type { Clock, Delay } from './clock.ts';
+import type { Reporter } from './reporter.ts';
+
+interface Meaning {
+  /** Whether it is about who gets in: then it is counted, degrades the check `credentials` and is in the trail. */
+  readonly credentials: boolean;
+  /** What holds meanwhile; follows the problem in the message. */
+  readonly meanwhile?: string;
+  /** The message of its end. */
+  readonly over: string;
+  /** Keeps the problem that it began with: one outage shows in several errors. @default each other problem is said */
+  readonly oneProblem?: true;
+}
+
+/** Everything that can be wrong for a while and that an operator wants to know. `docs/messages.md` has the same. */
+export const CONDITIONS = {
+  keys_file: {
+    credentials: true,
+    meanwhile: 'the keys read before stay in force, a revoked one too',
+    over: 'the keys file can be read again, its keys are in force',
+  },
+  signing_keys: {
+    credentials: true,
+    meanwhile: 'the signing keys read before stay in use',
+    over: 'the signing key file can be read again, its keys are in use',
+  },
+  certificate: {
+    credentials: true,
+    meanwhile: 'the TLS files read before stay in use',
+    over: 'server.tls.certFile can be used again',
+  },
+  private_key: {
+    credentials: true,
+    meanwhile: 'the TLS files read before stay in use',
+    over: 'server.tls.keyFile can be used again',
+  },
+  ca: {
+    credentials: true,
+    meanwhile: 'the TLS files read before stay in use',
+    over: 'server.tls.clientCaFile can be used again',
+  },
+  crl: {
+    credentials: true,
+    meanwhile: 'the list read before stays in use, a certificate revoked since is still accepted',
+    over: 'server.tls.crlFile can be used again, its revocations are in force',
+  },
+  certificate_dates: { credentials: true, over: 'server.tls.certFile is valid again' },
+  crl_dates: { credentials: true, over: 'server.tls.crlFile is up to date again' },
+  jwks: {
+    credentials: true,
+    meanwhile: 'keys fetched before are used for a day, other tokens are refused',
+    over: 'the key set of the token issuer can be fetched again',
+  },
+  introspection: {
+    credentials: true,
+    meanwhile: 'opaque tokens cannot be checked and are answered 503',
+    over: 'the introspection endpoint answers again',
+  },
+  authenticate: {
+    credentials: true,
+    meanwhile: 'its requests are answered 503',
+    oneProblem: true,
+    over: 'security.authenticate answers again',
+  },
+  revocations: {
+    credentials: true,
+    meanwhile: 'sessions revoked since then may still be accepted',
+    oneProblem: true,
+    over: 'revoked sessions can be read again',
+  },
+  store: {
+    credentials: false,
+    meanwhile: 'what is set stays in force, permanent changes are refused',
+    oneProblem: true,
+    over: 'the store can be reached again',
+  },
+  store_check: { credentials: false, over: 'the store passes its health check again' },
+  state_lost: {
+    credentials: false,
+    meanwhile: 'what it holds now is in force',
+    over: 'categories were switched since the store lost its state, or an hour has passed',
+  },
+  audit: {
+    credentials: false,
+    meanwhile: 'entries wait in memory',
+    oneProblem: true,
+    over: 'the audit trail can be written again',
+  },
+  fleet: { credentials: false, over: 'this process has caught up with the fleet' },
+} as const satisfies Record<string, Meaning>;
+
+export type ConditionName = keyof typeof CONDITIONS;
+
+/** One thing that is wrong for a while. */
+export interface Condition {
+  /** It is wrong, from now on or still. @param problem one line without a credential, a path or a URL */
+  begin(problem: string): void;
+  /** It is well, again or still. */
+  end(): void;
+}
+
+/** A condition that holds now. */
+export interface Holding {
+  readonly name: ConditionName;
+  readonly problem: string;
+  readonly credentials: boolean;
+}
+
+export interface Conditions {
+  /** A condition of its own for each place that can go wrong: two token issuers have two. */
+  watch(name: ConditionName): Condition;
+  /** What holds now. */
+  readonly holding: readonly Holding[];
+  /** The names of all that ever held. */
+  readonly seen: ReadonlySet<ConditionName>;
+  /** Forgets what holds, without a word. Where it is wrong still, that is said again. */
+  forget(): void;
+  close(): void;
+}
+
+export interface ConditionsOptions {
+  readonly reporter: Reporter;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly delay: Delay;
+  /** Called for every beginning, and for every other problem, of what is about credentials. */
+  readonly credentialsFailed: (name: ConditionName) => void;
+  /** Called with every line about credentials, without a problem at the end, for the trail. */
+  readonly credentialsChanged: (name: ConditionName, problem: string | undefined, message: string) => void;
+}
+
+const MINUTE_MS = 60_000;
+/** Lines of one condition that are said at once; what comes beyond is one line at the end of its minute. */
+const BURST = 4;
+
+/** For a part that is used by itself. */
+export const UNWATCHED: Condition = { begin: () => {}, end: () => {} };
+
+/** Says the beginning and the end of each condition once. A source that comes and goes does not fill the log or the trail. */
+export function createConditions(options: ConditionsOptions): Conditions {
+  const { reporter, clock, delay } = options;
+  const holding = new Map<Condition, Holding>();
+  const seen = new Set<ConditionName>();
+  const delayed = new Set<() => void>();
+  let closed = false;
+
+  function watch(name: ConditionName): Condition {
+    const { credentials, meanwhile, over, oneProblem }: Meaning = CONDITIONS[name];
+    let minuteBegan = Number.NEGATIVE_INFINITY;
+    let lines = 0;
+    let changes = 0;
+    let waiting = false;
+
+    function say(): void {
+      const problem = holding.get(condition)?.problem;
+      const often = changes > 1 ? ` (changed ${changes} times in the last minute)` : '';
+      changes = 0;
+      lines += 1;
+      const rest = meanwhile === undefined ? '' : `; ${meanwhile}`;
+      const message = `${problem === undefined ? over : problem + rest}${often}`;
+      if (problem === undefined) reporter.info(message);
+      else reporter.warn(message);
+      if (credentials) options.credentialsChanged(name, problem, message);
+    }
+
+    function sayLater(milliseconds: number): void {
+      if (waiting) return;
+      waiting = true;
+      const cancel = delay(milliseconds, () => {
+        waiting = false;
+        delayed.delete(cancel);
+        minuteBegan = clock.monotonic();
+        lines = 0;
+        say();
+      });
+      delayed.add(cancel);
+    }
+
+    function changed(): void {
+      if (closed) return;
+      changes += 1;
+      const now = clock.monotonic();
+      if (!waiting && now - minuteBegan >= MINUTE_MS) {
+        minuteBegan = now;
+        lines = 0;
+      }
+      if (!waiting && lines < BURST) say();
+      else sayLater(minuteBegan + MINUTE_MS - now);
+    }
+
+    const condition: Condition = {
+      begin(problem) {
+        const held = holding.get(condition);
+        if (held !== undefined && (oneProblem || held.problem === problem)) return;
+        holding.set(condition, { name, problem, credentials });
+        seen.add(name);
+        if (credentials) options.credentialsFailed(name);
+        changed();
+      },
+      end() {
+        if (holding.delete(condition)) changed();
+      },
+    };
+    return condition;
+  }
+
+  return {
+    watch,
+    get holding() {
+      return [...holding.values()];
+    },
+    seen,
+    forget: () => holding.clear(),
+    close() {
+      closed = true;
+      for (const cancel of delayed) cancel();
+    },
+  };
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { CONDITIONS } from '../../src/conditions.ts';
+import type { RdcpConfig } from '../../src/config.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse, HealthResponse } from '../../src/protocol/messages.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { createTelemetry } from '../../src/telemetry.ts';
+import { serveIntrospection } from '../auth/introspection-server.ts';
+import { createPrometheus, samples } from '../metrics/scrape.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { createAuthority, writePems } from '../support/certificate.ts';
+import { getOverTls } from '../support/tls-client.ts';
+
+const KEY = generateApiKey({ env: 'test', randomBytes });
+const REMOVED = generateApiKey({ env: 'test', randomBytes });
+
+const record = (id: string, key: string) => ({ id, hash: hashApiKey(key), clientId: id, scopes: ['admin' as const] });
+const apiKeys = [record('ops', KEY)];
+
+/** A whole service, with what its operator sees: lines, health, metrics, trail. */
+async function start(t: TestContext, config: RdcpConfig) {
+  const lines: string[] = [];
+  const say = (line: string) => void lines.push(line);
+  const { provider, scrape } = createPrometheus();
+  const meter = provider.getMeter('rdcp');
+  const rdcp = createRdcp(
+    { server: { port: 0 }, logger: { info: say, warn: say, error: say }, ...config },
+    {
+      telemetry: {
+        ...createTelemetry(),
+        get meter() {
+          return meter;
+        },
+      },
+    },
+  );
+  t.after(() => rdcp.close());
+  const { url } = await rdcp.listen();
+  const get = (path: string, headers: Record<string, string> = { 'x-rdcp-api-key': KEY }) =>
+    fetch(`${url}${path}`, { headers });
+  return {
+    url,
+    lines,
+    get,
+    health: async (headers?: Record<string, string>) =>
+      (await get(PATHS.health, headers)).json() as Promise<HealthResponse>,
+    entries: async () =>
+      ((await (await get(`${PATHS.audit}?action=credentials.reload`)).json()) as AuditResponse).entries.map(
+        ({ outcome, reason }) => `${outcome}: ${reason}`,
+      ),
+    failures: async () => samples(await scrape(), 'rdcp_credentials_reload_failures_total', 'rdcp_condition_name'),
+    active: async () => samples(await scrape(), 'rdcp_condition_active', 'rdcp_condition_name'),
+  };
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (const deadline = performance.now() + 10_000; !(await holds()); await sleep(20)) {
+    assert.ok(performance.now() < deadline, `not in time: ${what}`);
+  }
+}
+
+/** Health keeps an answer for a second. */
+async function untilHealth(service: Awaited<ReturnType<typeof start>>, status: HealthResponse['status']) {
+  await until(async () => (await service.health()).status === status, status);
+}
+
+function reasonOf({ checks }: HealthResponse, name: string): string | undefined {
+  return checks?.find((check) => check.name === name)?.otelrdcp_reason;
+}
+
+test('a key that was removed from a file which is no JSON any more still works, and everybody is told, until it is mended', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-keys-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, 'keys.json');
+  const both = JSON.stringify({ keys: [record('ops', KEY), record('removed', REMOVED)] }, undefined, 1);
+  writeFileSync(file, both);
+  const service = await start(t, { security: { apiKeys: { file } } });
+  assert.equal((await service.health()).status, 'healthy');
+  const asRemoved = { 'x-rdcp-api-key': REMOVED };
+
+  const one = JSON.stringify({ keys: [record('ops', KEY)] }, undefined, 1);
+  const broken = one.replace(/\}\n \]/, '},\n ]');
+  writeFileSync(file, broken);
+  await untilHealth(service, 'degraded');
+  const line = broken.split('\n').findIndex((text) => text === ' ]') + 1;
+  const problem = `keys file keys.json: the file is not JSON (line ${line}, column 2)`;
+  assert.equal((await service.get(PATHS.status, asRemoved)).status, 200);
+  assert.equal(reasonOf(await service.health(), 'credentials'), problem);
+  const anonymous = await service.health({});
+  assert.deepEqual(
+    Object.keys(anonymous).sort(),
+    ['protocol', 'status', 'timestamp', ...('checks' in anonymous ? ['checks'] : [])].sort(),
+  );
+  assert.equal(JSON.stringify(anonymous).includes('keys.json'), false);
+  const message = `${problem}; ${CONDITIONS.keys_file.meanwhile}`;
+  assert.deepEqual(service.lines, [`rdcp: ${message}`]);
+  assert.deepEqual(await service.failures(), { keys_file: 1 });
+  assert.deepEqual(await service.active(), { keys_file: 1 });
+  assert.deepEqual(await service.entries(), [`failed: ${message}`]);
+
+  writeFileSync(file, one);
+  await untilHealth(service, 'healthy');
+  assert.equal((await service.get(PATHS.status, asRemoved)).status, 401);
+  const { over } = CONDITIONS.keys_file;
+  assert.deepEqual(service.lines, [`rdcp: ${message}`, `rdcp: ${over}`]);
+  assert.deepEqual(await service.active(), { keys_file: 0 });
+  assert.deepEqual(await service.failures(), { keys_file: 1 });
+  assert.deepEqual(await service.entries(), [`success: ${over}`, `failed: ${message}`]);
+});
+
+test('a revocation list that was cut off is told, also that it revokes nobody yet, until it is whole', async (t) => {
+  const authority = createAuthority();
+  const server = authority.issue('localhost', { usage: 'server' });
+  const [robot, revoked] = ['robot', 'revoked'].map((name) => authority.issue(name, { usage: 'client' }));
+  assert.ok(robot !== undefined && revoked !== undefined);
+  const files = writePems({
+    certFile: server.cert,
+    keyFile: server.key,
+    clientCaFile: authority.cert,
+    crlFile: authority.revocationList(),
+  });
+  const as = ({ cert, key }: { cert: string; key: string }) => ({ ca: authority.cert, cert, key });
+  const service = await start(t, {
+    server: { port: 0, tls: files },
+    security: {
+      level: 'enterprise',
+      mtls: { identities: [{ subject: 'CN=robot', userId: 'robot', scopes: ['status'] }] },
+    },
+  });
+  const health = async () =>
+    JSON.parse((await getOverTls(`${service.url}${PATHS.health}`, as(robot))).text) as HealthResponse;
+  const list = authority.revocationList([revoked.serial]);
+  writeFileSync(files.crlFile, list.slice(0, list.length / 2));
+  await until(() => service.lines.length > 0, 'the line');
+  const problem = 'server.tls.crlFile must hold a revocation list of every authority in server.tls.clientCaFile';
+  assert.deepEqual(service.lines, [`rdcp: ${problem}; ${CONDITIONS.crl.meanwhile}`]);
+  await until(async () => (await health()).status === 'degraded', 'degraded');
+  assert.equal(reasonOf(await health(), 'credentials'), problem);
+  assert.equal((await getOverTls(`${service.url}${PATHS.wellKnown}`, as(revoked))).status, 200);
+
+  writeFileSync(files.crlFile, list);
+  await until(() => service.lines.length > 1, 'the end');
+  assert.equal(service.lines[1], `rdcp: ${CONDITIONS.crl.over}`);
+  await until(async () => (await health()).status === 'healthy', 'healthy');
+  await assert.rejects(getOverTls(`${service.url}${PATHS.wellKnown}`, as(revoked)));
+  assert.deepEqual(await service.failures(), { crl: 1 });
+});
+
+test('an introspection endpoint that refuses our secret is told with the first token', async (t) => {
+  const issuer = await serveIntrospection(t, () => 401);
+  const secret = 'the-secret-that-must-not-be-shown';
+  const service = await start(t, {
+    security: { apiKeys, introspection: { endpoint: issuer.endpoint, clientId: 'rdcp', clientSecret: secret } },
+  });
+  assert.equal((await service.get(PATHS.status, { authorization: 'Bearer opaque' })).status, 503);
+  const problem = 'security.introspection.endpoint answers with status 401: it refuses clientId or clientSecret';
+  assert.deepEqual(service.lines, [`rdcp: ${problem}; ${CONDITIONS.introspection.meanwhile}`]);
+  await untilHealth(service, 'degraded');
+  assert.equal(reasonOf(await service.health(), 'credentials'), problem);
+  assert.equal((await service.entries()).length, 1);
+  assert.equal(JSON.stringify([await service.health(), await service.entries()]).includes(secret), false);
+
+  issuer.answer = () => ({ active: false });
+  assert.equal((await service.get(PATHS.status, { authorization: 'Bearer another' })).status, 401);
+  await untilHealth(service, 'healthy');
+  assert.equal(service.lines.at(-1), `rdcp: ${CONDITIONS.introspection.over}`);
+});
+
+for (const [what, answer, problem] of [
+  ['does not answer', undefined, /^rdcp: security\.jwt\.jwksUri cannot be reached \(ECONNREFUSED\);/],
+  ['answers 503', [503, ''], /^rdcp: security\.jwt\.jwksUri answers with status 503;/],
+  ['answers a page', [200, '<html>'], /^rdcp: security\.jwt\.jwksUri answers something that is no key set;/],
+  ['has no keys', [200, '{"keys":[]}'], /^rdcp: security\.jwt\.jwksUri answers an empty key set;/],
+] as const) {
+  test(`a token issuer whose key set ${what} is told, and degrades health`, async (t) => {
+    const issuer = createServer((_req, res) => res.writeHead(answer?.[0] ?? 200).end(answer?.[1]));
+    await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+    const { port } = issuer.address() as AddressInfo;
+    t.after(() => issuer.close());
+    if (answer === undefined) await new Promise((resolve) => issuer.close(resolve));
+    const service = await start(t, {
+      security: {
+        apiKeys,
+        jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri: `http://127.0.0.1:${port}/keys` },
+      },
+    });
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const token = `${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: 'them', aud: 'us', sub: 'a', exp: 9e9 })}.AAAA`;
+    await service.get(PATHS.status, { authorization: `Bearer ${token}` });
+    await service.get(PATHS.status, { authorization: `Bearer ${token}` });
+    assert.equal(service.lines.length, 1);
+    assert.match(service.lines[0] ?? '', problem);
+    await untilHealth(service, 'degraded');
+  });
+}
+
+test('a token that is bad says nothing of its issuer', async (t) => {
+  const issuer = createServer((_req, res) =>
+    res.end('{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}'),
+  );
+  await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+  t.after(() => issuer.close());
+  const jwksUri = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/keys`;
+  const service = await start(t, {
+    security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
+  });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const token = `${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: 'them', aud: 'us', sub: 'a', exp: 9e9 })}.AAAA`;
+  assert.equal((await service.get(PATHS.status, { authorization: `Bearer ${token}` })).status, 401);
+  assert.deepEqual(service.lines, []);
+  assert.equal((await service.health()).status, 'healthy');
+});
+
+test('a Redis that is not there at the start is told, and that it came', { skip: whyNoRedis() }, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  await redis.kill();
+  const service = await start(t, { security: { apiKeys }, store: redis.url });
+  await until(() => service.lines.length > 0, 'the line');
+  assert.equal(service.lines[0], `rdcp: the store cannot be reached (ECONNREFUSED); ${CONDITIONS.store.meanwhile}`);
+  const sick = await service.health();
+  assert.equal(sick.status, 'degraded');
+  assert.match(reasonOf(sick, 'store') ?? '', /^the store cannot be reached/);
+  await sleep(2500);
+  assert.equal(service.lines.length, 1, service.lines.join('\n'));
+
+  await redis.start();
+  await until(() => service.lines.length > 1, 'the end');
+  assert.equal(service.lines[1], `rdcp: ${CONDITIONS.store.over}`);
+  await untilHealth(service, 'healthy');
+});
