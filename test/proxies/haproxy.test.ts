@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { start, until } from '../examples/child.ts';
+import { withProgram } from '../examples/required-program.ts';
+import { writeCertificate } from '../support/certificate.ts';
+import { freePort } from '../support/free-port.ts';
+import { ADMIN, adapted, askOverTls, blockOf, listening, startService, temporaryFolder } from './recipe.ts';
+
+interface Haproxy {
+  readonly port: number;
+  readonly cert: string;
+  /** Of one server: its status, how its last check ended, and how many checks have failed. */
+  stateOf(server: string): Promise<{ status: string; check: string; failed: number }>;
+}
+
+/** The recipe in a HAProxy of its own, which checks often. */
+async function startHaproxy(t: TestContext, ports: readonly [number, number]): Promise<Haproxy> {
+  const folder = temporaryFolder(t);
+  const port = await freePort();
+  const { cert, keyFile } = writeCertificate();
+  const pem = join(folder, 'both.pem');
+  writeFileSync(pem, `${cert}${readFileSync(keyFile, 'utf8')}`);
+  const recipe = adapted(blockOf('HAProxy', 'haproxy'), [
+    ['bind :443', `bind 127.0.0.1:${port}`],
+    ['/etc/haproxy/tls/debug.example.com.pem', pem],
+    ['10.0.0.11:9465', `127.0.0.1:${ports[0]}`],
+    ['10.0.0.12:9465', `127.0.0.1:${ports[1]}`],
+    ['inter 2s', 'inter 500ms'],
+  ]);
+  const file = join(folder, 'haproxy.cfg');
+  const socket = join(folder, 'stats.sock');
+  writeFileSync(file, `global\n  stats socket ${socket} mode 600\n\n${recipe}`);
+  const haproxy = await start('haproxy', ['-db', '-f', file], {});
+  t.after(() => haproxy.end('SIGKILL'));
+  await Promise.race([
+    listening(port),
+    haproxy.ended.then((code) => assert.fail(`haproxy ended with ${code}: ${haproxy.output.stderr}`)),
+  ]);
+  return {
+    port,
+    cert,
+    async stateOf(server) {
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      let text = '';
+      createConnection(socket, function (this: ReturnType<typeof createConnection>) {
+        this.end('show stat\n');
+      })
+        .setEncoding('utf8')
+        .on('data', (chunk) => {
+          text += chunk;
+        })
+        .once('error', reject)
+        .once('end', () => resolve(text));
+      const [head = '', ...lines] = (await promise).replace(/^# /, '').split('\n');
+      const row = lines.map((line) => line.split(',')).find(([, name]) => name === server) ?? [];
+      const value = (name: string) => row[head.split(',').indexOf(name)] ?? '';
+      return { status: value('status'), check: value('check_status'), failed: Number(value('chkfail')) };
+    },
+  };
+}
+
+const ADDRESSES = [
+  ['0.0.0.0', '127.0.0.1'],
+  ['10.0.0.5', '127.0.0.1'],
+] as const;
+/** Probes are 120 a minute; HAProxy serves the two servers by turns. */
+const LIMITS = { anonymousPerMinute: 10, healthPerMinute: 150 };
+const WRONG_KEY = {
+  'X-RDCP-API-Key': 'wrong'.repeat(10),
+  'X-Forwarded-For': '127.0.0.1',
+  Forwarded: 'for=127.0.0.1',
+};
+
+test('the recipe for HAProxy: servers stay up while somebody behind it floods, and each client has its own limits', (t) =>
+  withProgram(t, 'haproxy', async () => {
+    let broken = false;
+    const health = {
+      database: () => {
+        if (broken) throw new Error('the database is gone');
+      },
+    };
+    // The recipe's Redis is another one's matter.
+    const service = await startService(t, 'HAProxy', ADDRESSES, { limits: LIMITS, health, store: 'memory:' });
+    const second = await startService(t, 'HAProxy', ADDRESSES, { limits: LIMITS, store: 'memory:' });
+    const haproxy = await startHaproxy(t, [service.port, second.port]);
+    await until('a check that passed', () => isUp(haproxy));
+    const { port, cert, stateOf } = haproxy;
+    const ask = (asked: Parameters<typeof askOverTls>[2]) => askOverTls(port, cert, asked);
+
+    const flood = async (path: string, times: number, headers: Readonly<Record<string, string>> = {}) => {
+      const statuses = new Set<number>();
+      for (let index = 0; index < times; index += 1) {
+        statuses.add((await ask({ path, headers, from: '127.0.0.3' })).status);
+      }
+      return [...statuses].sort();
+    };
+    assert.deepEqual(await flood('/rdcp/v1/status', 30, WRONG_KEY), [401, 429]);
+    assert.deepEqual(await flood('/rdcp/v1/health', 2, WRONG_KEY), [429]);
+    assert.deepEqual(await flood('/rdcp/v1/health', 320), [200, 429]);
+    assert.equal((await stateOf('shop1')).failed, 0, 'no check has failed');
+    assert.ok(await isUp(haproxy));
+    assert.equal((await ask({})).status, 200, 'other clients are served');
+    assert.equal((await ask({ path: '/rdcp/v1/status', from: '127.0.0.4' })).status, 401, 'and not limited');
+
+    const body = JSON.stringify({ action: 'status' });
+    for (let index = 0; index < 4; index += 1) {
+      const switched = await ask({ method: 'POST', path: '/rdcp/v1/control', headers: ADMIN, body });
+      assert.equal(switched.status, 200);
+    }
+    const entries = [...(await service.audit()), ...(await second.audit())];
+    const addresses = (outcome: string) =>
+      [...new Set(entries.filter((entry) => entry.outcome === outcome).map(({ source }) => source?.address))].sort();
+    assert.deepEqual(addresses('success'), ['127.0.0.2']);
+    assert.deepEqual(addresses('denied'), ['127.0.0.3', '127.0.0.4']);
+
+    broken = true;
+    await until('the server to be taken out', async () => (await stateOf('shop1')).status === 'DOWN' || undefined);
+  }));
+
+test('behind a HAProxy that is not trusted, wrong keys spend what all clients have, and still not what its checks need', (t) =>
+  withProgram(t, 'haproxy', async () => {
+    const untrusted = [
+      ['0.0.0.0', '127.0.0.1'],
+      ['"10.0.0.5"', ''],
+    ] as const;
+    let probed = 0;
+    const health = {
+      counted: () => {
+        probed += 1;
+      },
+    };
+    const first = await startService(t, 'HAProxy', untrusted, { limits: LIMITS, health, store: 'memory:' });
+    const second = await startService(t, 'HAProxy', untrusted, { limits: LIMITS, store: 'memory:' });
+    const haproxy = await startHaproxy(t, [first.port, second.port]);
+    await until('a check that passed', () => isUp(haproxy));
+    const ask = (from: string) =>
+      askOverTls(haproxy.port, haproxy.cert, { path: '/rdcp/v1/status', headers: WRONG_KEY, from });
+    for (let index = 0; index < 30; index += 1) await ask('127.0.0.3');
+    assert.equal((await ask('127.0.0.4')).status, 429);
+    const before = probed;
+    await until('further checks', () => probed >= before + 3 || undefined);
+    assert.equal((await haproxy.stateOf('shop1')).failed, 0);
+    assert.ok(await isUp(haproxy));
+  }));
+
+async function isUp({ stateOf }: Haproxy): Promise<true | undefined> {
+  const { status, check } = await stateOf('shop1');
+  return (status === 'UP' && check === 'L7OK') || undefined;
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { hashApiKey } from '../../src/auth/api-key.ts';
+import type { RdcpConfig } from '../../src/config.ts';
+import type { AuditResponse } from '../../src/protocol/messages.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { until } from '../examples/child.ts';
+import { freePort } from '../support/free-port.ts';
+
+const DOCUMENT = readFileSync(join(import.meta.dirname, '../../docs/behind-a-proxy.md'), 'utf8');
+
+/** The host name of the document. */
+export const HOST = 'debug.example.com';
+
+/** The blocks of one language in a section of the document, so that what is tested is what is read. */
+export function blocksOf(section: string, language: string): string[] {
+  const [, text = ''] = DOCUMENT.split(`\n## ${section}\n`);
+  const [own = ''] = text.split('\n## ');
+  return [...own.matchAll(new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, 'g'))].map(([, block]) => block ?? '');
+}
+
+export function blockOf(section: string, language: string): string {
+  const [block] = blocksOf(section, language);
+  return block ?? assert.fail(`the section ${section} has a block of ${language}`);
+}
+
+/** The text with each of these replaced, all of which must be in it. */
+export function adapted(text: string, replacements: readonly (readonly [string, string])[]): string {
+  return replacements.reduce((result, [from, to]) => {
+    assert.ok(result.includes(from), `the recipe holds ${from}`);
+    return result.replaceAll(from, to);
+  }, text);
+}
+
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-proxy-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const KEY = 'k'.repeat(40);
+export const ADMIN = { 'X-RDCP-API-Key': KEY };
+
+export interface Service {
+  readonly port: number;
+  /** The newest entries of the trail, read from the service itself. */
+  audit(): Promise<AuditResponse['entries']>;
+}
+
+/**
+ * The service of a recipe.
+ * @param replacements of what the document cannot know
+ */
+export async function startService(
+  t: TestContext,
+  section: string,
+  replacements: readonly (readonly [string, string])[],
+  changes: Pick<RdcpConfig, 'limits' | 'health' | 'store'> = {},
+): Promise<Service> {
+  const port = await freePort();
+  const keys = join(temporaryFolder(t), 'keys.json');
+  writeFileSync(
+    keys,
+    JSON.stringify({ keys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin'] }] }),
+  );
+  const written = JSON.parse(adapted(blockOf(section, 'json'), replacements));
+  const rdcp = createRdcp({
+    ...written,
+    ...changes,
+    server: { ...written.server, port },
+    security: { ...written.security, apiKeys: { file: keys } },
+  });
+  t.after(() => rdcp.close());
+  await rdcp.listen();
+  return {
+    port,
+    audit: async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/rdcp/v1/audit`, { headers: ADMIN });
+      return ((await response.json()) as AuditResponse).entries;
+    },
+  };
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The loopback address that the client has. @default '127.0.0.2' */
+  readonly from?: string;
+}
+
+export interface Told {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** A request to a proxy that ends TLS, by the name of the document, from an address of the client's own. */
+export function askOverTls(port: number, ca: string, asked: Asked = {}): Promise<Told> {
+  return ask(httpsRequest, port, { ca, servername: 'localhost' }, asked);
+}
+
+export function askPlain(port: number, asked: Asked = {}): Promise<Told> {
+  return ask(httpRequest as typeof httpsRequest, port, {}, asked);
+}
+
+function ask(
+  request: typeof httpsRequest,
+  port: number,
+  tls: object,
+  { method = 'GET', path = '/rdcp/v1/health', headers = {}, body = '', from = '127.0.0.2' }: Asked,
+): Promise<Told> {
+  const { promise, resolve, reject } = Promise.withResolvers<Told>();
+  const sent = request(
+    {
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      localAddress: from,
+      agent: false,
+      headers: {
+        Host: HOST,
+        ...(body !== '' && { 'Content-Type': 'application/json', 'Content-Length': String(body.length) }),
+        ...headers,
+      },
+      ...tls,
+    },
+    async (response) => {
+      let text = '';
+      for await (const chunk of response.setEncoding('utf8')) text += chunk;
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+    },
+  );
+  sent.once('error', reject).end(body);
+  return promise;
+}
+
+/** Waits until somebody listens there. */
+export async function listening(port: number): Promise<void> {
+  await until(`port ${port} to be served`, () => {
+    const { promise, resolve } = Promise.withResolvers<true | undefined>();
+    const socket = createConnection({ port, host: '127.0.0.1' });
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(undefined));
+    return promise.finally(() => socket.destroy());
+  });
+}
