@@ -1,2 +1,10 @@
 export { category, runWithTenant } from './gate/gate.ts';
-export type { Attributes, AttributeValue, Category, CategoryOptions, Span } from './gate/types.ts';
+export type {
+  Attributes,
+  AttributeValue,
+  Category,
+  CategoryOptions,
+  Span,
+  SpanAttributes,
+  SpanAttributeValue,
+} from './gate/types.ts';

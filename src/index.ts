@@ -2,7 +2,15 @@ import './throws-on-old-node.ts';
 
 export type { ApiKeyRecord, RdcpConfig } from './config.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
-export type { Attributes, AttributeValue, Category, CategoryOptions, Span } from './gate/types.ts';
+export type {
+  Attributes,
+  AttributeValue,
+  Category,
+  CategoryOptions,
+  Span,
+  SpanAttributes,
+  SpanAttributeValue,
+} from './gate/types.ts';
 export { RdcpInstrumentation } from './instrumentation.ts';
 export type * from './protocol/messages.ts';
 export type { ValidationResult } from './protocol/validation-result.ts';

@@ -13,6 +13,10 @@ export const METRIC_CONDITIONS = 'rdcp.condition.active';
 export const METRIC_AUDIT_FAILURES = 'rdcp.audit.failures';
 
 export const ATTR_CATEGORY_NAME = 'rdcp.category.name';
+/** Names of the attributes of a debug call of which something was cut. */
+export const ATTR_ATTRIBUTES_TRUNCATED = 'rdcp.attributes.truncated';
+/** Why a debug call has no attributes although it was given some. */
+export const ATTR_ATTRIBUTES_ERROR = 'rdcp.attributes.error';
 export const ATTR_TENANT_ID = 'rdcp.tenant.id';
 export const ATTR_SCOPE = 'rdcp.scope';
 export const ATTR_INSTANCE_ID = 'rdcp.instance.id';
@@ -46,5 +50,8 @@ export const EVENT_AUDIT_CHECKPOINT = 'rdcp.audit.checkpoint';
 export const ATTR_CLIENT_ADDRESS = 'client.address';
 export const ATTR_USER_ID = 'user.id';
 export const ATTR_SESSION_ID = 'session.id';
+export const ATTR_EXCEPTION_TYPE = 'exception.type';
+export const ATTR_EXCEPTION_MESSAGE = 'exception.message';
+export const ATTR_EXCEPTION_STACKTRACE = 'exception.stacktrace';
 export const ATTR_ERROR_TYPE = 'error.type';
 export const ATTR_USER_AGENT_ORIGINAL = 'user_agent.original';

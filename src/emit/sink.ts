@@ -1,10 +1,13 @@
-import { trace } from '@opentelemetry/api';
 import type { Clock } from '../clock.ts';
-import type { Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
+import type { AttributeFailure, Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
 import { createStderrWriter } from '../stderr.ts';
-import { isConnected, type Logger, SEVERITY, type Telemetry } from '../telemetry.ts';
-import { formatLine } from './line.ts';
+import { isConnected, type Logger, type Telemetry } from '../telemetry.ts';
+import { buildAttributes, withError } from './attributes.ts';
+import { textLine } from './line.ts';
+import { messageText } from './message.ts';
+import { otelOutput } from './otel.ts';
+import { type Output, recordOf } from './record.ts';
 import { runInSpan } from './span.ts';
 
 export interface SinkOptions {
@@ -18,30 +21,29 @@ export interface SinkOptions {
 export function createSink({ telemetry, clock, writeLine = createStderrWriter() }: SinkOptions): Sink {
   /** The logger that was found to lead somewhere. One that does not may get its provider at any time. */
   let connected: Logger | undefined;
+  const stderr: Output = (call) => writeLine(textLine(recordOf(call, clock.now())));
+  let otel = stderr;
+  const current = () => {
+    const { logger } = telemetry;
+    if (logger === connected) return otel;
+    if (!isConnected(logger)) return stderr;
+    otel = otelOutput(logger);
+    connected = logger;
+    return otel;
+  };
 
   function emit(
     category: CategoryDescriptor,
     message: string,
-    attributes: Attributes | undefined,
+    given: Attributes | (() => Attributes) | undefined,
     tenantId?: string,
-  ): void {
-    const { logger } = telemetry;
-    if (logger !== connected) {
-      if (!isConnected(logger)) {
-        writeLine(formatLine(clock.now(), category.name, message, attributes, trace.getActiveSpan()?.spanContext()));
-        return;
-      }
-      connected = logger;
-    }
-    logger.emit({
-      severityNumber: SEVERITY.DEBUG.severityNumber,
-      severityText: SEVERITY.DEBUG.severityText,
-      body: message,
-      attributes:
-        tenantId === undefined
-          ? { ...attributes, [ATTR_CATEGORY_NAME]: category.name }
-          : { ...attributes, [ATTR_CATEGORY_NAME]: category.name, [ATTR_TENANT_ID]: tenantId },
-    });
+  ): AttributeFailure | undefined {
+    const { attributes, simple, failure } = buildAttributes(
+      category.name,
+      typeof message === 'string' ? given : withError(message, given),
+    );
+    current()({ message: messageText(message), attributes, simple, tenantId });
+    return failure;
   }
 
   return {

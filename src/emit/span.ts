@@ -1,13 +1,18 @@
 import { isPromise } from 'node:util/types';
 import { context, type Exception, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { diagnostics } from '../diagnostics.ts';
-import type { Attributes } from '../gate/types.ts';
+import type { SpanAttributes } from '../gate/types.ts';
 
 /**
  * Runs `fn` in an active span, exactly once, whatever the tracer does. What `fn` throws or returns goes on to the
  * caller; the span ends then, or when a returned promise settles.
  */
-export function runInSpan<T>(tracer: () => Tracer, name: string, attributes: Attributes, fn: (span?: Span) => T): T {
+export function runInSpan<T>(
+  tracer: () => Tracer,
+  name: string,
+  attributes: SpanAttributes,
+  fn: (span?: Span) => T,
+): T {
   const span = start(tracer, name, attributes);
   if (span === undefined) return fn();
   const ending = new Ending(span);
@@ -22,7 +27,7 @@ export function runInSpan<T>(tracer: () => Tracer, name: string, attributes: Att
   }
 }
 
-function start(tracer: () => Tracer, name: string, attributes: Attributes): Span | undefined {
+function start(tracer: () => Tracer, name: string, attributes: SpanAttributes): Span | undefined {
   try {
     return tracer().startSpan(name, { attributes: { ...attributes } });
   } catch (error) {

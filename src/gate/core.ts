@@ -166,9 +166,9 @@ export class GateCore implements Gate, Decider {
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor, active);
-      const values = typeof attributes === 'function' ? valuesOf(attributes) : attributes;
-      active.controller.sink.emit(descriptor, message, values, tenantId);
+      const failure = active.controller.sink.emit(descriptor, message, attributes, tenantId);
       this.#count(descriptor, active, tenantId);
+      if (failure !== undefined) active.failed(descriptor, failure.error);
     } catch (error) {
       this.#dropped[descriptor.index]! += 1;
       active.failed(descriptor, error);
@@ -231,12 +231,4 @@ export class GateCore implements Gate, Decider {
     this.#dropped[descriptor.index]! += 1;
     return fn();
   }
-}
-
-/** What an attribute function gives. A promise of it comes too late, and its rejection would end the application. */
-function valuesOf(attributes: () => Attributes): Attributes {
-  const values: unknown = attributes();
-  if (!(values instanceof Promise)) return values as Attributes;
-  values.catch(() => undefined);
-  throw new TypeError('an attribute function must not be asynchronous');
 }

@@ -1,6 +1,20 @@
 // What applications see of the gate, and what a control plane attaches to it. This room imports nothing.
 
-export type AttributeValue =
+/** What an attribute may be: anything a person would log. How each kind is written is in docs/attributes.md. */
+export type AttributeValue = unknown;
+
+/** Anything but a function. */
+type Data = string | number | bigint | boolean | symbol | null | undefined | DataObject;
+type DataObject = object & { readonly [Symbol.hasInstance]?: never };
+
+/**
+ * Attributes of a debug call: an object whose fields are the attributes, also one of an interface or a class, or an
+ * error. No promise: they are needed at once.
+ */
+export type Attributes = { readonly [name: string]: AttributeValue } | (DataObject & { readonly then?: Data });
+
+/** What OpenTelemetry takes as an attribute of a span. */
+export type SpanAttributeValue =
   | string
   | number
   | boolean
@@ -8,15 +22,15 @@ export type AttributeValue =
   | readonly (number | null | undefined)[]
   | readonly (boolean | null | undefined)[];
 
-/** Attributes of a debug call, as OpenTelemetry has them. */
-export interface Attributes {
-  readonly [name: string]: AttributeValue | undefined;
+/** Attributes of a span or of an event in it. */
+export interface SpanAttributes {
+  readonly [name: string]: SpanAttributeValue | undefined;
 }
 
 /** The part of an OpenTelemetry span that a traced function gets. */
 export interface Span {
-  setAttribute(name: string, value: AttributeValue): unknown;
-  addEvent(name: string, attributes?: Attributes): unknown;
+  setAttribute(name: string, value: SpanAttributeValue): unknown;
+  addEvent(name: string, attributes?: SpanAttributes): unknown;
 }
 
 /** A named group of debug points that is switched as a unit. The same name gives the same object, process-wide. */
@@ -53,10 +67,24 @@ export interface CategoryDescriptor {
   readonly defaultEnabled: boolean;
 }
 
+/** What an attribute function threw, or that it was asynchronous. */
+export interface AttributeFailure {
+  readonly error: unknown;
+}
+
 /** Where emitted calls go. It may throw: the gate catches, and reports through {@link Controller.failed}. */
 export interface Sink {
-  /** @param tenantId the tenant in whose context the call was made */
-  emit(category: CategoryDescriptor, message: string, attributes: Attributes | undefined, tenantId?: string): void;
+  /**
+   * @param attributes as the call gave them: a function is not called yet
+   * @param tenantId the tenant in whose context the call was made
+   * @returns what went wrong with the attributes of a call that was emitted all the same
+   */
+  emit(
+    category: CategoryDescriptor,
+    message: string,
+    attributes: Attributes | (() => Attributes) | undefined,
+    tenantId?: string,
+  ): AttributeFailure | undefined;
   span<T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T;
 }
 
@@ -77,7 +105,7 @@ export interface Controller {
    * before its handle is returned.
    */
   registered(category: CategoryDescriptor): void;
-  /** An attribute function or a hook of the control plane threw; called at most once per category. */
+  /** An attribute function failed, or a hook of the control plane threw; called at most once per category. */
   failed(category: CategoryDescriptor, error: unknown): void;
 }
 
@@ -119,7 +147,7 @@ export interface Gate {
   runWithTenant<T>(tenantId: string, fn: () => T): T;
   /** Calls emitted since the process started. */
   callsTotal(index: number): number;
-  /** Calls that were on but not emitted: made from inside an emission, or their attributes or sink threw. */
+  /** Calls that were on but not emitted: made from inside an emission, or their output threw. */
   droppedTotal(index: number): number;
   readonly tenantCalls: TenantCalls;
   attach(controller: Controller): Attachment;

@@ -6,7 +6,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
 import { createSink } from '../../src/emit/sink.ts';
-import type { CategoryDescriptor } from '../../src/gate/types.ts';
+import type { Attributes, CategoryDescriptor } from '../../src/gate/types.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
@@ -102,9 +102,67 @@ describe('a debug call', () => {
     const { sink, lines } = bench();
     const cycle: Record<string, unknown> = { amount: 10n };
     cycle.self = cycle;
-    sink.emit(PAYMENTS, 'odd', cycle as never);
-    assert.match(lines[0] ?? '', /PAYMENTS odd .*amount: 10n.*Circular/);
-    assert.doesNotMatch(lines[0] ?? '', /\n/);
+    sink.emit(PAYMENTS, 'odd', cycle);
+    assert.deepEqual(lines, ['2026-01-31T12:00:00.000Z DEBUG PAYMENTS odd {"amount":"10","self":"[Circular]"}']);
+  });
+
+  it('is emitted without attributes, and says why, where their function throws or is asynchronous', async () => {
+    const exporter = registerLogs();
+    const { sink } = bench();
+    const error = new TypeError('no total');
+    const throwing = () => {
+      throw error;
+    };
+    assert.deepEqual(sink.emit(PAYMENTS, 'charged', throwing), { error });
+    // The types do not allow it; a caller without types may do it. Its rejection must end nothing.
+    const late = (async () => Promise.reject(new Error('too late'))) as unknown as () => Attributes;
+    assert.match(String(sink.emit(PAYMENTS, 'charged', late)?.error), /asynchronous/);
+    let queries = 0;
+    const query = Object.fromEntries([['then', () => queries++]]);
+    sink.emit(PAYMENTS, 'charged', (() => query) as unknown as () => Attributes);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(queries, 0, 'a lazy query is not sent');
+    assert.deepEqual(
+      exporter.getFinishedLogRecords().map(({ body, attributes }) => [body, attributes['rdcp.attributes.error']]),
+      [
+        ['charged', 'the attribute function threw TypeError: no total'],
+        ['charged', 'the attribute function is asynchronous'],
+        ['charged', 'the attribute function is asynchronous'],
+      ],
+    );
+  });
+
+  it('keeps a message that is no string, and the stack trace of one that is an error', () => {
+    const exporter = registerLogs();
+    const { sink } = bench();
+    const given = [new RangeError('too much'), { order: 42 }, undefined, 7, 'm'.repeat(1e6)] as unknown as string[];
+    for (const message of given) sink.emit(PAYMENTS, message, { tried: 1 });
+    const [error, object, nothing, number, long] = exporter.getFinishedLogRecords();
+    assert.equal(error?.body, 'too much');
+    assert.equal(error?.attributes['exception.type'], 'RangeError');
+    assert.match(String(error?.attributes['exception.stacktrace']), /^RangeError: too much\n {4}at /);
+    assert.equal(error?.attributes.tried, 1);
+    assert.deepEqual([object?.body, nothing?.body, number?.body], ['{"order":42}', 'undefined', '7']);
+    assert.match(String(long?.body), /^m{8000,8192}… \[cut from 1000000 characters\]$/);
+  });
+
+  it('keeps nested values, and names and numbers that an SDK would lose, in its log record', () => {
+    const exporter = registerLogs();
+    const { sink } = bench();
+    const attributes = JSON.parse(
+      '{"__proto__":{"polluted":1},"":1,"team":{"constructor":"F1","__proto__":2},"n":1e300}',
+    );
+    sink.emit(PAYMENTS, 'odd', { ...attributes, when: new Date(0), list: [1, 'a', { b: null }] });
+    assert.deepEqual(exporter.getFinishedLogRecords()[0]?.attributes, {
+      'rdcp.category.name': 'PAYMENTS',
+      '[__proto__]': { polluted: 1 },
+      '[]': 1,
+      team: { '[constructor]': 'F1', '[__proto__]': 2 },
+      n: '1e+300',
+      when: '1970-01-01T00:00:00.000Z',
+      list: [1, 'a', { b: null }],
+    });
+    assert.equal(Reflect.get({}, 'polluted'), undefined);
   });
 
   it('is not written on stderr where the SDK that is registered wants none of it', () => {

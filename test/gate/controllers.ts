@@ -18,7 +18,11 @@ export class RecordingController implements Controller {
   constructor(maxCategories = 4096, sink: Partial<Sink> = {}) {
     this.maxCategories = maxCategories;
     this.sink = {
-      emit: (category, message, attributes) => this.emitted.push({ category: category.name, message, attributes }),
+      emit: (category, message, given) => {
+        const attributes = typeof given === 'function' ? given() : given;
+        this.emitted.push({ category: category.name, message, attributes: attributes as Attributes });
+        return undefined;
+      },
       span: (category, name, fn) => {
         this.spans.push(`${category.name} ${name}`);
         return fn(span);

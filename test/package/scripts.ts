@@ -34,11 +34,15 @@ const headers = { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' };
 const body = JSON.stringify({ action: 'enable', categories: ['PAYMENTS'], options: { temporary: true, duration: '5m' } });
 const answer = await fetch(url + '/rdcp/v1/control', { method: 'POST', headers, body });
 assert.equal(answer.status, 200);
-payments.span('charge', () => payments.debug('on', { order: 42 }));
+payments.span('charge', () => payments.debug('on', { order: 42, items: [{ sku: 'a', since: new Date(0) }] }));
 
 const debug = records.filter((record) => record.severityText === 'DEBUG');
 assert.deepEqual(debug.map((record) => record.body), ['on']);
-assert.deepEqual(debug[0].attributes, { order: 42, 'rdcp.category.name': 'PAYMENTS' });
+assert.deepEqual(debug[0].attributes, {
+  order: 42,
+  items: [{ sku: 'a', since: '1970-01-01T00:00:00.000Z' }],
+  'rdcp.category.name': 'PAYMENTS',
+});
 assert.equal(debug[0].spanContext.traceId, spans[0].spanContext().traceId);
 assert.equal(spans[0].name, 'charge');
 assert.ok(records.some((record) => record.eventName === 'rdcp.audit'));
@@ -187,6 +191,10 @@ export const client = createRdcpClient({ baseUrl: 'http://localhost' });
 export const refused = (error: unknown) => error instanceof RdcpError && error.code === 'RDCP_CONFIG_INVALID';
 // @ts-expect-error an unknown field is an error
 createRdcp({ sever: {} });
-// @ts-expect-error attributes hold no functions
-category('A').debug('m', { a: () => 1 });
+interface Order { readonly id: number; readonly placed: Date }
+const order: Order = { id: 1, placed: new Date() };
+category('A').debug('m', order);
+category('A').debug('m', () => ({ order, err: new Error('boom'), f: () => 1 }));
+// @ts-expect-error attributes are needed at once
+category('A').debug('m', async () => order);
 `;

@@ -1,0 +1,23 @@
+import { errorFields, isError } from './error-fields.ts';
+import { MAX_VALUE_BYTES } from './limits.ts';
+import { cutText, MAX_UNIT_BYTES } from './text.ts';
+import { ValueBuilder } from './value.ts';
+
+/** So long a message fits whatever its characters are. */
+const SHORT_LENGTH = Math.floor((MAX_VALUE_BYTES - 2) / MAX_UNIT_BYTES);
+
+/** The message as bounded text, whatever a caller without types has passed. Never throws. */
+export function messageText(given: unknown): string {
+  if (typeof given === 'string' && given.length <= SHORT_LENGTH) return given;
+  return cutText(textOf(given), MAX_VALUE_BYTES - 2).text;
+}
+
+function textOf(given: unknown): string {
+  if (typeof given === 'string') return given;
+  if (isError(given)) {
+    const { type, message } = errorFields(given);
+    return message === '' ? type : message;
+  }
+  const value = new ValueBuilder(MAX_VALUE_BYTES, {}, 'message').build(given);
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(given));
+}

@@ -1,0 +1,124 @@
+import {
+  ATTR_ATTRIBUTES_TRUNCATED,
+  ATTR_CATEGORY_NAME,
+  ATTR_EXCEPTION_MESSAGE,
+  ATTR_EXCEPTION_STACKTRACE,
+  ATTR_EXCEPTION_TYPE,
+} from '../semconv.ts';
+import { errorFields, isError } from './error-fields.ts';
+import { MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_VALUE_BYTES } from './limits.ts';
+import { cutText } from './text.ts';
+import { type Fields, isLarge, MIN_VALUE_BYTES, readField, setField, type Value, ValueBuilder } from './value.ts';
+
+/** What the message and our own fields may take of a record. */
+const REST_OF_RECORD_BYTES = MAX_VALUE_BYTES + 4096;
+/** How many attributes that were cut are named, and how much of each name. */
+const MAX_TRUNCATED = 20;
+const MAX_TRUNCATED_NAME_BYTES = 100;
+
+/** An error under one of these names is what the record is about; so is one that is the only error. */
+const SUBJECT_NAMES = ['error', 'err', 'exception'];
+const EXCEPTION_NAMES = [ATTR_EXCEPTION_TYPE, ATTR_EXCEPTION_MESSAGE, ATTR_EXCEPTION_STACKTRACE];
+
+interface Entry {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/**
+ * The category and the fields of an object as attributes: bounded plain data, and in `rdcp.attributes.truncated` what was
+ * cut. The category comes first: an SDK with a low limit keeps the first ones.
+ */
+export function buildRecordFields(category: string, given: object): Fields {
+  const record = new RecordBuilder(category, given);
+  const names = Object.keys(given);
+  const entries: Entry[] = names
+    .slice(0, MAX_ATTRIBUTES)
+    .filter((name) => name !== ATTR_CATEGORY_NAME)
+    .map((name) => ({ name, value: readField(given, name) }))
+    .filter(({ value }) => value !== undefined);
+  const subject = names.some((name) => EXCEPTION_NAMES.includes(name)) ? undefined : subjectOf(entries);
+  // Short values first, so that a few large ones do not take the room of all others. The order of the names stays.
+  for (const entry of entries) {
+    if (entry === subject) record.holdException(entry.name);
+    else if (isLarge(entry.value)) record.hold(entry.name);
+    else record.add(entry);
+  }
+  for (const entry of entries) {
+    if (entry === subject) record.addException(entry.name, entry.value as Error);
+    else if (isLarge(entry.value)) record.add(entry);
+  }
+  return record.finish(names.length - MAX_ATTRIBUTES);
+}
+
+function subjectOf(entries: readonly Entry[]): Entry | undefined {
+  const errors = entries.filter(({ value }) => isError(value));
+  const named = SUBJECT_NAMES.map((name) => errors.find((entry) => entry.name === name));
+  return named.find((entry) => entry !== undefined) ?? (errors.length === 1 ? errors[0] : undefined);
+}
+
+class RecordBuilder {
+  readonly #given: object;
+  readonly #fields: Fields;
+  readonly #truncated = new Set<string>();
+  #left = MAX_RECORD_BYTES - REST_OF_RECORD_BYTES;
+
+  constructor(category: string, given: object) {
+    this.#fields = { [ATTR_CATEGORY_NAME]: category };
+    this.#given = given;
+  }
+
+  /** Keeps the place of a value that comes later. */
+  hold(name: string): void {
+    setField(this.#fields, this.#kept(name), null);
+  }
+
+  holdException(name: string): void {
+    for (const each of [...EXCEPTION_NAMES, name]) this.hold(each);
+  }
+
+  add({ name, value }: Entry): void {
+    this.#add(name, (builder) => builder.build(value));
+  }
+
+  /** By OpenTelemetry's conventions for exceptions; what these have no name for stays under the error's own name. */
+  addException(name: string, error: Error): void {
+    const { type, message, stacktrace, details } = errorFields(error);
+    this.add({ name: ATTR_EXCEPTION_TYPE, value: type });
+    this.add({ name: ATTR_EXCEPTION_MESSAGE, value: message });
+    this.add({ name: ATTR_EXCEPTION_STACKTRACE, value: stacktrace });
+    const more = Object.keys(details).length > 0;
+    this.#add(name, (builder) => (more ? builder.buildDetails(error, details) : undefined));
+  }
+
+  finish(more: number): Fields {
+    if (more > 0) this.#truncated.add(`${more} more`);
+    if (this.#truncated.size === 0) return this.#fields;
+    const names = [...this.#truncated].map((name) => cutText(name, MAX_TRUNCATED_NAME_BYTES).text);
+    const told = names.length > MAX_TRUNCATED ? names.slice(0, MAX_TRUNCATED).concat('…') : names;
+    return { ...this.#fields, [ATTR_ATTRIBUTES_TRUNCATED]: told };
+  }
+
+  #add(name: string, build: (builder: ValueBuilder) => Value | undefined): void {
+    const kept = this.#kept(name);
+    this.#left -= Buffer.byteLength(kept) + 6;
+    const room = Math.min(this.#left, MAX_VALUE_BYTES);
+    let builder = new ValueBuilder(room, this.#given, name);
+    let value = room < MIN_VALUE_BYTES ? undefined : build(builder);
+    // Once more, where one large field of it has left no room for the others.
+    if (builder.cut && typeof value === 'object') {
+      builder = new ValueBuilder(room, this.#given, name, true);
+      value = build(builder);
+    }
+    this.#left -= builder.bytes;
+    if (builder.cut || room < MIN_VALUE_BYTES) this.#truncated.add(name);
+    if (value === undefined) delete this.#fields[kept];
+    else setField(this.#fields, kept, value);
+  }
+
+  #kept(name: string): string {
+    const { text, cut } = cutText(name, MAX_NAME_BYTES);
+    if (cut) this.#truncated.add(name);
+    return text;
+  }
+}

@@ -1,0 +1,53 @@
+/** How much of the text fits into so many bytes of JSON, without cutting a character in two. */
+export function fit(text: string, maxBytes: number): { readonly length: number; readonly bytes: number } {
+  // Every UTF-16 unit takes a byte at least, so of a longer text no more than this is looked at.
+  const end = Math.min(text.length, Math.max(0, maxBytes));
+  let bytes = 0;
+  let at = 0;
+  while (at < end) {
+    const unit = text.charCodeAt(at);
+    const pair = isHigh(unit) && isLow(text.charCodeAt(at + 1));
+    const size = pair ? 4 : unitBytes(unit);
+    if (bytes + size > maxBytes) break;
+    bytes += size;
+    at += pair ? 2 : 1;
+  }
+  return { length: at, bytes };
+}
+
+/** The text, or as much of it as fits with a remark on how long it was. */
+export function cutText(text: string, maxBytes: number): { readonly text: string; readonly cut: boolean } {
+  if (text.length * MAX_UNIT_BYTES <= maxBytes) return { text, cut: false };
+  if (fit(text, maxBytes).length === text.length) return { text, cut: false };
+  const remark = `… [cut from ${text.length} characters]`;
+  const { length } = fit(text, maxBytes - Buffer.byteLength(remark));
+  return { text: detached(text, length) + remark, cut: true };
+}
+
+/** A copy of the text's beginning. A slice would keep the whole text in memory for as long as the record lives. */
+function detached(text: string, length: number): string {
+  return Buffer.from(text.slice(0, length), 'utf16le').toString('utf16le');
+}
+
+/** The longest that one UTF-16 unit becomes: `\u0000`. */
+export const MAX_UNIT_BYTES = 6;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** Backspace, tab, line feed, form feed, carriage return: `\b` and so on. */
+const SHORT_ESCAPES = [0x08, 0x09, 0x0a, 0x0c, 0x0d];
+
+function unitBytes(unit: number): number {
+  if (unit >= 0x20 && unit < 0x80) return unit === QUOTE || unit === BACKSLASH ? 2 : 1;
+  if (unit < 0x20) return SHORT_ESCAPES.includes(unit) ? 2 : MAX_UNIT_BYTES;
+  if (unit < 0x800) return 2;
+  return isHigh(unit) || isLow(unit) ? MAX_UNIT_BYTES : 3;
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000;
+}

@@ -1,0 +1,381 @@
+import {
+  isAnyArrayBuffer,
+  isBigInt64Array,
+  isBigUint64Array,
+  isBoxedPrimitive,
+  isDate,
+  isMap,
+  isPromise,
+  isRegExp,
+  isSet,
+  isUint8Array,
+  isWeakMap,
+  isWeakSet,
+} from 'node:util/types';
+import { describeThrown, errorFields, isError } from './error-fields.ts';
+import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
+import { cutText, fit, MAX_UNIT_BYTES } from './text.ts';
+
+/** What an attribute becomes: plain data, which JSON and OpenTelemetry's log records can both hold. */
+export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value };
+
+export interface Fields {
+  [name: string]: Value;
+}
+
+/** Less room than this is no use for a value. */
+export const MIN_VALUE_BYTES = 1024;
+/** Kept back for what says that something was cut: a remark at each depth, and one entry that overshoots. */
+const RESERVE_BYTES = 768;
+/** Longest stack trace of an error inside another value, in bytes: its cause has to fit beside it. */
+const MAX_INNER_STACK_BYTES = 2048;
+/** Strings up to this long are taken before longer ones and objects, which may use up what is left. */
+const SHORT = 256;
+/** What stands for the entries of an object that were left out. */
+const REST = '…';
+/** Turning a larger one into digits takes longer than it is worth. */
+const MAX_BIGINT = 1n << 4096n;
+
+/**
+ * Makes plain data of one value, whatever it is: at most so many bytes of JSON, without running more of the
+ * application's code than getters, `toJSON` and the traps of proxies. What they throw stands in the value's place.
+ */
+export class ValueBuilder {
+  /** Whether anything was left out. */
+  cut = false;
+  readonly #room: number;
+  #left: number;
+  /** The objects that the current one is inside of, outermost first, and under which name each next one lies. */
+  readonly #ancestors: object[];
+  readonly #path: string[];
+  readonly #fair: boolean;
+
+  /**
+   * @param holder the object that the value is an attribute of
+   * @param fair give a large field half of the room that is left, not all of it, where other large ones follow
+   */
+  constructor(maxBytes: number, holder: object, name: string, fair = false) {
+    this.#fair = fair;
+    this.#room = maxBytes - RESERVE_BYTES;
+    this.#left = this.#room;
+    this.#ancestors = [holder];
+    this.#path = [name];
+  }
+
+  /** Bytes of what was built. */
+  get bytes(): number {
+    return this.#room - this.#left;
+  }
+
+  /** `undefined` for `undefined` alone. */
+  build(value: unknown): Value | undefined {
+    switch (typeof value) {
+      case 'string':
+        return this.#text(value);
+      case 'number':
+        return this.#number(value);
+      case 'boolean':
+        this.#left -= 5;
+        return value;
+      case 'undefined':
+        return undefined;
+      case 'bigint':
+        return this.#text(bigintText(value));
+      case 'symbol':
+        return this.#text(String(value));
+      case 'function':
+        return this.#text(`[Function: ${nameOf(value) ?? 'anonymous'}]`);
+      case 'object':
+        return value === null ? this.#null() : this.#object(value);
+    }
+  }
+
+  /** The details of an error, whose type, message and stack trace have a place of their own. */
+  buildDetails(error: Error, details: Readonly<Record<string, unknown>>): Value {
+    this.#ancestors.push(error);
+    return this.#fields(details);
+  }
+
+  #text(text: string): Value {
+    return this.#textWithin(text, this.#left);
+  }
+
+  #textWithin(text: string, maxBytes: number): Value {
+    const { text: kept, cut } = cutText(text, Math.max(0, maxBytes - 2));
+    if (cut) this.cut = true;
+    this.#left -= fit(kept, kept.length * MAX_UNIT_BYTES).bytes + 2;
+    return kept;
+  }
+
+  /** JSON has no word for what is not finite. */
+  #number(value: number): Value {
+    if (!Number.isFinite(value)) return this.#text(String(value));
+    this.#left -= String(value).length;
+    return value;
+  }
+
+  #null(): null {
+    this.#left -= 4;
+    return null;
+  }
+
+  #object(value: object): Value {
+    const at = this.#ancestors.indexOf(value);
+    if (at === 0) return this.#text('[Circular]');
+    if (at > 0) return this.#text(`[Circular ${this.#path.slice(0, at).join('.')}]`);
+    if (this.#ancestors.length > MAX_DEPTH) {
+      this.cut = true;
+      return this.#text(`[${classOf(value) ?? 'Object'}]`);
+    }
+    this.#ancestors.push(value);
+    try {
+      return this.#content(value);
+    } catch (error) {
+      return this.#text(threw(error));
+    } finally {
+      this.#ancestors.pop();
+    }
+  }
+
+  #content(value: object): Value {
+    if (Array.isArray(value)) return this.#list(value, value.length);
+    return isPlain(value) || hasFields(value) ? this.#plain(value) : this.#builtIn(value);
+  }
+
+  #builtIn(value: object): Value {
+    if (isError(value)) return this.#error(value);
+    if (isDate(value)) return this.#text(dateText(value));
+    if (isRegExp(value)) return this.#text(RegExp.prototype.toString.call(value));
+    if (isBoxedPrimitive(value)) return this.build(unboxed(value)) ?? null;
+    if (isMap(value)) return this.#map(value);
+    if (isSet(value)) return this.#list(firstOf(Set.prototype.values.call(value)), sizeOf(Set, value));
+    if (ArrayBuffer.isView(value)) return this.#view(value);
+    if (isAnyArrayBuffer(value)) return this.#bytes(new Uint8Array(value));
+    if (value instanceof URLSearchParams) return this.#text(value.toString());
+    return this.#text(`[${classOf(value) ?? 'Object'}]`);
+  }
+
+  #plain(value: object): Value {
+    const toJSON: unknown = Reflect.get(value, 'toJSON');
+    if (typeof toJSON === 'function') {
+      const given: unknown = Reflect.apply(toJSON, value, [this.#path.at(-1)]);
+      if (given !== value) return this.#inside('toJSON()', given);
+    }
+    const names = Object.keys(value);
+    const className = names.length === 0 ? classOf(value) : undefined;
+    return className === undefined ? this.#fields(value, names) : this.#text(`[${className}]`);
+  }
+
+  /** What is short comes first, so that one large field does not use up the room of the others. Their order stays. */
+  #fields(object: object, names: readonly string[] = Object.keys(object)): Fields {
+    const fields: Fields = {};
+    const later: [name: string, value: unknown][] = [];
+    this.#left -= 2;
+    for (const [position, name] of names.entries()) {
+      if (position === MAX_ENTRIES || this.#left <= 0) {
+        this.#leaveOut(fields, names.length - position);
+        break;
+      }
+      const value = readField(object, name);
+      if (value === undefined) continue;
+      const kept = this.#name(name);
+      if (isLarge(value)) later.push([kept, value]);
+      setField(fields, kept, isLarge(value) ? null : (this.build(value) ?? null));
+    }
+    for (const [position, [name, value]] of later.entries()) {
+      if (this.#left <= 0) {
+        for (const [left] of later.slice(position)) delete fields[left];
+        this.#leaveOut(fields, later.length - position);
+        break;
+      }
+      const keptBack = this.#fair && position < later.length - 1 ? this.#left >>> 1 : 0;
+      this.#left -= keptBack;
+      setField(fields, name, this.#inside(name, value));
+      this.#left += keptBack;
+    }
+    return fields;
+  }
+
+  #leaveOut(fields: Fields, count: number): void {
+    const before = typeof fields[REST] === 'string' ? Number.parseInt(fields[REST], 10) || 0 : 0;
+    setField(fields, REST, `${before + count} more`);
+    this.cut = true;
+  }
+
+  #name(name: string): string {
+    const { text, cut } = cutText(name, MAX_NAME_BYTES);
+    if (cut) this.cut = true;
+    this.#left -= fit(text, MAX_NAME_BYTES).bytes + 4;
+    return text;
+  }
+
+  #inside(name: string, value: unknown): Value {
+    this.#path.push(name);
+    const built = this.build(value);
+    this.#path.pop();
+    return built ?? this.#null();
+  }
+
+  #list(list: ArrayLike<unknown>, length: number): Value {
+    const values: Value[] = [];
+    this.#left -= 2;
+    for (let position = 0; position < length; position++) {
+      if (position === MAX_ENTRIES || this.#left <= 0) {
+        values.push(`${REST} ${length - position} more`);
+        this.cut = true;
+        break;
+      }
+      this.#left -= 1;
+      values.push(this.#inside(String(position), readField(list, position)));
+    }
+    return values;
+  }
+
+  /** An object where every key is a simple value, else pairs. */
+  #map(map: Map<unknown, unknown>): Value {
+    const pairs = firstOf(Map.prototype.entries.call(map));
+    const size = sizeOf(Map, map);
+    const named = new Map(pairs.map(([key, value]) => [keyText(key), value]));
+    if (named.has(undefined) || named.size < pairs.length) return this.#list(pairs, size);
+    const entries: Record<string, unknown> = {};
+    for (const [name, value] of named) setField(entries, name!, value);
+    const fields = this.#fields(entries);
+    if (size > pairs.length) this.#leaveOut(fields, size - pairs.length);
+    return fields;
+  }
+
+  #view(view: ArrayBufferView): Value {
+    if (isUint8Array(view) || view instanceof DataView) {
+      return this.#bytes(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+    }
+    const numbers = view as unknown as ArrayLike<number | bigint>;
+    if (isBigInt64Array(view) || isBigUint64Array(view)) return this.#list(numbers, view.length);
+    return this.#list(numbers, numbers.length);
+  }
+
+  /** As base64, which is how OpenTelemetry's JSON has bytes. */
+  #bytes(bytes: Uint8Array): Value {
+    const room = Math.max(0, Math.floor(((this.#left - 64) * 3) / 4));
+    const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, room)).toString('base64');
+    if (bytes.length <= room) return this.#text(base64);
+    this.cut = true;
+    return this.#text(`${base64}… [cut from ${bytes.length} bytes]`);
+  }
+
+  #error(error: Error): Value {
+    const { type, message, stacktrace, details } = errorFields(error);
+    const fields = this.#fields({ ...details, type, message });
+    if (stacktrace !== undefined && this.#left > 0) {
+      this.#name('stacktrace');
+      setField(fields, 'stacktrace', this.#textWithin(stacktrace, Math.min(this.#left, MAX_INNER_STACK_BYTES)));
+    }
+    return fields;
+  }
+}
+
+/** Of no class. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+const BUILT_IN: readonly ((value: object) => boolean)[] = [
+  Array.isArray,
+  isError,
+  isDate,
+  isRegExp,
+  isBoxedPrimitive,
+  isMap,
+  isSet,
+  ArrayBuffer.isView,
+  isAnyArrayBuffer,
+  isPromise,
+  isWeakMap,
+  isWeakSet,
+  (value) => value instanceof WeakRef || value instanceof URLSearchParams,
+];
+
+/** Whether it is its own fields that make up the object. */
+export function hasFields(value: object): boolean {
+  return !BUILT_IN.some((is) => is(value));
+}
+
+/** As JSON does it: also a name that would set the prototype is a field like any other. */
+export function setField<T>(fields: Record<string, T>, name: string, value: T): void {
+  if (name === '__proto__') {
+    Object.defineProperty(fields, name, { value, configurable: true, enumerable: true, writable: true });
+  } else fields[name] = value;
+}
+
+/** What is there, or in its place what a getter threw. */
+export function readField(object: object, name: string | number): unknown {
+  try {
+    return Reflect.get(object, name);
+  } catch (error) {
+    return threw(error);
+  }
+}
+
+function threw(error: unknown): string {
+  return `[Threw ${describeThrown(error)}]`;
+}
+
+/** Whether it may take more than a little of the room. */
+export function isLarge(value: unknown): boolean {
+  if (typeof value === 'string') return value.length > SHORT;
+  return typeof value === 'object' && value !== null;
+}
+
+function bigintText(value: bigint): string {
+  return value < MAX_BIGINT && value > -MAX_BIGINT ? String(value) : '[BigInt of more than 4096 bits]';
+}
+
+function dateText(date: Date): string {
+  const epochMs = Date.prototype.getTime.call(date);
+  return Number.isNaN(epochMs) ? 'Invalid Date' : new Date(epochMs).toISOString();
+}
+
+/** Whatever the object's own `valueOf` says. */
+function unboxed(boxed: object): unknown {
+  for (const { prototype } of [String, Number, Boolean, BigInt, Symbol]) {
+    try {
+      return Reflect.apply(prototype.valueOf, boxed, []);
+    } catch {}
+  }
+  return undefined;
+}
+
+function keyText(key: unknown): string | undefined {
+  if (typeof key === 'bigint') return bigintText(key);
+  return (typeof key === 'object' && key !== null) || typeof key === 'function' ? undefined : String(key);
+}
+
+function firstOf<T>(values: Iterable<T>): T[] {
+  const first: T[] = [];
+  for (const value of values) {
+    if (first.push(value) === MAX_ENTRIES) break;
+  }
+  return first;
+}
+
+/** By the getter of the class itself, which no instance can hide. */
+function sizeOf(made: typeof Map | typeof Set, collection: object): number {
+  return Reflect.get(made.prototype, 'size', collection);
+}
+
+/** The name of a class of the application's own; `undefined` for plain objects. */
+function classOf(value: object): string | undefined {
+  if (Array.isArray(value)) return `Array of ${value.length}`;
+  if (isPlain(value)) return undefined;
+  const made: unknown = Reflect.get(value, 'constructor');
+  return typeof made === 'function' ? nameOf(made) : undefined;
+}
+
+function nameOf(named: object): string | undefined {
+  try {
+    const name: unknown = Reflect.get(named, 'name');
+    return typeof name === 'string' && name !== '' ? name.slice(0, 100) : undefined;
+  } catch {
+    return undefined;
+  }
+}
