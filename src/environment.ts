@@ -1,6 +1,7 @@
 import { secretKeyRecord } from './auth/dev-key.ts';
 import { parseConfig, type RdcpConfig } from './config.ts';
 import { isRdcpError, RdcpError } from './errors.ts';
+import { findJsonFault } from './json-fault.ts';
 
 /** Variables of a process, as `process.env` has them. An empty one counts as not set, as OpenTelemetry's do. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,6 +28,38 @@ export function configFromEnvironment(env: Environment, readFile: ReadFile): Rdc
   };
 }
 
+/** Every variable of this package's own, also those that the `rdcp` command alone reads. */
+const KNOWN = ['RDCP_CONFIG', 'RDCP_HOST', 'RDCP_PORT', 'RDCP_STORE', 'RDCP_API_KEY', 'RDCP_API_KEYS_FILE', 'RDCP_URL'];
+
+/** How many letters may be wrong, missing or too many in a name for another one to be suggested. */
+const MISTYPED_LETTERS = 3;
+
+/** One line for each `RDCP_*` variable that nothing reads, with the name that may have been meant. */
+export function unknownVariables(env: Environment): string[] {
+  const unknown = Object.keys(env).filter((name) => /^RDCP_/i.test(name) && !KNOWN.includes(name));
+  return unknown.map((name) => {
+    const [nearest] = KNOWN.map((known) => ({ known, distance: editDistance(name.toUpperCase(), known) }))
+      .filter(({ distance }) => distance <= MISTYPED_LETTERS)
+      .sort((one, other) => one.distance - other.distance);
+    const advice = nearest === undefined ? `known are ${KNOWN.join(', ')}` : `did you mean ${nearest.known}?`;
+    return `${name} is not known${nearest === undefined ? ': ' : '; '}${advice}`;
+  });
+}
+
+/** Letters to insert, remove or replace (Levenshtein). */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [above, letter] of [...from].entries()) {
+    const next = [above + 1];
+    for (const [left, other] of [...to].entries()) {
+      const replaced = (row[left] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(replaced, (next[left] ?? 0) + 1, (row[left + 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
 function setting(env: Environment, variable: string): string | undefined {
   const value = env[variable];
   return value === '' ? undefined : value;
@@ -36,14 +69,11 @@ function fromFile(env: Environment, readFile: ReadFile): RdcpConfig {
   const variable = 'RDCP_CONFIG';
   const path = setting(env, variable);
   if (path === undefined) return {};
-  const text = read(variable, path, readFile);
-  try {
-    return checked(variable, JSON.parse(text.replace(/^\uFEFF/, '')) ?? {});
-  } catch (cause) {
-    if (isRdcpError(cause)) throw cause;
-    // Without the cause, which quotes the file.
-    throw invalid(variable, 'must name a JSON file');
-  }
+  const text = read(variable, path, readFile).replace(/^\uFEFF/, '');
+  const fault = findJsonFault(text);
+  // The engine's own message would quote the file.
+  if (fault !== undefined) throw invalid(variable, `${path} is not JSON: line ${fault.line}, column ${fault.column}`);
+  return checked(variable, JSON.parse(text) ?? {});
 }
 
 function fromServerVariables(env: Environment, file: RdcpConfig): RdcpConfig['server'] {

@@ -177,7 +177,9 @@ describe('RdcpInstrumentation', () => {
     const instrumentation = instrument({ server: { port: address.port }, logger });
     await assert.rejects(instrumentation.listen(), /is in use/);
     await new Promise(setImmediate);
-    assert.deepEqual(told, [`rdcp: the endpoint did not start: configuration: server port ${address.port} is in use`]);
+    assert.deepEqual(told, [
+      `rdcp: the endpoint did not start: configuration: server port ${address.port} is in use: choose another by server.port (RDCP_PORT under register)`,
+    ]);
     taken.close();
     await new Promise((resolve) => taken.once('close', resolve));
     assert.equal((await fetch((await instrumentation.listen()).url + PATHS.wellKnown)).status, 200);

@@ -101,7 +101,10 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     const run = await start(t, { env, app: WAIT });
     await announced(run);
     await until(
-      () => /the metrics endpoint did not start: EADDRINUSE\n/.test(run.output.stderr),
+      () =>
+        /the metrics endpoint did not start: port \d+ is in use: choose another by OTEL_EXPORTER_PROMETHEUS_PORT\n/.test(
+          run.output.stderr,
+        ),
       run.child,
       run.output,
     );

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import type { Checkpoint } from '../audit/verify.ts';
 import { parseTimestamp } from '../protocol/time.ts';
 import { UsageError } from './command.ts';
+import { readText } from './read-text.ts';
 
 const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})(?::(\S+))?$/;
 
@@ -18,7 +19,7 @@ export function parseCheckpoint(text: string): Checkpoint {
 
 /** One checkpoint a line. */
 export function readCheckpoints(file: string): Checkpoint[] {
-  return readFileSync(file, 'utf8')
+  return readText(file, '--checkpoints')
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map((line) => parseCheckpoint(line.trim()));

@@ -1,15 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { inspectApiKey } from '../auth/api-key.ts';
 import { readDevKey } from '../auth/dev-key.ts';
 import { createRdcpClient, type RdcpClient } from '../client/client.ts';
 import type { RdcpClientOptions } from '../client/transport.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
+import { readText } from './read-text.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:9465';
 
 export const ADDRESS_OPTIONS = {
-  url: { type: 'string', value: 'URL', help: `the service (default: RDCP_URL, else ${DEFAULT_URL})` },
+  url: {
+    type: 'string',
+    value: 'URL',
+    help: `the service (default: RDCP_URL, else RDCP_PORT of this host, else ${DEFAULT_URL})`,
+  },
 } as const satisfies Record<string, Option>;
 
 /** What every command that shows a service a credential takes. */
@@ -34,7 +38,7 @@ export function connect(
   if (tenantId !== undefined && !isIdentifier(tenantId)) {
     throw new UsageError('--tenant must be 1 to 255 of a-z A-Z 0-9 . _ -');
   }
-  const baseUrl = text(values, 'url') ?? setting(terminal, 'RDCP_URL') ?? DEFAULT_URL;
+  const baseUrl = text(values, 'url') ?? setting(terminal, 'RDCP_URL') ?? localUrl(terminal);
   if (credential !== undefined && isExposed(baseUrl)) {
     terminal.note('rdcp: warning: the credential travels unencrypted');
   }
@@ -52,6 +56,17 @@ export function connect(
   }
 }
 
+/** The service of this host, on the port that `register` is given by the same variable. */
+function localUrl(terminal: Terminal): string {
+  const port = setting(terminal, 'RDCP_PORT');
+  if (port === undefined) return DEFAULT_URL;
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new UsageError('RDCP_PORT must be a number from 1 to 65535');
+  // The system chose one, and only the service knows which.
+  if (Number(port) === 0) throw new UsageError('RDCP_PORT is 0: give --url with the port that the service announced');
+  return `http://127.0.0.1:${Number(port)}`;
+}
+
 /** RDCP 1.0, Transport: plain HTTP is for localhost. */
 function isExposed(baseUrl: string): boolean {
   const url = URL.parse(baseUrl);
@@ -66,8 +81,8 @@ function findCredential(terminal: Terminal, values: Values): Credential | undefi
   if (tokenFile !== undefined && keyFile !== undefined) {
     throw new UsageError('--key-file and --token-file exclude each other');
   }
-  if (tokenFile !== undefined) return { token: readWord(tokenFile) };
-  if (keyFile !== undefined) return { apiKey: checkedKey(readFileSync(keyFile, 'utf8'), keyFile) };
+  if (tokenFile !== undefined) return { token: readWord(tokenFile, '--token-file') };
+  if (keyFile !== undefined) return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile) };
   const variable = setting(terminal, 'RDCP_API_KEY');
   if (variable !== undefined) return { apiKey: checkedKey(variable, 'RDCP_API_KEY') };
   const apiKey = readDevKey(terminal.cwd);
@@ -80,8 +95,8 @@ function setting({ env }: Terminal, name: string): string | undefined {
 }
 
 /** The credential in a file. */
-export function readWord(file: string): string {
-  return oneWord(readFileSync(file, 'utf8'), file);
+export function readWord(file: string, option: string): string {
+  return oneWord(readText(file, option), file);
 }
 
 /** @throws {UsageError} for anything but one word, which a line break may follow */

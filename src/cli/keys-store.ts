@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { parseKeysFile } from '../auth/keys-file.ts';
 import type { ApiKeyRecord } from '../config.ts';
 import { updateFile } from './private-file.ts';
+import { readText } from './read-text.ts';
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file is wrong */
 export function readKeys(file: string): ApiKeyRecord[] {
-  return parseKeysFile(readFileSync(file, 'utf8'), file);
+  return parseKeysFile(readText(file, '--file'), file);
 }
 
 /** Changes the records of a keys file. One that is not there is made. */

@@ -1,7 +1,7 @@
 import { afterStart } from '../after-start.ts';
 import type { Listening } from '../cluster/listening.ts';
 import type { RdcpConfig } from '../config.ts';
-import { configFromEnvironment, type ReadFile } from '../environment.ts';
+import { configFromEnvironment, type ReadFile, unknownVariables } from '../environment.ts';
 import { isRdcpError } from '../errors.ts';
 import { RdcpInstrumentation } from '../instrumentation.ts';
 import { createReporter } from '../reporter.ts';
@@ -35,6 +35,7 @@ export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile)
 }
 
 function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
+  for (const line of unknownVariables(env)) reporter.warn(line);
   const config = configFromEnvironment(env, readFile);
   const instrument = () => new RdcpInstrumentation(config);
   const isEarly = !isSdkRegistered() && willRegisterSdk(process.execArgv, env);
@@ -84,7 +85,7 @@ async function announce(started: Started): Promise<void> {
   if (isNews(metrics)) parts.push(`metrics on ${metrics.value.url}`);
   if (started.attaches) parts.push(`attached to ${describeRegisteredSdk()}`);
   if (parts.length > 0) reporter.info(parts.join(', '));
-  if (metrics.status === 'rejected') reporter.error(`the metrics endpoint did not start: ${codeOf(metrics.reason)}`);
+  if (metrics.status === 'rejected') reporter.error(`the metrics endpoint did not start: ${problemOf(metrics.reason)}`);
 }
 
 /** What another process of the cluster has said already is not said again by each. */
@@ -96,6 +97,8 @@ function usesDevelopmentKey({ security = {} }: RdcpConfig): boolean {
   return CREDENTIALS.every((name) => Reflect.get(security, name) === undefined);
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'internal error';
+function problemOf(error: unknown): string {
+  if (!(error instanceof Error && 'code' in error)) return 'internal error';
+  if (error.code !== 'EADDRINUSE' || !('port' in error)) return String(error.code);
+  return `port ${error.port} is in use: choose another by OTEL_EXPORTER_PROMETHEUS_PORT`;
 }

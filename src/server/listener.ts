@@ -232,7 +232,9 @@ function bind(server: NetworkServer, config: ServerConfig): Promise<number> {
 
 function cannotListen({ port }: ServerConfig, error: NodeJS.ErrnoException): RdcpError {
   const problem =
-    error.code === 'EADDRINUSE' ? `port ${port} is in use` : `cannot listen (${error.code ?? 'unknown error'})`;
+    error.code === 'EADDRINUSE'
+      ? `port ${port} is in use: choose another by server.port (RDCP_PORT under register)`
+      : `cannot listen (${error.code ?? 'unknown error'})`;
   return new RdcpError('RDCP_CONFIG_INVALID', `configuration: server ${problem}`, {
     details: { field: error.code === 'EADDRINUSE' ? 'server.port' : 'server.host' },
     cause: error,

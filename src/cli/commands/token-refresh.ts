@@ -1,6 +1,7 @@
 import { type Command, required, UsageError } from '../command.ts';
 import { ADDRESS_OPTIONS, CONNECTION_OPTIONS, connect, oneWord } from '../connection.ts';
 import { updateFile } from '../private-file.ts';
+import { readText } from '../read-text.ts';
 import { REFRESH_FILE, SCOPES, showToken, tokenRequest } from '../token.ts';
 
 export const tokenRefresh: Command = {
@@ -10,6 +11,7 @@ export const tokenRefresh: Command = {
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('token refresh takes no operands');
     const file = required(values, 'refresh-file', 'FILE');
+    readText(file, '--refresh-file');
     const { tokens } = connect(terminal, values, {});
     const request = tokenRequest(values);
     await updateFile(file, async (kept) => {

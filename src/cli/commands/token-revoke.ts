@@ -1,4 +1,4 @@
-import { type Command, text, UsageError } from '../command.ts';
+import { type Command, required, text, UsageError } from '../command.ts';
 import { ADDRESS_OPTIONS, connect, readWord } from '../connection.ts';
 import { REFRESH_FILE } from '../token.ts';
 
@@ -11,11 +11,13 @@ export const tokenRevoke: Command = {
   },
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('token revoke takes no operands');
-    const files = [text(values, 'refresh-file'), text(values, 'token-file')].filter((file) => file !== undefined);
-    const [file] = files;
-    if (file === undefined || files.length > 1)
+    const given = ['refresh-file', 'token-file'].filter((name) => text(values, name) !== undefined);
+    const [name] = given;
+    if (name === undefined || given.length > 1) {
       throw new UsageError('one of --refresh-file and --token-file is required');
-    await connect(terminal, values, {}).tokens.revoke(readWord(file));
+    }
+    const token = readWord(required(values, name, 'FILE'), `--${name}`);
+    await connect(terminal, values, {}).tokens.revoke(token);
     terminal.note('The session has ended, if there was one.');
     return 0;
   },
