@@ -31,6 +31,7 @@ import { createReporter, type Reporter } from './reporter.ts';
 import { type DeferredApp, deferApp, deferListener } from './server/deferred.ts';
 import { assertServable, isLoopback } from './server/host-policy.ts';
 import { noteHandshake } from './server/refusals.ts';
+import { assertTlsFiles } from './server/tls-present.ts';
 import { copyState } from './store/copy.ts';
 import { openStore } from './store/open.ts';
 import { createSqliteStore } from './store/sqlite.ts';
@@ -110,7 +111,10 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     else diagnose(error);
   };
   // Before anything is opened: it refuses addresses that must not be served.
-  if (server !== false) assertServable(server);
+  if (server !== false) {
+    assertServable(server);
+    assertTlsFiles(server);
+  }
   const listener =
     server === false
       ? undefined

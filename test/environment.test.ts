@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hashApiKey } from '../src/auth/api-key.ts';
 import { parseConfig } from '../src/config.ts';
-import { configFromEnvironment, type Environment } from '../src/environment.ts';
+import { configFromEnvironment, type Environment, unknownVariables } from '../src/environment.ts';
 import { isRdcpError } from '../src/errors.ts';
 
 const SECRET = 'a-secret-of-thirty-two-characters';
@@ -65,6 +65,24 @@ describe('the configuration from the environment', () => {
 
   it('names the keys file of RDCP_API_KEYS_FILE', () => {
     assert.deepEqual(read({ RDCP_API_KEYS_FILE: 'keys.json' }), { security: { apiKeys: { file: 'keys.json' } } });
+  });
+
+  it('says where a file is not JSON, and quotes nothing of it', () => {
+    const text = `{\n  "security": { "apiKeys": [{ "hash": "${SECRET}" }] },\n  "server": { "port" 9465 }\n}`;
+    assert.throws(
+      () => configFromEnvironment({ RDCP_CONFIG: 'etc/rdcp.json' }, () => text),
+      (error) => isRdcpError(error) && error.message === 'RDCP_CONFIG: etc/rdcp.json is not JSON: line 3, column 22',
+    );
+  });
+
+  it('warns of variables that nothing reads, with the nearest name', () => {
+    assert.deepEqual(unknownVariables({ RDCP_PORT: '1', RDCP_URL: 'http://127.0.0.1', OTEL_X: '', PATH: '' }), []);
+    assert.deepEqual(unknownVariables({ RDCP_PROT: '1', RDCP_APIKEY: 'x', rdcp_store: 'x', RDCP_KEYS_FILE: 'x' }), [
+      'RDCP_PROT is not known; did you mean RDCP_PORT?',
+      'RDCP_APIKEY is not known; did you mean RDCP_API_KEY?',
+      'rdcp_store is not known; did you mean RDCP_STORE?',
+      'RDCP_KEYS_FILE is not known: known are RDCP_CONFIG, RDCP_HOST, RDCP_PORT, RDCP_STORE, RDCP_API_KEY, RDCP_API_KEYS_FILE, RDCP_URL',
+    ]);
   });
 
   for (const [variable, env] of [

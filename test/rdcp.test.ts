@@ -12,6 +12,7 @@ const security = { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops'
 
 for (const [what, config] of [
   ['an address without TLS', { server: { host: '0.0.0.0' } }],
+  ['a TLS file that is missing', { server: { tls: { certFile: 'missing.pem', keyFile: 'missing.key' } } }],
   ['more categories than are allowed', { server: false, limits: { maxCategories: 1 } }],
 ] satisfies [string, RdcpConfig][]) {
   test(`${what}: what cannot be made leaves no category on that nobody could switch off`, () => {
@@ -20,6 +21,15 @@ for (const [what, config] of [
     assert.equal(category('LEFT_ON').enabled, false);
   });
 }
+
+test('a TLS file that is missing is named by its field, at once', () => {
+  const tls = { certFile: import.meta.filename, keyFile: import.meta.filename, clientCaFile: 'missing.pem' };
+  assert.throws(() => createRdcp({ server: { tls }, security }), {
+    code: 'RDCP_CONFIG_INVALID',
+    message: 'configuration: server.tls.clientCaFile cannot be read (ENOENT)',
+    details: { field: 'server.tls.clientCaFile' },
+  });
+});
 
 test('once closed it does not listen, rather than name an address that nobody serves', async () => {
   const rdcp = createRdcp({ server: { port: 0 }, security });

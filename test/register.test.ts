@@ -61,6 +61,36 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     assert.match(run.output.stderr, /^rdcp: RDCP_PORT: .*\n$/);
   });
 
+  it('ends the same way when a file of server.tls is missing', async (t) => {
+    const server = { port: 0, tls: { certFile: 'server.pem', keyFile: 'server.key' } };
+    const files = { 'rdcp.json': JSON.stringify({ server }), 'server.pem': '' };
+    const env = { RDCP_CONFIG: 'rdcp.json', RDCP_API_KEY: KEY };
+    const run = await start(t, { env: { ...env, RDCP_PORT: '' }, files, app: `console.log('ran');` });
+    assert.deepEqual(await run.closed, [1, null]);
+    assert.equal(run.output.stdout, '');
+    assert.equal(run.output.stderr, 'rdcp: configuration: server.tls.keyFile cannot be read (ENOENT)\n');
+  });
+
+  it('warns of a variable whose name is mistyped', async (t) => {
+    const run = await start(t, { env: { RDCP_API_KEY: KEY, RDCP_PROT: '9999' }, app: '' });
+    assert.deepEqual(await run.closed, [0, null]);
+    assert.match(run.output.stderr, /^rdcp: RDCP_PROT is not known; did you mean RDCP_PORT\?$/m);
+  });
+
+  it('tells of a control port that is taken, which variable chooses another, and runs on', async (t) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    t.after(() => taken.close());
+    await once(taken, 'listening');
+    const address = taken.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const env = { RDCP_API_KEY: KEY, RDCP_PORT: String(address.port) };
+    const run = await start(t, { env, app: WAIT });
+    await announced(run);
+    const line = new RegExp(`port ${address.port} is in use: choose another by server.port \\(RDCP_PORT`);
+    await until(() => line.test(run.output.stderr), run.child, run.output);
+    assert.doesNotMatch(run.output.stderr, /remote control on/);
+  });
+
   it('does nothing at all with OTEL_SDK_DISABLED', async (t) => {
     const env = { OTEL_SDK_DISABLED: 'true', RDCP_PORT: 'not even looked at' };
     const run = await start(t, { env, app: `console.log(category('PAYMENTS', { enabled: true }).enabled);` });

@@ -19,7 +19,7 @@ export interface RunOptions {
 
 /** Runs the command as a process of its own, with nothing of our environment that it reads. */
 export function rdcp(args: readonly string[], { cwd, env = {} }: RunOptions = {}): Promise<Finished> {
-  const { RDCP_URL: _url, RDCP_API_KEY: _key, ...rest } = process.env;
+  const { RDCP_URL: _url, RDCP_PORT: _port, RDCP_API_KEY: _key, ...rest } = process.env;
   return new Promise((resolve) => {
     execFile(process.execPath, [MAIN, ...args], { cwd, env: { ...rest, ...env } }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout, stderr });

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { rdcp, temporaryDirectory } from './run.ts';
+
+describe('where the command finds the service', () => {
+  it('on the port of RDCP_PORT, unless RDCP_URL or --url says more', async (t) => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(String(request.headers.host));
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z', categories: [] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const cwd = temporaryDirectory(t);
+    await rdcp(['list'], { cwd, env: { RDCP_PORT: String(port) } });
+    await rdcp(['list'], { cwd, env: { RDCP_PORT: '1', RDCP_URL: `http://localhost:${port}` } });
+    await rdcp(['list', '--url', `http://localhost:${port}`], { cwd, env: { RDCP_PORT: '1', RDCP_URL: 'http://x' } });
+    assert.deepEqual(asked, [`127.0.0.1:${port}`, `localhost:${port}`, `localhost:${port}`]);
+  });
+
+  it('refuses an RDCP_PORT that is none, and 0, which only the service knows', async (t) => {
+    const cwd = temporaryDirectory(t);
+    for (const port of ['http', '65536', '0']) {
+      const { code, stderr } = await rdcp(['list'], { cwd, env: { RDCP_PORT: port } });
+      assert.equal(code, 2);
+      assert.match(stderr, /^rdcp: RDCP_PORT [^\n]*\n$/);
+    }
+  });
+
+  it('says so in the help', async () => {
+    for (const args of [['--help'], ['list', '--help']]) {
+      assert.match((await rdcp(args)).stdout, /RDCP_URL, else RDCP_PORT/);
+    }
+  });
+});
+
+describe('a file that cannot be read is named, with its option, in one line', { concurrency: 2 }, () => {
+  const commands = [
+    ['list', '--key-file'],
+    ['list', '--token-file'],
+    ['token', 'refresh', '--refresh-file'],
+    ['token', 'revoke', '--refresh-file'],
+    ['token', 'revoke', '--token-file'],
+    ['keys', 'list', '--file'],
+    ['keys', 'revoke', 'ID', '--file'],
+  ];
+  for (const command of commands) {
+    it(command.join(' '), async (t) => {
+      const cwd = temporaryDirectory(t);
+      mkdirSync(join(cwd, 'folder'));
+      const option = command.at(-1);
+      for (const [file, problem] of [
+        ['missing', 'does not exist'],
+        ['folder', 'is a directory'],
+      ]) {
+        const result = await rdcp([...command, file ?? ''], { cwd });
+        assert.deepEqual(result, { code: 2, stdout: '', stderr: `rdcp: ${option}: ${file} ${problem}\n` });
+      }
+    });
+  }
+});
