@@ -35,6 +35,7 @@ test('an API key is the secret of its client, by Basic or in the body', async (t
   for (const { status, headers, body } of answers) {
     assert.equal(status, 200);
     assert.equal(headers.get('cache-control'), 'no-store');
+    assert.equal(headers.get('pragma'), 'no-cache');
     assert.equal(body.protocol, 'rdcp/1.0');
     assert.equal(body.token_type, 'Bearer');
     assert.equal(body.expires_in, 900);
@@ -115,10 +116,9 @@ test('no grant gives a scope that the credential has not', async (t) => {
     assert.deepEqual([status, (body as unknown as OAuthErrorResponse).error], [400, 'invalid_scope']);
   }
   const { body: trail } = await server.request<AuditResponse>('/rdcp/v1/audit?action=authorize', { key: 'admin' });
-  assert.deepEqual(
-    trail.entries.map(({ outcome, error }) => [outcome, error]),
-    attempts.map(() => ['denied', 'RDCP_FORBIDDEN']),
-  );
+  assert.ok(trail.entries.length > 0);
+  for (const { outcome, error } of trail.entries) assert.deepEqual([outcome, error], ['denied', 'RDCP_FORBIDDEN']);
+  assert.equal(server.authFailures.length, attempts.length);
   assert.deepEqual(new Set(server.authFailures.map(([, reason]) => reason)), new Set(['insufficient_scopes']));
   // None of them has spent the refresh token.
   assert.equal((await refresh(server, own.refresh_token)).status, 200);
