@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RdcpError } from '../errors.ts';
 
-// What is used of the clients of the package `redis`, version 6; written down here so that its types are not needed.
+// What is used of the clients of the package `redis`, versions 4 to 6; written down here so that its types are not needed.
 
 interface Emitter {
   on(event: string, listener: () => void): unknown;
@@ -15,28 +15,38 @@ export type RedisListener = (message: string, channel: string) => void;
 /** A command that was not sent when its time is over is not sent later. */
 interface SendOptions {
   readonly abortSignal?: AbortSignal;
+  /** The name in version 4. */
+  readonly signal?: AbortSignal;
 }
 
 /** As `createClient` makes it. */
-export interface RedisNode extends Emitter {
+interface RedisNode extends Emitter {
   readonly isReady: boolean;
   connect(): Promise<unknown>;
-  destroy(): void;
   unref(): void;
-  sendCommand(args: readonly string[], options?: SendOptions): Promise<unknown>;
+  sendCommand(args: string[], options?: SendOptions): Promise<unknown>;
   subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
   duplicate(overrides?: object): RedisNode;
   readonly options?: { readonly socket?: object | undefined } | undefined;
 }
 
-/** As `createClientPool` makes it. */
+interface Version4Node extends RedisNode {
+  disconnect(): Promise<unknown>;
+}
+
+/** A connection that the store made, and ends. */
+export interface OwnRedisNode extends RedisNode {
+  destroy(): void;
+}
+
+/** As `createClientPool` makes it, from version 5 on. */
 interface RedisPool extends Emitter {
   readonly totalClients: number;
   sendCommand(args: string[], options?: SendOptions): Promise<unknown>;
   execute<T>(task: (client: RedisNode) => T): Promise<Awaited<T>>;
 }
 
-/** As `createSentinel` makes it. */
+/** As `createSentinel` makes it, from version 5 on. */
 export interface RedisSentinel extends Emitter {
   readonly isOpen: boolean;
   getMasterNode(): unknown;
@@ -48,7 +58,7 @@ export interface RedisSentinel extends Emitter {
 /** As `createCluster` makes it. */
 interface RedisCluster extends Emitter {
   getRandomNode(): unknown;
-  nodeClient(node: never): Promise<RedisNode>;
+  nodeClient(node: never): RedisNode | Promise<RedisNode>;
   sendCommand(
     firstKey: string | undefined,
     isReadonly: boolean,
@@ -57,7 +67,7 @@ interface RedisCluster extends Emitter {
   ): Promise<unknown>;
 }
 
-/** A client of the package `redis`, version 6, of whichever kind. */
+/** A client of the package `redis`, version 4, 5 or 6, of whichever kind. */
 export type RedisClient = RedisNode | RedisPool | RedisSentinel | RedisCluster;
 
 /** How long a key that a cluster is just moving is left alone before it is asked for again, in milliseconds. */
@@ -77,38 +87,44 @@ type SendOnce = (args: readonly string[], signal: AbortSignal) => Promise<unknow
 /** Sends through a client of the application. All keys live in one slot, that of `key`, and only its primary is asked. */
 export function sendThrough(client: RedisClient, key: string): SendOnce {
   if (isCluster(client)) {
-    return async (args, abortSignal) => {
+    return async (args, signal) => {
       for (;;) {
         try {
-          return await client.sendCommand(key, false, [...args], { abortSignal });
+          return await client.sendCommand(key, false, [...args], until(signal));
         } catch (error) {
           // Half of the keys are at another node already: nothing was done.
           if (!(error instanceof Error && error.message.startsWith('TRYAGAIN'))) throw error;
         }
-        await sleep(MOVING_MS, undefined, { ref: false, signal: abortSignal });
+        await sleep(MOVING_MS, undefined, { ref: false, signal });
       }
     };
   }
-  if (isSentinel(client)) return (args, abortSignal) => client.sendCommand(false, [...args], { abortSignal });
-  if (isPool(client)) return (args, abortSignal) => client.sendCommand([...args], { abortSignal });
-  return async (args, abortSignal) => {
+  if (isSentinel(client)) return (args, signal) => client.sendCommand(false, [...args], until(signal));
+  if (isPool(client)) return (args, signal) => client.sendCommand([...args], until(signal));
+  return async (args, signal) => {
     if (!client.isReady) throw new Error('Redis is not connected');
-    return client.sendCommand(args, { abortSignal });
+    return client.sendCommand([...args], until(signal));
   };
+}
+
+function until(signal: AbortSignal): SendOptions {
+  return { abortSignal: signal, signal };
 }
 
 /**
  * Makes a client that got no answer look for the primary anew, where it does not by itself. A cluster's asks only when a node
  * redirects it or breaks the connection, and a host that vanished does neither: any other node redirects.
  */
-export async function searchAgain(client: RedisClient, key: string, abortSignal: AbortSignal): Promise<void> {
-  if (isCluster(client)) await client.sendCommand(undefined, true, ['HLEN', key], { abortSignal });
+export async function searchAgain(client: RedisClient, key: string, signal: AbortSignal): Promise<void> {
+  if (isCluster(client)) await client.sendCommand(undefined, true, ['HLEN', key], until(signal));
 }
 
 /** Makes connections to where a client of the application is connected. A Sentinel client alone lets nobody make one. */
-export function connectionLike(client: Exclude<RedisClient, RedisSentinel>): () => RedisNode | Promise<RedisNode> {
+export function connectionLike(
+  client: Exclude<RedisClient, RedisSentinel>,
+): () => OwnRedisNode | Promise<OwnRedisNode> {
   const duplicate = (node: RedisNode) =>
-    node.duplicate({ ...OWN_CONNECTION, socket: { ...node.options?.socket, reconnectStrategy: false } });
+    own(node.duplicate({ ...OWN_CONNECTION, socket: { ...node.options?.socket, reconnectStrategy: false } }));
   // A cluster tells a message to all its nodes.
   if (isCluster(client)) return async () => duplicate(await client.nodeClient(client.getRandomNode() as never));
   if (isPool(client)) return () => client.execute(duplicate);
@@ -116,13 +132,47 @@ export function connectionLike(client: Exclude<RedisClient, RedisSentinel>): () 
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for a URL of another form, or when the package `redis` is not installed */
-export function connectionTo(url: string): () => RedisNode {
+export function connectionTo(url: string): () => OwnRedisNode {
   if (!isRedisUrl(url)) {
     throw invalidStore('redis: must be a URL, redis://[user:password@]host[:port][/database] or rediss://…');
   }
   const { createClient } = loadRedis();
   // A fresh object each time: the client writes into its options.
-  return () => createClient({ ...OWN_CONNECTION, url, socket: { reconnectStrategy: false } });
+  return () => own(createClient({ ...OWN_CONNECTION, url, socket: { reconnectStrategy: false } }));
+}
+
+/**
+ * Makes `destroy` of every version what it is in version 6: it never throws, and no connection stays open. Version 5 throws
+ * when the client has ended already. Version 4 has `disconnect`, which forgets a socket that is still being connected: that
+ * one is ended once it is connected and its first commands are queued, because those sent later reject where nothing can
+ * catch it.
+ */
+function own(client: RedisNode | OwnRedisNode | Version4Node): OwnRedisNode {
+  if ('destroy' in client) {
+    const destroy = client.destroy.bind(client);
+    return Object.assign(client, { destroy: () => ignoreFailure(destroy) });
+  }
+  let connected = false;
+  let ended = false;
+  const disconnect = () => void ('disconnect' in client && client.disconnect().catch(() => {}));
+  client.on('connect', () => {
+    connected = true;
+    if (ended) queueMicrotask(disconnect);
+  });
+  return Object.assign(client, {
+    destroy() {
+      ended = true;
+      if (connected) disconnect();
+    },
+  });
+}
+
+function ignoreFailure(run: () => void): void {
+  try {
+    run();
+  } catch {
+    // Nothing was left to end.
+  }
 }
 
 export function isSentinel(client: RedisClient): client is RedisSentinel {
@@ -153,7 +203,7 @@ function loadRedis(): { createClient(options: object): RedisNode } {
   try {
     return createRequire(import.meta.url)('redis');
   } catch (error) {
-    throw invalidStore('needs the package redis, version 6, installed', error);
+    throw invalidStore('needs the package redis, version 4, 5 or 6, installed', error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { diagnostics } from '../diagnostics.ts';
-import { type RedisClient, type RedisNode, searchAgain, sendThrough } from './redis-client.ts';
+import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from './redis-client.ts';
 
 /** Longest wait between two attempts to connect, in milliseconds: a fleet is back soon after its Redis is. */
 const MAX_RETRY_MS = 500;
@@ -24,11 +24,11 @@ export interface RedisConnection {
  * @param established called with every client that became ready, before anything else is sent through it
  */
 export function connectRedis(
-  makeClient: () => RedisNode | Promise<RedisNode>,
+  makeClient: () => OwnRedisNode | Promise<OwnRedisNode>,
   connectDeadlineMs: number,
-  established: (client: RedisNode) => Promise<unknown>,
+  established: (client: OwnRedisNode) => Promise<unknown>,
 ): RedisConnection {
-  let client: RedisNode | undefined;
+  let client: OwnRedisNode | undefined;
   /** The attempt in progress; a command that comes meanwhile waits for it. */
   let attempt: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -45,7 +45,7 @@ export function connectRedis(
   }
 
   async function connect(): Promise<void> {
-    let next: RedisNode | undefined;
+    let next: OwnRedisNode | undefined;
     try {
       await within(connectDeadlineMs, async (signal) => {
         const made = await makeClient();
@@ -72,7 +72,7 @@ export function connectRedis(
     }
   }
 
-  function lost(which: RedisNode | undefined): void {
+  function lost(which: OwnRedisNode | undefined): void {
     if (client !== which) return;
     client = undefined;
     which?.destroy();
@@ -92,7 +92,7 @@ export function connectRedis(
         if (attempt !== undefined) await attempt;
         const current = client;
         if (current === undefined) throw new Error('Redis is not connected');
-        return current.sendCommand(args);
+        return current.sendCommand([...args]);
       }).catch((error: unknown) => {
         silent ||= error instanceof DeadlineError;
         // What was sent stays unanswered in front of all that follows, and a replica takes no writes.

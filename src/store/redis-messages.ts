@@ -1,9 +1,9 @@
 import {
   connectionLike,
   isSentinel,
+  type OwnRedisNode,
   type RedisClient,
   type RedisListener,
-  type RedisNode,
   type RedisSentinel,
 } from './redis-client.ts';
 import { connectRedis } from './redis-connection.ts';
@@ -25,7 +25,7 @@ export interface MessagesOptions {
 
 /** Listens by a connection of its own. */
 export function listenThrough(
-  makeClient: () => RedisNode | Promise<RedisNode>,
+  makeClient: () => OwnRedisNode | Promise<OwnRedisNode>,
   { channels, hear, subscribed, deadlineMs }: MessagesOptions,
 ): RedisMessages {
   const connection = connectRedis(makeClient, deadlineMs, async (client) => {

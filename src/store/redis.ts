@@ -107,7 +107,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     }
     const makeClient = connectionTo(options.url);
     return {
-      commands: connectRedis(makeClient, deadlineMs, (client) => synchronize((args) => client.sendCommand(args))),
+      commands: connectRedis(makeClient, deadlineMs, (client) => synchronize((args) => client.sendCommand([...args]))),
       messages: listenThrough(makeClient, listening),
     };
   }

@@ -66,7 +66,7 @@ test('a redis URL without the package redis installed is refused, and says what 
     const printed = execFileSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, NODE_PATH: '' } });
     assert.equal(
       printed.trim(),
-      'RDCP_CONFIG_INVALID configuration: store: needs the package redis, version 6, installed',
+      'RDCP_CONFIG_INVALID configuration: store: needs the package redis, version 4, 5 or 6, installed',
     );
   } finally {
     rmSync(folder, { recursive: true });
