@@ -41,7 +41,7 @@ import { baggageTenant } from './tenancy/baggage.ts';
 import { createIsolation, type Isolation } from './tenancy/isolation.ts';
 
 /** Handles a request that is ours and passes any other, untouched, to `next`; without `next` it is answered 404. */
-export type RdcpCallback = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
+export type RdcpCallback = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void;
 
 /** A service's remote control: everything wired, nothing listening yet. */
 export interface Rdcp {

@@ -89,7 +89,7 @@ export interface AppDependencies {
 }
 
 /** Answers a request that is ours. Any other is passed to `next` untouched, or answered 404 where there is none. */
-export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
+export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void;
 
 /** The endpoint: every route with its steps, in the order in which they run. */
 export function createApp(dependencies: AppDependencies): RequestHandler {
