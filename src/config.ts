@@ -72,8 +72,8 @@ const server = z.strictObject({
   /** TLS ends before this process: plain HTTP is accepted on any address. @default false */
   behindTlsProxy: z.boolean().default(false),
   /**
-   * Proxies whose word for the client's address is taken, for rate limits and the audit trail: addresses, networks (CIDR), and
-   * `unix` for what comes through a Unix socket. They say it in `X-Forwarded-For`, or in `Forwarded`. @default []: nobody's
+   * Proxies trusted to report the client's address in `X-Forwarded-For` or `Forwarded`, for rate limits and the audit trail: IP
+   * addresses, networks (CIDR), and `unix` for Unix sockets. @default []: the headers are ignored
    */
   trustedProxies: z
     .array(z.string().refine((entry) => entry === UNIX_SOCKET || isAddressOrNetwork(entry), { error: notAProxy }))

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { addressMatcher, canonicalAddress, UNIX_SOCKET } from '../addresses.ts';
 import { forwardedFor, forwardedHops } from './forwarded.ts';
 
-/** Proxies on the way that are looked past; what comes before them counts as the client. */
-const MAX_PROXIES = 16;
+/** Most hops that are read. */
+const MAX_HOPS = 16;
 
 const ADDRESS = Symbol('client address');
 
@@ -12,16 +12,16 @@ interface AddressedRequest extends IncomingMessage {
 }
 
 /**
- * The address that a request is counted and audited under: that of the connection's peer, or what trusted proxies say in
- * front of which client they stand. It never grants anything.
+ * The address that rate limits and the audit trail use: the connection's peer, or the client that trusted proxies report. It
+ * never grants anything.
  */
 export function clientAddress(req: AddressedRequest): string {
   return req[ADDRESS] ?? unmapped(req.socket.remoteAddress ?? 'unknown');
 }
 
 /**
- * Finds out the address of the client of requests that come through these proxies. Whoever else sends forwarding headers
- * is not believed: anybody can.
+ * Reads the client's address from the forwarding headers of requests whose peer is a trusted proxy. From any other peer the
+ * headers are ignored: every client can send them.
  * @param trustedProxies addresses and networks (CIDR), and `unix` for what comes through a Unix socket
  */
 export function createClientAddresses(trustedProxies: readonly string[]): (req: IncomingMessage) => void {
@@ -33,26 +33,26 @@ export function createClientAddresses(trustedProxies: readonly string[]): (req: 
     const peer = canonicalAddress(req.socket.remoteAddress ?? '');
     if (peer === undefined ? !(trustsUnix && isUnixSocket(req)) : !networks(peer)) return;
     let client = peer;
-    let proxies = 0;
+    let hops = 0;
     for (const hop of hopsOf(req)) {
-      // What the proxy does not tell, or what nobody can read, ends the way: its own address is the last one known.
+      // A hop that is hidden or malformed: the proxy that reported it is the last address known.
       if (hop === undefined) break;
       client = hop;
-      proxies += 1;
-      if (proxies === MAX_PROXIES || !networks(hop)) break;
+      hops += 1;
+      if (hops === MAX_HOPS || !networks(hop)) break;
     }
     if (client !== undefined) req[ADDRESS] = client;
   };
 }
 
-/** A connection that broke has no address either. */
+/** A broken TCP connection has no address either. */
 function isUnixSocket({ socket }: IncomingMessage): boolean {
   return !socket.destroyed && socket.remoteAddress === undefined && socket.remotePort === undefined;
 }
 
 /**
- * From the nearest to the farthest. Where both headers are there `X-Forwarded-For` counts: nearly every proxy writes it, and
- * one that does passes on a `Forwarded` that the client made up.
+ * From the nearest to the farthest. With both headers, `X-Forwarded-For` counts: nearly every proxy writes it, and most pass
+ * on unchanged the `Forwarded` that a client sent.
  */
 function hopsOf(req: IncomingMessage): Iterable<string | undefined> {
   const { 'x-forwarded-for': listed, forwarded } = req.headersDistinct;

@@ -17,7 +17,7 @@ export function* forwardedFor(fields: readonly string[]): Generator<string | und
   for (const element of fromTheEnd(fields, ',')) yield nodeAddress(element.trim());
 }
 
-/** The addresses in `Forwarded` (RFC 7239), from the last to the first; `undefined` where one is not told, or malformed. */
+/** The addresses in `Forwarded` (RFC 7239), from the last to the first; `undefined` for a hidden or malformed one. */
 export function* forwardedHops(fields: readonly string[]): Generator<string | undefined> {
   for (const element of fromTheEnd(fields, ',')) {
     const pairs = [...fromTheEnd([element], ';')].map((pair) => PAIR.exec(pair));
@@ -35,8 +35,8 @@ function nodeAddress(node: string): string | undefined {
 }
 
 /**
- * Splits at a separator outside of quotes, the last part first. A quote that the client left open is so no part of what a
- * proxy wrote behind it.
+ * Splits at a separator outside of quotes, the last part first, so that a quote which a client left open cannot swallow what
+ * a proxy appended.
  */
 function* fromTheEnd(fields: readonly string[], separator: string): Generator<string> {
   for (const field of fields.toReversed()) {

@@ -44,8 +44,8 @@ export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: Se
 }
 
 /**
- * Whether a host is the very address that the request was sent to. No name can be made to look like one, so that no page of
- * another site comes with it; probes of load balancers do.
+ * Whether a host is the IP address that the client connected to, as in the probes of load balancers. DNS rebinding needs a
+ * name, so this lets in no page of another site.
  */
 export function isAddressConnectedTo(host: string, { localAddress = '' }: Socket): boolean {
   const address = canonicalAddress(bare(host));

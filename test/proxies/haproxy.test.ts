@@ -82,7 +82,7 @@ test('the recipe for HAProxy: servers stay up while somebody behind it floods, a
         if (broken) throw new Error('the database is gone');
       },
     };
-    // The recipe's Redis is another one's matter.
+    // Redis is not part of this test.
     const service = await startService(t, 'HAProxy', ADDRESSES, { limits: LIMITS, health, store: 'memory:' });
     const second = await startService(t, 'HAProxy', ADDRESSES, { limits: LIMITS, store: 'memory:' });
     const haproxy = await startHaproxy(t, [service.port, second.port]);

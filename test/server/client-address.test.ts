@@ -9,14 +9,18 @@ import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse } from '../../src/protocol/messages.ts';
 import { assembleApp, KEYS, startServer, type TestServer } from '../support/server.ts';
 
-/** The address that a refused request is audited under. */
+/** The address that a control request is audited under. */
 async function auditedAddress(
   server: TestServer,
   headers: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
   const id = crypto.randomUUID();
-  const refused = { 'X-RDCP-Request-ID': id, ...headers };
-  assert.equal((await server.request(PATHS.control, { method: 'POST', key: 'status', headers: refused })).status, 403);
+  const request = { method: 'POST', key: 'operator', body: { action: 'status' } } as const;
+  const { status } = await server.request(PATHS.control, {
+    ...request,
+    headers: { 'X-RDCP-Request-ID': id, ...headers },
+  });
+  assert.equal(status, 200);
   const { body } = await server.request<AuditResponse>(PATHS.audit, { key: 'admin' });
   return body.entries.find(({ requestId }) => requestId === id)?.source?.address;
 }

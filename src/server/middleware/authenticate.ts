@@ -11,7 +11,7 @@ import { count } from './rate-limit.ts';
 /**
  * Finds out who asks. Requests without a valid credential are counted per address, whatever becomes of them: once the
  * quota is spent they get 429, while a valid credential from the same address is still served.
- * @param probes counts those without any credential in place of `limiter`; a wrong credential is never theirs
+ * @param probes counts requests without any credential; a wrong one counts in `limiter` all the same. @default limiter
  * @param anonymous whether a request may go on without a credential; `open` lets even a wrong one pass as none
  */
 export function authenticate(

@@ -50,7 +50,7 @@ function nameOf(host: string | undefined, optional: boolean): string | undefined
   return name;
 }
 
-/** HTTP/1.0 knows no `Host`. Browsers, whose requests must not come by names of others, speak nothing that old. */
+/** HTTP/1.0 has no `Host`. Browsers, which the check is about, do not speak it. */
 function isHttp10({ httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.0';
 }

@@ -3,12 +3,12 @@ import type { Step } from '../context.ts';
 import { isLoopback } from '../host-policy.ts';
 
 /**
- * Refuses what came from, or to, another address than loopback: without a configured credential the endpoint is for the
- * developer on this machine. The connection itself is judged; what headers say of it counts for nothing.
+ * Refuses connections beyond loopback: without a configured credential the endpoint is for the developer on this machine.
+ * Judged by the socket alone, never by a header.
  */
 export function loopbackOnly(): Step {
   return ({ req: { socket } }) => {
-    // A Unix socket has no addresses; a connection that broke has none either.
+    // A Unix socket has no addresses; neither has a broken connection.
     const local = [socket.remoteAddress, socket.localAddress].every(
       (address) => address === undefined || isLoopback(address),
     );
