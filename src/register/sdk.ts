@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 import type { Listening } from '../cluster/listening.ts';
@@ -67,12 +68,16 @@ interface Packages {
   readonly PrometheusExporter: typeof PrometheusExporter;
 }
 
-/** Loaded here alone, and at once: an `await` would keep this entry from being required. */
+/**
+ * Loaded here alone, and at once: an `await` would keep this entry from being required. From ES modules the SDK's are
+ * loaded, as by `import`: its CommonJS would load the API a second time, beside the one that we import.
+ */
 function loadPackages(): Packages {
   const require = createRequire(import.meta.url);
+  const resolve = import.meta.resolve as ((name: string) => string) | undefined;
   const load = (name: string) => {
     try {
-      return require(name);
+      return require(resolve === undefined ? name : fileURLToPath(resolve(name)));
     } catch (cause) {
       throw new RdcpError('RDCP_CONFIG_INVALID', `${name} is needed here: npm install ${name}`, { cause });
     }
