@@ -41,7 +41,8 @@ export interface Command {
 
 export interface Group {
   readonly summary: string;
-  readonly commands: Readonly<Record<string, Command | Group>>;
+  /** A command is loaded when it is asked for, or to be listed. */
+  readonly commands: Readonly<Record<string, Group | (() => Promise<Command>)>>;
   readonly notes?: readonly string[];
 }
 
@@ -57,11 +58,11 @@ export async function dispatch(
 ): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined) {
-    terminal.note(groupHelp(group, path));
+    terminal.note(await groupHelp(group, path));
     return 2;
   }
   if (name === '--help' || name === '-h' || name === 'help') {
-    terminal.out(groupHelp(group, path));
+    terminal.out(await groupHelp(group, path));
     return 0;
   }
   const found = Object.hasOwn(group.commands, name) ? group.commands[name] : undefined;
@@ -72,7 +73,7 @@ export async function dispatch(
     throw new UsageError(`unknown ${what} ${name}; see '${path.join(' ')} --help'`);
   }
   const next = [...path, name];
-  return 'commands' in found ? dispatch(found, next, rest, terminal) : runCommand(found, next, rest, terminal);
+  return 'commands' in found ? dispatch(found, next, rest, terminal) : runCommand(await found(), next, rest, terminal);
 }
 
 async function runCommand(
@@ -114,8 +115,12 @@ function parse(command: Command, path: readonly string[], args: readonly string[
   }
 }
 
-function groupHelp({ summary, commands, notes = [] }: Group, path: readonly string[]): string {
-  const lines = Object.entries(commands).map(([name, each]) => [name, each.summary] as const);
+async function groupHelp({ summary, commands, notes = [] }: Group, path: readonly string[]): Promise<string> {
+  const found = Object.entries(commands).map(async ([name, each]) => {
+    const { summary: line } = 'commands' in each ? each : await each();
+    return [name, line] as const;
+  });
+  const lines = await Promise.all(found);
   return [
     `Usage: ${path.join(' ')} <command> [options]`,
     '',

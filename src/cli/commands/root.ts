@@ -1,36 +1,32 @@
 import type { Group } from '../command.ts';
-import { audit } from './audit.ts';
-import { fleet } from './fleet.ts';
-import { health } from './health.ts';
-import { keysCreate } from './keys-create.ts';
-import { keysList } from './keys-list.ts';
-import { keysRevoke } from './keys-revoke.ts';
-import { list } from './list.ts';
-import { status } from './status.ts';
-import { disable, enable, reset, toggle } from './switch.ts';
-import { tokenCreate } from './token-create.ts';
-import { tokenRefresh } from './token-refresh.ts';
-import { tokenRevoke } from './token-revoke.ts';
 
 export const root: Group = {
   summary: 'Switches the debug output of running services.',
   commands: {
-    list,
-    enable,
-    disable,
-    toggle,
-    reset,
-    status,
-    health,
-    fleet,
-    audit,
+    list: async () => (await import('./list.ts')).list,
+    enable: async () => (await import('./switch.ts')).enable,
+    disable: async () => (await import('./switch.ts')).disable,
+    toggle: async () => (await import('./switch.ts')).toggle,
+    reset: async () => (await import('./switch.ts')).reset,
+    status: async () => (await import('./status.ts')).status,
+    health: async () => (await import('./health.ts')).health,
+    fleet: async () => (await import('./fleet.ts')).fleet,
+    audit: async () => (await import('./audit.ts')).audit,
     keys: {
       summary: 'make, list and revoke API keys',
-      commands: { create: keysCreate, list: keysList, revoke: keysRevoke },
+      commands: {
+        create: async () => (await import('./keys-create.ts')).keysCreate,
+        list: async () => (await import('./keys-list.ts')).keysList,
+        revoke: async () => (await import('./keys-revoke.ts')).keysRevoke,
+      },
     },
     token: {
       summary: 'make, refresh and revoke tokens of a service that issues them (security.tokens)',
-      commands: { create: tokenCreate, refresh: tokenRefresh, revoke: tokenRevoke },
+      commands: {
+        create: async () => (await import('./token-create.ts')).tokenCreate,
+        refresh: async () => (await import('./token-refresh.ts')).tokenRefresh,
+        revoke: async () => (await import('./token-revoke.ts')).tokenRevoke,
+      },
     },
   },
   notes: [
