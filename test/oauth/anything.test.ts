@@ -22,7 +22,8 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
 };
 
 test('whatever is sent to the endpoints of OAuth is answered as the RFCs have it, and shows no credential', async (t) => {
-  const server = await startAuthorizationServer(t);
+  // The generators take their time; the connection must not end meanwhile, as an idle one does.
+  const server = await startAuthorizationServer(t, { listener: { timeouts: { keepAliveMs: 60_000 } } });
   const { body: kept } = await exchangeKey(server, 'admin');
   const { body: stranger } = await exchangeKey(server, 'status');
   const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.webUrl());
