@@ -98,6 +98,29 @@ test('a credential stands in the form alone, and no error shows it', async () =>
   assert.deepEqual([...new URLSearchParams(String(seen[1]?.body))], [['token', 'the token']]);
 });
 
+test('a refusal of OAuth has a code of ours by what it says, else by its status', async () => {
+  for (const [error, status, code] of [
+    ['invalid_grant', 400, 'RDCP_AUTH_FAILED'],
+    ['unauthorized_client', 400, 'RDCP_FORBIDDEN'],
+    ['invalid_target', 400, 'RDCP_MALFORMED_REQUEST'],
+    ['invalid_request', 413, 'RDCP_REQUEST_TOO_LARGE'],
+    ['temporarily_unavailable', 429, 'RDCP_RATE_LIMITED'],
+    ['temporarily_unavailable', 503, 'RDCP_UNAVAILABLE'],
+    ['temporarily_unavailable', 504, 'RDCP_TIMEOUT'],
+    ['a code of somebody else', 401, 'RDCP_AUTH_FAILED'],
+  ] as const) {
+    const fetch = async () => Response.json({ error }, { status, headers: { 'Retry-After': '7' } });
+    const { tokens } = createRdcpClient({ baseUrl: 'http://localhost', fetch });
+    await assert.rejects(tokens.refresh('x'), (thrown) => {
+      assert.ok(thrown instanceof RdcpResponseError);
+      assert.deepEqual([thrown.code, thrown.status, thrown.serverCode], [code, status, error]);
+      assert.deepEqual([thrown.details, thrown.headers], [{ error }, { 'Retry-After': '7' }]);
+      assert.match(thrown.message, new RegExp(error));
+      return true;
+    });
+  }
+});
+
 test('a server that issues no tokens is told from one that refuses', async (t) => {
   const { url } = await startServer(t);
   const { tokens } = createRdcpClient({ baseUrl: url, apiKey: KEYS.operator });

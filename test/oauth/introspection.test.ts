@@ -204,20 +204,13 @@ test('clients are limited as with reads, and wrong ones as with wrong credential
 
 test('a server that does not know the tokens of another asks it, and obeys when they are revoked', async (t) => {
   const issuing = await startTokenServer(t);
-  const asking = await startServer(t, {
-    config: {
-      security: {
-        level: 'standard',
-        introspection: {
-          endpoint: issuing.url + TOKEN_PATHS.introspect,
-          clientId: 'admin-client',
-          clientSecret: KEYS.admin,
-          issuer: tokenSettings.issuer,
-          audience: 'rdcp',
-        },
-      },
-    },
-  });
+  const as = (key: KeyName) => {
+    const client = { clientId: `${key}-client`, clientSecret: KEYS[key] };
+    const endpoint = issuing.url + TOKEN_PATHS.introspect;
+    const introspection = { endpoint, ...client, issuer: tokenSettings.issuer, audience: 'rdcp' };
+    return startServer(t, { config: { security: { level: 'standard', introspection } } });
+  };
+  const asking = await as('admin');
   const { body: issued } = await exchangeKey(issuing, 'operator', { scope: 'status' });
   const { status, body: who } = await session(asking, issued.access_token);
   assert.equal(status, 200);
@@ -237,19 +230,7 @@ test('a server that does not know the tokens of another asks it, and obeys when 
   const { body: trail } = await asking.request<AuditResponse>('/rdcp/v1/audit', { key: 'admin' });
   assert.ok(trail.entries.some(({ identity }) => identity.userId === 'operator-client'));
 
-  const strangers = await startServer(t, {
-    config: {
-      security: {
-        level: 'standard',
-        introspection: {
-          endpoint: issuing.url + TOKEN_PATHS.introspect,
-          clientId: 'status-client',
-          clientSecret: KEYS.status,
-        },
-      },
-    },
-  });
-  const unseen = await session(strangers, issued.access_token);
+  const unseen = await session(await as('status'), issued.access_token);
   assert.equal(unseen.status, 401, 'a client without admin is not told of the tokens of others');
 });
 

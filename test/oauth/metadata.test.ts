@@ -151,10 +151,10 @@ test('behind a proxy that takes a path away, both addresses of the metadata are 
 
 test('an issuer that is no address has no metadata, and the start says so once', async (t) => {
   for (const [issuer, served, told] of [
-    ['orders', false, /security\.tokens\.issuer is not an address/],
-    ['urn:example:orders', false, /is not an address/],
-    ['https://service.example/?tenant=a', false, /is not an address/],
-    ['https://ann:secret@service.example', false, /is not an address/],
+    ['orders', false, /security\.tokens\.issuer is not a URL: .* such as https:/],
+    ['urn:example:orders', false, /is not a URL/],
+    ['https://service.example/?tenant=a', false, /is not a URL/],
+    ['https://ann:secret@service.example', false, /is not a URL/],
     ['http://service.example', true, /is not https/],
     ['https://service.example', true, undefined],
     ['http://localhost:9465', true, undefined],

@@ -14,8 +14,8 @@ export function issuerUrl(issuer: string): URL | undefined {
 export function discoveryProblem(issuer: string): string | undefined {
   const url = issuerUrl(issuer);
   if (url === undefined) {
-    return 'security.tokens.issuer is not an address: OAuth clients that look for the metadata of this server (RFC 8414) need one such as https://host:9465';
+    return 'security.tokens.issuer is not a URL: OAuth clients cannot discover this server (RFC 8414); set the address that they reach it by, such as https://host:9465';
   }
   if (url.protocol === 'https:' || isLoopbackName(url.hostname)) return undefined;
-  return 'security.tokens.issuer is not https: OAuth clients that look for the metadata of this server (RFC 8414) refuse it';
+  return 'security.tokens.issuer is not https: OAuth clients refuse to discover this server (RFC 8414)';
 }
