@@ -305,6 +305,16 @@ export const requestDecisions = section(
         expect(both, 'rdcp/1.0 in both places', show(body));
       },
     ],
+    [
+      'W-REQU-26',
+      'MUST',
+      'A malformed X-RDCP-Tenant-ID is refused with 400, with a credential and without',
+      async (s) => {
+        const headers = { 'X-RDCP-Tenant-ID': 'no identifier' };
+        expectRefusal(await s.get(PATHS.status, { headers }), [400], [MALFORMED]);
+        expectRefusal(await s.get(PATHS.status, { headers, as: 'nobody' }), [400], [MALFORMED]);
+      },
+    ],
   ],
   { profile: 'otelrdcp' },
 );

@@ -51,7 +51,7 @@ const requests: readonly Breakage[] = [
   breaks('W-REQU-01', headed('any', 'x-rdcp-request-id', undefined)),
   breaks('W-REQU-02', headed('refusal', 'x-rdcp-request-id', 'mine')),
   breaks(
-    'W-REQU-03 W-REQU-04 W-REQU-07 W-REQU-08 W-REQU-11 W-REQU-13 W-REQU-14 W-REQU-15 W-REQU-16 W-REQU-17 W-REQU-20 W-REQU-21 W-REQU-22',
+    'W-REQU-03 W-REQU-04 W-REQU-07 W-REQU-08 W-REQU-11 W-REQU-13 W-REQU-14 W-REQU-15 W-REQU-16 W-REQU-17 W-REQU-20 W-REQU-21 W-REQU-22 W-REQU-26',
     refusingNothing,
   ),
   breaks('W-REQU-05', headed('refusal', 'x-rdcp-protocol', undefined)),
