@@ -1,7 +1,12 @@
 import { PanelBuilder as BarGaugeBuilder } from '@grafana/grafana-foundation-sdk/bargauge';
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
 import { ReduceDataOptionsBuilder, VizLegendOptionsBuilder } from '@grafana/grafana-foundation-sdk/common';
-import { MappingType, ThresholdsConfigBuilder, ThresholdsMode } from '@grafana/grafana-foundation-sdk/dashboard';
+import {
+  MappingType,
+  SpecialValueMatch,
+  ThresholdsConfigBuilder,
+  ThresholdsMode,
+} from '@grafana/grafana-foundation-sdk/dashboard';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as StateTimelineBuilder } from '@grafana/grafana-foundation-sdk/statetimeline';
@@ -15,7 +20,9 @@ import {
   grownBy,
   PROCESS,
   perSecond,
+  processes,
   temporaryControls,
+  zeroWhileUp,
 } from './queries.ts';
 
 export const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
@@ -40,7 +47,7 @@ function stat(title: string, description: string, expr: string): StatBuilder {
     .datasource(DATASOURCE)
     .withTarget(now(expr))
     .reduceOptions(latest)
-    .noValue('0')
+    .mappings([{ type: MappingType.SpecialValue, options: { match: SpecialValueMatch.NullAndNan, result: NO_DATA } }])
     .span(6)
     .height(4);
 }
@@ -58,6 +65,12 @@ function graph(title: string, description: string, ...targets: Builder<Dataquery
     .height(8);
 }
 
+/** Grey, so that a process that is gone does not look as if all were well. */
+const NO_DATA = { text: 'no data', color: 'text', index: 0 };
+
+/** Grafana's unit for records a second. */
+const RECORDS_PER_SECOND = 'recps';
+
 /** Green up to a value, orange from there on. */
 function calmBelow(value: number): ThresholdsConfigBuilder {
   return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps([
@@ -72,14 +85,15 @@ export const nowPanels = [
   stat(
     'Debug records a second',
     'As the processes measure it over their rate window.',
-    `sum(rdcp_debug_call_rate{${CATEGORY}})`,
+    zeroWhileUp(`sum(rdcp_debug_call_rate{${CATEGORY}})`),
   )
+    .unit(RECORDS_PER_SECOND)
     .decimals(1)
     .thresholds(calmBelow(100)),
   stat(
     'Credentials refused',
     'In the time range of the dashboard.',
-    grownBy('rdcp_auth_failures_total', '', '$__range'),
+    zeroWhileUp(grownBy('rdcp_auth_failures_total', '', '$__range')),
   )
     .decimals(0)
     .thresholds(calmBelow(1)),
@@ -106,12 +120,12 @@ export const categoryPanels = [
     'Debug records a second, from the counters',
     'Zero where a category is off: nothing is counted that was not emitted.',
     series(perSecond('rdcp_debug_calls_total', 'rdcp_category_name'), '{{rdcp_category_name}}'),
-  ),
+  ).unit(RECORDS_PER_SECOND),
   graph(
     'Debug records a second, as measured in the processes',
     'The figures that discovery and status answer, over the window of 60 seconds.',
     series(`sum by (rdcp_category_name) (rdcp_debug_call_rate{${CATEGORY}})`, '{{rdcp_category_name}}'),
-  ),
+  ).unit(RECORDS_PER_SECOND),
   new BarGaugeBuilder()
     .title('Debug records in the time range')
     .description('What a category costs in records.')
@@ -131,7 +145,7 @@ export const categoryPanels = [
     'Debug records lost a second',
     'Calls that were on but not emitted: their attributes or the log pipeline threw, or they came from inside an emission.',
     series(perSecond('rdcp_debug_dropped_total', 'rdcp_category_name'), '{{rdcp_category_name}}'),
-  ),
+  ).unit(RECORDS_PER_SECOND),
 ];
 
 export const controlPanels = [
@@ -170,7 +184,9 @@ export const processPanels = [
     .title('Processes')
     .description('What each says of itself: the resource of its telemetry.')
     .datasource(DATASOURCE)
-    .withTarget(now(`target_info{${PROCESS}}`).format(PromQueryFormat.Table))
+    .withTarget(now(processes).format(PromQueryFormat.Table))
+    // The sample is always 1.
+    .transformations([{ id: 'organize', options: { excludeByName: { Time: true, Value: true } } }])
     .span(24)
     .height(6),
   graph('Scraped', '1 while Prometheus reaches the process.', series(`up{${PROCESS}}`, '{{instance}}')).max(1),

@@ -11,8 +11,19 @@ export const enabled = `max by (instance, rdcp_category_name) (rdcp_category_ena
 
 export const categoriesOn = `sum(max by (rdcp_category_name) (rdcp_category_enabled{${CATEGORY}}))`;
 
+/** The attributes of a process's telemetry that tell it from others. */
+export const processes = `max by (job, instance, service_name, service_version, service_instance_id, host_name, process_pid) (target_info{${PROCESS}})`;
+
 /** Processes that share a store report the same controls, so the largest count is the number; tenants count apart. */
 export const temporaryControls = `sum(max by (rdcp_scope) (rdcp_control_temporary{${PROCESS}}))`;
+
+/**
+ * Zero while a process answers, and nothing otherwise: what is counted from its first event on then shows 0 in a quiet
+ * service, and no data when the processes are gone.
+ */
+export function zeroWhileUp(expr: string): string {
+  return `${expr} or 0 * count(rdcp_control_temporary{${PROCESS}})`;
+}
 
 export function perSecond(counter: string, labels: string): string {
   return `sum by (${labels}) (rate(${counter}{${CATEGORY}}[$__rate_interval]))`;

@@ -14,7 +14,8 @@ interface Panel {
   readonly datasource?: object;
   readonly targets?: readonly { readonly refId: string; readonly expr: string; readonly legendFormat: string }[];
   readonly options?: { legend?: { showLegend: boolean }; reduceOptions?: { calcs: string[] } };
-  readonly fieldConfig?: { defaults: { unit?: string } };
+  readonly fieldConfig?: { defaults: { unit?: string; noValue?: string; mappings?: readonly Json[] } };
+  readonly transformations?: readonly { id: string; options: Json }[];
 }
 
 const model = JSON.parse(JSON.stringify(dashboard())) as Json & {
@@ -28,7 +29,7 @@ const charts = panels.filter(({ type }) => type !== 'row');
 /** Panels of Grafana itself that are not deprecated. */
 const TYPES = ['row', 'stat', 'timeseries', 'state-timeline', 'bargauge', 'table'];
 /** Ids of units (`valueFormats` of Grafana). */
-const UNITS = ['s'];
+const UNITS = ['s', 'recps'];
 const BUILT_IN = ['__rate_interval', '__range'];
 
 test('the dashboard has an id to link to, and the last version of its schema', () => {
@@ -84,6 +85,39 @@ test('every variable that is used is there, and before those that use it', () =>
   for (const name of names) assert.ok(known.has(name), name);
   for (const { name, type } of templating.list)
     assert.ok(type === 'datasource' || names.has(name), `${name} is not used`);
+});
+
+test('records a second have that unit, wherever they are shown', () => {
+  for (const { title, fieldConfig } of charts) {
+    assert.equal(fieldConfig?.defaults.unit === 'recps', / a second/.test(title), title);
+  }
+});
+
+test('a stat without a process to ask is grey and says so', () => {
+  const stats = charts.filter(({ type }) => type === 'stat');
+  assert.equal(stats.length, 4);
+  for (const { title, fieldConfig } of stats) {
+    assert.equal(fieldConfig?.defaults.noValue, undefined, title);
+    const result = { text: 'no data', color: 'text', index: 0 };
+    assert.deepEqual(fieldConfig?.defaults.mappings, [{ type: 'special', options: { match: 'null+nan', result } }]);
+  }
+});
+
+test('the table of processes has the columns that tell one from another, and not the constant sample', () => {
+  const table = charts.find(({ type }) => type === 'table');
+  const columns = /^max by \((.*?)\)/.exec(table?.targets?.[0]?.expr ?? '')?.[1]?.split(', ');
+  assert.deepEqual(columns, [
+    'job',
+    'instance',
+    'service_name',
+    'service_version',
+    'service_instance_id',
+    'host_name',
+    'process_pid',
+  ]);
+  assert.deepEqual(table?.transformations, [
+    { id: 'organize', options: { excludeByName: { Time: true, Value: true } } },
+  ]);
 });
 
 test('queries of a panel are told apart, and so are the lines of a graph', () => {

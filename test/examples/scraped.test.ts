@@ -14,8 +14,11 @@ test('a real Prometheus scrapes what discovery answers, and every query of the d
     try {
       const prometheus = await startPrometheus(new URL(shop.metrics).host);
       try {
+        await showZeroWhileQuiet(prometheus);
         await compareTotals(shop, prometheus);
         await askEveryQuery(shop, prometheus);
+        await shop.child.end();
+        await showNothingOfTheDead(prometheus);
       } finally {
         await prometheus.end();
       }
@@ -24,6 +27,32 @@ test('a real Prometheus scrapes what discovery answers, and every query of the d
     }
   });
 });
+
+function stat(title: string): string {
+  const found = dashboard().panels?.find((panel) => panel.title === title);
+  assert.ok(found !== undefined && 'targets' in found, title);
+  return substitute(String(Reflect.get(found.targets?.[0] ?? {}, 'expr')));
+}
+
+/** Counters and rates that begin with their first event are zero before it. */
+async function showZeroWhileQuiet(prometheus: Prometheus): Promise<void> {
+  for (const title of ['Categories on', 'Temporary controls', 'Debug records a second', 'Credentials refused']) {
+    const [sample] = await until(`zero for ${title}`, async () => {
+      const samples = await prometheus.query(stat(title));
+      return samples.length === 0 ? undefined : samples;
+    });
+    assert.equal(sample?.value, 0, title);
+  }
+}
+
+async function showNothingOfTheDead(prometheus: Prometheus): Promise<void> {
+  for (const title of ['Categories on', 'Temporary controls', 'Debug records a second']) {
+    await until(`no data for ${title}`, async () => {
+      const samples = await prometheus.query(stat(title));
+      return samples.length === 0 ? true : undefined;
+    });
+  }
+}
 
 async function compareTotals(shop: RunningShop, prometheus: Prometheus): Promise<void> {
   await shop.post({ action: 'enable', categories: ['DATABASE', 'ORDERS'], options: { duration: '1h' } });
@@ -76,7 +105,7 @@ async function askEveryQuery(shop: RunningShop, prometheus: Prometheus): Promise
   assert.ok(queries.length >= 15);
 
   const unanswered = new Map(queries.map(([title, expr]) => [substitute(String(expr)), title]));
-  // The false tokens of some customers make AUTH lose a call. What is shown over a short window comes and goes: requests and refusals go on until every query had its answer.
+  // A false token of a customer makes AUTH lose a call. What is shown over a short window comes and goes: requests and refusals go on until every query had its answer.
   for (let round = 0; unanswered.size > 0; round++) {
     assert.ok(round < 20, `no data: ${JSON.stringify([...unanswered], undefined, 2)}`);
     await shop.post({
