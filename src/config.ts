@@ -361,6 +361,8 @@ const configSchema = z.strictObject({
       tenantAttribute: z.boolean().default(false),
     })
     .default({ rateWindowSeconds: 60, tenantAttribute: false }),
+  /** Say in one line what is switched, by whom and why, and when it ends. @default true */
+  announce: z.boolean().default(true),
   /** Where this package's own messages go, such as a pino logger. @default one line each on stderr */
   logger: logger.optional(),
 });

@@ -297,6 +297,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     currentTenant: baggageKey === undefined ? undefined : baggageTenant(baggageKey),
     outage,
     loss: conditions.watch('state_lost'),
+    announce: resolved.announce ? reporter.info : undefined,
     report,
   });
   opened.push(plane);

@@ -12,10 +12,14 @@ export interface MessageLogger {
 /** Says what the service's operator wants to know: once, in one line, without a credential. Never throws. */
 export type Reporter = MessageLogger;
 
+/** Of a message, in UTF-16 code units: a name or a reason that somebody sent must not fill the log. */
+const MAX_LENGTH = 2000;
+
 /** @param logger where the messages go. @default one line each on stderr */
 export function createReporter(logger: MessageLogger = stderrLogger()): Reporter {
   const say = (level: keyof MessageLogger) => (message: string) => {
-    const line = `rdcp: ${escapeUnprintable(message.replaceAll(/\s+/g, ' '))}`;
+    const text = escapeUnprintable(message.slice(0, MAX_LENGTH).replaceAll(/\s+/g, ' '));
+    const line = `rdcp: ${text}${message.length > MAX_LENGTH ? '…' : ''}`;
     try {
       logger[level](line);
     } catch (error) {

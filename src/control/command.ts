@@ -17,7 +17,7 @@ import { createProspect, type Prospect } from './prospect.ts';
 import { controlResponse } from './response.ts';
 import type { Settlement } from './settlement.ts';
 import { overlaySeconds, type Situation, transition } from './transition.ts';
-import type { CommandContext, ControlOutcome, Recording } from './types.ts';
+import type { AuditDraft, CommandContext, ControlOutcome, Recording } from './types.ts';
 import { storeFailure, unavailable, type Write, type Writer } from './writer.ts';
 
 /** A control request that waits for its answer. */
@@ -53,7 +53,7 @@ export interface CommandsOptions {
   /** Ends what is over, for the gate and for what is computed. */
   readonly sweep: () => void;
   /** Puts temporary controls in force in this process alone. */
-  readonly overlayHere: (key: ScopeKey, overlays: ReadonlyMap<string, Overlay>) => void;
+  readonly overlayHere: (key: ScopeKey, overlays: ReadonlyMap<string, Overlay>, draft: AuditDraft) => void;
   /** What keeps the store from being asked now; `undefined` while nothing does. */
   readonly outage: () => RdcpError | undefined;
   /** Called when the store did not answer. */
@@ -189,7 +189,7 @@ export function createCommands(options: CommandsOptions) {
     });
     if (!kept) throw failure;
     if (replay !== undefined) unsent.set(replay.key, replay);
-    options.overlayHere(key, overlays);
+    options.overlayHere(key, overlays, draft);
     return { response, replayed: false };
   }
 

@@ -5,6 +5,7 @@ import { RdcpError } from '../errors.ts';
 import type { Gate, Sink } from '../gate/types.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import { GLOBAL_SCOPE, type ScopeKey, type ScopeState, type StateStore } from '../store/state-store.ts';
+import { createAnnouncer } from './announcer.ts';
 import type { CategoryOverride } from './catalogue.ts';
 import { createCommands, reused } from './command.ts';
 import type { Provenance } from './deadlines.ts';
@@ -16,7 +17,7 @@ import { createQueue } from './queue.ts';
 import { createSettlement } from './settlement.ts';
 import { effectiveState } from './state.ts';
 import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
-import type { AuditRecorder, CategoryView, ControlPlane } from './types.ts';
+import type { AuditDraft, AuditRecorder, CategoryView, ControlPlane } from './types.ts';
 import { createViews } from './views.ts';
 import { createWriter, unavailable } from './writer.ts';
 
@@ -47,6 +48,8 @@ export interface ControlPlaneOptions {
   readonly outage?: Condition;
   /** Holds while the store has lost changes. @default nobody looks */
   readonly loss?: Condition;
+  /** Takes a line for every change that takes effect here, and for every end. @default nothing is said */
+  readonly announce?: ((line: string) => void) | undefined;
   /** Told of what goes wrong outside any request. */
   readonly report: (error: unknown) => void;
 }
@@ -98,16 +101,29 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     outage: options.outage ?? UNWATCHED,
     report,
   });
+  const announcer = createAnnouncer({
+    settings: ledger.settings,
+    ended: ledger.ended,
+    isRegistered: (name) => link.catalogue.defaults.has(name),
+    isOn: (key, name) =>
+      effectiveState(name, ledger.layers(key), link.catalogue.defaults.get(name) === true, ledger.ended).enabled,
+    tenantOf,
+    clock,
+    delay: (milliseconds, task) => outsideRequests(() => delay(milliseconds, task)),
+    announce: options.announce,
+  });
   const reachable = () => follower.loaded && !follower.unreachable;
   const writer = createWriter({
     store,
     audit: options.audit,
     clock,
     pack: ledger.pack,
-    committed(key, state, expectedRevision) {
+    writing: announcer.hold,
+    committed(key, state, expectedRevision, draft) {
       // Word of a later change may have come before the answer to our own.
       const { revision } = ledger.stored(key);
-      if (revision === expectedRevision || revision < state.revision) adopt(key, state);
+      if (revision === expectedRevision || revision < state.revision) adopt(key, state, undefined, draft);
+      else announcer.own(key, state.revision, draft);
     },
     conflicted: adopt,
     failed: follower.failed,
@@ -119,7 +135,21 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     delay: (milliseconds, task) => outsideRequests(() => delay(milliseconds, task)),
     condition: options.loss ?? UNWATCHED,
   });
-  const settlement = createSettlement({ ledger, writer, clock, situationOf, tenantOf, apply: link.apply, reachable });
+  const settlement = createSettlement({
+    ledger,
+    writer,
+    clock,
+    situationOf,
+    tenantOf,
+    dropHere(key, categories) {
+      announcer.change(key, {}, () => {
+        ledger.dropHere(key, categories);
+        link.apply(key, categories);
+        return categories;
+      });
+    },
+    reachable,
+  });
   const commands = createCommands({
     store,
     ledger,
@@ -131,9 +161,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     securityLevel,
     situationOf,
     sweep,
-    overlayHere(key, overlays) {
-      ledger.overlayHere(key, overlays);
-      link.apply(key, overlays.keys());
+    overlayHere(key, overlays, draft) {
+      announcer.change(key, { draft, changedAt: clock.now(), here: true }, () => {
+        ledger.overlayHere(key, overlays);
+        link.apply(key, overlays.keys());
+        return overlays.keys();
+      });
       watch();
     },
     outage: () => (reachable() ? undefined : unavailable('The store cannot be reached, so nothing was changed')),
@@ -143,11 +176,16 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const queue = createQueue({ commands, serially, together: store.commitAll !== undefined, report });
 
   /** Takes over what a scope has become, and makes the gate follow. */
-  function adopt(key: ScopeKey, state: ScopeState, provenance?: Provenance): void {
+  function adopt(key: ScopeKey, state: ScopeState, provenance?: Provenance, draft?: AuditDraft): void {
     if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
     const here = ledger.here(key);
     const before = here.size > 0 ? situationOf(key) : undefined;
-    link.apply(key, ledger.adopt(key, state, provenance));
+    const { revision, changedAt } = state;
+    announcer.change(key, { draft, revision, changedAt, restored: provenance?.restored }, () => {
+      const touched = ledger.adopt(key, state, provenance);
+      link.apply(key, touched);
+      return here.size === 0 ? touched : new Set([...touched, ...here.keys()]);
+    });
     if (before !== undefined) settlement.superseded(key, before, here);
     losses.changed();
     watch();
@@ -163,7 +201,10 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   /** Ends what is over: for the gate at once, for the store and the trail as soon as it is their turn. */
   function sweep(): void {
     if (ledger.noticeClock()) views.forget();
-    for (const [key, categories] of ledger.sweep()) link.apply(key, categories);
+    for (const [key, categories] of ledger.sweep()) {
+      link.apply(key, categories);
+      announcer.ended(key, categories);
+    }
     if (ledger.unsettled.size > 0) settle();
   }
 
@@ -270,6 +311,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       follower.close();
       await queue.answered();
       await tail;
+      announcer.close();
       link.detach();
     },
   };

@@ -13,8 +13,8 @@ export interface SettlementOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly situationOf: (key: ScopeKey) => Situation;
   readonly tenantOf: (key: ScopeKey) => string | undefined;
-  /** Makes the gate follow. */
-  readonly apply: (key: ScopeKey, categories: Iterable<string>) => void;
+  /** Takes back temporary controls of this process alone, for the gate too. */
+  readonly dropHere: (key: ScopeKey, categories: readonly string[]) => void;
   /** Whether the store may be asked now. */
   readonly reachable: () => boolean;
 }
@@ -35,7 +35,7 @@ const MAX_ATTEMPTS = 16;
  * were set in this process alone become everybody's, and the trail tells of both.
  */
 export function createSettlement(options: SettlementOptions) {
-  const { ledger, writer, clock, situationOf, tenantOf, apply, reachable } = options;
+  const { ledger, writer, clock, situationOf, tenantOf, reachable } = options;
 
   /** What the store says, without what is in force in this process alone. */
   function storedSituation(key: ScopeKey): Situation {
@@ -46,8 +46,7 @@ export function createSettlement(options: SettlementOptions) {
 
   /** What the end of temporary controls of this process alone means in it. */
   function dropHere(key: ScopeKey, before: Situation, categories: readonly string[]): Outcome {
-    ledger.dropHere(key, categories);
-    apply(key, categories);
+    options.dropHere(key, categories);
     return changesHere(key, before, categories);
   }
 

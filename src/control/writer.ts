@@ -10,7 +10,7 @@ import type {
   Settings,
   StateStore,
 } from '../store/state-store.ts';
-import type { AuditRecorder, Recording } from './types.ts';
+import type { AuditDraft, AuditRecorder, Recording } from './types.ts';
 
 /** One atomic step: new settings of a scope, where there are any, the entry that tells of them, the answer kept for repeats. */
 export interface Write extends Recording {
@@ -25,9 +25,11 @@ export interface WriterOptions {
   /** Makes settings that are kept take less memory. */
   readonly pack: (key: ScopeKey, settings: Settings) => Settings;
   /** Called once a scope's new state is kept, before the OTel record is emitted. */
-  readonly committed: (key: ScopeKey, state: ScopeState, expectedRevision: number) => void;
+  readonly committed: (key: ScopeKey, state: ScopeState, expectedRevision: number, draft: AuditDraft) => void;
   /** Called with what the store holds instead. */
   readonly conflicted: (key: ScopeKey, current: ScopeState) => void;
+  /** Called before a write; what it returns is called behind it. */
+  readonly writing: () => () => void;
   /** Called when the store did not take a write. */
   readonly failed: () => void;
 }
@@ -35,7 +37,7 @@ export interface WriterOptions {
 export type Writer = ReturnType<typeof createWriter>;
 
 /** Writes state through the audit trail. */
-export function createWriter({ store, audit, clock, pack, committed, conflicted, failed }: WriterOptions) {
+export function createWriter({ store, audit, clock, pack, committed, conflicted, writing, failed }: WriterOptions) {
   function commitOf({ state, replay }: Write, audit: AuditEntry, now: number): Commit {
     return {
       ...(state && { state: { ...state, settings: pack(state.scope, state.settings) } }),
@@ -51,13 +53,13 @@ export function createWriter({ store, audit, clock, pack, committed, conflicted,
     return store.commitAll?.(commits) ?? [await store.commit(commits[0] as Commit)];
   }
 
-  function takeOver({ state }: Commit, result: CommitResult, now: number): void {
+  function takeOver({ state }: Commit, result: CommitResult, now: number, draft: AuditDraft): void {
     if (state === undefined) return;
     const { scope, expectedRevision, settings } = state;
     if (result.outcome === 'conflict') conflicted(scope, result.current);
     if (result.outcome !== 'committed') return;
     const revision = result.revision ?? expectedRevision + 1;
-    committed(scope, { revision, settings, changedAt: now }, expectedRevision);
+    committed(scope, { revision, settings, changedAt: now }, expectedRevision, draft);
   }
 
   /**
@@ -67,13 +69,14 @@ export function createWriter({ store, audit, clock, pack, committed, conflicted,
   async function writeAll(writes: readonly Write[]): Promise<readonly CommitResult[]> {
     const now = clock.now();
     let asked = false;
+    const written = writing();
     try {
       return await audit.recordAll(writes, async (entries) => {
         asked = true;
         const commits = writes.map((write, index) => commitOf(write, entries[index] as AuditEntry, now));
         const results = await commitAll(commits);
         results.forEach((result, index) => {
-          takeOver(commits[index] as Commit, result, now);
+          takeOver(commits[index] as Commit, result, now, (writes[index] as Write).draft);
         });
         return results;
       });
@@ -82,6 +85,8 @@ export function createWriter({ store, audit, clock, pack, committed, conflicted,
       if (asked || isRdcpError(error)) throw storeFailure(error);
       const message = 'The change could not be audited, so it was not applied';
       throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', message, { cause: error });
+    } finally {
+      written();
     }
   }
 

@@ -60,7 +60,8 @@ describe('the packed package', () => {
     describe(`beside OpenTelemetry ${line}`, () => {
       it('switches a category over HTTP, and its calls arrive in the SDK', async () => {
         const { code, stdout, stderr } = await consumer(line).node(MAIN_PATH);
-        assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'arrived\n', stderr: '' });
+        const announced = 'rdcp: PAYMENTS on for 5m by test\n';
+        assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'arrived\n', stderr: announced });
       });
 
       it('finds an SDK that is registered after it, by another copy of the API', async () => {

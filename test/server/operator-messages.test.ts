@@ -91,7 +91,7 @@ test('a key that was removed from a file which is no JSON any more still works, 
   const broken = one.replace(/\}\n \]/, '},\n ]');
   writeFileSync(file, broken);
   await untilHealth(service, 'degraded');
-  const line = broken.split('\n').findIndex((text) => text === ' ]') + 1;
+  const line = broken.split('\n').indexOf(' ]') + 1;
   const problem = `keys file keys.json: the file is not JSON (line ${line}, column 2)`;
   assert.equal((await service.get(PATHS.status, asRemoved)).status, 200);
   assert.equal(reasonOf(await service.health(), 'credentials'), problem);
@@ -237,4 +237,43 @@ test('a Redis that is not there at the start is told, and that it came', { skip:
   await until(() => service.lines.length > 1, 'the end');
   assert.equal(service.lines[1], `rdcp: ${CONDITIONS.store.over}`);
   await untilHealth(service, 'healthy');
+});
+
+async function enableAnnounced(url: string, options: object): Promise<void> {
+  const { status } = await fetch(`${url}${PATHS.control}`, {
+    method: 'POST',
+    headers: { 'x-rdcp-api-key': KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ action: 'enable', categories: ['ANNOUNCED'], options }),
+  });
+  assert.equal(status, 200);
+}
+
+for (const [announce, expected] of [
+  [undefined, ['rdcp: ANNOUNCED on for 5m by ops: slow checkout']],
+  [false, []],
+] as const) {
+  test(`what is switched over HTTP is ${announce === false ? 'not ' : ''}said with announce ${announce}`, async (t) => {
+    const service = await start(t, {
+      security: { apiKeys },
+      categories: { ANNOUNCED: {} },
+      ...(announce !== undefined && { announce }),
+    });
+    await enableAnnounced(service.url, { duration: '5m', reason: 'slow checkout' });
+    assert.deepEqual(service.lines, expected);
+  });
+}
+
+test('two processes on one Redis say a change once each, with who made it where it was made', {
+  skip: whyNoRedis(),
+}, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  const config = { security: { apiKeys }, store: redis.url, categories: { ANNOUNCED: {} } };
+  const [here, there] = [await start(t, config), await start(t, config)];
+  await enableAnnounced(here.url, { duration: '2s', reason: 'why not' });
+  await until(() => here.lines.length === 2 && there.lines.length === 2, 'the end');
+  await sleep(1500);
+  const over = 'rdcp: ANNOUNCED off again, the time is over';
+  assert.deepEqual(here.lines, ['rdcp: ANNOUNCED on for 2s by ops: why not', over]);
+  assert.deepEqual(there.lines, ['rdcp: ANNOUNCED on for 2s', over]);
 });
