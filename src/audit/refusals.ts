@@ -8,6 +8,8 @@ import type { AuditDraft } from '../control/types.ts';
 const MAX_STRANGERS = 50;
 /** The same for known identities, each with what it was refused. */
 const MAX_KNOWN = 1000;
+/** Refusals of a known identity that are an entry each, with their request id: of one endpoint and code, in a minute. */
+const SINGLE_ENTRIES = 10;
 
 interface Tally {
   draft: AuditDraft;
@@ -16,8 +18,8 @@ interface Tally {
 
 /** Refused requests and handshakes by who sent them and why, until they are written as one entry each. */
 export interface RefusalTallies {
-  /** True for the first refusal of a known identity in a minute, which is an entry at once; what repeats it is counted. */
-  isFirst(draft: AuditDraft, path?: string): boolean;
+  /** Whether a refusal is to be an entry of its own, at once: a known identity's first few in a minute. Others are counted. */
+  isSingle(draft: AuditDraft, path?: string): boolean;
   add(draft: AuditDraft, path?: string): void;
   /** Takes out everything that came together; called once a minute. */
   takeAll(): AuditDraft[];
@@ -32,34 +34,38 @@ export interface RefusalTallies {
 interface Group {
   readonly most: number;
   readonly tallies: LRUCache<string, Tally>;
-  /** Those that have an entry of this minute already. */
-  readonly told: Set<string>;
+  /** Entries that each may have in a minute before the minute ends. */
+  readonly each: number;
+  /** Those that had any already, and how many. */
+  readonly told: Map<string, number>;
 }
 
 export function createRefusalTallies(): RefusalTallies {
   let elsewhere: Tally | undefined;
-  const group = (most: number): Group => ({
+  const group = (most: number, each: number): Group => ({
     most,
+    each,
     tallies: new LRUCache<string, Tally>({
       max: most,
       dispose: (tally, _sender, reason) => {
         if (reason === 'evict') elsewhere = joined(elsewhere, withoutSource(tally.draft), tally.count);
       },
     }),
-    told: new Set(),
+    told: new Map(),
   });
-  const known = group(MAX_KNOWN);
-  const strangers = group(MAX_STRANGERS);
+  const known = group(MAX_KNOWN, SINGLE_ENTRIES);
+  const strangers = group(MAX_STRANGERS, 1);
 
-  /** Makes the sender one that has its entry of this minute; false where it has one, or too many have. */
-  function markTold({ most, told }: Group, sender: string): boolean {
-    if (told.has(sender) || told.size >= most) return false;
-    told.add(sender);
+  /** Counts an entry of the sender; false where it had as many as it may, or too many senders had one. */
+  function markTold({ most, each, told }: Group, sender: string): boolean {
+    const count = told.get(sender) ?? 0;
+    if (count >= each || (count === 0 && told.size >= most)) return false;
+    told.set(sender, count + 1);
     return true;
   }
 
   return {
-    isFirst: (draft, path) => !isStranger(draft) && markTold(known, senderOf(draft, path)),
+    isSingle: (draft, path) => !isStranger(draft) && markTold(known, senderOf(draft, path)),
     add(draft, path) {
       const { tallies } = isStranger(draft) ? strangers : known;
       const sender = senderOf(draft, path);

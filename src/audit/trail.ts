@@ -184,7 +184,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     },
     refused(draft, path) {
       followProvider();
-      if (waiting < MAX_WAITING && tallies.isFirst(draft, path)) void write(draft);
+      if (waiting < MAX_WAITING && tallies.isSingle(draft, path)) void write(draft);
       else tallies.add(draft, path);
     },
     async query(query) {

@@ -9,8 +9,8 @@ export interface AuditTrail extends AuditRecorder {
   note(draft: AuditDraft): void;
   /**
    * Notes a refused request. Returns at once: the entry is written in the background. Refusals of requests without a
-   * valid credential become one aggregate entry per address and minute; those of a known client one for each path, code
-   * and minute, beside the first, which is an entry at once.
+   * valid credential become one aggregate entry per address and minute. Of a known client the first few are an entry each;
+   * what follows within a minute is one for each path and code.
    */
   refused(draft: AuditDraft, path?: string): void;
   query(query: AuditQuery): Promise<AuditPage>;
