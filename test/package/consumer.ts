@@ -15,6 +15,21 @@ export const MANIFEST: {
 
 const BUILT_FROM = ['package.json', 'README.md', 'tsconfig.json', 'tsconfig.build.json', 'build.ts', 'src'];
 
+/** The two living lines of OpenTelemetry JS. */
+export const LINES = {
+  '3.x': Object.fromEntries(
+    Object.entries(MANIFEST.devDependencies).filter(([name]) =>
+      /^@opentelemetry\/(api|instrumentation|sdk-node|exporter-prometheus)$/.test(name),
+    ),
+  ),
+  '2.x': {
+    '@opentelemetry/api': '1.9.1',
+    '@opentelemetry/instrumentation': '0.223.0',
+    '@opentelemetry/sdk-node': '0.223.0',
+    '@opentelemetry/exporter-prometheus': '0.223.0',
+  },
+};
+
 /** A tool of this repository, by its command. */
 export const tool = (name: string) => join(ROOT, 'node_modules', '.bin', name);
 
@@ -44,29 +59,40 @@ export interface Consumer {
   /** Runs a script in it, with arguments for Node before it. */
   node(
     script: string,
-    options?: { readonly args?: readonly string[]; readonly env?: Record<string, string> },
+    options?: {
+      readonly args?: readonly string[];
+      readonly env?: Record<string, string>;
+      /** @default the one that runs the tests */
+      readonly node?: string;
+    },
   ): Promise<Finished>;
   /** Compiles a file against the published types, those of every dependency included. */
   compile(source: string): Promise<Finished>;
 }
 
-/** Installs the tarball, beside packages of the given versions. */
+/**
+ * Installs the tarball, beside packages of the given versions.
+ * @param options `alone`: afterwards, by a command of its own, as an application does that has them already
+ */
 export async function installInto(
   directory: string,
   tarball: string,
   packages: Readonly<Record<string, string>>,
+  { alone = false }: { readonly alone?: boolean } = {},
 ): Promise<Consumer> {
   mkdirSync(directory);
   writeFileSync(join(directory, 'package.json'), '{ "private": true, "type": "module" }');
   const wanted = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
   const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  await run('npm', ['install', ...flags, tarball, ...wanted], { cwd: directory });
+  const install = (...names: string[]) => run('npm', ['install', ...flags, ...names], { cwd: directory });
+  if (alone) await install(...wanted);
+  await install(tarball, ...(alone ? [] : wanted));
   return {
     directory,
-    node(script, { args = [], env = {} } = {}) {
+    node(script, { args = [], env = {}, node = process.execPath } = {}) {
       const file = join(directory, 'script.mjs');
       writeFileSync(file, script);
-      return finish(process.execPath, [...args, file], directory, env);
+      return finish(node, [...args, file], directory, env);
     },
     compile(source) {
       writeFileSync(join(directory, 'consumer.ts'), source);
@@ -90,8 +116,10 @@ export async function installInto(
   };
 }
 
-/** Every way into the package, as an application writes it. */
-export const ENTRIES = Object.keys(MANIFEST.exports).map((path) => NAME + path.slice(1));
+/** Every way into the package that needs no other package, as an application writes it. */
+export const SUBPATHS = Object.keys(MANIFEST.exports)
+  .map((path) => NAME + path.slice(1))
+  .filter((entry) => !/\/(redis|package\.json)$/.test(entry));
 
 /** Runs a program to its end, whatever its code. */
 export function finish(

@@ -1,3 +1,5 @@
+import { SUBPATHS } from './consumer.ts';
+
 /** An application with an SDK: a category is switched on over HTTP, and its call arrives as record, span and metric. */
 export const MAIN_PATH = `
 import assert from 'node:assert/strict';
@@ -119,6 +121,18 @@ category('PAYMENTS').debug('disabled');
 instrumentation.enable();
 category('PAYMENTS').debug('instrumented');
 await instrumentation.close();
+`;
+
+/** Imports and requires every entry but that of the Redis store. */
+export const EVERY_ENTRY = `
+import { createRequire } from 'node:module';
+const require = createRequire(import.meta.url);
+for (const entry of ${JSON.stringify(SUBPATHS)}) {
+  const imported = Object.keys(await import(entry));
+  const required = Object.keys(require(entry));
+  if (!imported.every((name) => required.includes(name))) console.log(entry, imported, required);
+}
+console.log('all');
 `;
 
 /** Prints every module that an entry loads. */
