@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -9,12 +12,13 @@ const DEFAULT_CONTROL = 'http://127.0.0.1:9465';
 export async function guide(shopUrl: string, env: Environment): Promise<string> {
   const control = url(env.RDCP_HOST, '127.0.0.1', env.RDCP_PORT, 9465);
   const metrics = url(env.OTEL_EXPORTER_PROMETHEUS_HOST, 'localhost', env.OTEL_EXPORTER_PROMETHEUS_PORT, 9464);
-  if (!(await answers(`${control}/.well-known/rdcp`))) {
+  if (!(await isServedHere(`${control}/.well-known/rdcp`))) {
     return `
-The shop is open at ${shopUrl}. No remote control answers at ${control}:
-start the shop with npm start, or look for another address in a line that begins with "rdcp:".
+The shop is open at ${shopUrl}. It has no remote control at ${control}: a line that begins with "rdcp:"
+says why. If there is none, start the shop with npm start. RDCP_PORT chooses another port.
 `;
   }
+  const scraped = await isServedHere(`${metrics}/metrics`);
   const key = keyOf(env);
   const get = `curl -s -H "X-RDCP-API-Key: ${key.shell}"`;
   const post = `${get} -H 'Content-Type: application/json' ${control}/rdcp/v1/control`;
@@ -42,7 +46,8 @@ The same with less typing, in this directory:
   ${command} audit
 
 Remote control ${control}, key ${key.where}
-Metrics        ${metrics}/metrics
+Metrics        ${scraped ? `${metrics}/metrics` : 'none here: see the line that begins with "rdcp:"'}
+Other ports    SHOP_PORT, RDCP_PORT, OTEL_EXPORTER_PROMETHEUS_PORT
 Stop it with Ctrl-C.
 `;
 }
@@ -66,12 +71,27 @@ function keyOf(env: Environment): { shell: string; where: string } {
   return { shell: `$(cat ${/^[\w./-]+$/.test(file) ? file : `'${file}'`})`, where: `in ${file}` };
 }
 
-/** The endpoint is started by another module, at its own pace: it has two seconds. */
-async function answers(address: string): Promise<boolean> {
-  for (const pause of [0, 50, 100, 200, 400, 600, 650]) {
-    await sleep(pause);
-    const response = await fetch(address, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
-    if (response?.ok) return true;
+/**
+ * Whether this very process answers there: another one may have had the port before. What listens is started by another
+ * module, at its own pace: it has two seconds.
+ */
+async function isServedHere(address: string): Promise<boolean> {
+  const probe = randomUUID();
+  let isHere = false;
+  const onRequest = (message: unknown) => {
+    isHere ||= (message as { request: IncomingMessage }).request.headers['user-agent'] === probe;
+  };
+  subscribe('http.server.request.start', onRequest);
+  try {
+    for (const pause of [0, 50, 100, 200, 400, 600, 650]) {
+      await sleep(pause);
+      const request = { headers: { 'User-Agent': probe }, signal: AbortSignal.timeout(1000) };
+      const response = await fetch(address, request).catch(() => undefined);
+      await response?.arrayBuffer();
+      if (response?.ok) return isHere;
+    }
+    return false;
+  } finally {
+    unsubscribe('http.server.request.start', onRequest);
   }
-  return false;
 }

@@ -4,11 +4,15 @@ import { openShop, type Shop } from './shop.ts';
 
 const ONCE_MS = 10_000;
 
+const port = shopPort(process.env.SHOP_PORT);
 const shop = await openShop({
-  port: Number(process.env.SHOP_PORT ?? 8080),
+  port,
   database: process.env.SHOP_DATABASE ?? ':memory:',
   seed: Number(process.env.SHOP_SEED ?? 1),
   requestsPerSecond: Number(process.env.SHOP_RATE ?? 4),
+}).catch((error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EADDRINUSE') throw error;
+  return end(`port ${port} is in use: choose another by SHOP_PORT`);
 });
 
 if (process.argv.includes('--once')) {
@@ -20,6 +24,19 @@ if (process.argv.includes('--once')) {
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
   console.log(await guide(shop.url, process.env));
+}
+
+/** An empty variable counts as not set, as OpenTelemetry's do. */
+function shopPort(text = ''): number {
+  if (text === '') return 8080;
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535
+    ? Number(text)
+    : end('SHOP_PORT must be a number from 0 to 65535');
+}
+
+function end(problem: string): never {
+  console.error(`shop: ${problem}`);
+  process.exit(1);
 }
 
 /** The exit code: 0 when orders were accepted and nothing surprised. */

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import type { AuditResponse, DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { start, until } from './child.ts';
 import { withProgram } from './required-program.ts';
@@ -27,6 +31,62 @@ test('what npm start runs makes ten seconds of traffic with --once, finds every 
   const code = await child.ended;
   assert.equal(code, 0, child.output.stderr);
   assert.match(child.output.stdout, /^\d+ requests, [1-9]\d* orders accepted$/m);
+});
+
+describe('the example on ports that somebody else has', { concurrency: 2 }, () => {
+  /** A server that answers whatever it is asked. */
+  async function taken(t: TestContext): Promise<string> {
+    const server = createServer((_req, res) => res.end('{}')).listen(0, 'localhost');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    return String((server.address() as AddressInfo).port);
+  }
+
+  async function startOn(t: TestContext, ports: NodeJS.ProcessEnv) {
+    const cwd = mkdtempSync(join(tmpdir(), 'rdcp-shop-'));
+    const register = import.meta.resolve('opentelemetry-instrumentation-rdcp/register');
+    const main = join(ROOT, 'examples/shop/main.ts');
+    const env = { ...(await shopEnvironment()), ...ports };
+    const child = await start(process.execPath, ['--import', register, main], { cwd, env });
+    t.after(async () => {
+      await child.end('SIGKILL');
+      rmSync(cwd, { recursive: true });
+    });
+    return child;
+  }
+
+  test('the shop itself: it ends with one line that names SHOP_PORT', async (t) => {
+    const port = await taken(t);
+    const child = await startOn(t, { SHOP_PORT: port });
+    assert.equal(await child.ended, 1);
+    assert.match(child.output.stderr, new RegExp(`^shop: port ${port} is in use: choose another by SHOP_PORT$`, 'm'));
+    assert.doesNotMatch(child.output.stderr, /\n {4}at /);
+    assert.equal(child.output.stdout, '');
+  });
+
+  test('a SHOP_PORT that is none: it ends with one line', async (t) => {
+    const child = await startOn(t, { SHOP_PORT: 'http' });
+    assert.equal(await child.ended, 1);
+    assert.match(child.output.stderr, /^shop: SHOP_PORT must be a number from 0 to 65535$/m);
+  });
+
+  test('the remote control: it is open, and tells of nothing to try', async (t) => {
+    const port = await taken(t);
+    const child = await startOn(t, { RDCP_HOST: 'localhost', RDCP_PORT: port });
+    await until('what the shop says', () => (child.output.stdout.includes('RDCP_PORT') ? true : undefined));
+    assert.match(child.output.stdout, /It has no remote control at/);
+    assert.doesNotMatch(child.output.stdout, /curl|npx/);
+    assert.match(child.output.stderr, new RegExp(`^rdcp: .*port ${port} is in use`, 'm'));
+  });
+
+  test('the metrics: it tells what to try, and of no metrics', async (t) => {
+    const port = await taken(t);
+    const child = await startOn(t, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
+    await until('the guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));
+    assert.match(child.output.stdout, /^Metrics {8}none here/m);
+    assert.ok(!child.output.stdout.includes(port));
+    assert.match(child.output.stderr, new RegExp(`port ${port} is in use: choose another by OTEL_EXPORTER_`));
+  });
 });
 
 describe('the running example', () => {
