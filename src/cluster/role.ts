@@ -1,7 +1,6 @@
 import type { Cluster } from 'node:cluster';
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import { isMainThread } from 'node:worker_threads';
 
 /** This process in its `node:cluster`. */
 export interface Role {
@@ -10,15 +9,22 @@ export interface Role {
   readonly cluster: string;
 }
 
-/** A process without a channel to a parent is no worker, and need not load the module to know that. */
-function loadedCluster(): Cluster | undefined {
-  if (!isMainThread || process.channel === undefined) return undefined;
+function clusterModule(): Cluster {
   return process.getBuiltinModule('node:cluster') as unknown as Cluster;
 }
 
-/** The role of this process as a worker, which is known from the start. */
+/** A thread of a process has no workers, and shares no port. */
+function isMainThread(): boolean {
+  return process.getBuiltinModule('node:worker_threads').isMainThread;
+}
+
+/**
+ * The role of this process as a worker, which is known from the start. A process without a channel to a parent is none,
+ * and need not load a module to know that.
+ */
 export function workerRole(): Role | undefined {
-  return loadedCluster()?.isWorker === true ? role('worker', process.ppid) : undefined;
+  const isWorker = process.channel !== undefined && clusterModule().isWorker && isMainThread();
+  return isWorker ? role('worker', process.ppid) : undefined;
 }
 
 const listeners = new Set<(role: Role) => void>();
@@ -28,8 +34,8 @@ const listeners = new Set<(role: Role) => void>();
  * milliseconds in a process that listens nowhere; one that listens has it. Returns a function that unsubscribes.
  */
 export function onBecomingPrimary(listener: (role: Role) => void): () => void {
-  const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster;
-  if (!isMainThread || !cluster.isPrimary) return () => {};
+  const cluster = clusterModule();
+  if (!cluster.isPrimary || !isMainThread()) return () => {};
   if (Object.keys(cluster.workers ?? {}).length > 0) {
     listener(role('primary', process.pid));
     return () => {};

@@ -5,6 +5,7 @@ import {
   layOver,
   type PackedOverrides,
   readOverride,
+  unpack,
   withOverride,
   writeBit,
 } from './bits.ts';
@@ -22,6 +23,8 @@ interface Host {
   changed(attachment: ControllerAttachment, word: number): void;
   /** What {@link ControllerAttachment.wordsOf} gave may not hold any more. */
   tenantsChanged(attachment: ControllerAttachment): void;
+  /** A tenant's override was set, or removed (`undefined`). */
+  overridden(attachment: ControllerAttachment, tenantId: string, index: number, on: boolean | undefined): void;
   /** Every word may have changed. */
   replaced(attachment: ControllerAttachment): void;
   detached(attachment: ControllerAttachment): void;
@@ -34,7 +37,7 @@ interface Host {
 export class ControllerAttachment implements Attachment {
   readonly controller: Controller;
   /** On for everybody without an override. */
-  readonly base = createBits();
+  readonly base: Uint32Array;
   /** Some tenant overrides the category. Where clear, nobody needs to know the tenant. */
   readonly tenanted = createBits();
   suspended = false;
@@ -47,9 +50,11 @@ export class ControllerAttachment implements Attachment {
   readonly #reported = createBits();
   readonly #host: Host;
 
-  constructor(controller: Controller, host: Host) {
+  /** @param base where somebody else writes it */
+  constructor(controller: Controller, host: Host, base: Uint32Array = createBits()) {
     this.controller = controller;
     this.#host = host;
+    this.base = base;
   }
 
   /** The categories, of one word, that anybody could want now. */
@@ -77,6 +82,7 @@ export class ControllerAttachment implements Attachment {
     this.#onCount[index]! += Number(on === true) - Number(before === true);
     writeBit(this.tenanted, index, this.#overrideCount[index]! > 0);
     writeBit(this.#tenantsOn, index, this.#onCount[index]! > 0);
+    this.#host.overridden(this, tenantId, index, on);
     this.#host.changed(this, index >>> 5);
   }
 
@@ -93,6 +99,25 @@ export class ControllerAttachment implements Attachment {
     }
     this.#served.set(tenantId, words);
     return words;
+  }
+
+  /** Everything that tenants override. */
+  *overrides(): Generator<readonly [tenantId: string, index: number, on: boolean]> {
+    for (const [tenantId, packed] of this.#tenants) {
+      for (const entry of unpack(packed)) yield [tenantId, entry >>> 1, (entry & 1) === 1];
+    }
+  }
+
+  /** The base was written by somebody else. */
+  baseChanged(): void {
+    this.#served.clear();
+    this.#host.tenantsChanged(this);
+  }
+
+  /** Drops every override, where somebody else decides which categories are overridden at all. */
+  forgetTenants(): void {
+    this.#tenants.clear();
+    this.baseChanged();
   }
 
   suspend(suspended: boolean): void {

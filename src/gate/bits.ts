@@ -64,7 +64,7 @@ export function withOverride(
 }
 
 /** Sorted `index << 1 | on`, from either form. */
-function unpack(packed: PackedOverrides): number[] {
+export function unpack(packed: PackedOverrides): number[] {
   const entries: number[] = [];
   if (packed.charCodeAt(0) !== BITMAP) {
     for (let at = 0; at < packed.length; at++) entries.push(packed.charCodeAt(at));

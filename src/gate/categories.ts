@@ -104,6 +104,11 @@ export class CategoryRegistry {
     return existing.handle;
   }
 
+  /** -1 where there is no such category. */
+  indexOf(name: string): number {
+    return this.#entries.get(name)?.descriptor.index ?? -1;
+  }
+
   #add(
     name: string,
     options: CategoryOptions | undefined,

@@ -3,6 +3,9 @@ import { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, createBits } from './bits.ts';
 import { CategoryHandle, CategoryRegistry, type Decider } from './categories.ts';
 import { TenantCallCounts } from './tallies.ts';
+import type { HostGate, ThreadHost } from './thread-host.ts';
+import type { ThreadLink } from './thread-link.ts';
+import type { GateMemory } from './thread-memory.ts';
 import type {
   Attachment,
   Attributes,
@@ -27,19 +30,25 @@ interface TenantContext {
  */
 export class GateCore implements Gate, Decider {
   /** Whoever could want a category now: the one array that is read while everything is off. */
-  readonly #interest = createBits();
+  readonly #interest: Uint32Array;
   /** Some tenant overrides the category; where clear, nobody needs to know the tenant. */
-  readonly #tenanted = createBits();
+  readonly #tenanted: Uint32Array;
   /** On for everybody without an override. */
-  readonly #base = createBits();
+  readonly #base: Uint32Array;
   readonly #storage = new AsyncLocalStorage<TenantContext>();
-  readonly #calls = new Float64Array(CAPACITY);
-  readonly #dropped = new Float64Array(CAPACITY);
+  readonly #calls: Float64Array;
+  readonly #dropped: Float64Array;
   readonly tenantCalls = new TenantCallCounts();
   readonly #registry: CategoryRegistry;
   /** The last one is active. */
   readonly #attachments: ControllerAttachment[] = [];
   #active: ControllerAttachment | undefined;
+  /** In a worker thread: the main thread, which decides where nothing in the thread does. */
+  #link: ThreadLink | undefined;
+  #linked: ControllerAttachment | undefined;
+  /** In the main thread: the worker threads, once there is a control plane. */
+  #host: ThreadHost | undefined;
+  readonly #hostThreads: (() => ThreadHost | undefined) | undefined;
   /** Counts up whenever more or less may be on for a tenant than a context holds. */
   #epoch = 1;
   /** Whether there ever was a tenant's context. Emitting reads none before, so that it costs nothing without tenants. */
@@ -49,13 +58,20 @@ export class GateCore implements Gate, Decider {
   /** True while an attribute function or a sink runs: what they emit themselves is cut, or it would never end. */
   #emitting = false;
 
-  constructor() {
+  constructor({ memory = ownMemory(), hostThreads }: GateCoreOptions = {}) {
+    this.#interest = memory.interest;
+    this.#tenanted = memory.tenanted;
+    this.#base = memory.base;
+    this.#calls = memory.calls;
+    this.#dropped = memory.dropped;
+    this.#hostThreads = hostThreads && (() => hostThreads(this.#asHost()));
     this.#registry = new CategoryRegistry((descriptor) => new CategoryHandle(descriptor, this.#interest, this));
   }
 
   category(name: string, options?: CategoryOptions): Category {
     const limit = this.#active?.controller.maxCategories ?? CAPACITY;
     return this.#registry.take(name, options, limit, (descriptor) => {
+      this.#host?.registered();
       for (const attachment of [...this.#attachments]) attachment.registered(descriptor);
     });
   }
@@ -70,18 +86,57 @@ export class GateCore implements Gate, Decider {
   }
 
   callsTotal(index: number): number {
-    return this.#calls[index] ?? 0;
+    return (this.#calls[index] ?? 0) + (this.#host?.callsTotal(index) ?? 0);
   }
 
   droppedTotal(index: number): number {
-    return this.#dropped[index] ?? 0;
+    return (this.#dropped[index] ?? 0) + (this.#host?.droppedTotal(index) ?? 0);
   }
 
   attach(controller: Controller): Attachment {
+    this.#host ??= this.#hostThreads?.();
     const attachment = new ControllerAttachment(controller, this);
     this.#attachments.push(attachment);
     this.#activate();
     return attachment;
+  }
+
+  /** Makes this gate follow that of the main thread, wherever nothing in this thread controls it. */
+  follow(link: ThreadLink): ControllerAttachment {
+    const attachment = new ControllerAttachment(link.controller, this, this.#base);
+    this.#link = link;
+    this.#linked = attachment;
+    this.#attachments.unshift(attachment);
+    this.#activate();
+    return attachment;
+  }
+
+  #asHost(): HostGate {
+    const core = this;
+    return {
+      interest: this.#interest,
+      tenanted: this.#tenanted,
+      base: this.#base,
+      get countsTenants() {
+        return core.#active?.controller.countsTenants === true;
+      },
+      get maxCategories() {
+        return core.#active?.controller.maxCategories ?? CAPACITY;
+      },
+      categories: () => this.categories(),
+      register: (name, options) => {
+        this.category(name, options);
+        return this.#registry.indexOf(name);
+      },
+      overrides: () => this.#active?.overrides() ?? [],
+      emit: (index, message, attributes, tenantId) => this.#emitForThread(index, message, attributes, tenantId),
+      failed: (index, error) => this.#active?.failed(this.#registry.descriptors[index]!, error),
+      countTenant: (tenantId, index, calls) => this.tenantCalls.count(tenantId, index, calls),
+    };
+  }
+
+  overridden(attachment: ControllerAttachment, tenantId: string, index: number, on: boolean | undefined): void {
+    if (attachment === this.#active) this.#host?.overridden(tenantId, index, on);
   }
 
   changed(attachment: ControllerAttachment, word: number): void {
@@ -105,22 +160,32 @@ export class GateCore implements Gate, Decider {
 
   #activate(): void {
     const active = this.#attachments.at(-1);
+    if (active !== this.#active) {
+      if (active === this.#linked) this.#link?.resume();
+      else if (this.#active === this.#linked) this.#link?.pause();
+    }
     this.#active = active;
     this.#asksForTenant = active?.controller.currentTenant !== undefined;
     this.#epoch += 1;
+    this.#host?.replaced();
     for (let word = 0; word < this.#interest.length; word++) this.#apply(active, word);
   }
 
   #apply(active: ControllerAttachment | undefined, word: number): void {
+    // The main thread writes it.
+    if (active !== undefined && active === this.#linked) return;
     this.#interest[word] = active?.interest(word) ?? 0;
     this.#tenanted[word] = active?.tenanted[word] ?? 0;
     this.#base[word] = active?.base[word] ?? 0;
+    this.#host?.applied(word);
   }
 
   /** Whether a category with a set interest bit is on here and now. */
   resolve(category: CategoryHandle): boolean {
     const { word, mask } = category;
     if ((this.#tenanted[word]! & mask) !== 0) {
+      if (this.#link !== undefined && this.#active === this.#linked && this.#link.catchUp())
+        this.#active?.baseChanged();
       const context = this.#storage.getStore();
       if (context !== undefined) {
         const words = context.epoch === this.#epoch ? context.words : this.#refresh(context);
@@ -174,6 +239,29 @@ export class GateCore implements Gate, Decider {
       active.failed(descriptor, error);
     } finally {
       this.#emitting = false;
+    }
+  }
+
+  /** What a worker thread decided to emit, and has counted. */
+  #emitForThread(
+    index: number,
+    message: string,
+    attributes: Attributes | (() => Attributes) | undefined,
+    tenantId: string | undefined,
+  ): void {
+    const active = this.#active;
+    const descriptor = this.#registry.descriptors[index];
+    if (active === undefined || descriptor === undefined) return;
+    const before = this.#emitting;
+    this.#emitting = true;
+    try {
+      const failure = active.controller.sink.emit(descriptor, message, attributes, tenantId);
+      if (failure !== undefined) active.failed(descriptor, failure.error);
+    } catch (error) {
+      this.#dropped[index]! += 1;
+      active.failed(descriptor, error);
+    } finally {
+      this.#emitting = before;
     }
   }
 
@@ -231,4 +319,21 @@ export class GateCore implements Gate, Decider {
     this.#dropped[descriptor.index]! += 1;
     return fn();
   }
+}
+
+export interface GateCoreOptions {
+  /** @default memory of this thread alone */
+  readonly memory?: GateMemory;
+  /** Called when the first control plane attaches, in the main thread of a process. @default no thread follows */
+  readonly hostThreads?: (gate: HostGate) => ThreadHost | undefined;
+}
+
+function ownMemory(): GateMemory {
+  return {
+    interest: createBits(),
+    tenanted: createBits(),
+    base: createBits(),
+    calls: new Float64Array(CAPACITY),
+    dropped: new Float64Array(CAPACITY),
+  };
 }

@@ -19,14 +19,14 @@ class Tally {
   copies: Copy[] = [];
   #positions: Map<number, number> | undefined;
 
-  add(category: number): void {
+  add(category: number, calls: number): void {
     const position = this.#positionOf(category);
     if (position !== undefined) {
-      this.counts[position]! += 1;
+      this.counts[position]! += calls;
       return;
     }
     this.categories.push(category);
-    this.counts.push(1);
+    this.counts.push(calls);
     if (this.#positions !== undefined) this.#positions.set(category, this.categories.length - 1);
     else if (this.categories.length > LISTED) this.#positions = new Map(this.categories.map((each, at) => [each, at]));
   }
@@ -58,10 +58,10 @@ export class TenantCallCounts implements TenantCalls {
     this.#maxTenants = maxTenants;
   }
 
-  count(tenantId: string, category: number): void {
+  count(tenantId: string, category: number, calls = 1): void {
     let tally = this.#tallies.get(tenantId);
     if (tally === undefined || tally.copies.at(-1)?.mark !== this.#mark) tally = this.#keep(tenantId, tally);
-    tally.add(category);
+    tally.add(category, calls);
   }
 
   total(tenantId: string, category: number): number {

@@ -1,5 +1,5 @@
-// An application with a worker thread. Each thread has a gate of its own: under register, what is switched is the main
-// thread's; a thread that wants to be under remote control has an instrumentation of its own.
+// An application with a worker thread. It follows what is switched in the main thread, unless it has an instrumentation
+// of its own.
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { category } from '../../src/api.ts';

@@ -10,7 +10,7 @@ const APP = join(import.meta.dirname, 'threaded-app.ts');
 const REGISTER = join(import.meta.dirname, '../../src/register.ts');
 const ENABLE = { action: 'enable', categories: 'DATABASE' };
 
-test('under register a worker thread starts nothing of its own, is left alone, and keeps nothing alive', async (t) => {
+test('under register a worker thread starts nothing of its own, follows the main thread, and keeps nothing alive', async (t) => {
   const cwd = temporaryDirectory(t);
   const config = join(cwd, 'rdcp.json');
   writeFileSync(config, JSON.stringify(testConfig()));
@@ -20,9 +20,11 @@ test('under register a worker thread starts nothing of its own, is left alone, a
   await program.found(/^ready undefined$/m);
   assert.equal((await serviceOf(program, url).control(ENABLE)).status, 200);
   program.child.send('tell');
-  assert.deepEqual((await once(program.child, 'message'))[0], { here: true, there: false });
+  assert.deepEqual((await once(program.child, 'message'))[0], { here: true, there: true });
   assert.equal(await program.endedWithin(8000), 0, program.output.stderr);
-  assert.equal(program.output.stderr.split('\n').length, 2, 'one line of one start');
+  const [start, line, ...more] = program.output.stderr.split('\n');
+  assert.match(`${start}\n${line}`, /remote control on .*\n.* DEBUG DATABASE in a thread$/);
+  assert.deepEqual(more, [''], 'one line of one start, and one of the thread');
 });
 
 test('a worker thread may be under a remote control of its own, and ends by itself', async (t) => {

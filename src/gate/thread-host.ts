@@ -1,0 +1,264 @@
+import type { BroadcastChannel, Worker } from 'node:worker_threads';
+import { CAPACITY, createBits, hasBit } from './bits.ts';
+import { withSpan } from './span-context.ts';
+import {
+  type FromMain,
+  type FromThread,
+  type GivenAttributes,
+  type Inheritance,
+  type OnCommonChannel,
+  type Override,
+  type Registration,
+  STATE,
+  type TenantCallsOf,
+  THREADS,
+  type ThreadMemory,
+  type ThreadRecord,
+  viewThread,
+  writeSharedBit,
+} from './thread-memory.ts';
+import type { Attributes, CategoryDescriptor } from './types.ts';
+
+type Threads = typeof import('node:worker_threads');
+
+/** What the threads need of the main thread's gate. */
+export interface HostGate {
+  readonly interest: Uint32Array;
+  readonly tenanted: Uint32Array;
+  readonly base: Uint32Array;
+  readonly countsTenants: boolean;
+  readonly maxCategories: number;
+  categories(): readonly CategoryDescriptor[];
+  /** Returns the index. */
+  register(name: string, options: { readonly description: string; readonly enabled?: boolean }): number;
+  overrides(): Iterable<Override>;
+  emit(
+    index: number,
+    message: string,
+    attributes: Attributes | (() => Attributes) | undefined,
+    tenantId: string | undefined,
+  ): void;
+  failed(index: number, error: unknown): void;
+  countTenant(tenantId: string, index: number, calls: number): void;
+}
+
+/** One worker thread. */
+interface Follower {
+  readonly id: string;
+  readonly threadId: number;
+  readonly ancestors: readonly number[];
+  readonly memory: ThreadMemory;
+  readonly channel: BroadcastChannel;
+  /** From the thread's index to ours, and back. */
+  readonly here: number[];
+  readonly there: Map<number, number>;
+}
+
+/** The worker threads that follow the gate of the main thread. */
+export class ThreadHost {
+  readonly #threads: Threads;
+  readonly #gate: HostGate;
+  readonly #followers = new Set<Follower>();
+  readonly #names: string[] = [];
+  readonly #on: Uint32Array = new Uint32Array(new SharedArrayBuffer(createBits().byteLength));
+  /** Of threads that ended. */
+  readonly #calls = new Float64Array(CAPACITY);
+  readonly #dropped = new Float64Array(CAPACITY);
+
+  constructor(threads: Threads, gate: HostGate) {
+    this.#threads = threads;
+    this.#gate = gate;
+    const inheritance: Inheritance = { names: this.#names, on: this.#on, ancestors: [] };
+    // Each new thread gets a copy of the names as they are then.
+    threads.setEnvironmentData(THREADS, inheritance as never);
+    const common = new threads.BroadcastChannel(THREADS);
+    common.onmessage = (event) => this.#heard(dataOf(event) as OnCommonChannel);
+    common.unref();
+    common.postMessage({ kind: 'here' } satisfies OnCommonChannel);
+    process.on('worker', (worker) => this.#watch(worker));
+    this.registered();
+    for (let word = 0; word < this.#on.length; word++) this.applied(word);
+  }
+
+  /** A category was registered here. */
+  registered(): void {
+    for (const { name } of this.#gate.categories().slice(this.#names.length)) this.#names.push(name);
+  }
+
+  /** What is on has changed, of the categories of one word. */
+  applied(word: number): void {
+    this.#on[word] = this.#gate.interest[word]! & this.#gate.base[word]!;
+    for (const follower of this.#followers) {
+      write(follower, () => {
+        for (let index = word << 5; index < (word + 1) << 5; index++) this.#writeBits(follower, index);
+      });
+    }
+  }
+
+  /** A tenant's override has changed; {@link ThreadHost.applied} follows. */
+  overridden(tenantId: string, index: number, on: boolean | undefined): void {
+    for (const follower of this.#followers) {
+      const there = follower.there.get(index);
+      if (there !== undefined) this.#tell(follower, [[tenantId, there, on]]);
+    }
+  }
+
+  /** Another control plane decides. */
+  replaced(): void {
+    for (const follower of this.#followers) this.#tellAll(follower);
+  }
+
+  callsTotal(index: number): number {
+    return this.#total(index, this.#calls, ({ memory }) => memory.calls);
+  }
+
+  droppedTotal(index: number): number {
+    return this.#total(index, this.#dropped, ({ memory }) => memory.dropped);
+  }
+
+  #total(index: number, ended: Float64Array, slotsOf: (follower: Follower) => Float64Array): number {
+    let total = ended[index] ?? 0;
+    for (const follower of this.#followers) {
+      const there = follower.there.get(index);
+      if (there !== undefined) total += slotsOf(follower)[there]!;
+    }
+    return total;
+  }
+
+  #heard(message: OnCommonChannel): void {
+    if (message.kind === 'hello') this.#join(message);
+    if (message.kind !== 'early') return;
+    for (const follower of this.#followers) if (follower.id === message.id) this.#receive(follower, message.message);
+  }
+
+  #join({ id, threadId, ancestors, buffers, registered }: OnCommonChannel & { kind: 'hello' }): void {
+    for (const follower of this.#followers) if (follower.id === id) return;
+    const channel = new this.#threads.BroadcastChannel(id);
+    const memory = viewThread(buffers);
+    const follower: Follower = { id, threadId, ancestors, memory, channel, here: [], there: new Map() };
+    channel.onmessage = (event) => this.#receive(follower, dataOf(event) as FromThread);
+    channel.unref();
+    this.#followers.add(follower);
+    Atomics.store(memory.state, STATE.joined, 1);
+    for (const registration of registered) this.#register(follower, registration);
+    this.#tellAll(follower);
+  }
+
+  #receive(follower: Follower, message: FromThread): void {
+    if (message.kind === 'registered') this.#register(follower, message);
+    else if (message.kind === 'record') this.#emit(follower, message);
+    else if (message.kind === 'tenantCalls') this.#countTenants(follower, message.calls);
+    else if (message.kind === 'failed') this.#failed(follower, message.index, message.reason);
+    else if (message.kind === 'released') this.#tellAll(follower);
+    else this.#ended(message.threadId);
+  }
+
+  #emit({ memory, here }: Follower, { index: there, message, given, tenantId, span }: ThreadRecord): void {
+    Atomics.add(memory.state, STATE.taken, 1);
+    const index = here[there];
+    if (index !== undefined) withSpan(span, () => this.#gate.emit(index, message, attributesOf(given), tenantId));
+  }
+
+  #register(follower: Follower, { index: there, name, description, enabled }: Registration): void {
+    let index: number;
+    try {
+      index = this.#gate.register(name, { description, ...(enabled && { enabled }) });
+    } catch (error) {
+      process.emitWarning(error instanceof Error ? error.message : String(error), 'RdcpWarning');
+      return;
+    }
+    follower.here[there] = index;
+    follower.there.set(index, there);
+    write(follower, () => this.#writeBits(follower, index));
+    if (!hasBit(this.#gate.tenanted, index)) return;
+    const overrides = [...this.#gate.overrides()].filter(([, overridden]) => overridden === index);
+    this.#tell(
+      follower,
+      overrides.map(([tenantId, , on]) => [tenantId, there, on]),
+    );
+    write(follower, () => {});
+  }
+
+  #failed({ here }: Follower, there: number, reason: string): void {
+    const index = here[there];
+    if (index !== undefined) this.#gate.failed(index, new Error(`in a worker thread: ${reason}`));
+  }
+
+  #countTenants(follower: Follower, calls: readonly TenantCallsOf[]): void {
+    if (!this.#gate.countsTenants) return;
+    for (const [tenantId, there, times] of calls) {
+      const index = follower.here[there];
+      if (index !== undefined) this.#gate.countTenant(tenantId, index, times);
+    }
+  }
+
+  #writeBits({ memory, there }: Follower, index: number): void {
+    const at = there.get(index);
+    if (at === undefined) return;
+    const { interest, tenanted, base } = this.#gate;
+    writeSharedBit(memory.base, at, hasBit(base, index));
+    writeSharedBit(memory.tenanted, at, hasBit(tenanted, index));
+    writeSharedBit(memory.interest, at, hasBit(interest, index));
+  }
+
+  #tellAll(follower: Follower): void {
+    const overrides = [...this.#gate.overrides()].flatMap(([tenantId, index, on]): Override[] => {
+      const there = follower.there.get(index);
+      return there === undefined ? [] : [[tenantId, there, on]];
+    });
+    this.#tell(follower, overrides, true);
+    write(follower, () => {
+      for (const index of follower.there.keys()) this.#writeBits(follower, index);
+    });
+  }
+
+  #tell({ channel }: Follower, overrides: readonly Override[], afresh = false): void {
+    const { countsTenants, maxCategories } = this.#gate;
+    channel.postMessage({ afresh, overrides, countsTenants, maxCategories } satisfies FromMain);
+  }
+
+  #watch(worker: Worker): void {
+    const { threadId } = worker;
+    worker.once('exit', () => this.#ended(threadId));
+  }
+
+  /** With a thread those that it made have ended as well. */
+  #ended(threadId: number): void {
+    for (const follower of this.#followers) {
+      if (follower.threadId !== threadId && !follower.ancestors.includes(threadId)) continue;
+      // What it said last may not have been heard yet.
+      for (;;) {
+        const received = this.#threads.receiveMessageOnPort(follower.channel as never);
+        if (received === undefined) break;
+        this.#receive(follower, received.message as FromThread);
+      }
+      follower.channel.close();
+      this.#followers.delete(follower);
+      for (const [there, index] of follower.here.entries()) {
+        this.#calls[index]! += follower.memory.calls[there]!;
+        this.#dropped[index]! += follower.memory.dropped[there]!;
+      }
+    }
+  }
+}
+
+/** What a function for attributes came to in the thread, it comes to here. */
+function attributesOf(given: GivenAttributes): Attributes | (() => Attributes) | undefined {
+  if ('value' in given) return given.value as Attributes | undefined;
+  if ('asynchronous' in given) return (async () => ({})) as unknown as () => Attributes;
+  return () => {
+    throw given.thrown;
+  };
+}
+
+/** Writes what a thread reads, unless something of its own controls it. */
+function write({ memory: { state } }: Follower, work: () => void): void {
+  Atomics.add(state, STATE.written, 1);
+  if (Atomics.load(state, STATE.own) === 0) work();
+  Atomics.add(state, STATE.written, 1);
+  Atomics.notify(state, STATE.written);
+}
+
+function dataOf(event: unknown): unknown {
+  return Reflect.get(Object(event), 'data');
+}

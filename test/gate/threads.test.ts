@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { after, describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { gate } from '../../src/gate/gate.ts';
+import type { Attributes } from '../../src/gate/types.ts';
+
+const FILE = join(import.meta.dirname, 'threads-worker.ts');
+
+interface Line {
+  readonly category: string;
+  readonly message: string;
+  readonly attributes: Attributes | undefined;
+  readonly tenantId: string | undefined;
+}
+
+function start(t: TestContext, workerData?: unknown) {
+  const worker = new Worker(FILE, { workerData });
+  t.after(() => worker.terminate());
+  const say = (...question: unknown[]) => worker.postMessage(question);
+  const answer = async <T>(): Promise<T> => {
+    for (;;) {
+      const [message] = await once(worker, 'message');
+      if (typeof message === 'object') return message.answer as T;
+    }
+  };
+  return {
+    worker,
+    say,
+    answer,
+    ask: <T>(...question: unknown[]): Promise<T> => {
+      say(...question);
+      return answer<T>();
+    },
+  };
+}
+
+function control() {
+  const lines: Line[] = [];
+  const registered: string[] = [];
+  const failures: unknown[] = [];
+  const attachment = gate.attach({
+    sink: {
+      emit: ({ name }, message, given, tenantId) => {
+        const attributes = typeof given === 'function' ? given() : given;
+        lines.push({ category: name, message, attributes, tenantId });
+        return undefined;
+      },
+      span: (_category, _name, fn) => fn(),
+    },
+    maxCategories: 4096,
+    countsTenants: true,
+    registered: (category) => {
+      registered.push(category.name);
+      if (category.defaultEnabled) attachment.setBase(category.index, true);
+    },
+    failed: (_category, error) => failures.push(error),
+  });
+  return { lines, registered, failures, attachment };
+}
+
+function indexOf(name: string): number {
+  gate.category(name);
+  return gate.categories().find((category) => category.name === name)?.index ?? -1;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waited = 0; !(await condition()); waited += 5) {
+    assert.ok(waited < 10_000, 'not in time');
+    await sleep(5);
+  }
+}
+
+describe('worker threads', () => {
+  const before = new Worker(FILE);
+  after(() => before.terminate());
+  const { lines, registered, failures, attachment } = control();
+  after(() => attachment.detach());
+
+  it('a category that is switched on is on in a thread, whose lines come out here', async (t) => {
+    const thread = start(t);
+    const index = indexOf('SQL');
+    assert.equal(await thread.ask('enabled', 'SQL'), false);
+    attachment.setBase(index, true);
+    await until(() => thread.ask('enabled', 'SQL'));
+    await thread.ask('emit', 'SQL', 1);
+    await until(() => lines.length === 1);
+    assert.deepEqual(lines.splice(0), [
+      { category: 'SQL', message: 'from a thread', attributes: { i: 0 }, tenantId: undefined },
+    ]);
+    assert.equal(gate.callsTotal(index), 1);
+  });
+
+  it('a switch reaches a thread that never comes to its event loop, a tenant’s too', async (t) => {
+    const thread = start(t);
+    const index = indexOf('BUSY');
+    assert.equal(await thread.ask('enabled', 'BUSY'), false);
+    for (const on of [true, false]) {
+      thread.say('spin', 'BUSY', on);
+      assert.equal((await once(thread.worker, 'message'))[0], 'spinning');
+      attachment.setBase(index, on);
+      assert.equal(await thread.answer(), true);
+    }
+    for (const on of [true, false]) {
+      thread.say('spin', 'BUSY', on, 'acme');
+      assert.equal((await once(thread.worker, 'message'))[0], 'spinning');
+      attachment.setTenant('acme', index, on);
+      assert.equal(await thread.answer(), true);
+      assert.equal(await thread.ask('enabled', 'BUSY', 'other'), false);
+    }
+  });
+
+  it('a name that a thread registers is a category of the process, with its default', async (t) => {
+    const thread = start(t);
+    await thread.ask('register', 'OF_A_THREAD', true);
+    await until(() => registered.includes('OF_A_THREAD'));
+    assert.equal(gate.categories()[indexOf('OF_A_THREAD')]?.description, 'of a thread');
+    await until(() => thread.ask('enabled', 'OF_A_THREAD'));
+  });
+
+  it('counts 1,000,000 calls of four threads exactly, also when they have ended', async (t) => {
+    const index = indexOf('FLOOD');
+    attachment.setBase(index, true);
+    const threads = Array.from({ length: 4 }, () => start(t));
+    await Promise.all(threads.map(({ ask }) => ask('enabled', 'FLOOD')));
+    await Promise.all(threads.map(({ ask }) => ask('emit', 'FLOOD', 250_000)));
+    assert.equal(gate.callsTotal(index), 1_000_000);
+    await Promise.all(threads.map(({ worker }) => worker.terminate()));
+    assert.equal(gate.callsTotal(index), 1_000_000);
+    await until(() => lines.length + gate.droppedTotal(index) >= 1_000_000);
+    assert.equal(lines.splice(0).length + gate.droppedTotal(index), 1_000_000, 'what is lost is said to be lost');
+  });
+
+  it('counts the calls of tenants', async (t) => {
+    const thread = start(t);
+    const index = indexOf('OF_TENANTS');
+    attachment.setTenant('acme', index, true);
+    await until(() => thread.ask('enabled', 'OF_TENANTS', 'acme'));
+    await thread.ask('emit', 'OF_TENANTS', 20, 'acme');
+    await thread.ask('emit', 'OF_TENANTS', 20, 'other');
+    await until(() => gate.tenantCalls.total('acme', index) === 20);
+    assert.equal(
+      lines.splice(0).every(({ tenantId }) => tenantId === 'acme'),
+      true,
+    );
+    assert.equal(gate.callsTotal(index), 20);
+  });
+
+  it('a thread knows at once what is on, while the main thread waits for it', (t) => {
+    attachment.setBase(indexOf('AT_ONCE'), true);
+    const flag = new Int32Array(new SharedArrayBuffer(4));
+    start(t, { flag, name: 'AT_ONCE' });
+    Atomics.wait(flag, 0, 0, 20_000);
+    assert.equal(flag[0], 1);
+  });
+
+  it('a thread with a control plane of its own obeys that, and then the main thread again', async (t) => {
+    const thread = start(t);
+    attachment.setBase(indexOf('OWN'), true);
+    await until(() => thread.ask('enabled', 'OWN'));
+    assert.deepEqual(await thread.ask('own', 'OWN'), [false, true]);
+    await until(() => thread.ask('enabled', 'OWN'));
+  });
+
+  it('a thread that was there before the control plane, and one that another thread made, follow', async () => {
+    const index = indexOf('EARLY');
+    attachment.setBase(index, true);
+    const ask = async (...question: unknown[]) => {
+      before.postMessage(question);
+      return (await once(before, 'message'))[0].answer;
+    };
+    await until(() => ask('enabled', 'EARLY'));
+    await ask('nested', 'EARLY');
+    await until(() => gate.callsTotal(index) === 3);
+  });
+
+  it('what cannot be sent to another thread goes as text, and harms nobody', async (t) => {
+    const thread = start(t);
+    attachment.setBase(indexOf('ODD'), true);
+    await until(() => thread.ask('enabled', 'ODD'));
+    lines.splice(0);
+    await thread.ask('odd', 'ODD');
+    await until(() => lines.length === 1);
+    assert.deepEqual(lines.splice(0)[0]?.attributes, { fn: '() => 1', fine: 'kept' });
+    await thread.ask('throwing', 'ODD');
+    await until(() => failures.length === 1);
+    assert.match(String(failures[0]), /no attributes today/);
+  });
+
+  it('switched off as a whole, and detached, everything is off in threads', async (t) => {
+    const thread = start(t);
+    attachment.setBase(indexOf('WHOLE'), true);
+    await until(() => thread.ask('enabled', 'WHOLE'));
+    attachment.suspend(true);
+    await until(async () => !(await thread.ask('enabled', 'WHOLE')));
+    attachment.suspend(false);
+    await until(() => thread.ask('enabled', 'WHOLE'));
+  });
+});
