@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type BuildOptions, build } from 'rolldown';
+import { type BuildOptions, build, type OutputBundle } from 'rolldown';
 
 const ENTRIES = ['index', 'api', 'register', 'client', 'redis'];
 const COMMAND = 'cli/main';
@@ -22,6 +22,17 @@ const COMMON = {
   tsconfig: 'tsconfig.build.json',
 } as const satisfies BuildOptions;
 
+/** V8 keeps a source with a single character beyond Latin-1 at two bytes a character, for as long as the process lives. */
+const latin1 = {
+  name: 'latin1',
+  generateBundle(_options: unknown, files: OutputBundle) {
+    for (const file of Object.values(files)) {
+      if (file.type !== 'chunk') continue;
+      file.code = file.code.replace(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    }
+  },
+};
+
 /** Code that several entries need is in shared chunks, once. What is loaded by `import()` is a chunk of its own. */
 function bundle(entries: readonly string[], output: BuildOptions['output']): BuildOptions {
   return {
@@ -31,6 +42,8 @@ function bundle(entries: readonly string[], output: BuildOptions['output']): Bui
       chunkFileNames: 'chunks/[name].js',
       minifyInternalExports: false,
       sourcemap: true,
+      comments: false,
+      plugins: [latin1],
       sourcemapExcludeSources: true, // src/ is published
       ...output,
     },

@@ -43,7 +43,8 @@ export function createRateLimiter({
   windowSeconds?: number;
 }): RateLimiter {
   const windowMs = windowSeconds * 1000;
-  const logs = new LRUCache<string, RequestLog>({ max: MAX_KEYS });
+  // Made when it is needed: it takes the room for all keys at once.
+  let logs: LRUCache<string, RequestLog> | undefined;
   return {
     name,
     limit,
@@ -51,6 +52,7 @@ export function createRateLimiter({
     policy: `"${name}";q=${limit};w=${windowSeconds}`,
     take: (key) => {
       const now = clock.monotonic();
+      logs ??= new LRUCache({ max: MAX_KEYS });
       let log = logs.get(key);
       if (log === undefined) {
         log = new RequestLog(limit);
