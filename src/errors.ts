@@ -84,3 +84,8 @@ export function failureCode(error: unknown): string {
   const word = code ?? /^([A-Z]{4,20}) /.exec(error.message)?.[1];
   return word === undefined ? '' : ` (${word})`;
 }
+
+/** One outage of a store in the words of everybody who meets it. */
+export function storeProblem(error: unknown): string {
+  return `the store cannot be reached${failureCode(error)}`;
+}

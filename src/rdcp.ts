@@ -19,7 +19,7 @@ import type { ControlPlane } from './control/types.ts';
 import { withDeadline } from './deadline.ts';
 import { diagnostics } from './diagnostics.ts';
 import { createSink } from './emit/sink.ts';
-import { failureCode, isRdcpError, RdcpError } from './errors.ts';
+import { isRdcpError, RdcpError, storeProblem } from './errors.ts';
 import { createFleet } from './fleet/fleet.ts';
 import { describeInstance } from './fleet/instance.ts';
 import type { Fleet } from './fleet/types.ts';
@@ -366,7 +366,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
       try {
         await store.check();
       } catch (cause) {
-        throw new RdcpError('RDCP_UNAVAILABLE', `the store cannot be reached${failureCode(cause)}`, { cause });
+        throw new RdcpError('RDCP_UNAVAILABLE', storeProblem(cause), { cause });
       }
       if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store has lost changes that it had acknowledged');
     },

@@ -116,9 +116,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     try {
       await record(draft, persist);
     } catch (error) {
-      if (defer(draft, persist)) return;
-      report(error);
-      condition.begin('the store is away for so long that entries of the audit trail are lost');
+      if (!defer(draft, persist)) report(error);
     } finally {
       waiting -= 1;
     }

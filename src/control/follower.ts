@@ -1,5 +1,5 @@
 import type { Condition } from '../conditions.ts';
-import { failureCode } from '../errors.ts';
+import { storeProblem } from '../errors.ts';
 import { parseTimestamp } from '../protocol/time.ts';
 import type { ScopeKey, ScopeState, StateStore, StoreReset } from '../store/state-store.ts';
 import type { Provenance } from './deadlines.ts';
@@ -106,7 +106,7 @@ export function createFollower(options: FollowerOptions): Follower {
     reading ??= readAll()
       .catch((error: unknown) => {
         if (!unreachable && !closed) report(error);
-        if (!closed) outage.begin(`the store cannot be reached${failureCode(error)}`);
+        if (!closed) outage.begin(storeProblem(error));
         unreachable = true;
         doubtful = true;
       })

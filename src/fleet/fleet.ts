@@ -1,6 +1,6 @@
 import type { Clock, Delay, Schedule } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
-import { failureCode, RdcpError } from '../errors.ts';
+import { failureCode, RdcpError, storeProblem } from '../errors.ts';
 import { BEAT_MS, type FleetStore, type FleetView, type Instance, type Position } from '../store/fleet-store.ts';
 import { createRoster, type Entry, reached } from './roster.ts';
 import type { Fleet, Member } from './types.ts';
@@ -69,7 +69,7 @@ export function createFleet(options: FleetOptions): Fleet {
         reachable = false;
         missed += 1;
         // A store that fails over answers the next one.
-        if (missed >= MISSED_TO_BEGIN && !closed) outage.begin(`the store cannot be reached${failureCode(error)}`);
+        if (missed >= MISSED_TO_BEGIN && !closed) outage.begin(storeProblem(error));
       }
     } while (again && !closed);
   }

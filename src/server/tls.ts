@@ -45,8 +45,10 @@ export function openTls(config: TlsConfig, { production, conditions }: TlsOption
   let { outOfDate } = first;
 
   function failed(error: RdcpError | undefined): void {
+    const known = Object.hasOwn(unusable, String(error?.details?.field));
+    const failing = known ? error?.details?.field : 'server.tls.certFile';
     for (const [field, condition] of Object.entries(unusable)) {
-      if (error?.details?.field === field) condition.begin(settingOf(error));
+      if (error !== undefined && field === failing) condition.begin(settingOf(error));
       else condition.end();
     }
   }

@@ -1,12 +1,26 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import { createTelemetry, type Telemetry } from '../../src/telemetry.ts';
 
 /** A real SDK with the real Prometheus exporter, asked without a socket. */
 export function createPrometheus() {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const provider = new MeterProvider({ readers: [exporter] });
   return { provider, scrape: () => scrape(exporter) };
+}
+
+/** Telemetry for a whole service whose metrics a test scrapes. */
+export function createMeasuredTelemetry() {
+  const { provider, scrape } = createPrometheus();
+  const meter = provider.getMeter('rdcp');
+  const telemetry: Telemetry = {
+    ...createTelemetry(),
+    get meter() {
+      return meter;
+    },
+  };
+  return { telemetry, scrape };
 }
 
 /** What the exporter would answer to Prometheus. */

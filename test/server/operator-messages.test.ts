@@ -13,9 +13,8 @@ import type { RdcpConfig } from '../../src/config.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse, HealthResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
 import { serveIntrospection } from '../auth/introspection-server.ts';
-import { createPrometheus, samples } from '../metrics/scrape.ts';
+import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { getOverTls } from '../support/tls-client.ts';
@@ -26,22 +25,18 @@ const REMOVED = generateApiKey({ env: 'test', randomBytes });
 const record = (id: string, key: string) => ({ id, hash: hashApiKey(key), clientId: id, scopes: ['admin' as const] });
 const apiKeys = [record('ops', KEY)];
 
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+/** A token that makes its issuer's keys be fetched. */
+const UNSIGNED = `${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: 'them', aud: 'us', sub: 'a', exp: 9e9 })}.AAAA`;
+
 /** A whole service, with what its operator sees: lines, health, metrics, trail. */
 async function start(t: TestContext, config: RdcpConfig) {
   const lines: string[] = [];
   const say = (line: string) => void lines.push(line);
-  const { provider, scrape } = createPrometheus();
-  const meter = provider.getMeter('rdcp');
+  const { telemetry, scrape } = createMeasuredTelemetry();
   const rdcp = createRdcp(
     { server: { port: 0 }, logger: { info: say, warn: say, error: say }, ...config },
-    {
-      telemetry: {
-        ...createTelemetry(),
-        get meter() {
-          return meter;
-        },
-      },
-    },
+    { telemetry },
   );
   t.after(() => rdcp.close());
   const { url } = await rdcp.listen();
@@ -96,10 +91,7 @@ test('a key that was removed from a file which is no JSON any more still works, 
   assert.equal((await service.get(PATHS.status, asRemoved)).status, 200);
   assert.equal(reasonOf(await service.health(), 'credentials'), problem);
   const anonymous = await service.health({});
-  assert.deepEqual(
-    Object.keys(anonymous).sort(),
-    ['protocol', 'status', 'timestamp', ...('checks' in anonymous ? ['checks'] : [])].sort(),
-  );
+  assert.deepEqual(anonymous.checks, []);
   assert.equal(JSON.stringify(anonymous).includes('keys.json'), false);
   const message = `${problem}; ${CONDITIONS.keys_file.meanwhile}`;
   assert.deepEqual(service.lines, [`rdcp: ${message}`]);
@@ -193,10 +185,8 @@ for (const [what, answer, problem] of [
         jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri: `http://127.0.0.1:${port}/keys` },
       },
     });
-    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const token = `${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: 'them', aud: 'us', sub: 'a', exp: 9e9 })}.AAAA`;
-    await service.get(PATHS.status, { authorization: `Bearer ${token}` });
-    await service.get(PATHS.status, { authorization: `Bearer ${token}` });
+    await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` });
+    await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` });
     assert.equal(service.lines.length, 1);
     assert.match(service.lines[0] ?? '', problem);
     await untilHealth(service, 'degraded');
@@ -213,9 +203,7 @@ test('a token that is bad says nothing of its issuer', async (t) => {
   const service = await start(t, {
     security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
   });
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const token = `${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: 'them', aud: 'us', sub: 'a', exp: 9e9 })}.AAAA`;
-  assert.equal((await service.get(PATHS.status, { authorization: `Bearer ${token}` })).status, 401);
+  assert.equal((await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` })).status, 401);
   assert.deepEqual(service.lines, []);
   assert.equal((await service.health()).status, 'healthy');
 });

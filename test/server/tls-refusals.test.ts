@@ -8,8 +8,7 @@ import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditEntry, AuditResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
-import { createPrometheus, samples } from '../metrics/scrape.ts';
+import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { type Certificate, createAuthority, selfSigned, writePems } from '../support/certificate.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
 
@@ -29,8 +28,7 @@ async function start(t: TestContext) {
     clientCaFile: authority.cert,
     crlFile: authority.revocationList([revoked.serial]),
   });
-  const { provider, scrape } = createPrometheus();
-  const meter = provider.getMeter('rdcp');
+  const { telemetry, scrape } = createMeasuredTelemetry();
   const rdcp = createRdcp(
     {
       logger: { info() {}, warn() {}, error() {} },
@@ -40,14 +38,7 @@ async function start(t: TestContext) {
         mtls: { identities: [{ subject: 'CN=robot', userId: 'robot', scopes: ['admin'] }] },
       },
     },
-    {
-      telemetry: {
-        ...createTelemetry(),
-        get meter() {
-          return meter;
-        },
-      },
-    },
+    { telemetry },
   );
   t.after(() => rdcp.close());
   const { url } = await rdcp.listen();
