@@ -6,8 +6,8 @@ import type { Board, Calls } from './board.ts';
 
 /** How often calls are told to the others, in milliseconds. */
 const PUBLISH_MS = 200;
-/** Rates change without any call. They are told each so many times. */
-const RATES_EVERY = 5;
+/** Rates change without any call, and tenants may be many. Both are told each so many times. */
+const ALL_EVERY = 5;
 /** An answer asks for every category; what it reads once serves for all of them, in milliseconds. */
 const READ_MS = 20;
 
@@ -32,25 +32,26 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
   const read = new Map<string, { readonly at: number; readonly calls: ReturnType<Board['callsOfOthers']> }>();
   let beats = 0;
 
-  function* emitted(): Generator<Calls> {
+  function* emitted(all: boolean): Generator<Calls> {
     for (const { index, name } of gate.categories()) {
       const total = own.callsTotal(index);
       if (total > 0) yield { tenant: '', category: name, total, rate: own.callsPerSecond(index) };
     }
+    if (!all) return;
     for (const [tenant, index, total] of gate.tenantCalls.entries()) {
       const category = gate.categories()[index]?.name ?? '';
       yield { tenant, category, total, rate: own.ofTenant(tenant).callsPerSecond(index) };
     }
   }
 
-  function publish(withRates: boolean): void {
+  function publish(all: boolean): void {
     const to = board();
     if (to === undefined) return;
     const news: Calls[] = [];
-    for (const calls of emitted()) {
+    for (const calls of emitted(all)) {
       const key = `${calls.tenant}\n${calls.category}`;
       const before = published.get(key);
-      if (before?.total === calls.total && (!withRates || before.rate === calls.rate)) continue;
+      if (before?.total === calls.total && (!all || before.rate === calls.rate)) continue;
       published.set(key, calls);
       news.push(calls);
     }
@@ -88,7 +89,7 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
 
   const stop = schedule(PUBLISH_MS, () => {
     beats += 1;
-    guarded(() => publish(beats % RATES_EVERY === 0));
+    guarded(() => publish(beats % ALL_EVERY === 0));
   });
   return {
     ...together('', own),

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RdcpConfig } from '../../src/config.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse, DiscoveryResponse, FleetResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse, ControlResponse, DiscoveryResponse, FleetResponse } from '../../src/protocol/messages.ts';
 import { samples } from '../metrics/scrape.ts';
 import { run } from '../safety/program.ts';
 import { serviceOf, testConfig } from '../safety/service.ts';
@@ -125,6 +125,18 @@ describe('node:cluster with the default store', { concurrency: 2 }, () => {
       assert.equal(cluster.output.stderr.match(/metrics on/g)?.length, 1, cluster.output.stderr);
     });
   }
+
+  it('what was set before the first fork, and the trail of it, is there afterwards', async (t) => {
+    const cluster = await start(t, { remote: 'all', workers: 0 });
+    assert.equal((await cluster.enable()).otelrdcp_fleet, undefined);
+    await cluster.ask('fork');
+    await becomes('true', async () => String(await cluster.ask('workers', 'enabled')));
+    const { body } = await cluster.request<AuditResponse>(PATHS.audit, { key: 'admin' });
+    assert.deepEqual(
+      body.entries.map(({ action }) => action),
+      ['enable'],
+    );
+  });
 
   it('leaves nothing behind', async (t) => {
     const cluster = await start(t, { remote: 'register' });
