@@ -87,7 +87,9 @@ function declare(): void {
   }
 }
 
-await build(bundle([...ENTRIES, ...NODE_CHECKS, COMMAND], { dir: 'dist', cleanDir: true }));
+await build(bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist', cleanDir: true }));
+// By itself: what its commands share would split the other entries into more files.
+await build(bundle([COMMAND], { dir: 'dist', chunkFileNames: 'cli/chunks/[name].js' }));
 await build({
   ...bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist/cjs', format: 'cjs', dynamicImportInCjs: false }),
   checks: { emptyImportMeta: false }, // without it `register` loads the CommonJS of the SDK

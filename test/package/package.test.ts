@@ -86,7 +86,7 @@ describe('the packed package', () => {
               category('PAYMENTS', { enabled: true }).debug('charging');
               span.end();
             });
-          }, 500);`;
+          }, 2000);`;
         const env = { RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
         const { code, stderr } = await consumer(line).node(script, { args: ['--import', REGISTER], env });
         assert.equal(code, 0, stderr);
