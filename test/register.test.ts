@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { samples } from './metrics/scrape.ts';
-import { API, announced, enable, KEY, start, until, WAIT } from './register/running.ts';
+import { API, announced, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
 
 const DEBUG_IN_A_SPAN = `
   import { trace } from '${API}';
@@ -78,15 +78,11 @@ describe('node --import …/register', { concurrency: 2 }, () => {
   });
 
   it('tells of a control port that is taken, which variable chooses another, and runs on', async (t) => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    t.after(() => taken.close());
-    await once(taken, 'listening');
-    const address = taken.address();
-    assert.ok(typeof address === 'object' && address !== null);
-    const env = { RDCP_API_KEY: KEY, RDCP_PORT: String(address.port) };
+    const port = await takenPort(t, '127.0.0.1');
+    const env = { RDCP_API_KEY: KEY, RDCP_PORT: String(port) };
     const run = await start(t, { env, app: WAIT });
     await announced(run);
-    const line = new RegExp(`port ${address.port} is in use: choose another by server.port \\(RDCP_PORT`);
+    const line = new RegExp(`port ${port} is in use: choose another by server.port \\(RDCP_PORT`);
     await until(() => line.test(run.output.stderr), run.child, run.output);
     assert.doesNotMatch(run.output.stderr, /remote control on/);
   });
@@ -122,12 +118,8 @@ describe('node --import …/register', { concurrency: 2 }, () => {
   });
 
   it('tells of a metrics port that is taken, and runs on', async (t) => {
-    const taken = createServer().listen(0, 'localhost');
-    t.after(() => taken.close());
-    await once(taken, 'listening');
-    const address = taken.address();
-    assert.ok(typeof address === 'object' && address !== null);
-    const env = { RDCP_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: String(address.port) };
+    const port = await takenPort(t, 'localhost');
+    const env = { RDCP_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: String(port) };
     const run = await start(t, { env, app: WAIT });
     await announced(run);
     await until(

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { AuditResponse, DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import { takenPort } from '../register/running.ts';
 import { start, until } from './child.ts';
 import { withProgram } from './required-program.ts';
 import { assertBuilt, ROOT, type RunningShop, shopEnvironment, startShop } from './running-shop.ts';
@@ -34,14 +32,6 @@ test('what npm start runs makes ten seconds of traffic with --once, finds every 
 });
 
 describe('the example on ports that somebody else has', { concurrency: 2 }, () => {
-  /** A server that answers whatever it is asked. */
-  async function taken(t: TestContext): Promise<string> {
-    const server = createServer((_req, res) => res.end('{}')).listen(0, 'localhost');
-    t.after(() => server.close());
-    await once(server, 'listening');
-    return String((server.address() as AddressInfo).port);
-  }
-
   async function startOn(t: TestContext, ports: NodeJS.ProcessEnv) {
     const cwd = mkdtempSync(join(tmpdir(), 'rdcp-shop-'));
     const register = import.meta.resolve('opentelemetry-instrumentation-rdcp/register');
@@ -56,7 +46,7 @@ describe('the example on ports that somebody else has', { concurrency: 2 }, () =
   }
 
   test('the shop itself: it ends with one line that names SHOP_PORT', async (t) => {
-    const port = await taken(t);
+    const port = String(await takenPort(t, 'localhost'));
     const child = await startOn(t, { SHOP_PORT: port });
     assert.equal(await child.ended, 1);
     assert.match(child.output.stderr, new RegExp(`^shop: port ${port} is in use: choose another by SHOP_PORT$`, 'm'));
@@ -71,7 +61,7 @@ describe('the example on ports that somebody else has', { concurrency: 2 }, () =
   });
 
   test('the remote control: it is open, and tells of nothing to try', async (t) => {
-    const port = await taken(t);
+    const port = String(await takenPort(t, 'localhost'));
     const child = await startOn(t, { RDCP_HOST: 'localhost', RDCP_PORT: port });
     await until('what the shop says', () => (child.output.stdout.includes('RDCP_PORT') ? true : undefined));
     assert.match(child.output.stdout, /It has no remote control at/);
@@ -80,7 +70,7 @@ describe('the example on ports that somebody else has', { concurrency: 2 }, () =
   });
 
   test('the metrics: it tells what to try, and of no metrics', async (t) => {
-    const port = await taken(t);
+    const port = String(await takenPort(t, 'localhost'));
     const child = await startOn(t, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
     await until('the guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));
     assert.match(child.output.stdout, /^Metrics {8}none here/m);

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -63,6 +64,14 @@ export async function freePort(): Promise<number> {
   await once(server, 'close');
   assert.ok(typeof address === 'object' && address !== null);
   return address.port;
+}
+
+/** A port that another server has, which answers whatever it is asked. */
+export async function takenPort(t: TestContext, host: string): Promise<number> {
+  const server = createHttpServer((_req, res) => res.end('{}')).listen(0, host);
+  t.after(() => server.close());
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 export async function until(condition: () => boolean, child: ChildProcess, output: { stderr: string }): Promise<void> {
