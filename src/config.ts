@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { isAddressOrNetwork, UNIX_SOCKET } from './addresses.ts';
+import type { DebugRecord } from './emit/record.ts';
 import { RdcpError } from './errors.ts';
 import { EVERYBODY, ISOLATION_LEVELS, SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
 import { duration } from './protocol/control-request.ts';
@@ -316,6 +317,16 @@ const logger = z.custom<MessageLogger>(
   'must be an object with the functions info, warn and error, such as console or a pino logger',
 );
 
+const EMIT_TO = "must be 'otel', 'stderr', 'both', 'json' or a function";
+
+const emitTo = z.union(
+  [
+    z.enum(['otel', 'stderr', 'both', 'json']),
+    z.custom<(record: DebugRecord) => unknown>((value) => typeof value === 'function'),
+  ],
+  { error: EMIT_TO },
+);
+
 const configSchema = z.strictObject({
   /** `false` listens nowhere: mount `callback()` in a server of your own. @default loopback, port 9465 */
   server: z.union([z.literal(false), server]).default(() => server.parse({})),
@@ -361,8 +372,18 @@ const configSchema = z.strictObject({
       tenantAttribute: z.boolean().default(false),
     })
     .default({ rateWindowSeconds: 60, tenantAttribute: false }),
-  /** Say in one line what is switched, by whom and why, and when it ends. @default true */
+  /** Say in one line what is switched, by whom and why, and when it ends; and where an instrumentation listens. @default true */
   announce: z.boolean().default(true),
+  emit: z
+    .strictObject({
+      /**
+       * Where debug calls go: `otel` (log records of OpenTelemetry), `stderr` (lines to read), `both`, `json` (one object a
+       * line on stderr), or a function that takes each as a record. @default otel where somebody configured the export of
+       * log records, else stderr
+       */
+      to: emitTo.optional(),
+    })
+    .default({}),
   /** Where this package's own messages go, such as a pino logger. @default one line each on stderr */
   logger: logger.optional(),
 });

@@ -4,6 +4,7 @@ import { afterStart } from './after-start.ts';
 import { parseConfig, type RdcpConfig } from './config.ts';
 import { diagnostics } from './diagnostics.ts';
 import { isRdcpError } from './errors.ts';
+import { EMISSION_TEXTS } from './protocol/emission.ts';
 import { beforeShutdown, isStoppable } from './provider-shutdown.ts';
 import { createRdcp, type Rdcp } from './rdcp.ts';
 import { createReporter } from './reporter.ts';
@@ -107,6 +108,16 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     this.#loggerProviderGiven = loggerProvider;
   }
 
+  /**
+   * Says once that the endpoint listens, and where debug calls go.
+   * @internal
+   */
+  protected announce({ url, shared }: Awaited<ReturnType<Rdcp['listen']>>): void {
+    if (this.#rdcp === undefined || shared === true || this.#config.announce === false) return;
+    const { to } = this.rdcp.emission;
+    createReporter(this.#config.logger).info(`remote control on ${url} and debug lines ${EMISSION_TEXTS[to]}`);
+  }
+
   /** This instrumentation patches no module. */
   protected override init(): [] {
     return [];
@@ -122,7 +133,10 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     this.#begin = () => {
       this.#begin = undefined;
       const listening = this.rdcp.listen();
-      listening.catch((error) => this.#reportStart(error));
+      listening.then(
+        (started) => this.announce(started),
+        (error) => this.#reportStart(error),
+      );
       return listening;
     };
     afterStart(() => void this.#begin?.());
@@ -165,6 +179,10 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
         if (!isConnected(logger)) return registered.logger;
         connected = logger;
         return logger;
+      },
+      get loggerGiven() {
+        const provider = providerGiven();
+        return isStoppable(provider) && !Object.is(provider, registeredLoggerProvider());
       },
     };
   }

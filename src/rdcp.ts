@@ -18,7 +18,7 @@ import { createControlPlane } from './control/plane.ts';
 import type { ControlPlane } from './control/types.ts';
 import { withDeadline } from './deadline.ts';
 import { diagnostics } from './diagnostics.ts';
-import { createSink } from './emit/sink.ts';
+import { createSink, type EmissionSink } from './emit/sink.ts';
 import { isRdcpError, RdcpError, storeProblem } from './errors.ts';
 import { createFleet } from './fleet/fleet.ts';
 import { describeInstance } from './fleet/instance.ts';
@@ -27,6 +27,7 @@ import { gate } from './gate/gate.ts';
 import type { Category, CategoryOptions } from './gate/types.ts';
 import { createInstruments, type Instruments } from './metrics/instruments.ts';
 import { createMeasurements } from './metrics/measurements.ts';
+import type { Emission } from './protocol/emission.ts';
 import { createReporter, type Reporter } from './reporter.ts';
 import { type DeferredApp, deferApp, deferListener } from './server/deferred.ts';
 import { assertServable, isLoopback } from './server/host-policy.ts';
@@ -60,6 +61,8 @@ export interface Rdcp {
   callback(): RdcpCallback;
   /** Switches every category off, or back to what it is set to. The endpoint goes on answering. */
   setEnabled(enabled: boolean): void;
+  /** Where debug calls go, and why. Another one when a logger provider is registered later. */
+  readonly emission: Emission;
   /** Answers what is in flight, writes the audit trail out, and lets go of the gate: every category is off then. */
   close(): Promise<void>;
 }
@@ -134,8 +137,10 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     delay: unrefTimeout,
   });
   opened.push(cluster);
+  const sink = createSink({ telemetry, clock: systemClock, to: resolved.emit.to, env: process.env, reporter });
   const shared = {
     telemetry,
+    sink,
     isolation,
     reporter,
     conditions,
@@ -187,6 +192,9 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
   return {
     category: (name, options) => gate.category(name, options),
     runWithTenant: (tenantId, fn) => gate.runWithTenant(tenantId, fn),
+    get emission() {
+      return sink.outputs.emission;
+    },
     listen: async () => {
       if (listener === undefined) throw invalid('server', 'is false: mount callback() instead of listening');
       if (closing !== undefined) throw new RdcpError('RDCP_UNAVAILABLE', 'The remote control is closed');
@@ -215,6 +223,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
 
 interface Shared {
   readonly telemetry: Telemetry;
+  readonly sink: EmissionSink;
   readonly isolation: Isolation;
   readonly reporter: Reporter;
   readonly conditions: Conditions;
@@ -241,7 +250,7 @@ interface Control {
 
 /** @param opened gets every part that must be closed again when a later one cannot be made */
 function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, opened: Closable[]): Control {
-  const { telemetry, isolation, reporter, conditions, report, board, closing } = shared;
+  const { telemetry, sink, isolation, reporter, conditions, report, board, closing } = shared;
   const { security, limits, controls } = resolved;
   const clock = systemClock;
   opened.push(store);
@@ -281,7 +290,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     gate,
     store,
     audit: trail,
-    sink: createSink({ telemetry, clock }),
+    sink,
     clock,
     delay: unrefTimeout,
     limits: {
@@ -362,6 +371,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     instruments,
     isolation,
     fleet,
+    outputs: sink.outputs,
     checkStore: async () => {
       try {
         await store.check();

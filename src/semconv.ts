@@ -13,6 +13,8 @@ export const METRIC_CONDITIONS = 'rdcp.condition.active';
 export const METRIC_AUDIT_FAILURES = 'rdcp.audit.failures';
 
 export const ATTR_CATEGORY_NAME = 'rdcp.category.name';
+/** Of records about several categories, always an array. */
+export const ATTR_CATEGORY_NAMES = 'rdcp.category.names';
 /** Names of the attributes of a debug call of which something was cut. */
 export const ATTR_ATTRIBUTES_TRUNCATED = 'rdcp.attributes.truncated';
 /** Why a debug call has no attributes although it was given some. */

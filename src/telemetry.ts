@@ -35,6 +35,8 @@ export interface Telemetry {
   readonly meter: Meter;
   readonly tracer: Tracer;
   readonly logger: Logger;
+  /** Whether the logger is of a provider that was given for us alone, not of the one that is registered. @default false */
+  readonly loggerGiven?: boolean;
   /**
    * Calls back when another provider was set, or was noticed to be registered. Instruments have to move then: unlike
    * loggers and tracers, nobody asks for them at each use.

@@ -8,3 +8,9 @@ export function textLine({ timestamp, severity, category, message, attributes, .
   if (ids.traceId !== undefined) parts.push(`trace_id=${ids.traceId} span_id=${ids.spanId}`);
   return escapeUnprintable(parts.join(' '));
 }
+
+/** A debug call as one JSON object. The ids are named as OpenTelemetry names them in formats other than its own. */
+export function jsonLine({ traceId, spanId, ...record }: DebugRecord): string {
+  const line = { ...record, ...(traceId !== undefined && { trace_id: traceId, span_id: spanId }) };
+  return escapeUnprintable(JSON.stringify(line));
+}

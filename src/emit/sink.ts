@@ -1,36 +1,19 @@
-import type { Clock } from '../clock.ts';
 import type { AttributeFailure, Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
-import { createStderrWriter } from '../stderr.ts';
-import { isConnected, type Logger, type Telemetry } from '../telemetry.ts';
 import { buildAttributes, withError } from './attributes.ts';
-import { textLine } from './line.ts';
 import { messageText } from './message.ts';
-import { otelOutput } from './otel.ts';
-import { type Output, recordOf } from './record.ts';
+import { createOutputs, type OutputOptions, type Outputs } from './outputs.ts';
 import { runInSpan } from './span.ts';
 
-export interface SinkOptions {
-  readonly telemetry: Telemetry;
-  readonly clock: Pick<Clock, 'now'>;
-  /** Takes a call's line, without its end, while no logger provider is there. @default writes it on stderr */
-  readonly writeLine?: (line: string) => void;
+/** The gate's sink, which also says where calls go. */
+export interface EmissionSink extends Sink {
+  readonly outputs: Outputs;
 }
 
-/** Where debug calls go: to the OpenTelemetry logger, else to stderr; spans to the OpenTelemetry tracer. */
-export function createSink({ telemetry, clock, writeLine = createStderrWriter() }: SinkOptions): Sink {
-  /** The logger that was found to lead somewhere. One that does not may get its provider at any time. */
-  let connected: Logger | undefined;
-  const stderr: Output = (call) => writeLine(textLine(recordOf(call, clock.now())));
-  let otel = stderr;
-  const current = () => {
-    const { logger } = telemetry;
-    if (logger === connected) return otel;
-    if (!isConnected(logger)) return stderr;
-    otel = otelOutput(logger);
-    connected = logger;
-    return otel;
-  };
+/** Where debug calls go: to the outputs that {@link createOutputs} chooses; spans to the OpenTelemetry tracer. */
+export function createSink(options: OutputOptions): EmissionSink {
+  const { telemetry } = options;
+  const outputs = createOutputs(options);
 
   function emit(
     category: CategoryDescriptor,
@@ -42,11 +25,12 @@ export function createSink({ telemetry, clock, writeLine = createStderrWriter() 
       category.name,
       typeof message === 'string' ? given : withError(message, given),
     );
-    current()({ message: messageText(message), attributes, simple, tenantId });
+    outputs.current()({ message: messageText(message), attributes, simple, tenantId });
     return failure;
   }
 
   return {
+    outputs,
     emit,
     span: <T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T =>
       runInSpan(

@@ -7,6 +7,7 @@ import type {
   Scope,
   SecurityLevel,
 } from './constants.ts';
+import type { Emission } from './emission.ts';
 import type { Timestamp } from './time.ts';
 
 // The bodies of RDCP 1.0 as types. Fields named `otelrdcp_…` are additions of this implementation under its vendor
@@ -50,6 +51,8 @@ export interface WellKnownDocument {
     readonly tokenRefresh: boolean;
   };
   readonly otelrdcp_endpoints: Readonly<Record<string, string>>;
+  /** In answers to a credential with the scope `status`. */
+  readonly otelrdcp_emit?: Emission;
 }
 
 /** Which layer decides a category's effective state. */
@@ -150,6 +153,8 @@ export interface HealthResponse extends Answer {
   readonly status: 'healthy' | 'degraded' | 'unhealthy';
   /** Empty when the request carried no credential: a load balancer's probe learns the overall status alone. */
   readonly checks: readonly HealthCheckRecord[];
+  /** In answers to a credential with the scope `status`: where debug calls go. */
+  readonly otelrdcp_emit?: Emission;
 }
 
 /** Standard units of RDCP 1.0, Metric representation. */

@@ -1,4 +1,5 @@
 import type { Environment } from '../environment.ts';
+import { endpointVariable, exporterNames, exportVariable, isSet } from '../otel-environment.ts';
 
 /** OpenTelemetry's default for its Prometheus endpoint. */
 const PROMETHEUS_HOST = 'localhost';
@@ -21,29 +22,14 @@ export interface Exporters {
  * default, OTLP to localhost, would report a failure every few seconds where no collector runs.
  */
 export function exportersFrom(env: Environment): Exporters {
-  const metrics = exporterNames(env, 'METRICS') ?? (hasEndpoint(env, 'METRICS') ? ['otlp'] : []);
+  const metrics = exporterNames(env, 'METRICS') ?? (endpointVariable(env, 'METRICS') === undefined ? [] : ['otlp']);
   const excluded = metrics.includes('none');
   return {
     prometheus: excluded ? undefined : prometheusAddress(env),
     otherMetrics: excluded ? [] : metrics.filter((name) => name !== 'prometheus'),
-    traces: isConfigured(env, 'TRACES'),
-    logs: isConfigured(env, 'LOGS'),
+    traces: exportVariable(env, 'TRACES') !== undefined,
+    logs: exportVariable(env, 'LOGS') !== undefined,
   };
-}
-
-function isConfigured(env: Environment, signal: string): boolean {
-  const names = exporterNames(env, signal);
-  return names === undefined ? hasEndpoint(env, signal) : !names.includes('none');
-}
-
-function exporterNames(env: Environment, signal: string): string[] | undefined {
-  const names = (env[`OTEL_${signal}_EXPORTER`] ?? '').split(',').map((name) => name.trim());
-  const given = names.filter((name) => name !== '');
-  return given.length === 0 ? undefined : given;
-}
-
-function hasEndpoint(env: Environment, signal: string): boolean {
-  return isSet(env.OTEL_EXPORTER_OTLP_ENDPOINT) || isSet(env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]);
 }
 
 /** A port that is none counts as not set, as OpenTelemetry has it. */
@@ -52,8 +38,4 @@ function prometheusAddress(env: Environment): { host: string; port: number } {
   const port = env.OTEL_EXPORTER_PROMETHEUS_PORT;
   const usable = isSet(port) && /^\d+$/.test(port) && Number(port) <= 65_535;
   return { host: isSet(host) ? host : PROMETHEUS_HOST, port: usable ? Number(port) : PROMETHEUS_PORT };
-}
-
-function isSet(value: string | undefined): value is string {
-  return value !== undefined && value.trim() !== '';
 }

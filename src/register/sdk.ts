@@ -27,11 +27,17 @@ interface StartedSdk {
 
 /**
  * Starts the OpenTelemetry SDK as the variables of the environment ask for.
+ * @param wanted signals that are exported, to OpenTelemetry's default address, although no variable asks for it
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when a package is missing
  */
-export function startSdk(env: NodeJS.ProcessEnv, instrument: () => RdcpInstrumentation): StartedSdk {
+export function startSdk(
+  env: NodeJS.ProcessEnv,
+  instrument: () => RdcpInstrumentation,
+  wanted: { readonly logs: boolean },
+): StartedSdk {
   const { NodeSDK, PrometheusExporter } = loadPackages();
-  const exporters = exportersFrom(env);
+  const configured = exportersFrom(env);
+  const exporters = { ...configured, logs: configured.logs || wanted.logs };
   const { prometheus, otherMetrics, traces } = exporters;
   const instrumentation = instrument();
   // Where metrics go elsewhere too, the SDK makes every reader as its variables say, the one for Prometheus as well.

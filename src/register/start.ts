@@ -4,6 +4,7 @@ import type { RdcpConfig } from '../config.ts';
 import { configFromEnvironment, type ReadFile, unknownVariables } from '../environment.ts';
 import { isRdcpError } from '../errors.ts';
 import { RdcpInstrumentation } from '../instrumentation.ts';
+import { EMISSION_TEXTS, type Emission } from '../protocol/emission.ts';
 import { createReporter } from '../reporter.ts';
 import { runsApplication } from './application.ts';
 import { describeRegisteredSdk, isSdkRegistered, willRegisterSdk } from './registered-sdk.ts';
@@ -37,12 +38,12 @@ export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile)
 function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   for (const line of unknownVariables(env)) reporter.warn(line);
   const config = configFromEnvironment(env, readFile);
-  const instrument = () => new RdcpInstrumentation(config);
+  const instrument = () => new AnnouncedInstrumentation(config);
   const isEarly = !isSdkRegistered() && willRegisterSdk(process.execArgv, env);
   const attaches = isEarly || isSdkRegistered();
   const { instrumentation, sdk, serveMetrics }: Telemetered = attaches
     ? { instrumentation: instrument() }
-    : startSdk(env, instrument);
+    : startSdk(env, instrument, { logs: ['otel', 'both'].includes(String(config.emit?.to)) });
   if (isEarly) {
     reporter.warn(
       '@opentelemetry/auto-instrumentations-node/register instruments what is loaded after it: put it before opentelemetry-instrumentation-rdcp/register',
@@ -56,9 +57,15 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
       endpoint: config.server === false ? undefined : instrumentation.listen(),
       metrics: serveMetrics?.(),
       attaches,
+      emission: instrumentation.rdcp.emission,
       development: usesDevelopmentKey(config),
     });
   });
+}
+
+/** What it would say of its start is part of the line below. */
+class AnnouncedInstrumentation extends RdcpInstrumentation {
+  protected override announce(): void {}
 }
 
 interface Telemetered {
@@ -71,6 +78,7 @@ interface Started {
   readonly endpoint: Promise<Listening> | undefined;
   readonly metrics: Promise<Listening> | undefined;
   readonly attaches: boolean;
+  readonly emission: Emission;
   readonly development: boolean;
 }
 
@@ -84,7 +92,9 @@ async function announce(started: Started): Promise<void> {
   }
   if (isNews(metrics)) parts.push(`metrics on ${metrics.value.url}`);
   if (started.attaches) parts.push(`attached to ${describeRegisteredSdk()}`);
-  if (parts.length > 0) reporter.info(parts.join(', '));
+  if (parts.length > 0) {
+    reporter.info(`${parts.join(', ')} and debug lines ${EMISSION_TEXTS[started.emission.to]}`);
+  }
   if (metrics.status === 'rejected') reporter.error(`the metrics endpoint did not start: ${problemOf(metrics.reason)}`);
 }
 

@@ -13,6 +13,7 @@ import { RdcpError } from '../errors.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
 import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
+import type { Emission } from '../protocol/emission.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import { createClientAddresses } from './client-address.ts';
@@ -61,6 +62,11 @@ import { endpoint, steps } from './steps.ts';
 import { withoutTracing } from './suppress-tracing.ts';
 import { createTokenCalls } from './token-call.ts';
 
+export interface DebugOutputs {
+  readonly emission: Emission;
+  readonly lost: boolean;
+}
+
 export interface AppDependencies {
   readonly config: ResolvedConfig;
   readonly plane: ControlPlane;
@@ -76,6 +82,8 @@ export interface AppDependencies {
   readonly isolation: Isolation;
   /** The processes that share the store, where it is shared. */
   readonly fleet?: Fleet | undefined;
+  /** Where debug calls go, and whether that is nowhere. @default not told */
+  readonly outputs?: DebugOutputs;
   /** Resolves when the store answers, and takes what is written. */
   readonly checkStore: () => Promise<void>;
   /** True once the server closes: every request is then answered 503. */
@@ -122,7 +130,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   );
   router.get(
     PATHS.health,
-    endpoint(optional, reads, authorize('status', 'discovery'), read, answer(health({ runChecks, clock }))),
+    endpoint(optional, reads, authorize('status', 'discovery'), read, answer(health({ ...dependencies, runChecks }))),
   );
   router.get(PATHS.metrics, endpoint(credential, reads, authorize('discovery'), read, answer(metrics(dependencies))));
   router.get(PATHS.tenants, endpoint(credential, reads, authorize('admin'), read, answer(tenants(dependencies))));
@@ -208,13 +216,16 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
 }
 
 /** Without the store or the trail the service still does its work, so they degrade it; what the application registers is its word. */
-function healthChecks({ config, checkStore, fleet, trail, conditions }: AppDependencies): HealthCheck[] {
+function healthChecks({ config, checkStore, fleet, trail, conditions, outputs }: AppDependencies): HealthCheck[] {
   const trailHealthy = () => {
     if (!trail.healthy) throw unwell('the last write of the audit trail failed');
   };
   const credentialsReadable = () => {
     const problems = conditions?.holding.filter(({ credentials }) => credentials).map(({ problem }) => problem) ?? [];
     if (problems.length > 0) throw unwell(problems.join('; '));
+  };
+  const linesArrive = () => {
+    if (outputs?.lost === true) throw unwell(`debug lines go nowhere: ${outputs.emission.reason}`);
   };
   /** While the store is away, what cannot be checked without it is no news. */
   const besidesOutage = (name: 'store_check' | 'fleet'): Condition | undefined => {
@@ -235,6 +246,7 @@ function healthChecks({ config, checkStore, fleet, trail, conditions }: AppDepen
     ...(fleet === undefined
       ? []
       : [{ name: 'fleet', run: () => fleet.check(), onFailure: 'warn' as const, condition: besidesOutage('fleet') }]),
+    ...(outputs === undefined ? [] : [{ name: 'emit', run: linesArrive, onFailure: 'warn' as const }]),
     ...Object.entries(config.health).map(([name, run]) => ({ name, run, onFailure: 'fail' as const })),
   ];
 }

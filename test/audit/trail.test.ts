@@ -93,7 +93,7 @@ test('an entry is kept before it is emitted, and every field of it is an attribu
     'rdcp.audit.timestamp': entry.timestamp,
     'rdcp.action': 'enable',
     'rdcp.outcome': 'success',
-    'rdcp.category.name': ['DATABASE'],
+    'rdcp.category.names': ['DATABASE'],
     'rdcp.audit.changes': JSON.stringify(DRAFT.changes),
     'rdcp.auth.method': 'api-key',
     'user.id': 'ops',

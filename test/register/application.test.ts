@@ -134,7 +134,9 @@ describe('with register in NODE_OPTIONS', { concurrency: 2 }, () => {
         .split('\n')
         .filter((line) => line.startsWith('rdcp: '))
         .map((line) => line.replaceAll(/\d{4,5}/g, 'PORT')),
-      ['rdcp: remote control on http://127.0.0.1:PORT, metrics on http://localhost:PORT/metrics'],
+      [
+        'rdcp: remote control on http://127.0.0.1:PORT, metrics on http://localhost:PORT/metrics and debug lines to stderr',
+      ],
     );
   });
 

@@ -3,9 +3,11 @@ import type { TokenService } from '../../auth/tokens/service.ts';
 import type { ResolvedConfig } from '../../config.ts';
 import type { Fleet } from '../../fleet/types.ts';
 import { PATHS, PROTOCOL, SCOPES, TOKEN_PATHS } from '../../protocol/constants.ts';
+import type { Emission } from '../../protocol/emission.ts';
 import type { WellKnownDocument } from '../../protocol/messages.ts';
 import type { Addressing } from '../../tenancy/address.ts';
 import type { Handler } from '../context.ts';
+import { maySeeEmission } from './emission.ts';
 
 /** `GET /.well-known/rdcp`: what this server is and can do, for clients that know only its address. */
 export function wellKnown({
@@ -14,12 +16,14 @@ export function wellKnown({
   tokens,
   addressing,
   fleet,
+  outputs,
 }: {
   config: ResolvedConfig;
   authenticator: Authenticator;
   tokens?: TokenService | undefined;
   addressing: Addressing;
   readonly fleet?: Fleet | undefined;
+  readonly outputs?: { readonly emission: Emission };
 }): Handler {
   const document: WellKnownDocument = {
     protocol: PROTOCOL,
@@ -61,6 +65,12 @@ export function wellKnown({
   };
   return (ctx) => {
     const { tenant } = addressing.own(ctx.state.principal);
-    return { body: tenant === undefined ? document : { ...document, tenant } };
+    return {
+      body: {
+        ...document,
+        ...(tenant !== undefined && { tenant }),
+        ...(maySeeEmission(ctx) && outputs !== undefined && { otelrdcp_emit: outputs.emission }),
+      },
+    };
   };
 }

@@ -1,0 +1,115 @@
+import { isPromise } from 'node:util/types';
+import type { Clock } from '../clock.ts';
+import { diagnostics } from '../diagnostics.ts';
+import { exportVariable } from '../otel-environment.ts';
+import type { Emission } from '../protocol/emission.ts';
+import type { Reporter } from '../reporter.ts';
+import { createStderrWriter } from '../stderr.ts';
+import { isConnected, type Logger, type Telemetry } from '../telemetry.ts';
+import { leadsToDefaultAddress } from './default-exporter.ts';
+import { jsonLine, textLine } from './line.ts';
+import { otelOutput } from './otel.ts';
+import { type DebugRecord, type Output, recordOf } from './record.ts';
+
+/** What the option `emit.to` takes. */
+export type EmitTo = 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown);
+
+export interface OutputOptions {
+  readonly telemetry: Telemetry;
+  readonly clock: Pick<Clock, 'now'>;
+  /** @default OpenTelemetry where somebody configured the export of log records, else stderr */
+  readonly to?: EmitTo | undefined;
+  /** The process's variables. @default none */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Told once that calls go nowhere. @default nobody */
+  readonly reporter?: Pick<Reporter, 'warn'>;
+  /** Takes a line without its end. @default writes it on stderr */
+  readonly writeLine?: (line: string) => void;
+}
+
+export interface Outputs {
+  /** The one for a call of this moment. */
+  current(): Output;
+  readonly emission: Emission;
+  /** Whether calls go nowhere, because no logger provider is registered. */
+  readonly lost: boolean;
+}
+
+interface Choice extends Emission {
+  readonly output: Output;
+}
+
+const NO_PROVIDER = 'no OpenTelemetry logger provider is registered';
+const CONFIGURED = 'emit.to is configured';
+
+/** Chooses where calls go: again only when the logger of the moment is another one, or was not connected yet. */
+export function createOutputs(options: OutputOptions): Outputs {
+  const { telemetry, clock, to, env = {}, reporter, writeLine = createStderrWriter() } = options;
+  const stderr: Output = (call) => writeLine(textLine(recordOf(call, clock.now())));
+  const json: Output = (call) => writeLine(jsonLine(recordOf(call, clock.now())));
+  const variable = exportVariable(env, 'LOGS');
+  let warned = false;
+  const nowhere: Output = () => {
+    if (warned) return;
+    warned = true;
+    reporter?.warn(`debug lines go nowhere: emit.to is 'otel', and ${NO_PROVIDER}`);
+  };
+
+  function choose(logger: Logger | undefined): Choice {
+    if (to === 'stderr') return { to, reason: CONFIGURED, output: stderr };
+    if (to === 'json') return { to, reason: CONFIGURED, output: json };
+    if (typeof to === 'function') return { to: 'function', reason: CONFIGURED, output: functionOutput(to, clock) };
+    if (logger === undefined) {
+      if (to === 'otel') return { to, reason: `${CONFIGURED}, but ${NO_PROVIDER}`, output: nowhere };
+      if (to === 'both') return { to: 'stderr', reason: `${CONFIGURED}, but ${NO_PROVIDER}`, output: stderr };
+      return { to: 'stderr', reason: NO_PROVIDER, output: stderr };
+    }
+    const otel = otelOutput(logger);
+    const both: Output = (call) => {
+      stderr(call);
+      otel(call);
+    };
+    if (to !== undefined) return { to, reason: CONFIGURED, output: to === 'both' ? both : otel };
+    if (variable !== undefined) return { to: 'otel', reason: `${variable} is set`, output: otel };
+    if (telemetry.loggerGiven === true || !leadsToDefaultAddress(logger))
+      return { to: 'otel', reason: 'the application registered a logger provider', output: otel };
+    const reason = 'the SDK exports to its default address on localhost, where perhaps nothing listens';
+    return { to: 'both', reason, output: both };
+  }
+
+  const independent = to !== undefined && to !== 'otel' && to !== 'both';
+  const unconnected = choose(undefined);
+  let settled: Logger | undefined;
+  let choice = unconnected;
+  const current = (): Choice => {
+    if (independent) return unconnected;
+    const { logger } = telemetry;
+    if (logger === settled) return choice;
+    if (!isConnected(logger)) return unconnected;
+    choice = choose(logger);
+    settled = logger;
+    return choice;
+  };
+  return {
+    current: () => current().output,
+    get emission() {
+      const { to: target, reason } = current();
+      return { to: target, reason };
+    },
+    get lost() {
+      return current().output === nowhere;
+    },
+  };
+}
+
+function functionOutput(take: (record: DebugRecord) => unknown, clock: Pick<Clock, 'now'>): Output {
+  let reported = false;
+  const rejected = (error: unknown) => {
+    if (!reported) diagnostics.error('rdcp: the function of emit.to rejected', error);
+    reported = true;
+  };
+  return (call) => {
+    const result = take(recordOf(call, clock.now()));
+    if (isPromise(result)) Promise.prototype.catch.call(result, rejected);
+  };
+}
