@@ -98,6 +98,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'after-start.ts',
     'errors.ts',
     'clock.ts',
+    'deadline.ts',
     'addresses.ts',
     'conditions.ts',
     'config.ts',

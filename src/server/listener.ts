@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { unrefInterval } from '../clock.ts';
 import { type Conditions, UNWATCHED } from '../conditions.ts';
 import type { ResolvedConfig } from '../config.ts';
+import { withDeadline } from '../deadline.ts';
 import { RdcpError } from '../errors.ts';
 import type { RequestHandler } from './app.ts';
 import { applyHostPolicy, assertServable, createHostPolicy } from './host-policy.ts';
@@ -207,14 +208,6 @@ function refusalOf(code: string | undefined): { error: RdcpError; status: number
   }
   if (code?.startsWith('HPE_') !== true) return undefined;
   return { error: new RdcpError('RDCP_MALFORMED_REQUEST', 'The request is not valid HTTP'), status: 400 };
-}
-
-/** Resolves at the deadline at the latest. So long it keeps the process alive: what was accepted is answered. */
-async function withDeadline(work: Promise<unknown>, milliseconds: number): Promise<void> {
-  const { promise: expired, resolve: expire } = Promise.withResolvers<void>();
-  const timer = setTimeout(expire, milliseconds);
-  await Promise.race([work, expired]);
-  clearTimeout(timer);
 }
 
 /** Resolves with the port. */
