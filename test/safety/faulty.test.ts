@@ -47,6 +47,7 @@ describe('an application is thrown nothing', { concurrency: 2 }, () => {
       assert.deepEqual(checks, {
         store: 'pass',
         audit: 'pass',
+        credentials: 'pass',
         throws: 'fail',
         rejects: 'fail',
         'rejects.nothing': 'fail',

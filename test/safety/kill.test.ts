@@ -154,7 +154,7 @@ test(`a service killed ${ROUNDS} times while it acknowledges changes keeps each 
     // Now the test is the first to open the file after the kill, and now the service itself.
     const early = random() < 0.5 && round > 0 ? (await trailOf(file, trail.at(-1)?.id)).reverse() : undefined;
     if (early !== undefined) assert.deepEqual(await storedStates(file), replayTrail(states, early));
-    const service = await startService(t, { config: { store } });
+    const service = await startService(t, { config: { store, announce: false } });
     const entries = early ?? (await trailOf(file, trail.at(-1)?.id)).reverse();
     const kept = assertAllOrNothing(sent, entries);
     states = replayTrail(states, entries);

@@ -22,9 +22,10 @@ test('under register a worker thread starts nothing of its own, follows the main
   program.child.send('tell');
   assert.deepEqual((await once(program.child, 'message'))[0], { here: true, there: true });
   assert.equal(await program.endedWithin(8000), 0, program.output.stderr);
-  const [start, line, ...more] = program.output.stderr.split('\n');
+  const [start, switched, line, ...more] = program.output.stderr.split('\n');
   assert.match(`${start}\n${line}`, /remote control on .*\n.* DEBUG DATABASE in a thread$/);
-  assert.deepEqual(more, [''], 'one line of one start, and one of the thread');
+  assert.match(switched ?? '', /^rdcp: DATABASE on by /);
+  assert.deepEqual(more, [''], 'one line of one start, one of the change, and one of the thread');
 });
 
 test('a worker thread may be under a remote control of its own, and ends by itself', async (t) => {
