@@ -90,14 +90,22 @@ export function createOutputs(options: OutputOptions): Outputs {
     settled = logger;
     return choice;
   };
+  /** For answers about it: a provider that throws leads nowhere, and fails no request. */
+  const shown = (): Choice => {
+    try {
+      return current();
+    } catch {
+      return unconnected;
+    }
+  };
   return {
     current: () => current().output,
     get emission() {
-      const { to: target, reason } = current();
+      const { to: target, reason } = shown();
       return { to: target, reason };
     },
     get lost() {
-      return current().output === nowhere;
+      return shown().output === nowhere;
     },
   };
 }

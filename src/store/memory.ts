@@ -18,7 +18,7 @@ export interface MemoryStoreOptions {
   readonly maxBytes?: number;
   /** Audit entries kept; the oldest are dropped beyond that, retention or not. @default 10_000 */
   readonly maxAuditEntries?: number;
-  /** Replay records kept; the oldest are dropped beyond that. @default 10_000 */
+  /** Replay records kept; the oldest are dropped beyond that. @default as many as there are bytes for */
   readonly maxReplays?: number;
   /** Token sessions kept; the oldest are dropped beyond that, and their users sign in again. @default 10_000 */
   readonly maxTokenSessions?: number;
@@ -41,16 +41,12 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
  * before their retention ends. A service that owes anybody its audit trail uses SQLite or Redis.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore {
-  const {
-    maxBytes = DEFAULT_BYTES,
-    maxAuditEntries = 10_000,
-    maxReplays = 10_000,
-    maxTokenSessions = 10_000,
-  } = options;
+  const { maxBytes = DEFAULT_BYTES, maxAuditEntries = 10_000, maxReplays, maxTokenSessions = 10_000 } = options;
   const scopes = new Map<ScopeKey, ScopeState>();
   const maxReplayBytes = Math.floor(maxBytes * REPLAY_SHARE);
   const replays = new LRUCache<string, ReplayRecord>({
-    max: maxReplays,
+    // A number given at the start takes the room for all of them at once.
+    ...(maxReplays !== undefined && { max: maxReplays }),
     maxSize: maxReplayBytes,
     sizeCalculation: ({ key, response }) => OVERHEAD_BYTES + bytesOf(key) + bytesOf(response),
   });

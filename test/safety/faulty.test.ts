@@ -48,6 +48,7 @@ describe('an application is thrown nothing', { concurrency: 2 }, () => {
         store: 'pass',
         audit: 'pass',
         credentials: 'pass',
+        emit: 'pass',
         throws: 'fail',
         rejects: 'fail',
         'rejects.nothing': 'fail',
