@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import { diagnostics } from './diagnostics.ts';
 import { escapeUnprintable } from './printable.ts';
 import { createStderrWriter } from './stderr.ts';
@@ -17,13 +18,15 @@ const MAX_LENGTH = 2000;
 
 /** @param logger where the messages go. @default one line each on stderr */
 export function createReporter(logger: MessageLogger = stderrLogger()): Reporter {
+  const failed = (error: unknown) => diagnostics.error('rdcp: the configured logger failed', error);
   const say = (level: keyof MessageLogger) => (message: string) => {
     const text = escapeUnprintable(message.slice(0, MAX_LENGTH).replaceAll(/\s+/g, ' '));
     const line = `rdcp: ${text}${message.length > MAX_LENGTH ? '…' : ''}`;
     try {
-      logger[level](line);
+      const result: unknown = logger[level](line);
+      if (isPromise(result)) Promise.prototype.catch.call(result, failed);
     } catch (error) {
-      diagnostics.error('rdcp: the configured logger threw', error);
+      failed(error);
     }
   };
   return { info: say('info'), warn: say('warn'), error: say('error') };

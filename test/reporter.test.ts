@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createReporter } from '../src/reporter.ts';
 
@@ -35,4 +36,16 @@ test('a logger that throws harms nobody', () => {
     throw new Error('disk full');
   };
   createReporter({ info: broken, warn: broken, error: broken }).error('the endpoint did not start');
+});
+
+test('a logger whose promises are rejected harms nobody', async (t) => {
+  const unhandled = t.mock.fn();
+  process.on('unhandledRejection', unhandled);
+  t.after(() => process.off('unhandledRejection', unhandled));
+  const broken = async () => {
+    throw new Error('disk full');
+  };
+  createReporter({ info: broken, warn: broken, error: broken }).error('the endpoint did not start');
+  await setImmediate();
+  assert.equal(unhandled.mock.callCount(), 0);
 });
