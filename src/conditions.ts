@@ -130,7 +130,7 @@ export interface ConditionsOptions {
 
 const MINUTE_MS = 60_000;
 /** Lines of one condition that are said at once; what comes beyond is one line at the end of its minute. */
-const BURST = 4;
+const BURST = 10;
 
 /** For a part that is used by itself. */
 export const UNWATCHED: Condition = { begin: () => {}, end: () => {} };

@@ -69,6 +69,16 @@ test('what is not about credentials is said, and neither counted nor audited', (
   assert.deepEqual([lines.length, failures.length, entries.length], [1, 0, 0]);
 });
 
+test('a file that several attempts leave unusable is told of each, and of its end at once', () => {
+  const { conditions, lines } = setUp();
+  const condition = conditions.watch('keys_file');
+  const problems = ['not JSON', 'ENOENT', 'EACCES', 'EISDIR', 'empty'];
+  for (const problem of problems) condition.begin(problem);
+  condition.end();
+  assert.equal(lines.length, problems.length + 1);
+  assert.equal(lines.at(-1), `info ${CONDITIONS.keys_file.over}`);
+});
+
 test('a source that comes and goes is one line a minute with how often, and the last line is true', async () => {
   const { time, conditions, lines, failures, entries } = setUp();
   const condition = conditions.watch('introspection');
@@ -79,14 +89,14 @@ test('a source that comes and goes is one line a minute with how often, and the 
     }
   };
   flap(1000);
-  assert.equal(lines.length, 4);
+  assert.equal(lines.length, 10);
   await time.pass(60_000);
-  assert.deepEqual(lines.slice(4), [`info ${CONDITIONS.introspection.over} (changed 1996 times in the last minute)`]);
+  assert.deepEqual(lines.slice(10), [`info ${CONDITIONS.introspection.over} (changed 1990 times in the last minute)`]);
   flap(500);
   condition.begin('the issuer is away');
   await time.pass(60_000);
   assert.match(lines.at(-1) ?? '', /^warn the issuer is away.*\(changed \d+ times in the last minute\)$/);
-  assert.ok(lines.length <= 9);
+  assert.ok(lines.length <= 21);
   assert.equal(entries.length, lines.length);
   assert.equal(failures.length, 1501);
   await time.pass(3_600_000);
@@ -106,5 +116,5 @@ test('once closed nothing is said any more, and no timer is left', async () => {
   assert.equal(time.pending, 0);
   condition.begin('away');
   await time.pass(120_000);
-  assert.equal(lines.length, 4);
+  assert.equal(lines.length, 10);
 });

@@ -61,7 +61,8 @@ function oauthAnswer(error: RdcpError, httpStatus: number): ErrorAnswer {
   const challenge = `Basic realm="rdcp", charset="UTF-8", error="${code}", error_description="${description}"`;
   return {
     status,
-    headers: status === 401 ? { ...headers, 'WWW-Authenticate': challenge } : headers,
+    // Pragma as in the RFC's own example, for caches of HTTP/1.0.
+    headers: { ...headers, Pragma: 'no-cache', ...(status === 401 && { 'WWW-Authenticate': challenge }) },
     body: { error: code, error_description: description },
   };
 }

@@ -20,7 +20,7 @@ export function* forwardedFor(fields: readonly string[]): Generator<string | und
 /** The addresses in `Forwarded` (RFC 7239), from the last to the first; `undefined` for a hidden or malformed one. */
 export function* forwardedHops(fields: readonly string[]): Generator<string | undefined> {
   for (const element of fromTheEnd(fields, ',')) {
-    const pairs = [...fromTheEnd([element], ';')].map((pair) => PAIR.exec(pair));
+    const pairs = [...fromTheEnd([element], ';')].filter((pair) => pair.trim() !== '').map((pair) => PAIR.exec(pair));
     const named = pairs.filter((pair) => pair?.[1]?.toLowerCase() === 'for');
     const [node] = named;
     const readable = named.length === 1 && !pairs.includes(null);

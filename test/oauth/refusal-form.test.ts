@@ -81,6 +81,7 @@ function assertRefused(answer: RawAnswer | undefined, status: number, error: str
   assert.match(body.error_description ?? '', /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/, what);
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8', what);
   assert.equal(answer.headers.get('cache-control'), 'no-store', what);
+  assert.equal(answer.headers.get('pragma'), 'no-cache', what);
   assert.equal(answer.headers.get('x-rdcp-protocol'), PROTOCOL, what);
   assert.ok(answer.headers.get('x-rdcp-request-id'), what);
   assert.equal(answer.headers.has('www-authenticate'), status === 401, what);

@@ -45,6 +45,8 @@ test('Forwarded is read as RFC 7239 has it: case, quotes, ports, brackets, param
     ['for="192.0.2.\\60"', ['192.0.2.60']],
     ['for="192.0.2.60:_port"', ['192.0.2.60']],
     ['for=192.0.2.60:80', ['192.0.2.60']],
+    ['for=192.0.2.60;', ['192.0.2.60']],
+    ['; for=192.0.2.60 ;; proto=http', ['192.0.2.60']],
   ] as const) {
     assert.deepEqual(hops(field), expected, field);
   }

@@ -54,11 +54,15 @@ export function clientCredentials(
 ): readonly ClientCredentials[] {
   const secret = parameters.get('client_secret');
   if (authorization !== undefined && /^basic(?: |$)/i.test(authorization)) {
-    if (secret !== undefined) throw badRequest('invalid_request', 'The client authenticates in two ways');
+    if (secret !== undefined)
+      throw badRequest(
+        'invalid_request',
+        'Authenticate once: by the Authorization header or by client_secret, not by both',
+      );
     const readings = decodeBasic(authorization);
     const id = parameters.get('client_id');
     if (id !== undefined && !readings.some((reading) => reading.id === id)) {
-      throw badRequest('invalid_request', 'client_id is not that of the Authorization');
+      throw badRequest('invalid_request', 'client_id differs from the client in the Authorization header');
     }
     return readings;
   }

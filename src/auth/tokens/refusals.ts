@@ -35,9 +35,9 @@ export function badCredential(
   return withOAuthError(refusal(method, reason), code) as RdcpError;
 }
 
-/** A scope that the credential has not. */
+/** A scope that the credential does not have. */
 export function widerScope({ method, scopes }: Principal, requested: readonly Scope[]): RdcpError {
-  return forbidden(method, 'A token cannot have a scope that its credential has not', {
+  return forbidden(method, 'The credential does not have every scope that was requested', {
     error: 'invalid_scope',
     reason: 'insufficient_scopes',
     requiredScopes: requested,

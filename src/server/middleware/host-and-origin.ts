@@ -26,7 +26,7 @@ export function hostAndOrigin(): Step {
       if (name !== undefined && !policy.allows(name) && !isAddressConnectedTo(name, ctx.req.socket)) {
         throw new RdcpError(
           'RDCP_FORBIDDEN',
-          'This server does not answer for that host: server.allowedHosts lists the names that it goes by',
+          'This host name is not allowed: add it to server.allowedHosts if clients should use it',
           { details: { field: 'Host', option: 'server.allowedHosts' } },
         );
       }
