@@ -13,7 +13,6 @@ import { createHttp2Sessions } from './http2-sessions.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { createPlainServer, createTlsServer, MAX_HEADER_BYTES, type NetworkServer } from './network-server.ts';
 import { answerRaw, answerResponse } from './raw-answer.ts';
-import { openTls } from './tls.ts';
 import { type HandshakeRefusal, watchHandshakes } from './tls-refusals.ts';
 
 export interface Listener {
@@ -94,8 +93,9 @@ export function createListener(
     handler(req, res);
   };
 
-  function open(): NetworkServer {
+  async function open(): Promise<NetworkServer> {
     if (config.tls === undefined) return createPlainServer(limits, onRequest);
+    const { openTls } = await import('./tls.ts');
     const tls = openTls(config.tls, { production, conditions });
     const secured = createTlsServer(limits, tls.context, onRequest);
     sessions.follow(secured);
@@ -107,7 +107,7 @@ export function createListener(
   }
 
   async function start(): Promise<{ url: string }> {
-    server = open();
+    server = await open();
     keepNothingAlive(server, connections);
     refuseOnTheSocket(server, inFlight, connections);
     endings.push(
@@ -136,6 +136,8 @@ export function createListener(
       return listening;
     },
     close: async () => {
+      // One that is still being opened would otherwise be left open.
+      await listening?.catch(() => undefined);
       const closing = server;
       if (closing === undefined) return;
       await withDeadline(inFlight.answered(), limits.closeMs);
