@@ -20,6 +20,9 @@ import { createTokenService, type TokenService } from './tokens/service.ts';
 
 type Settings = ResolvedConfig['security'];
 
+/** The application's own start comes first, in milliseconds. */
+const CHECK_AFTER_MS = 500;
+
 /** The credentials of a configuration. */
 export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
   readonly jwt?: JwtIssuer | readonly JwtIssuer[] | undefined;
@@ -97,6 +100,7 @@ function assemble(
     issuers.length > 0 || own
       ? createJwtVerifier({ issuers, own: own?.trusted, clock, conditions, delay: unrefTimeout })
       : undefined;
+  if (signed !== undefined) closing({ close: unrefTimeout(CHECK_AFTER_MS, signed.checkIssuers) });
   const opaque =
     introspection &&
     createIntrospectionVerifier({

@@ -96,8 +96,16 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
     }
   };
 
+  /** Asks before a token needs it. The pause is for tokens: the first one asks at once, whatever came of this. */
+  const check = async (): Promise<void> => {
+    if (closed || triedAt !== Number.NEGATIVE_INFINITY) return;
+    await refresh();
+    triedAt = Number.NEGATIVE_INFINITY;
+  };
+
   return {
     find,
+    check,
     close() {
       closed = true;
       cancelRetry();

@@ -49,6 +49,8 @@ export interface TrustedIssuer {
    * @throws {RdcpError} `RDCP_AUTH_FAILED` for a token that was revoked
    */
   admit?(principal: Principal): Principal | Promise<Principal>;
+  /** Asks for the keys where they are published, so that an outage shows before the first token. */
+  check?(): Promise<void>;
   close?(): void;
 }
 
@@ -97,7 +99,7 @@ function keysOf(
   { secret, publicKey, jwksUri, algorithms }: JwtIssuer,
   field: string,
   remote: RemoteSurroundings,
-): Pick<TrustedIssuer, 'key' | 'close'> {
+): Pick<TrustedIssuer, 'key' | 'check' | 'close'> {
   const sources = [secret, publicKey, jwksUri].filter((source) => source !== undefined);
   if (sources.length !== 1) throw invalid(field, 'must hold one of secret, publicKey and jwksUri');
   // An issuer that took both kinds would accept a token signed with its own public key as the shared secret.
@@ -115,7 +117,7 @@ function keysOf(
   const setting = `${field}.jwksUri`;
   const uri = trustedUri(jwksUri ?? '', setting);
   const keys = createRemoteKeys({ ...surroundings, uri, field: setting, condition: conditions.watch('jwks') });
-  return { key: keys.find, close: keys.close };
+  return { key: keys.find, check: keys.check, close: keys.close };
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when it is too short for HS256 */

@@ -36,6 +36,8 @@ export interface JwtVerifierOptions {
 export interface JwtVerifier extends CredentialVerifier {
   /** Whether a token says that it is a JWT of one of the issuers. Nothing of it is verified. */
   claims(token: string): Promise<boolean>;
+  /** Asks the issuers that publish their keys for them, so that an outage shows before the first token. */
+  checkIssuers(): void;
 }
 
 interface Verified {
@@ -85,6 +87,9 @@ export function createJwtVerifier({
         : verifyAnew(token, digest);
     },
     claims: async (token) => token.includes('.') && trusted.has(await claimedIssuer(token)),
+    checkIssuers: () => {
+      for (const issuer of trusted.values()) void issuer.check?.();
+    },
     close: () => {
       cache.clear();
       for (const issuer of trusted.values()) issuer.close?.();

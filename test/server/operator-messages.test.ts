@@ -193,6 +193,24 @@ for (const [what, answer, problem] of [
   });
 }
 
+test('an issuer whose keys cannot be fetched at the start is told before any token, and the first token asks again', async (t) => {
+  const keys = '{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}';
+  let status = 503;
+  const issuer = createServer((_req, res) => res.writeHead(status).end(keys));
+  await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+  t.after(() => issuer.close());
+  const jwksUri = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/keys`;
+  const service = await start(t, {
+    security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
+  });
+  await until(() => service.lines.length > 0, 'the line');
+  assert.match(service.lines[0] ?? '', /^rdcp: security\.jwt\.jwksUri answers with status 503;/);
+  assert.match(reasonOf(await service.health(), 'credentials') ?? '', /answers with status 503$/);
+  status = 200;
+  assert.equal((await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` })).status, 401);
+  assert.deepEqual(service.lines.slice(1), [`rdcp: ${CONDITIONS.jwks.over}`]);
+});
+
 test('a token that is bad says nothing of its issuer', async (t) => {
   const issuer = createServer((_req, res) =>
     res.end('{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}'),
