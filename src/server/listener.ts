@@ -137,7 +137,7 @@ export function createListener(
     },
     close: async () => {
       // One that is still being opened would otherwise be left open.
-      await listening?.catch(() => undefined);
+      if (server === undefined) await listening?.catch(() => undefined);
       const closing = server;
       if (closing === undefined) return;
       await withDeadline(inFlight.answered(), limits.closeMs);

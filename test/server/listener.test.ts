@@ -279,6 +279,13 @@ test('closing answers what is in flight, then nothing listens any more', async (
   await assert.rejects(fetch(url));
 });
 
+test('one that is closed while it opens listens nowhere afterwards', async () => {
+  const listener = listenerFor({}, (_req, res) => res.end());
+  const opening = listener.listen();
+  await listener.close();
+  await assert.rejects(fetch((await opening).url));
+});
+
 test('closing does not wait for idle connections, nor for ever', async () => {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
   const listener = listenerFor({}, () => arrive(), { timeouts: { closeMs: 50 } });
