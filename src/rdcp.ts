@@ -307,6 +307,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     outage,
     loss: conditions.watch('state_lost'),
     announce: resolved.announce ? reporter.info : undefined,
+    claim: () => board()?.claim,
     report,
   });
   opened.push(plane);

@@ -5,6 +5,8 @@ import type { DatabaseSync } from 'node:sqlite';
 const BUSY_MS = 200;
 /** Where the counts of processes that have ended are kept. */
 const ENDED = '';
+/** How many events are remembered as said. */
+const MAX_SAID = 1000;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS calls (
@@ -15,6 +17,7 @@ const SCHEMA = `
     service TEXT, wanted TEXT, pid INTEGER, url TEXT NOT NULL,
     PRIMARY KEY (service, wanted, pid)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS said (id INTEGER PRIMARY KEY, event TEXT NOT NULL UNIQUE) STRICT;
 `;
 
 /** Calls of one category, of everybody (tenant '') or of one tenant. */
@@ -43,6 +46,8 @@ export interface Board {
   publishAddress(address: Address): void;
   /** Addresses of processes that live, this one included. */
   addresses(service: string, wanted?: string): readonly { readonly pid: number; readonly url: string }[];
+  /** Whether this process is the first to ask about an event, and so is to say it. True when that cannot be found out. */
+  claim(event: string): boolean;
   /** This process takes nothing back but its addresses. */
   close(): void;
 }
@@ -80,6 +85,9 @@ export function openBoard(folder: string, { process: self, pid, lives = isAlive 
     'INSERT OR REPLACE INTO address (service, wanted, pid, url) VALUES (?, ?, ?, ?)',
   );
   const readAddresses = database.prepare('SELECT wanted, pid, url FROM address WHERE service = ? ORDER BY pid');
+
+  const claimEvent = database.prepare('INSERT OR IGNORE INTO said (event) VALUES (?)');
+  const forgetEvents = database.prepare(`DELETE FROM said WHERE id <= ? - ${MAX_SAID}`);
 
   function transaction(work: () => void): void {
     database.exec('BEGIN IMMEDIATE');
@@ -132,6 +140,16 @@ export function openBoard(folder: string, { process: self, pid, lives = isAlive 
         .filter((row) => wanted === undefined || row.wanted === wanted)
         .map((row) => ({ pid: Number(row.pid), url: String(row.url) }))
         .filter((found) => lives(found.pid));
+    },
+
+    claim(event) {
+      if (!database.isOpen) return false;
+      try {
+        const { changes, lastInsertRowid } = claimEvent.run(event);
+        if (changes === 0) return false;
+        forgetEvents.run(lastInsertRowid);
+      } catch {}
+      return true;
     },
 
     close() {

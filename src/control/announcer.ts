@@ -17,6 +17,11 @@ export interface AnnouncerOptions {
   readonly delay: Delay;
   /** Takes one line. @default nothing is said */
   readonly announce?: ((line: string) => void) | undefined;
+  /**
+   * Where other processes write to the same stderr: returns true for the first of them that asks about an event.
+   * @default this process says everything
+   */
+  readonly claim?: () => ((event: string) => boolean) | undefined;
 }
 
 /** Where a change comes from. */
@@ -47,10 +52,12 @@ const SECOND_MS = 1000;
 /** A temporary control that another process took out this shortly before its end here has ended. */
 const NEAR_END_MS = 5000;
 const LONGEST_NAME = 128;
+/** A change of another process is claimed this much later: the process that made it knows who and why. */
+const CLAIM_DELAY_MS = 250;
 
 /** Says what is switched in this process, and what ends: one line a change, however many categories it has. */
 export function createAnnouncer(options: AnnouncerOptions) {
-  const { settings, ended, isRegistered, isOn, tenantOf, clock, delay, announce } = options;
+  const { settings, ended, isRegistered, isOn, tenantOf, clock, delay, announce, claim = () => undefined } = options;
   /** Ends that were said and whose temporary control is still in the settings. */
   const saidEnds = new Map<ScopeKey, Map<string, number>>();
   /** Changes that came by a message while this process was writing: they may be its own. */
@@ -84,8 +91,24 @@ export function createAnnouncer(options: AnnouncerOptions) {
     if (more === 1) cancelMore = delay(windowBegan + SECOND_MS - now, sayMore);
   }
 
-  function say({ groups, origin: { draft, here } }: Notice): void {
+  /** In a cluster one process says a change: the one that made it, else the first to claim it. */
+  function say(notice: Notice): void {
+    const { key, groups, origin } = notice;
     if (groups.size === 0) return;
+    const first = origin.revision === undefined ? undefined : claim();
+    if (first === undefined) {
+      write(notice);
+      return;
+    }
+    const event = JSON.stringify(['change', key, origin.revision, origin.changedAt]);
+    if (origin.draft === undefined) delay(CLAIM_DELAY_MS, () => first(event) && write(notice));
+    else {
+      first(event);
+      write(notice);
+    }
+  }
+
+  function write({ groups, origin: { draft, here } }: Notice): void {
     const what = [...groups].map(([state, names]) => `${nameSome(names)} ${state}`).join('; ');
     const who = draft?.identity.userId ?? draft?.identity.clientId;
     sayLine(
@@ -98,12 +121,18 @@ export function createAnnouncer(options: AnnouncerOptions) {
     );
   }
 
-  /** Whether an end is to be said, which it is once. */
-  function isNewEnd(key: ScopeKey, category: string, { expiresAt }: Overlay): boolean {
+  /** Returns whether this process has not noted that end before. */
+  function noteEnd(key: ScopeKey, category: string, { expiresAt }: Overlay): boolean {
     const said = saidEnds.get(key) ?? new Map<string, number>();
     if (said.get(category) === expiresAt) return false;
     saidEnds.set(key, said.set(category, expiresAt));
     return true;
+  }
+
+  /** Whether an end is to be said, which it is once, by one process of a cluster. */
+  function isNewEnd(key: ScopeKey, category: string, overlay: Overlay): boolean {
+    if (!noteEnd(key, category, overlay)) return false;
+    return claim()?.(JSON.stringify(['end', key, category, overlay.expiresAt])) ?? true;
   }
 
   function forgetEnd(key: ScopeKey, category: string): void {
@@ -166,7 +195,7 @@ export function createAnnouncer(options: AnnouncerOptions) {
       for (const category of touched) {
         const setting = after.get(category);
         if (origin.restored === true) {
-          if (setting?.temporary !== undefined && ended(setting.temporary)) isNewEnd(key, category, setting.temporary);
+          if (setting?.temporary !== undefined && ended(setting.temporary)) noteEnd(key, category, setting.temporary);
           continue;
         }
         const state = isRegistered(category)

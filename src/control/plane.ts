@@ -5,7 +5,7 @@ import { RdcpError } from '../errors.ts';
 import type { Gate, Sink } from '../gate/types.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import { GLOBAL_SCOPE, type ScopeKey, type ScopeState, type StateStore } from '../store/state-store.ts';
-import { createAnnouncer } from './announcer.ts';
+import { type AnnouncerOptions, createAnnouncer } from './announcer.ts';
 import type { CategoryOverride } from './catalogue.ts';
 import { createCommands, reused } from './command.ts';
 import type { Provenance } from './deadlines.ts';
@@ -50,6 +50,8 @@ export interface ControlPlaneOptions {
   readonly loss?: Condition;
   /** Takes a line for every change that takes effect here, and for every end. @default nothing is said */
   readonly announce?: ((line: string) => void) | undefined;
+  /** See {@link AnnouncerOptions.claim}. */
+  readonly claim?: AnnouncerOptions['claim'];
   /** Told of what goes wrong outside any request. */
   readonly report: (error: unknown) => void;
 }
@@ -111,6 +113,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     clock,
     delay: (milliseconds, task) => outsideRequests(() => delay(milliseconds, task)),
     announce: options.announce,
+    ...(options.claim && { claim: options.claim }),
   });
   const reachable = () => follower.loaded && !follower.unreachable;
   const writer = createWriter({

@@ -45,3 +45,13 @@ it('names the addresses of processes that live', (t) => {
   assert.deepEqual(one.addresses('rdcp'), []);
   for (const board of [one, two]) board.close();
 });
+
+it('the first process that asks about an event is the one to say it', (t) => {
+  const at = folder(t);
+  const one = openBoard(at, { process: 'one', pid: 1 });
+  const two = openBoard(at, { process: 'two', pid: 2 });
+  assert.deepEqual([one.claim('a'), two.claim('a'), two.claim('b'), one.claim('b')], [true, false, true, false]);
+  two.close();
+  assert.equal(two.claim('c'), false);
+  one.close();
+});

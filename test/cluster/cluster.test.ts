@@ -96,6 +96,21 @@ describe('node:cluster with the default store', { concurrency: 2 }, () => {
     });
   }
 
+  for (const remote of ['register', 'workers'] as const) {
+    it(`one process says a change, and its end: remote control in ${remote}`, async (t) => {
+      const cluster = await start(t, { remote, workers: 3 });
+      await cluster.control({ ...ENABLE, options: { duration: 2, reason: 'slow checkout' } });
+      await cluster.found(/the time is over$/m, 'stderr');
+      // Longer than a process waits with a change that it did not make.
+      await sleep(600);
+      const lines = cluster.output.stderr.split('\n').filter((line) => line.startsWith('rdcp: ORDERS'));
+      assert.deepEqual(lines, [
+        'rdcp: ORDERS on for 2s by operator-client: slow checkout',
+        'rdcp: ORDERS off again, the time is over',
+      ]);
+    });
+  }
+
   it('a worker that dies takes no count with it, and the one forked in its place knows what is on', async (t) => {
     const cluster = await start(t, { remote: 'register' });
     await cluster.enable();
