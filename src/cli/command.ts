@@ -130,7 +130,7 @@ async function groupHelp({ summary, commands, notes = [] }: Group, path: readonl
     ...aligned(lines),
     '',
     ...notes,
-    `'${path.join(' ')} <command> --help' tells more.`,
+    `Run '${path.join(' ')} <command> --help' for its options.`,
   ].join('\n');
 }
 

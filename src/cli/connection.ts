@@ -21,7 +21,7 @@ export const CONNECTION_OPTIONS = {
   ...ADDRESS_OPTIONS,
   'key-file': { type: 'string', value: 'FILE', help: 'holds the API key (default: RDCP_API_KEY, else .rdcp/dev-key)' },
   'token-file': { type: 'string', value: 'FILE', help: 'holds a bearer token, to use instead of an API key' },
-  tenant: { type: 'string', value: 'ID', help: 'the tenant that is meant' },
+  tenant: { type: 'string', value: 'ID', help: 'act for this tenant' },
   json: { type: 'boolean', help: 'print the answer as JSON' },
 } as const satisfies Record<string, Option>;
 

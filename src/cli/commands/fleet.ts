@@ -4,7 +4,7 @@ import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { table } from '../table.ts';
 
 export const fleet: Command = {
-  summary: 'list the processes that share the state, and how far each is',
+  summary: 'list the processes that share the state, and how far each has followed',
   options: CONNECTION_OPTIONS,
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('fleet takes no operands');

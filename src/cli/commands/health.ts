@@ -5,7 +5,7 @@ import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { table } from '../table.ts';
 
 export const health: Command = {
-  summary: 'tell how the service is; exit code 1 when it is unhealthy',
+  summary: 'show the health of the service; exit code 1 when it is unhealthy',
   options: CONNECTION_OPTIONS,
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('health takes no operands');

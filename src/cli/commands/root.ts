@@ -32,7 +32,7 @@ export const root: Group = {
   notes: [
     'The service is found by --url, else RDCP_URL, else RDCP_PORT of this host; by default http://127.0.0.1:9465.',
     'The API key is taken from --key-file, else RDCP_API_KEY, else .rdcp/dev-key in this directory.',
-    'Exit codes: 0 done, 1 failed, 2 wrong use.',
+    'Exit codes: 0 done, 1 failed, 2 usage error.',
     '',
   ],
 };

@@ -3,7 +3,7 @@ import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { table } from '../table.ts';
 
 export const status: Command = {
-  summary: 'tell which categories are on',
+  summary: 'show which categories are on',
   options: CONNECTION_OPTIONS,
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('status takes no operands');

@@ -4,7 +4,7 @@ import { updateFile } from '../private-file.ts';
 import { REFRESH_FILE, SCOPES, showToken, tokenRequest } from '../token.ts';
 
 export const tokenCreate: Command = {
-  summary: 'exchange the key or token for a token of less power and a shorter life, and print it',
+  summary: 'exchange the key or token for a short-lived token, with fewer scopes if you like, and print it',
   options: { scopes: SCOPES, 'refresh-file': REFRESH_FILE, ...CONNECTION_OPTIONS },
   notes: [
     'The token alone goes to stdout:',
