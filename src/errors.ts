@@ -81,11 +81,15 @@ export function isRdcpError(value: unknown): value is RdcpError {
 export function failureCode(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const code = /^[A-Z][A-Z0-9_]{2,60}$/.exec('code' in error ? String(error.code) : '')?.[0];
-  const word = code ?? /^([A-Z]{4,20}) /.exec(error.message)?.[1];
+  const word = code ?? /^([A-Z]{3,20}) /.exec(error.message)?.[1];
   return word === undefined ? '' : ` (${word})`;
 }
 
+/** How a Redis begins its refusal of a write: full, a replica, cannot save, misses its replicas. */
+const REFUSED_WRITES = [' (OOM)', ' (READONLY)', ' (MISCONF)', ' (NOREPLICAS)'];
+
 /** One outage of a store in the words of everybody who meets it. */
 export function storeProblem(error: unknown): string {
-  return `the store cannot be reached${failureCode(error)}`;
+  const code = failureCode(error);
+  return `the store ${REFUSED_WRITES.includes(code) ? 'refuses writes' : 'cannot be reached'}${code}`;
 }

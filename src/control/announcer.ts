@@ -170,7 +170,7 @@ export function createAnnouncer(options: AnnouncerOptions) {
       return `${is.enabled ? 'on' : 'off'} for ${remaining(is, changedAt)}${forWhom(key)}`;
     }
     const permanent = after?.permanent;
-    const state = permanent === undefined ? 'back to its default' : permanent ? 'on' : 'off';
+    const state = permanent === undefined ? 'back to default' : permanent ? 'on' : 'off';
     const settled = `${state}${forWhom(key)}`;
     if (was === undefined || is !== undefined) return before?.permanent === permanent ? undefined : settled;
     const isOver = ended(was) || was.expiresAt - clock.now() <= NEAR_END_MS;

@@ -43,7 +43,7 @@ test('what each action makes of a category is said in words', async () => {
     ['disable', { duration: 90, reason: 'noise' }, 'DATABASE off for 90s by alice: noise'],
     ['disable', {}, 'DATABASE off by alice'],
     ['toggle', {}, 'DATABASE on by alice'],
-    ['reset', {}, 'DATABASE back to its default by alice'],
+    ['reset', {}, 'DATABASE back to default by alice'],
   ] as const) {
     await control(request(action, ['DATABASE'], options), alice);
     assert.deepEqual(said(), [line]);

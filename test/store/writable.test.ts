@@ -22,8 +22,8 @@ function folder(t: TestContext): string {
   return path;
 }
 
-/** Overall status and that of the store, of a service on that store. */
-async function serviceOn(t: TestContext, store: string): Promise<() => Promise<string>> {
+/** Overall status and that of the store, with its reason, of a service on that store. */
+async function serviceOn(t: TestContext, store: string, why = false): Promise<() => Promise<string>> {
   const apiKeys = [{ id: 'key', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin' as const] }];
   const rdcp = createRdcp({ server: { port: 0 }, store, security: { apiKeys } });
   t.after(() => rdcp.close());
@@ -31,7 +31,9 @@ async function serviceOn(t: TestContext, store: string): Promise<() => Promise<s
   return async () => {
     const response = await fetch(`${url}/rdcp/v1/health`, { headers: { 'X-RDCP-API-Key': KEY } });
     const { status, checks } = (await response.json()) as HealthResponse;
-    return `${response.status} ${status} ${checks.find(({ name }) => name === 'store')?.status}`;
+    const check = checks.find(({ name }) => name === 'store');
+    const reason = why && check?.otelrdcp_reason !== undefined ? `: ${check.otelrdcp_reason}` : '';
+    return `${response.status} ${status} ${check?.status}${reason}`;
   };
 }
 
@@ -39,28 +41,24 @@ const becomes = (wanted: string, look: () => Promise<string>) =>
   until(wanted, async () => ((await look()) === wanted ? true : undefined));
 
 describe('health on a Redis', { skip: whyNoRedis() }, () => {
-  const changes: Readonly<Record<string, readonly [refuse: readonly string[], heal: readonly string[]]>> = {
-    'misses its replicas': [
-      ['config', 'set', 'min-replicas-to-write', '1'],
-      ['config', 'set', 'min-replicas-to-write', '0'],
-    ],
-    'has no memory left': [
-      ['config', 'set', 'maxmemory', '1'],
-      ['config', 'set', 'maxmemory', '0'],
-    ],
-    'has become a replica': [
-      ['replicaof', '127.0.0.1', '1'],
-      ['replicaof', 'no', 'one'],
-    ],
-  };
-  for (const [problem, [refuse, heal]] of Object.entries(changes)) {
-    test(`that ${problem} is degraded until writes are taken again`, async (t) => {
+  const changes: Readonly<Record<string, readonly [refuse: readonly string[], heal: readonly string[], code: string]>> =
+    {
+      'misses its replicas': [
+        ['config', 'set', 'min-replicas-to-write', '1'],
+        ['config', 'set', 'min-replicas-to-write', '0'],
+        'NOREPLICAS',
+      ],
+      'has no memory left': [['config', 'set', 'maxmemory', '1'], ['config', 'set', 'maxmemory', '0'], 'OOM'],
+      'has become a replica': [['replicaof', '127.0.0.1', '1'], ['replicaof', 'no', 'one'], 'READONLY'],
+    };
+  for (const [problem, [refuse, heal, code]] of Object.entries(changes)) {
+    test(`that ${problem} is degraded, and says why, until writes are taken again`, async (t) => {
       const server = await startRedis();
       t.after(() => server.close());
-      const look = await serviceOn(t, server.url);
+      const look = await serviceOn(t, server.url, true);
       await becomes('200 healthy pass', look);
       server.command(...refuse);
-      await becomes('200 degraded warn', look);
+      await becomes(`200 degraded warn: the store refuses writes (${code})`, look);
       server.command(...heal);
       await becomes('200 healthy pass', look);
     });
