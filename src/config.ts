@@ -181,9 +181,9 @@ const security = z.strictObject({
   apiKeys: z.union([z.strictObject({ file: z.string().min(1) }), z.array(apiKeyRecordSchema)]).optional(),
   /** Who may issue bearer tokens (JWT). @default none */
   jwt: z.union([jwtIssuer, z.array(jwtIssuer).min(1, 'must hold at least one issuer')]).optional(),
-  /** Who is asked about bearer tokens that are no JWT of a known issuer. @default nobody: they are refused */
+  /** Who is asked about bearer tokens that are no JWT of a known issuer. @default none: they are refused */
   introspection: introspection.optional(),
-  /** Who the client certificates of connections are; one that is nobody's counts beside a token alone. @default nobody */
+  /** Who the client certificates of connections are; a certificate without an identity counts only together with a token. @default none */
   mtls: z.strictObject({ identities: z.array(certificateIdentity) }).optional(),
   /** Tokens that this server issues itself, for API keys and for other tokens. @default none */
   tokens: tokens.optional(),

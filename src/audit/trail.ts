@@ -37,7 +37,7 @@ export interface AuditTrailOptions {
   readonly randomUUID: () => string;
   /** Called for every write of the trail that failed. @default nothing */
   readonly failed?: () => void;
-  /** Holds while the store does not take entries. @default nobody looks */
+  /** Holds while the store does not take entries. @default not watched */
   readonly condition?: Condition;
   /** Told of what goes wrong outside any request. */
   readonly report: (error: unknown) => void;

@@ -32,7 +32,7 @@ export interface AuthenticationOptions {
   readonly clock: Clock;
   /** Where a development key is kept when no credential is configured. */
   readonly cwd: string;
-  /** Hold while a file of keys cannot be read, or somebody who must be asked does not answer. @default nobody looks */
+  /** Hold while a file of keys cannot be read, or somebody who must be asked does not answer. @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** Told of answers of `security.authenticate` that are none. */
   readonly report: (error: RdcpError) => void;

@@ -34,9 +34,9 @@ const MAX_IN_FLIGHT = 32;
 const FAILURES_TO_OPEN = 3;
 /** Pause before the next attempt then. */
 const COOLDOWN_MS = 5000;
-/** Pause between two attempts that are made to see the end of an outage, although nobody sends a token. */
+/** Pause between two attempts to find out, without a request, whether an outage is over. */
 const PROBE_MS = 30_000;
-/** Asked about then. It is nobody's. */
+/** A token that no issuer has given out, for those attempts. */
 const PROBE_TOKEN = 'rdcp-health-check';
 /** The one status that a token may be the reason of, and not the issuer or how this server is known to it. */
 const BAD_REQUEST = 400;

@@ -31,7 +31,7 @@ type LocalKeys = ReturnType<typeof createLocalJWKSet>;
 /**
  * Keys that an issuer publishes (RFC 7517). jose's own remote set refuses every token once its copy is too old and the
  * issuer is away, and asks at once again after a failure; this one keeps what it has for a day, and pauses. After a
- * failure it goes on asking after each pause, so that the end of an outage is seen although nobody sends a token.
+ * failure it goes on asking after each pause, so that the end of an outage is noticed without a request.
  * @returns `find`, the way from a token's header to its key. It rejects with `RDCP_UNAVAILABLE` while the issuer does not
  * answer and the key is not known, and with an error of jose for a token whose key does not exist
  */

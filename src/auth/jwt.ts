@@ -22,7 +22,7 @@ export interface JwtVerifierOptions {
   /** This server itself, where it issues tokens. */
   readonly own?: TrustedIssuer | undefined;
   readonly clock: Clock;
-  /** @default nobody looks */
+  /** @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** For asking an issuer again that did not answer. @default never, but for the next token */
   readonly delay?: Delay;

@@ -121,7 +121,7 @@ function leave(path: string, lock: DatabaseSync): void {
   }
 }
 
-/** Under the exclusive lock, so that nobody is in it. */
+/** Under the exclusive lock: no process uses the folder. */
 function remove(path: string): void {
   rmSync(path, { recursive: true });
 }

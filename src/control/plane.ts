@@ -44,9 +44,9 @@ export interface ControlPlaneOptions {
   readonly currentTenant?: (() => string | undefined) | undefined;
   /** From 0 to 1, for waits. @default Math.random */
   readonly random?: () => number;
-  /** Holds while the store does not answer. @default nobody looks */
+  /** Holds while the store does not answer. @default not watched */
   readonly outage?: Condition;
-  /** Holds while the store has lost changes. @default nobody looks */
+  /** Holds while the store has lost changes. @default not watched */
   readonly loss?: Condition;
   /** Takes a line for every change that takes effect here, and for every end. @default nothing is said */
   readonly announce?: ((line: string) => void) | undefined;

@@ -73,7 +73,7 @@ export function createOutputs(options: OutputOptions): Outputs {
     if (variable !== undefined) return { to: 'otel', reason: `${variable} is set`, output: otel };
     if (telemetry.loggerGiven === true || !leadsToDefaultAddress(logger))
       return { to: 'otel', reason: 'the application registered a logger provider', output: otel };
-    const reason = 'the SDK exports to its default address on localhost, where perhaps nothing listens';
+    const reason = 'the SDK exports to its default address on localhost, where there may be no collector';
     return { to: 'both', reason, output: both };
   }
 

@@ -32,7 +32,7 @@ export interface FleetOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly schedule: Schedule;
   readonly delay: Delay;
-  /** Holds while the store does not answer. @default nobody looks */
+  /** Holds while the store does not answer. @default not watched */
   readonly outage?: Condition;
 }
 

@@ -48,7 +48,7 @@ const FOR_EACH_OTHER = 'metrics of one process';
  * Opens the port for Prometheus, and gives the address to scrape. The exporter's own server would keep the process alive
  * for as long as a scraper holds its connection open, and cannot let the system choose a port.
  *
- * In a cluster one process has the port, or the workers share it, and whoever is asked answers for all: each process
+ * In a cluster one process has the port, or the workers share it, and each answers for all of them: each process
  * answers the others on a socket in the cluster's folder.
  */
 export function servePrometheus(exporter: MetricsHandler, { host, port }: Address): ServedMetrics {

@@ -9,7 +9,7 @@ export interface HealthCheck {
   readonly run: () => unknown;
   /** What a failure means: `warn` degrades the service, `fail` makes it unhealthy. */
   readonly onFailure: 'warn' | 'fail';
-  /** Holds from a failure until the check passes. @default nobody looks */
+  /** Holds from a failure until the check passes. @default not watched */
   readonly condition?: Condition | undefined;
 }
 

@@ -52,7 +52,7 @@ const TIMEOUTS: ListenerTimeouts = {
 
 export interface ListenerOptions {
   readonly timeouts?: Partial<ListenerTimeouts>;
-  /** Hold while something is wrong with the files of `server.tls` that stops nothing. @default nobody looks */
+  /** Hold while something is wrong with the files of `server.tls` that stops nothing. @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** Called for every client whose certificate was refused in the handshake, or that had none. @default nothing */
   readonly refused?: (refusal: HandshakeRefusal) => void;
