@@ -121,7 +121,7 @@ function read(variable: string, path: string, readFile: ReadFile): string {
   try {
     return readFile(path);
   } catch (cause) {
-    throw invalid(variable, `must name a file that can be read, which ${path} is not`, cause);
+    throw invalid(variable, `${path} cannot be read`, cause);
   }
 }
 

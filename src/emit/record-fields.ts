@@ -35,7 +35,7 @@ export function buildRecordFields(category: string, given: object): Fields {
   const entries: Entry[] = names
     .slice(0, MAX_ATTRIBUTES)
     .filter((name) => name !== ATTR_CATEGORY_NAME)
-    .map((name) => ({ name, value: readField(given, name) }))
+    .map((name) => ({ name, value: readField(given, name, () => record.skip(name)) }))
     .filter(({ value }) => value !== undefined);
   const subject = names.some((name) => EXCEPTION_NAMES.includes(name)) ? undefined : subjectOf(entries);
   // Short values first, so that a few large ones do not take the room of all others. The order of the names stays.
@@ -75,6 +75,11 @@ class RecordBuilder {
 
   holdException(name: string): void {
     for (const each of [...EXCEPTION_NAMES, name]) this.hold(each);
+  }
+
+  /** Its getter threw. */
+  skip(name: string): void {
+    this.#truncated.add(name);
   }
 
   add({ name, value }: Entry): void {

@@ -38,7 +38,8 @@ const MAX_BIGINT = 1n << 4096n;
 
 /**
  * Makes plain data of one value, whatever it is: at most so many bytes of JSON, without running more of the
- * application's code than getters, `toJSON` and the traps of proxies. What they throw stands in the value's place.
+ * application's code than getters, `toJSON` and the traps of proxies. A getter that throws is left out; what `toJSON` and
+ * traps throw stands in the value's place.
  */
 export class ValueBuilder {
   /** Whether anything was left out. */
@@ -176,7 +177,7 @@ export class ValueBuilder {
         this.#leaveOut(fields, names.length - position);
         break;
       }
-      const value = readField(object, name);
+      const value = this.#read(object, name);
       if (value === undefined) continue;
       const kept = this.#name(name);
       if (isLarge(value)) later.push([kept, value]);
@@ -194,6 +195,12 @@ export class ValueBuilder {
       this.#left += keptBack;
     }
     return fields;
+  }
+
+  #read(object: object, name: string | number): unknown {
+    return readField(object, name, () => {
+      this.cut = true;
+    });
   }
 
   #leaveOut(fields: Fields, count: number): void {
@@ -226,7 +233,7 @@ export class ValueBuilder {
         break;
       }
       this.#left -= 1;
-      values.push(this.#inside(String(position), readField(list, position)));
+      values.push(this.#inside(String(position), this.#read(list, position)));
     }
     return values;
   }
@@ -307,12 +314,13 @@ export function setField<T>(fields: Record<string, T>, name: string, value: T): 
   } else fields[name] = value;
 }
 
-/** What is there, or in its place what a getter threw. */
-export function readField(object: object, name: string | number): unknown {
+/** What is there; `undefined`, and a call of `skipped`, where a getter throws. */
+export function readField(object: object, name: string | number, skipped: () => void): unknown {
   try {
     return Reflect.get(object, name);
-  } catch (error) {
-    return threw(error);
+  } catch {
+    skipped();
+    return undefined;
   }
 }
 

@@ -107,10 +107,10 @@ describe('an attribute', () => {
     const { trapped, ...others } = built(hostile);
     assert.match(String(trapped), /^\[Threw AssertionError: keys/);
     assert.deepEqual(others, {
-      getter: '[Threw RangeError: no]',
       json: '[Threw Error: not today]',
-      inner: { bad: '[Threw 7]', good: 1 },
+      inner: { good: 1 },
       fine: 'x',
+      'rdcp.attributes.truncated': ['getter', 'inner'],
     });
   });
 
