@@ -43,7 +43,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/state-store.ts',
     'store/fleet-store.ts',
   ],
-  auth: ['protocol', 'errors.ts', 'clock.ts', 'conditions.ts', 'config.ts', 'store/token-store.ts'],
+  auth: ['json-fault.ts', 'protocol', 'errors.ts', 'clock.ts', 'conditions.ts', 'config.ts', 'store/token-store.ts'],
   tenancy: [
     'protocol',
     'errors.ts',

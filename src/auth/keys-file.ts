@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Condition } from '../conditions.ts';
 import { type ApiKeyRecord, apiKeyRecordSchema } from '../config.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
+import { findJsonFault } from '../json-fault.ts';
 import { firstIssue } from '../protocol/issues.ts';
-import { jsonErrorPlace } from '../protocol/json-syntax.ts';
 import { type KeySet, type KeySource, keySet } from './key-set.ts';
 import { watchFile } from './watched-file.ts';
 
@@ -60,13 +60,10 @@ function load(text: string, name: string): KeySet {
 
 function parseJson(text: string, name: string): unknown {
   const json = text.replace(/^\uFEFF/, '');
-  try {
-    return JSON.parse(json);
-  } catch {
-    // Without the cause, which quotes the file.
-    const { line, column } = jsonErrorPlace(json);
-    throw invalid(name, `the file is not JSON (line ${line}, column ${column})`, '');
-  }
+  const fault = findJsonFault(json);
+  // The engine's own message would quote the file.
+  if (fault !== undefined) throw invalid(name, `the file is not JSON (line ${fault.line}, column ${fault.column})`, '');
+  return JSON.parse(json);
 }
 
 function invalid(name: string, problem: string, field: string): RdcpError {
