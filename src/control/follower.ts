@@ -49,12 +49,15 @@ export function createFollower(options: FollowerOptions): Follower {
   let loaded = false;
   let unreachable = false;
   let doubtful = false;
+  /** How often there was a doubt: one that comes while the store is read is not settled by that reading. */
+  let doubts = 0;
   let closed = false;
   let reading: Promise<void> | undefined;
   const stops: (() => void)[] = [];
 
   function doubt(): void {
     doubtful = true;
+    doubts += 1;
     changed();
   }
 
@@ -67,6 +70,7 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   async function readAll(): Promise<void> {
+    const doubtsBefore = doubts;
     const before = new Map([...keys()].map((key) => [key, stored(key).revision]));
     const lastWritten = loaded ? undefined : await newestEntry();
     const states = await store.load();
@@ -86,7 +90,7 @@ export function createFollower(options: FollowerOptions): Follower {
     }
     loaded = true;
     unreachable = false;
-    doubtful = false;
+    doubtful = doubts !== doubtsBefore;
     outage.end();
   }
 
