@@ -26,7 +26,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   #tracerProviderGiven = false;
   #loggerProviderGiven: object | undefined;
   #rdcp: Rdcp | undefined;
-  /** Begins to listen, as enabling asked for. Absent where that was done, or nobody asked. */
+  /** Begins to listen, as enabling asked for. Absent once begun, and while disabled from the start. */
   #begin: Rdcp['listen'] | undefined;
 
   /**

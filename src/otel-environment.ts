@@ -15,7 +15,7 @@ export function endpointVariable(env: Variables, signal: SignalName): string | u
   return [`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, 'OTEL_EXPORTER_OTLP_ENDPOINT'].find((name) => isSet(env[name]));
 }
 
-/** The variable by which somebody asked for the signal to be exported; `undefined` where nobody did, or `none` is. */
+/** The variable that asks for the signal to be exported; `undefined` where none is set, or it says `none`. */
 export function exportVariable(env: Variables, signal: SignalName): string | undefined {
   const names = exporterNames(env, signal);
   if (names === undefined) return endpointVariable(env, signal);

@@ -394,7 +394,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
   return { app, parts: { fleet, plane, trail, calls, measurements, instruments, authenticator, store } };
 }
 
-/** Said once at the start: nobody would look for the reason when a change reaches one worker alone. */
+/** Said once at the start; otherwise a change that reaches one worker alone would have no visible reason. */
 function sharesNothing({ store }: ResolvedConfig, reporter: Reporter, problem: string): void {
   reporter.warn(
     store === 'memory:'

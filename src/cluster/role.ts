@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 /** This process in its `node:cluster`. */
 export interface Role {
   readonly name: 'primary' | 'worker';
-  /** The same for the primary and all its workers, and for nobody else on the host. */
+  /** The same for the primary and all its workers, and different from that of any other cluster on the host. */
   readonly cluster: string;
 }
 

@@ -1,12 +1,12 @@
 import type { Logger } from '../telemetry.ts';
 
-/** Where OTLP exporters send when nobody says where. */
+/** The default addresses of the OTLP exporters. */
 const DEFAULT_ADDRESSES = ['http://localhost:4318/v1/logs', 'localhost:4317'];
 const MAX_TRANSPORTS = 5;
 
 /**
- * Whether all that an SDK's logger leads to is OTLP to the default address, which is what `NodeSDK` makes when nobody
- * configures log records. It is found in the private fields of the SDK, which are the same on both lines; anything that is
+ * Whether all that an SDK's logger leads to is OTLP to the default address, which is what `NodeSDK` makes without a
+ * configuration for log records. It is found in the private fields of the SDK, which are the same on both lines; anything that is
  * not as expected was made by the application, and so was meant.
  */
 export function leadsToDefaultAddress(logger: Logger): boolean {

@@ -21,7 +21,7 @@ export interface OutputOptions {
   readonly to?: EmitTo | undefined;
   /** The process's variables. @default none */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Told once that calls go nowhere. @default nobody */
+  /** Warns once that calls go nowhere. @default no warning */
   readonly reporter?: Pick<Reporter, 'warn'>;
   /** Takes a line without its end. @default writes it on stderr */
   readonly writeLine?: (line: string) => void;

@@ -172,7 +172,7 @@ export class ThreadLink {
   #emit({ index }: CategoryDescriptor, message: string, attributes: Given, tenantId: string | undefined): undefined {
     const { state, dropped } = this.memory;
     if (tenantId !== undefined && this.#countsTenants) this.#countTenant(tenantId, index);
-    // Both begin anew after 2^31.
+    // Both wrap around after 2^31.
     if (((state[STATE.sent]! - Atomics.load(state, STATE.taken)) | 0) >= MAX_UNDERWAY) {
       dropped[index]! += 1;
       return;
