@@ -21,10 +21,15 @@ export interface RateLimiter {
   readonly policy: string;
   /** Counts a request of this key when it is allowed. */
   take(key: string): Verdict;
+  /** What `take` would answer for this key; counts nothing. */
+  look(key: string): Omit<Verdict, 'repeated'>;
 }
 
-/** Counters kept at most; the key that was quiet longest is forgotten first. */
-const MAX_KEYS = 10_000;
+/**
+ * Counters kept at most; the key that was quiet longest is forgotten first. To have its own forgotten, and begin with a
+ * fresh quota, a client needs that many other addresses.
+ */
+const MAX_KEYS = 20_000;
 
 /**
  * A rolling window that is exact: the time of every allowed request is kept until it leaves the window, so that no
@@ -45,6 +50,16 @@ export function createRateLimiter({
   const windowMs = windowSeconds * 1000;
   // Made when it is needed: it takes the room for all keys at once.
   let logs: LRUCache<string, RequestLog> | undefined;
+
+  const standing = (log: RequestLog | undefined, now: number) => ({
+    allowed: log === undefined || log.count < limit,
+    remaining: limit - (log?.count ?? 0),
+    resetSeconds:
+      log === undefined || log.count === 0
+        ? windowSeconds
+        : Math.max(1, Math.ceil((log.oldest + windowMs - now) / 1000)),
+  });
+
   return {
     name,
     limit,
@@ -63,12 +78,13 @@ export function createRateLimiter({
       const repeated = !allowed && log.refusing;
       log.refusing = !allowed;
       if (allowed) log.add(now);
-      return {
-        allowed,
-        remaining: limit - log.count,
-        resetSeconds: Math.max(1, Math.ceil((log.oldest + windowMs - now) / 1000)),
-        repeated,
-      };
+      return { ...standing(log, now), allowed, repeated };
+    },
+    look: (key) => {
+      const now = clock.monotonic();
+      const log = logs?.get(key);
+      log?.forget(now, windowMs);
+      return standing(log, now);
     },
   };
 }

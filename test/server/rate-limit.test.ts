@@ -88,12 +88,27 @@ test('only the first refusal after an allowed request is a new one', () => {
   assert.equal(limiter.take('client').repeated, false);
 });
 
-test('counters are bounded: among more clients than are kept, the quietest is forgotten', () => {
+test('counters are bounded, and having one forgotten takes far more than 10,000 other clients', () => {
   const { limiter } = limiterAt(1);
   limiter.take('first');
-  for (let index = 0; index < 10_000; index += 1) limiter.take(`other-${index}`);
-  assert.equal(limiter.take('first').allowed, true);
-  assert.equal(limiter.take('other-9999').allowed, false);
+  for (let index = 0; index < 19_999; index += 1) limiter.take(`other-${index}`);
+  assert.equal(limiter.take('first').allowed, false);
+  for (let index = 0; index < 20_000; index += 1) limiter.take(`another-${index}`);
+  assert.equal(limiter.take('first').allowed, true, 'the quietest is forgotten');
+  assert.equal(limiter.take('another-19999').allowed, false);
+});
+
+test('to look at a quota spends nothing of it', () => {
+  const { limiter, at } = limiterAt(2);
+  const { allowed, remaining } = limiter.look('client');
+  assert.deepEqual([allowed, remaining], [true, 2]);
+  limiter.take('client');
+  for (let index = 0; index < 5; index += 1) assert.equal(limiter.look('client').remaining, 1);
+  at(20_000);
+  limiter.take('client');
+  assert.deepEqual(limiter.look('client'), { allowed: false, remaining: 0, resetSeconds: 40 });
+  at(60_000);
+  assert.equal(limiter.look('client').allowed, true);
 });
 
 test('an IPv6 subscriber counts as one address, an IPv4 address as itself', () => {
