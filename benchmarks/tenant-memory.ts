@@ -3,7 +3,7 @@
 // as well. Each number of tenants is measured in what it adds to the one before, so that growth that is not linear shows.
 
 import { setImmediate } from 'node:timers/promises';
-import type { AuditRecorder } from '../src/control/types.ts';
+import type { AuditRecorder } from '../src/audit/types.ts';
 import type { AuditEntry } from '../src/protocol/messages.ts';
 import type { ScopeState, Setting, StateStore } from '../src/store/state-store.ts';
 import { internals, publish, type Verdict, verdict } from './measurement.ts';
@@ -18,8 +18,11 @@ const HOUR_MS = 3_600_000;
 
 /** An entry of which nothing is kept: the trail is not what is measured. */
 const audit: AuditRecorder = {
-  recordAll: (recordings, persist) =>
-    persist(recordings.map(({ draft }) => ({ ...draft, compliance: {} }) as unknown as AuditEntry)),
+  seal: async (recordings) => ({
+    entries: recordings.map(({ draft }) => ({ ...draft, compliance: {} }) as unknown as AuditEntry),
+    done: () => undefined,
+    failed: () => undefined,
+  }),
   defer: () => true,
 };
 

@@ -366,7 +366,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     authenticator,
     tokens,
     record: async (draft) => {
-      await trail.record(draft, (audit) => store.commit({ audit, now: clock.now() }));
+      await trail.record(draft);
     },
     measurements: calls,
     instruments,

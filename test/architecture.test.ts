@@ -40,6 +40,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'clock.ts',
     'conditions.ts',
     'semconv.ts',
+    'audit/types.ts',
     'store/state-store.ts',
     'store/fleet-store.ts',
   ],
@@ -61,7 +62,6 @@ const ARROWS: Record<string, readonly string[]> = {
     'semconv.ts',
     'telemetry.ts',
     'auth/principal.ts',
-    'control/types.ts',
     'store/state-store.ts',
   ],
   metrics: [

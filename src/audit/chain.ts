@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import type { AuditDraft } from '../control/types.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { type Timestamp, timestamp } from '../protocol/time.ts';
 import { canonicalJson } from './canonical-json.ts';
+import type { AuditDraft } from './types.ts';
 
 /** What the first entry of the very first chain points at. */
 export const NO_PREVIOUS_HASH = '0'.repeat(64);

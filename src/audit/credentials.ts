@@ -1,4 +1,4 @@
-import type { AuditDraft } from '../control/types.ts';
+import type { AuditDraft } from './types.ts';
 
 /**
  * What the trail says when a source of credentials fails, and when it is back.

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { AuditDraft } from '../control/types.ts';
+import type { AuditDraft } from './types.ts';
 
 /**
  * Senders without a valid credential that are told apart in a minute. A flood from more of them becomes one entry without

@@ -1,10 +1,10 @@
-import type { Schedule } from '../clock.ts';
+import type { Clock, Schedule } from '../clock.ts';
 import type { Condition } from '../conditions.ts';
-import type { Persist, PersistAll } from '../control/types.ts';
 import { failureCode, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
-import type { CommitResult, StateStore } from '../store/state-store.ts';
+import type { CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import { type ChainHead, headOf, NO_PREVIOUS_HASH, seal, type UnsealedEntry } from './chain.ts';
+import type { Sealed } from './types.ts';
 
 /** How often a store that failed is tried again, while something waits for it. */
 const RETRY_MS = 1000;
@@ -14,7 +14,8 @@ const MAX_DEFERRED = 1000;
 const PAGE = 100;
 
 export interface SequencerOptions {
-  readonly store: Pick<StateStore, 'newestAudit' | 'queryAudit'>;
+  readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit'>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly schedule: Schedule;
   /** Called for every write that failed. */
   readonly failed: () => void;
@@ -23,70 +24,209 @@ export interface SequencerOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Puts entries into the chain of this process, one after the other: each needs the hash of the one before it. */
-export interface Sequencer {
-  /** Where the chain stands; `undefined` before the first entry. */
-  readonly head: ChainHead | undefined;
-  /** Whether the store took the last write; true before the first. */
-  readonly healthy: boolean;
-  append(entries: readonly NewEntry[], persist: PersistAll): Promise<readonly CommitResult[]>;
-  /**
-   * Keeps an entry until the store is back. False when too many are kept already.
-   * @param most of the entries with the same outcome that may be kept. @default as many as there is room for
-   */
-  defer(entry: UnsealedEntry, persist: Persist, most?: number): boolean;
-  /** Resolves when nothing is being written. */
-  idle(): Promise<void>;
-  /** Tries once more to write what waits. */
-  close(): Promise<void>;
-}
-
 export interface NewEntry {
   readonly entry: UnsealedEntry;
   /** Called with the sealed entry once the store has it. */
   readonly kept: (entry: AuditEntry) => void;
 }
 
-interface Deferred {
+/** An entry that waits for the store, with the answer that is kept in the same step. */
+export interface DeferredEntry {
   readonly entry: UnsealedEntry;
-  readonly persist: Persist;
+  readonly replay?: ReplayRecord | undefined;
+  /** Called once the store has both. */
+  readonly kept?: (() => void) | undefined;
 }
 
-export function createSequencer({ store, schedule, failed, condition, report }: SequencerOptions): Sequencer {
-  let head: ChainHead | undefined;
-  let healthy = true;
-  let tail: Promise<unknown> = Promise.resolve();
-  let stopRetrying: (() => void) | undefined;
-  const deferred: Deferred[] = [];
-  /** Entries whose write was rejected: the store may hold all of them nevertheless, when only the answer was lost. */
-  let inDoubt: { readonly last: AuditEntry; readonly from: ChainHead; readonly kept: () => void } | undefined;
+/** Entries next in the chain, and what becomes of the chain when the store has answered. */
+interface Link {
+  readonly entries: readonly AuditEntry[];
+  /** The store has these: the chain advances. */
+  advance(results: readonly CommitResult[]): void;
+  /** The store may have all of them, or none. */
+  doubt(): void;
+}
 
-  function serially<T>(work: () => Promise<T>): Promise<T> {
-    const done = tail.then(work);
-    tail = done.catch(() => undefined);
-    return done;
+/** Puts entries into the chain of this process, one after the other: each needs the hash of the one before it. */
+export class Sequencer {
+  readonly #options: SequencerOptions;
+  readonly #deferred: DeferredEntry[] = [];
+  #head: ChainHead | undefined;
+  #healthy = true;
+  /** Resolves when the chain is free. */
+  #tail: Promise<void> = Promise.resolve();
+  #stopRetrying: (() => void) | undefined;
+  #catchingUp: Promise<void> | undefined;
+  /** Entries whose write was rejected: the store may hold all of them nevertheless, when only the answer was lost. */
+  #inDoubt: { readonly last: AuditEntry; readonly from: ChainHead; readonly kept: () => void } | undefined;
+
+  constructor(options: SequencerOptions) {
+    this.#options = options;
+  }
+
+  /** Where the chain stands; `undefined` before the first entry. */
+  get head(): ChainHead | undefined {
+    return this.#head;
+  }
+
+  /** Whether the store took the last write; true before the first. */
+  get healthy(): boolean {
+    return this.#healthy;
+  }
+
+  /**
+   * Seals entries as the next of the chain, which is held until `done` or `failed` of the result is called.
+   * @throws {RdcpError} `RDCP_UNAVAILABLE` when what has to come before cannot be written; nothing is held then
+   */
+  async seal(entries: readonly NewEntry[]): Promise<Sealed> {
+    const release = await this.#takeTurn();
+    try {
+      const known = this.#inDoubt === undefined && this.#deferred.length === 0 ? this.#head : undefined;
+      const link = this.#link(entries, known ?? (await this.#prepared()));
+      return {
+        entries: link.entries,
+        done: (results) => {
+          release();
+          this.#written();
+          link.advance(results);
+        },
+        failed: (error) => {
+          release();
+          link.doubt();
+          this.#notWritten(error);
+        },
+      };
+    } catch (error) {
+      release();
+      this.#notWritten(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Keeps an entry until the store is back. False when too many are kept already.
+   * @param most of the entries with the same outcome that may be kept. @default as many as there is room for
+   */
+  defer(deferred: DeferredEntry, most = MAX_DEFERRED): boolean {
+    const alike = this.#deferred.filter(({ entry }) => entry.outcome === deferred.entry.outcome).length;
+    if (this.#deferred.length >= MAX_DEFERRED || alike >= most) return false;
+    this.#deferred.push(deferred);
+    this.#retry();
+    return true;
+  }
+
+  /** Resolves when nothing is being written. */
+  idle(): Promise<void> {
+    return this.#tail;
+  }
+
+  /** Tries once more to write what waits. */
+  async close(): Promise<void> {
+    await this.#tail;
+    if (this.#deferred.length > 0) await this.#catchUp();
+    this.#stopRetrying?.();
+    const left = this.#deferred.length;
+    if (left > 0) this.#options.report(lost(`audit entries that could not be written: ${left}`));
+  }
+
+  /** Resolves when the chain is free. Nobody else has it until the returned function is called. */
+  #takeTurn(): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const turn = this.#tail.then(() => resolve);
+    this.#tail = promise;
+    return turn;
+  }
+
+  #link(entries: readonly NewEntry[], from: ChainHead): Link {
+    let head = from;
+    const sealed = entries.map(({ entry }) => {
+      const next = seal(entry, head);
+      head = headOf(next);
+      return next;
+    });
+    const keep = (count: number) => {
+      const last = sealed[count - 1];
+      if (last !== undefined) this.#head = headOf(last);
+      for (let index = 0; index < count; index++) entries[index]?.kept(sealed[index] as AuditEntry);
+    };
+    return {
+      entries: sealed,
+      advance: (results) => keep(results.filter(({ outcome }) => outcome === 'committed').length),
+      doubt: () => {
+        const last = sealed.at(-1);
+        if (last !== undefined) this.#inDoubt = { last, from, kept: () => keep(sealed.length) };
+      },
+    };
+  }
+
+  async #prepared(): Promise<ChainHead> {
+    try {
+      return await this.#prepare();
+    } catch (cause) {
+      throw new RdcpError('RDCP_UNAVAILABLE', 'The audit trail cannot be reached, so nothing was changed', {
+        headers: { 'Retry-After': '5' },
+        cause,
+      });
+    }
+  }
+
+  /** What is to come before, and where the chain stands then. */
+  async #prepare(): Promise<ChainHead> {
+    await this.#resolveDoubt();
+    for (let next = this.#deferred[0]; next !== undefined; next = this.#deferred[0]) await this.#writeDeferred(next);
+    return this.#standing();
   }
 
   /** What the next entry points at. The first one of this process does at the newest that the store holds when it is written. */
-  async function standing(): Promise<ChainHead> {
-    return head ?? { sequence: 0, hash: (await store.newestAudit())?.compliance.hash ?? NO_PREVIOUS_HASH };
+  async #standing(): Promise<ChainHead> {
+    if (this.#head !== undefined) return this.#head;
+    const newest = await this.#options.store.newestAudit();
+    return { sequence: 0, hash: newest?.compliance.hash ?? NO_PREVIOUS_HASH };
   }
 
-  async function settleDoubt(): Promise<void> {
-    if (inDoubt === undefined) return;
-    const { last, from, kept } = inDoubt;
-    const found = await holds(last, from);
-    inDoubt = undefined;
-    if (!found) return;
-    head = headOf(last);
-    kept();
+  async #writeDeferred(next: DeferredEntry): Promise<void> {
+    const drop = () => {
+      if (this.#deferred[0] === next) this.#deferred.shift();
+    };
+    const kept = () => {
+      drop();
+      next.kept?.();
+    };
+    const link = this.#link([{ entry: next.entry, kept }], await this.#standing());
+    try {
+      const result = await this.#commit(link.entries[0] as AuditEntry, next.replay);
+      link.advance([result]);
+      if (result.outcome === 'committed') return;
+      drop();
+      this.#options.report(lost(`an audit entry that was deferred could not be written: ${result.outcome}`));
+    } catch (error) {
+      link.doubt();
+      throw error;
+    }
+  }
+
+  async #commit(audit: AuditEntry, replay: ReplayRecord | undefined): Promise<CommitResult> {
+    const { store, clock } = this.#options;
+    const now = clock.now();
+    const valid = replay !== undefined && replay.expiresAt > now;
+    const result = await store.commit({ audit, ...(valid && { replay }), now });
+    // Another process answered that request id meanwhile. What happened here is told all the same.
+    return result.outcome === 'replayed' ? store.commit({ audit, now }) : result;
+  }
+
+  async #resolveDoubt(): Promise<void> {
+    if (this.#inDoubt === undefined) return;
+    const { last, from, kept } = this.#inDoubt;
+    const found = await this.#holds(last, from);
+    this.#inDoubt = undefined;
+    if (found) kept();
   }
 
   /** Looks back from the newest as far as the chain stood: what is in doubt can only have come after that. */
-  async function holds({ id, compliance: { instanceId } }: AuditEntry, from: ChainHead): Promise<boolean> {
+  async #holds({ id, compliance: { instanceId } }: AuditEntry, from: ChainHead): Promise<boolean> {
     let cursor: string | undefined;
     do {
-      const page = await store.queryAudit({ limit: PAGE, ...(cursor && { cursor }) });
+      const page = await this.#options.store.queryAudit({ limit: PAGE, ...(cursor && { cursor }) });
       for (const entry of page.entries) {
         if (entry.id === id) return true;
         if (entry.compliance.hash === from.hash || entry.compliance.instanceId === instanceId) return false;
@@ -96,129 +236,47 @@ export function createSequencer({ store, schedule, failed, condition, report }: 
     return false;
   }
 
-  async function put(
-    entries: readonly NewEntry[],
-    persist: PersistAll,
-    from: ChainHead,
-  ): Promise<readonly CommitResult[]> {
-    let link = from;
-    const sealed = entries.map(({ entry }) => {
-      const next = seal(entry, link);
-      link = headOf(next);
-      return next;
-    });
-    const tell = (count: number) => {
-      for (let index = 0; index < count; index++) entries[index]?.kept(sealed[index] as AuditEntry);
-    };
-    try {
-      const results = await persist(sealed);
-      const count = results.filter(({ outcome }) => outcome === 'committed').length;
-      const last = sealed[count - 1];
-      if (last !== undefined) head = headOf(last);
-      tell(count);
-      return results;
-    } catch (error) {
-      const last = sealed.at(-1);
-      if (last !== undefined) inDoubt = { last, from, kept: () => tell(sealed.length) };
-      throw error;
-    }
+  #written(): void {
+    this.#healthy = true;
+    this.#options.condition.end();
   }
 
-  /** What is to come before, and where the chain stands then. */
-  async function prepare(): Promise<ChainHead> {
-    if (inDoubt !== undefined) await settleDoubt();
-    for (let next = deferred[0]; next !== undefined; next = deferred[0]) {
-      const { entry, persist } = next;
-      const drop = () => {
-        if (deferred[0] === next) deferred.shift();
-      };
-      const persistOne: PersistAll = async ([sealed]) => [await persist(sealed as AuditEntry)];
-      const [result] = await put([{ entry, kept: drop }], persistOne, await standing());
-      if (result?.outcome === 'committed') continue;
-      drop();
-      report(lost(`an audit entry that was deferred could not be written: ${result?.outcome}`));
-    }
-    return standing();
-  }
-
-  async function attempt<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      const result = await work();
-      healthy = true;
-      condition.end();
-      return result;
-    } catch (error) {
-      healthy = false;
-      failed();
-      condition.begin(`the audit trail cannot be written${failureCode(error)}`);
-      retry();
-      throw error;
-    }
+  #notWritten(error: unknown): void {
+    this.#healthy = false;
+    this.#options.failed();
+    this.#options.condition.begin(`the audit trail cannot be written${failureCode(error)}`);
+    this.#retry();
   }
 
   /** The store failed, or nothing would have to wait: it is tried again in a moment. */
-  function retry(): void {
-    stopRetrying ??= schedule(RETRY_MS, () => {
-      if (healthy && deferred.length === 0) {
-        stopRetrying?.();
-        stopRetrying = undefined;
-      } else void catchUp();
+  #retry(): void {
+    this.#stopRetrying ??= this.#options.schedule(RETRY_MS, () => {
+      if (this.#healthy && this.#deferred.length === 0) {
+        this.#stopRetrying?.();
+        this.#stopRetrying = undefined;
+      } else void this.#catchUp();
     });
   }
 
-  /** Waits for one attempt at a time, so that a store which answers slowly is not asked more and more. */
-  let catchingUp: Promise<unknown> | undefined;
-  function catchUp(): Promise<unknown> {
-    catchingUp ??= serially(() => attempt(prepare))
-      .catch(() => undefined)
-      .finally(() => {
-        catchingUp = undefined;
-      });
-    return catchingUp;
+  /** One attempt at a time, so that a store which answers slowly is not asked more and more. Never rejects. */
+  #catchUp(): Promise<void> {
+    this.#catchingUp ??= this.#writeWaiting().finally(() => {
+      this.#catchingUp = undefined;
+    });
+    return this.#catchingUp;
   }
 
-  async function prepared(): Promise<ChainHead> {
+  async #writeWaiting(): Promise<void> {
+    const release = await this.#takeTurn();
     try {
-      return await prepare();
-    } catch (cause) {
-      throw new RdcpError('RDCP_UNAVAILABLE', 'The audit trail cannot be reached, so nothing was changed', {
-        headers: { 'Retry-After': '5' },
-        cause,
-      });
+      await this.#prepare();
+      this.#written();
+    } catch (error) {
+      this.#notWritten(error);
+    } finally {
+      release();
     }
   }
-
-  return {
-    get head() {
-      return head;
-    },
-    get healthy() {
-      return healthy;
-    },
-    append: (entries, persist) =>
-      serially(() =>
-        attempt(async () => {
-          const known = inDoubt === undefined && deferred.length === 0 ? head : undefined;
-          return put(entries, persist, known ?? (await prepared()));
-        }),
-      ),
-    defer(entry, persist, most = MAX_DEFERRED) {
-      const alike = deferred.filter((each) => each.entry.outcome === entry.outcome).length;
-      if (deferred.length >= MAX_DEFERRED || alike >= most) return false;
-      deferred.push({ entry, persist });
-      retry();
-      return true;
-    },
-    async idle() {
-      await tail;
-    },
-    async close() {
-      await tail;
-      if (deferred.length > 0) await catchUp();
-      stopRetrying?.();
-      if (deferred.length > 0) report(lost(`audit entries that could not be written: ${deferred.length}`));
-    },
-  };
 }
 
 function lost(message: string): RdcpError {

@@ -1,17 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock, Schedule } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
-import type { AuditDraft, Persist } from '../control/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
-import type { CommitResult, StateStore } from '../store/state-store.ts';
+import type { CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry.ts';
 import { type ChainIdentity, unsealed } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
 import { createRefusalTallies } from './refusals.ts';
-import { createSequencer } from './sequencer.ts';
-import type { AuditTrail } from './types.ts';
+import { Sequencer } from './sequencer.ts';
+import type { AuditDraft, AuditTrail } from './types.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -75,8 +74,9 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     }
   }
 
-  const sequencer = createSequencer({
+  const sequencer = new Sequencer({
     store,
+    clock,
     schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
     failed,
     condition,
@@ -84,24 +84,31 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   });
   const entryOf = (draft: AuditDraft) => unsealed(draft, chain, { id: randomUUID(), now: clock.now() });
 
-  const recordAll: AuditTrail['recordAll'] = (recordings, persist) =>
-    sequencer.append(
+  const seal: AuditTrail['seal'] = (recordings) =>
+    sequencer.seal(
       recordings.map(({ draft, whenKept = atOnce }) => ({
         entry: entryOf(draft),
         kept: (entry) => whenKept(() => emit(() => auditRecord(entry))),
       })),
-      persist,
     );
 
-  async function record(draft: AuditDraft, persist: Persist): Promise<CommitResult> {
-    const results = await recordAll([{ draft }], async (entries) => [await persist(entries[0] as AuditEntry)]);
-    return results[0] as CommitResult;
+  async function record(draft: AuditDraft, replay?: ReplayRecord): Promise<CommitResult> {
+    const sealed = await seal([{ draft }]);
+    try {
+      const audit = sealed.entries[0] as AuditEntry;
+      const result = await store.commit({ audit, ...(replay && { replay }), now: clock.now() });
+      sealed.done([result]);
+      return result;
+    } catch (error) {
+      sealed.failed(error);
+      throw error;
+    }
   }
 
-  const defer: AuditTrail['defer'] = (draft, persist) => {
+  const defer: AuditTrail['defer'] = ({ draft, ...rest }) => {
     const entry = entryOf(draft);
     const refused = isRefusal(draft);
-    if (!sequencer.defer(entry, persist, refused ? MAX_DEFERRED_REFUSALS : undefined)) {
+    if (!sequencer.defer({ entry, ...rest }, refused ? MAX_DEFERRED_REFUSALS : undefined)) {
       if (refused) tallies.add(draft);
       return refused;
     }
@@ -111,12 +118,11 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
 
   /** In the background; what the store does not take now it gets when it is back. */
   async function write(draft: AuditDraft): Promise<void> {
-    const persist: Persist = (audit) => store.commit({ audit, now: clock.now() });
     waiting += 1;
     try {
-      await record(draft, persist);
+      await record(draft);
     } catch (error) {
-      if (!defer(draft, persist)) report(error);
+      if (!defer({ draft })) report(error);
     } finally {
       waiting -= 1;
     }
@@ -145,7 +151,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     // One process of those that share the trail does it. Who is asked for the same meanwhile finds the claim.
     const replay = { key: 'audit:prune', fingerprint: '', response: '', expiresAt: now + PRUNE_CLAIM_MS };
     await store.pruneAudit(now, async () => {
-      const { outcome } = await record(draft, (audit) => store.commit({ audit, replay, now }));
+      const { outcome } = await record(draft, replay);
       return outcome === 'committed';
     });
   }
@@ -174,7 +180,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const timers = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];
 
   return {
-    recordAll,
+    seal,
     record,
     defer,
     note(draft) {

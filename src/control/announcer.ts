@@ -1,9 +1,9 @@
+import type { AuditDraft } from '../audit/types.ts';
 import type { Clock, Delay } from '../clock.ts';
 import { formatDuration } from '../protocol/time.ts';
 import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type Setting, type Settings } from '../store/state-store.ts';
 import { type Ended, sameOverlay } from './state.ts';
 import { nameSome } from './transition.ts';
-import type { AuditDraft } from './types.ts';
 
 export interface AnnouncerOptions {
   /** The settings of a scope as they are in force now. */

@@ -1,3 +1,4 @@
+import type { AuditDraft, Recording } from '../audit/types.ts';
 import type { Clock, Delay } from '../clock.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
@@ -17,7 +18,7 @@ import { createProspect, type Prospect } from './prospect.ts';
 import { controlResponse } from './response.ts';
 import type { Settlement } from './settlement.ts';
 import { overlaySeconds, type Situation, transition } from './transition.ts';
-import type { AuditDraft, CommandContext, ControlOutcome, Recording } from './types.ts';
+import type { CommandContext, ControlOutcome } from './types.ts';
 import { storeFailure, unavailable, type Write, type Writer } from './writer.ts';
 
 /** A control request that waits for its answer. */

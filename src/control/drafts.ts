@@ -1,10 +1,11 @@
+import type { AuditDraft } from '../audit/types.ts';
 import type { RdcpError } from '../errors.ts';
 import { EVERYBODY, REPLAY_WINDOW_MS } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditOutcome, ControlResponse } from '../protocol/messages.ts';
 import type { ReplayRecord } from '../store/state-store.ts';
 import { MAX_REFUSED_NAMES, type Transition } from './transition.ts';
-import type { AuditDraft, CommandContext } from './types.ts';
+import type { CommandContext } from './types.ts';
 
 /** What the trail says of a command that was carried out. Of `status` it says what was asked, not what was answered. */
 export function commandDraft(

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AuditDraft, AuditRecorder } from '../audit/types.ts';
 import type { Clock, Delay } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
 import { RdcpError } from '../errors.ts';
@@ -17,7 +18,7 @@ import { createQueue } from './queue.ts';
 import { createSettlement } from './settlement.ts';
 import { effectiveState } from './state.ts';
 import { type ControlLimits, overlaySeconds, type Situation } from './transition.ts';
-import type { AuditDraft, AuditRecorder, CategoryView, ControlPlane } from './types.ts';
+import type { CategoryView, ControlPlane } from './types.ts';
 import { createViews } from './views.ts';
 import { createWriter, unavailable } from './writer.ts';
 

@@ -1,10 +1,10 @@
+import type { AuditDraft } from '../audit/types.ts';
 import type { Clock } from '../clock.ts';
 import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type Settings } from '../store/state-store.ts';
 import { expiryDraft, reconciliationDraft } from './drafts.ts';
 import type { Ledger } from './ledger.ts';
 import { sameOverlay } from './state.ts';
 import { changesBetween, expire, type Situation, share, type Transition } from './transition.ts';
-import type { AuditDraft } from './types.ts';
 import type { Writer } from './writer.ts';
 
 export interface SettlementOptions {

@@ -1,45 +1,7 @@
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditIdentity, ControlResponse, StateOrigin, TenantContext } from '../protocol/messages.ts';
 import type { Position } from '../store/fleet-store.ts';
-import type { CommitResult, ScopeKey } from '../store/state-store.ts';
-
-/** What an audit entry says before the trail seals it with id, time, sequence and hash. */
-export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 'outcome' | 'identity'> &
-  Partial<Pick<AuditEntry, 'tenant' | 'requestId' | 'reason' | 'source' | 'error' | 'count'>>;
-
-/** The trail as the control plane needs it; `audit/` implements it. */
-export interface AuditRecorder {
-  /**
-   * Seals the drafts as the next entries of this process's chain and hands them to `persist`, one call at a time. For each
-   * result that is `committed` the chain advances and the OTel record is due.
-   */
-  recordAll(recordings: readonly Recording[], persist: PersistAll): Promise<readonly CommitResult[]>;
-  /**
-   * For what had to happen although the store cannot be reached: emits the OTel record at once and keeps the draft, to be
-   * sealed and handed to `persist` when the store is back, in this order and before any later entry. False when no more
-   * can be kept; nothing was emitted then.
-   */
-  defer(draft: AuditDraft, persist: Persist): boolean;
-}
-
-/** A draft, and who emits its OTel record. */
-export interface Recording {
-  readonly draft: AuditDraft;
-  /**
-   * Called once the entry is kept, with what emits the record: in the asynchronous context whose trace it belongs to.
-   * @default emits it at once
-   */
-  readonly whenKept?: (emit: () => void) => void;
-}
-
-/**
- * Writes sealed entries together with what they tell of, as one atomic step. Resolves with the results up to the first that
- * is not `committed`; rejects when nothing was written, or it is not known whether all was.
- */
-export type PersistAll = (entries: readonly AuditEntry[]) => Promise<readonly CommitResult[]>;
-
-/** Writes a sealed entry, alone or together with what it tells of. It rejects when that did not happen, or may not have. */
-export type Persist = (entry: AuditEntry) => Promise<CommitResult>;
+import type { ScopeKey } from '../store/state-store.ts';
 
 /** Whose settings are addressed or read. */
 export interface Scope {

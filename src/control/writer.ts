@@ -1,3 +1,4 @@
+import type { AuditDraft, AuditRecorder, Recording, Sealed } from '../audit/types.ts';
 import type { Clock } from '../clock.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
@@ -10,7 +11,6 @@ import type {
   Settings,
   StateStore,
 } from '../store/state-store.ts';
-import type { AuditDraft, AuditRecorder, Recording } from './types.ts';
 
 /** One atomic step: new settings of a scope, where there are any, the entry that tells of them, the answer kept for repeats. */
 export interface Write extends Recording {
@@ -62,32 +62,57 @@ export function createWriter({ store, audit, clock, pack, committed, conflicted,
     committed(scope, { revision, settings, changedAt: now }, expectedRevision, draft);
   }
 
+  async function seal(writes: readonly Write[]): Promise<Sealed> {
+    try {
+      return await audit.seal(writes);
+    } catch (error) {
+      if (isRdcpError(error)) throw error;
+      const message = 'The change could not be audited, so it was not applied';
+      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', message, { cause: error });
+    }
+  }
+
   /**
    * Writes in order, up to the first that the store does not take, whose result is the last one then.
    * @throws {RdcpError} `RDCP_UNAVAILABLE`, or what the store says itself; nothing is changed then
    */
   async function writeAll(writes: readonly Write[]): Promise<readonly CommitResult[]> {
     const now = clock.now();
-    let asked = false;
     const written = writing();
     try {
-      return await audit.recordAll(writes, async (entries) => {
-        asked = true;
-        const commits = writes.map((write, index) => commitOf(write, entries[index] as AuditEntry, now));
-        const results = await commitAll(commits);
-        results.forEach((result, index) => {
-          takeOver(commits[index] as Commit, result, now, (writes[index] as Write).draft);
-        });
-        return results;
-      });
+      const sealed = await seal(writes);
+      return await commitSealed(writes, sealed, now);
     } catch (error) {
       failed();
-      if (asked || isRdcpError(error)) throw storeFailure(error);
-      const message = 'The change could not be audited, so it was not applied';
-      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', message, { cause: error });
+      throw error;
     } finally {
       written();
     }
+  }
+
+  /** The chain is held until then: whatever happens, it is told of the outcome. */
+  async function commitSealed(
+    writes: readonly Write[],
+    { entries, done, failed }: Sealed,
+    now: number,
+  ): Promise<readonly CommitResult[]> {
+    let commits: readonly Commit[];
+    let results: readonly CommitResult[];
+    try {
+      commits = writes.map((write, index) => commitOf(write, entries[index] as AuditEntry, now));
+      results = await commitAll(commits);
+    } catch (error) {
+      failed(error);
+      throw storeFailure(error);
+    }
+    try {
+      results.forEach((result, index) => {
+        takeOver(commits[index] as Commit, result, now, (writes[index] as Write).draft);
+      });
+    } finally {
+      done(results);
+    }
+    return results;
   }
 
   async function write(one: Write): Promise<CommitResult> {
@@ -107,17 +132,8 @@ export function createWriter({ store, audit, clock, pack, committed, conflicted,
       ),
 
     /** Keeps what could not be written until the store is back. False when no more can be kept. */
-    writeLater({ draft, replay }: Omit<Write, 'state'>, written: () => void = () => undefined): boolean {
-      return audit.defer(draft, async (entry) => {
-        const now = clock.now();
-        const kept = replay !== undefined && replay.expiresAt > now ? { replay } : {};
-        let result = await store.commit({ audit: entry, ...kept, now });
-        // Another process answered that request id meanwhile. What happened here is told all the same.
-        if (result.outcome === 'replayed') result = await store.commit({ audit: entry, now });
-        if (result.outcome === 'committed') written();
-        return result;
-      });
-    },
+    writeLater: ({ draft, replay }: Omit<Write, 'state'>, kept: () => void = () => undefined): boolean =>
+      audit.defer({ draft, replay, kept }),
   };
 }
 

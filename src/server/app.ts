@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import type { AuditTrail } from '../audit/types.ts';
+import type { AuditDraft, AuditTrail } from '../audit/types.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { hasCredentials } from '../auth/configured.ts';
 import type { TokenService } from '../auth/tokens/service.ts';
 import type { Clock } from '../clock.ts';
 import type { Condition, Conditions } from '../conditions.ts';
 import type { ResolvedConfig } from '../config.ts';
-import type { AuditDraft, ControlPlane } from '../control/types.ts';
+import type { ControlPlane } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';

@@ -1,7 +1,7 @@
+import type { AuditDraft } from '../audit/types.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { TokenCall, TokenEvent } from '../auth/tokens/call.ts';
 import { badRequest, withOAuthError } from '../auth/tokens/refusals.ts';
-import type { AuditDraft } from '../control/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { Addressing } from '../tenancy/address.ts';
 import { clientAddress } from './client-address.ts';

@@ -11,8 +11,17 @@ import { chainOf, DRAFT, NOW } from './entries.ts';
 
 function startTrail(store: StateStore, instanceId: string) {
   let ids = 0;
+  const lost = { request: false, answer: false };
   const trail = createAuditTrail({
-    store,
+    store: {
+      ...store,
+      async commit(commit) {
+        if (lost.request) throw new Error('the connection was lost');
+        const result = await store.commit(commit);
+        if (lost.answer) throw new Error('the connection was lost');
+        return result;
+      },
+    },
     telemetry: { logger: { emit: () => undefined } },
     clock: { now: () => NOW },
     schedule: virtualTime().schedule,
@@ -20,16 +29,18 @@ function startTrail(store: StateStore, instanceId: string) {
     randomUUID: () => `${instanceId}-${++ids}`,
     report: (error) => assert.fail(String(error)),
   });
+  const writeWithout = (what: 'request' | 'answer') => {
+    lost[what] = true;
+    return trail.record(DRAFT).finally(() => {
+      lost[what] = false;
+    });
+  };
   return {
-    write: () => trail.record(DRAFT, (audit) => store.commit({ audit, now: NOW })),
+    write: () => trail.record(DRAFT),
     /** The store takes it, and says nothing. */
-    writeUnheard: () =>
-      trail.record(DRAFT, async (audit) => {
-        await store.commit({ audit, now: NOW });
-        throw new Error('the connection was lost');
-      }),
+    writeUnheard: () => writeWithout('answer'),
     /** The store never hears of it. */
-    writeInVain: () => trail.record(DRAFT, () => Promise.reject(new Error('the connection was lost'))),
+    writeInVain: () => writeWithout('request'),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ChainHead } from '../../src/audit/chain.ts';
 import { NO_PREVIOUS_HASH, seal, unsealed } from '../../src/audit/chain.ts';
-import type { AuditDraft } from '../../src/control/types.ts';
+import type { AuditDraft } from '../../src/audit/types.ts';
 import type { AuditEntry } from '../../src/protocol/messages.ts';
 
 export const NOW = Date.UTC(2026, 0, 1);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuditTrail } from '../../src/audit/trail.ts';
+import type { AuditDraft } from '../../src/audit/types.ts';
 import { createVerifier, verify } from '../../src/audit/verify.ts';
-import type { AuditDraft } from '../../src/control/types.ts';
 import type { AuditEntry } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import type { LogRecord } from '../../src/telemetry.ts';
@@ -46,8 +46,7 @@ function startTrail({ shared = breakableStore(), instanceId = 'i-1', emit }: Set
     reports,
     failures,
     audits: () => records.filter(({ eventName }) => eventName === 'rdcp.audit'),
-    write: (draft: AuditDraft = DRAFT) =>
-      trail.record(draft, (audit) => shared.store.commit({ audit, now: time.clock.now() })),
+    write: (draft: AuditDraft = DRAFT) => trail.record(draft),
   };
 }
 
@@ -74,11 +73,10 @@ const sequences = (entries: readonly AuditEntry[]) => entries.map(({ compliance 
 
 test('an entry is kept before it is emitted, and every field of it is an attribute', async () => {
   const { trail, shared, records, time } = startTrail();
-  await trail.record(DRAFT, async (audit) => {
-    const result = await shared.store.commit({ audit, now: time.clock.now() });
-    assert.equal(records.length, 0);
-    return result;
-  });
+  const sealed = await trail.seal([{ draft: DRAFT }]);
+  const result = await shared.store.commit({ audit: sealed.entries[0] as AuditEntry, now: time.clock.now() });
+  assert.equal(records.length, 0);
+  sealed.done([result]);
   const [entry] = await shared.entries();
   assert.ok(entry);
   const [{ attributes, ...record } = { attributes: {} }] = records;
@@ -120,8 +118,8 @@ test('an entry is kept before it is emitted, and every field of it is an attribu
 test('what was not committed is not emitted, and takes no place in the chain', async () => {
   const { trail, shared, audits, write } = startTrail();
   const current = { revision: 7, settings: new Map() };
-  await trail.record(DRAFT, async () => ({ outcome: 'conflict', current }));
-  await assert.rejects(trail.record(DRAFT, () => Promise.reject(new Error('disk full'))));
+  (await trail.seal([{ draft: DRAFT }])).done([{ outcome: 'conflict', current }]);
+  (await trail.seal([{ draft: DRAFT }])).failed(new Error('disk full'));
   assert.equal(audits().length, 0);
   await write();
   assert.deepEqual(sequences(await shared.entries()), [1]);
@@ -136,6 +134,28 @@ test('entries written at once stand in one chain, in the order in which they wer
     entries.map(({ requestId }) => requestId),
     Array.from({ length: 50 }, (_, index) => `r-${index}`),
   );
+});
+
+test('the chain is held from the sealing of entries until their outcome is known', async () => {
+  const { trail, shared, write, time } = startTrail();
+  const drafts = [{ draft: DRAFT }, { draft: DRAFT }];
+  const first = await trail.seal(drafts);
+  let went = 0;
+  const later = [write().then(() => ++went), trail.seal(drafts)] as const;
+  await settled();
+  assert.equal(went, 0);
+  const [kept, dropped] = first.entries as [AuditEntry, AuditEntry];
+  first.done([
+    await shared.store.commit({ audit: kept, now: time.clock.now() }),
+    { outcome: 'conflict', current: { revision: 7, settings: new Map() } },
+  ]);
+  assert.equal(await later[0], 1);
+  const third = await later[1];
+  assert.deepEqual(sequences([kept, dropped, ...third.entries]), [1, 2, 3, 4]);
+  third.failed(new Error('disk full'));
+  await write();
+  assert.deepEqual(sequences(await shared.entries()), [1, 2, 3]);
+  assert.equal(verify(await shared.entries()), undefined);
 });
 
 test("a process's chain begins at the newest entry that it finds", async () => {
@@ -154,10 +174,7 @@ test('a logger that throws breaks nothing', async () => {
     },
   });
   await write();
-  assert.equal(
-    trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 })),
-    true,
-  );
+  assert.equal(trail.defer({ draft: DRAFT }), true);
   trail.refused(stranger('192.0.2.1'));
   await time.pass(HOUR);
   await trail.close();
@@ -267,9 +284,7 @@ test('refusals leave room for what an operator does while the store is away, and
     trail.refused({ ...stranger('192.0.2.1'), identity: { ...DRAFT.identity, userId }, error: 'RDCP_FORBIDDEN' });
   }
   await time.pass(5000);
-  const deferred = Array.from({ length: 900 }, () =>
-    trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 })),
-  );
+  const deferred = Array.from({ length: 900 }, () => trail.defer({ draft: DRAFT }));
   assert.ok(deferred.every(Boolean), 'every command is kept');
   shared.mode.down = false;
   await time.pass(2 * MINUTE);
@@ -301,16 +316,14 @@ test('a refusal that could not be written is emitted, and written when the store
 test('what waits for the store is bounded', async () => {
   const { trail, shared, audits } = startTrail();
   shared.mode.down = true;
-  const kept = Array.from({ length: 1500 }, () =>
-    trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 })),
-  );
+  const kept = Array.from({ length: 1500 }, () => trail.defer({ draft: DRAFT }));
   assert.equal(kept.filter(Boolean).length, 1000);
   assert.equal(audits().length, 1000);
 });
 
 test('what waits is written at the latest when the trail is closed', async () => {
   const { trail, shared } = startTrail();
-  trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 }));
+  trail.defer({ draft: DRAFT });
   trail.refused(stranger('192.0.2.1'));
   await trail.close();
   const entries = await shared.entries();
@@ -321,7 +334,7 @@ test('what waits is written at the latest when the trail is closed', async () =>
 test('what cannot be written even then is reported', async () => {
   const { trail, shared, reports } = startTrail();
   shared.mode.down = true;
-  trail.defer(DRAFT, (audit) => shared.store.commit({ audit, now: 0 }));
+  trail.defer({ draft: DRAFT });
   await trail.close();
   assert.match(String(reports.at(-1)), /could not be written: 1$/);
 });

@@ -45,7 +45,7 @@ test('a commit that fails changes nothing and is told as 503', async () => {
 test('a trail that cannot be written stops the change', async () => {
   const store = createMemoryStore();
   const { control, database } = await startPlane({
-    options: { audit: { recordAll: async () => Promise.reject(new Error('no')), defer: () => false } },
+    options: { audit: { seal: async () => Promise.reject(new Error('no')), defer: () => false } },
     store,
   });
   assert.equal(await code(control(enable())), 'RDCP_AUDIT_WRITE_FAILED');

@@ -140,7 +140,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     authenticator,
     tokens,
     record: async (draft) => {
-      await trail.record(draft, (audit) => store.commit({ audit, now: clock.now() }));
+      await trail.record(draft);
     },
     measurements,
     isolation,
