@@ -1,7 +1,8 @@
 import { secretKeyRecord } from './auth/dev-key.ts';
-import { parseConfig, type RdcpConfig } from './config.ts';
+import { parseConfig } from './config.ts';
 import { isRdcpError, RdcpError } from './errors.ts';
 import { findJsonFault } from './json-fault.ts';
+import type { RdcpConfig } from './options.ts';
 
 /** Variables of a process, as `process.env` has them. An empty one counts as not set, as OpenTelemetry's do. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,5 @@
 import './throws-on-old-node.ts';
 
-export type { ApiKeyRecord, RdcpConfig } from './config.ts';
 export type { DebugRecord, RecordValue } from './emit/record.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
 export type {
@@ -13,6 +12,7 @@ export type {
   SpanAttributeValue,
 } from './gate/types.ts';
 export { RdcpInstrumentation } from './instrumentation.ts';
+export type * from './options.ts';
 export type { Emission, EmissionTarget } from './protocol/emission.ts';
 export type * from './protocol/messages.ts';
 export type { ValidationResult } from './protocol/validation-result.ts';

@@ -1,9 +1,10 @@
 import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { afterStart } from './after-start.ts';
-import { parseConfig, type RdcpConfig } from './config.ts';
+import { parseConfig } from './config.ts';
 import { diagnostics } from './diagnostics.ts';
 import { isRdcpError } from './errors.ts';
+import type { RdcpConfig } from './options.ts';
 import { EMISSION_TEXTS } from './protocol/emission.ts';
 import { beforeShutdown, isStoppable } from './provider-shutdown.ts';
 import { createRdcp, type Rdcp } from './rdcp.ts';

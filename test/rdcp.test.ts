@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { category } from '../src/api.ts';
 import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
-import type { RdcpConfig } from '../src/config.ts';
+import type { RdcpConfig } from '../src/options.ts';
 import { createRdcp } from '../src/rdcp.ts';
 import { createMemoryStore } from '../src/store/memory.ts';
 import { settled } from './support/virtual-time.ts';

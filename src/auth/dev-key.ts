@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiKeyRecord } from '../config.ts';
 import { RdcpError } from '../errors.ts';
+import type { ApiKeyRecord } from '../options.ts';
 import { SCOPES } from '../protocol/constants.ts';
 import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from './api-key.ts';
 

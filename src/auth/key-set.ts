@@ -1,5 +1,5 @@
-import type { ApiKeyRecord } from '../config.ts';
 import { RdcpError } from '../errors.ts';
+import type { ApiKeyRecord } from '../options.ts';
 import type { Principal } from './principal.ts';
 
 /** A key record, ready to be compared with what a request brings. */

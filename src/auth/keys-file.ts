@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import type { Condition } from '../conditions.ts';
-import { type ApiKeyRecord, apiKeyRecordSchema } from '../config.ts';
+import { apiKeyRecordSchema } from '../config.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { findJsonFault } from '../json-fault.ts';
+import type { ApiKeyRecord } from '../options.ts';
 import { firstIssue } from '../protocol/issues.ts';
 import { type KeySet, type KeySource, keySet } from './key-set.ts';
 import { watchFile } from './watched-file.ts';

@@ -1,5 +1,5 @@
 import { parseKeysFile } from '../auth/keys-file.ts';
-import type { ApiKeyRecord } from '../config.ts';
+import type { ApiKeyRecord } from '../options.ts';
 import { updateFile } from './private-file.ts';
 import { readText } from './read-text.ts';
 

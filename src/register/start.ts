@@ -1,9 +1,9 @@
 import { afterStart } from '../after-start.ts';
 import type { Listening } from '../cluster/listening.ts';
-import type { RdcpConfig } from '../config.ts';
 import { configFromEnvironment, type ReadFile, unknownVariables } from '../environment.ts';
 import { isRdcpError } from '../errors.ts';
 import { RdcpInstrumentation } from '../instrumentation.ts';
+import type { RdcpConfig } from '../options.ts';
 import { EMISSION_TEXTS, type Emission } from '../protocol/emission.ts';
 import { createReporter } from '../reporter.ts';
 import { runsApplication } from './application.ts';

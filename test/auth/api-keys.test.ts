@@ -8,8 +8,8 @@ import type { Authenticator, CredentialRequest } from '../../src/auth/authentica
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
 import { fixedKeys, type KeySource } from '../../src/auth/key-set.ts';
 import type { Principal } from '../../src/auth/principal.ts';
-import type { ApiKeyRecord } from '../../src/config.ts';
 import { isRdcpError } from '../../src/errors.ts';
+import type { ApiKeyRecord } from '../../src/options.ts';
 import { failsWith, makeKey, request } from './records.ts';
 
 function authenticator(records: readonly ApiKeyRecord[], now: () => number = Date.now): Authenticator {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KeysFile, openKeysFile, parseKeysFile } from '../../src/auth/keys-file.ts';
-import type { ApiKeyRecord } from '../../src/config.ts';
+import type { ApiKeyRecord } from '../../src/options.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { failsWith, makeKey } from './records.ts';
 

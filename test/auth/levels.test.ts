@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertLevel } from '../../src/auth/levels.ts';
-import { parseConfig, type RdcpConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
 import { isRdcpError } from '../../src/errors.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse, ControlResponse, DiscoveryResponse, FleetResponse } from '../../src/protocol/messages.ts';
 import { samples } from '../metrics/scrape.ts';

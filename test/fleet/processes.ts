@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import type {
   AuditEntry,
   AuditResponse,

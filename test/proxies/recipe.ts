@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import type { AuditResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { until } from '../examples/child.ts';

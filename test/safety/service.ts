@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditEntry, ControlResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { verify } from '../../src/audit/verify.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { until } from '../examples/child.ts';
 import { assertBuilt, ROOT, shopEnvironment } from '../examples/running-shop.ts';
 import { CATEGORIES } from '../support/server.ts';

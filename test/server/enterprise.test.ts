@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import type { ConnectionOptions } from 'node:tls';
 import { decodeJwt } from 'jose';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type {
   AuditResponse,

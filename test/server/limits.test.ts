@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { parseConfig, type RdcpConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse } from '../../src/protocol/messages.ts';
 import { startServer, type TestRequest } from '../support/server.ts';

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import { CONDITIONS } from '../../src/conditions.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse, HealthResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse, ControlResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { writeCertificate } from '../support/certificate.ts';

@@ -6,7 +6,7 @@ import { createAuthenticator } from '../../src/auth/authenticators.ts';
 import { createJwtVerifier } from '../../src/auth/jwt.ts';
 import { fixedKeys } from '../../src/auth/key-set.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import type { Scope } from '../../src/protocol/constants.ts';
 import { AUDIENCE, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
 import { startServer, type TestServer, type TestServerOptions } from './server.ts';

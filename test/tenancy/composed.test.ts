@@ -8,7 +8,7 @@ import { InMemoryLogRecordExporter, SimpleLogRecordProcessor } from '@openteleme
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { RdcpConfig } from '../../src/config.ts';
+import type { RdcpConfig } from '../../src/options.ts';
 import { ISOLATION_LEVELS, type IsolationLevel, PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse, DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { generateApiKey, hashApiKey } from '../../auth/api-key.ts';
-import type { ApiKeyRecord } from '../../config.ts';
+import type { ApiKeyRecord } from '../../options.ts';
 import { isIdentifier } from '../../protocol/names.ts';
 import { formatDuration, parseDuration, timestamp } from '../../protocol/time.ts';
 import { type Command, required, text, UsageError, type Values } from '../command.ts';

@@ -1,4 +1,4 @@
-import type { ApiKeyRecord } from '../../config.ts';
+import type { ApiKeyRecord } from '../../options.ts';
 import { type Command, required, UsageError } from '../command.ts';
 import { readKeys } from '../keys-store.ts';
 import { table } from '../table.ts';

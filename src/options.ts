@@ -1,0 +1,202 @@
+import type { DebugRecord } from './emit/record.ts';
+import type { SecurityOptions } from './options/security.ts';
+import type { ServerOptions } from './options/server.ts';
+import type { TenancyOptions } from './options/tenancy.ts';
+import type { MessageLogger } from './reporter.ts';
+import type { StateStore } from './store/state-store.ts';
+
+// The documented types of all options. The schema in config.ts is held to them by the compiler.
+
+export type * from './options/security.ts';
+export type * from './options/server.ts';
+export type * from './options/tenancy.ts';
+
+/**
+ * The configuration of the remote control. Every field is optional. An unknown field or a wrong value throws
+ * `RDCP_CONFIG_INVALID`, with one line that names the field, what is wrong and what is allowed.
+ */
+export interface RdcpConfig {
+  /**
+   * Where the endpoint listens. `false` opens no port: mount `callback()` in a server of your own.
+   * @default loopback, port 9465
+   */
+  readonly server?: false | ServerOptions | undefined;
+  /**
+   * Settings of categories by their name, such as `DATABASE`. They take precedence over what the code registered, and a
+   * category that no code registered exists from the start.
+   * @default {}
+   */
+  readonly categories?: Readonly<Record<string, CategorySettings>> | undefined;
+  /**
+   * Who may use the endpoint.
+   * @default a development key, for loopback alone
+   */
+  readonly security?: SecurityOptions | undefined;
+  /**
+   * Debug settings for each tenant.
+   * @default false
+   */
+  readonly tenancy?: false | TenancyOptions | undefined;
+  /** What temporary controls may ask for. */
+  readonly controls?: ControlsOptions | undefined;
+  /** Limits of requests, categories and memory. */
+  readonly limits?: LimitsOptions | undefined;
+  /** The audit trail. */
+  readonly audit?: AuditOptions | undefined;
+  /** Processes that share a store. */
+  readonly fleet?: FleetOptions | undefined;
+  /**
+   * Where state and the audit trail are kept: `memory:`, `sqlite:FILE`, `redis://…`, `rediss://…`, or a store of your own.
+   * @default 'memory:'
+   */
+  readonly store?: string | StateStore | undefined;
+  /**
+   * Checks of your application for the health endpoint, by their name. A check fails when it throws, rejects or takes
+   * longer than 5 seconds; the service is then `unhealthy`.
+   * @default {}
+   */
+  readonly health?: Readonly<Record<string, () => unknown>> | undefined;
+  /** Measurements. */
+  readonly metrics?: MetricsOptions | undefined;
+  /**
+   * Whether one line is logged for each change (what, by whom, why, for how long), for its end, and for the address that
+   * `RdcpInstrumentation` listens on.
+   * @default true
+   */
+  readonly announce?: boolean | undefined;
+  /** Where debug calls go. */
+  readonly emit?: EmitOptions | undefined;
+  /**
+   * Where the package's own messages go: an object with the functions `info`, `warn` and `error`, such as `console` or a
+   * pino logger.
+   * @default one line each on stderr
+   */
+  readonly logger?: MessageLogger | undefined;
+}
+
+/** Settings of one category. */
+export interface CategorySettings {
+  /**
+   * One line for the operator, at most 1000 characters.
+   * @default what the code registered
+   */
+  readonly description?: string | undefined;
+  /**
+   * Whether the category is on while nobody has switched it.
+   * @default what the code registered, or false
+   */
+  readonly enabled?: boolean | undefined;
+}
+
+/** What temporary controls may ask for. A duration is a number of seconds, or `<n>s`, `<n>m`, `<n>h` or `<n>d`. */
+export interface ControlsOptions {
+  /**
+   * Duration of a temporary control that asks for none. Must not be longer than `maxDuration`.
+   * @default '15m'
+   */
+  readonly defaultDuration?: number | string | undefined;
+  /**
+   * Longest duration of a temporary control, at most `3650d`. A request for a longer one is refused.
+   * @default '24h'
+   */
+  readonly maxDuration?: number | string | undefined;
+  /**
+   * Most temporary controls that may be active at once, for each tenant and for all tenants together. A further one is
+   * refused.
+   * @default 100
+   */
+  readonly maxTemporaryPerTenant?: number | undefined;
+}
+
+/** Limits of requests, categories and memory. A request over a limit is answered with 429. */
+export interface LimitsOptions {
+  /**
+   * Control requests of one identity in any 60 seconds.
+   * @default 60
+   */
+  readonly controlPerMinute?: number | undefined;
+  /**
+   * Other requests of one identity in any 60 seconds.
+   * @default 600
+   */
+  readonly readPerMinute?: number | undefined;
+  /**
+   * Health requests without a credential from one address in any 60 seconds. They count towards no other limit.
+   * @default 600
+   */
+  readonly healthPerMinute?: number | undefined;
+  /**
+   * Other requests without a valid credential from one address in any 60 seconds.
+   * @default 60
+   */
+  readonly anonymousPerMinute?: number | undefined;
+  /**
+   * Seconds after which a request that is still being worked on is answered with 504.
+   * @default 30
+   */
+  readonly requestTimeoutSeconds?: number | undefined;
+  /**
+   * Most categories that can be registered, at most 4096.
+   * @default 4096
+   */
+  readonly maxCategories?: number | undefined;
+  /**
+   * Bytes that the store `memory:` keeps of audit entries and of answers to repeated requests, at least 1048576 (1 MiB).
+   * Beyond that the oldest are dropped.
+   * @default 67108864 (64 MiB)
+   */
+  readonly memoryStoreBytes?: number | undefined;
+}
+
+/** The audit trail. */
+export interface AuditOptions {
+  /**
+   * Days that an audit entry is kept, at most 36500.
+   * @default 90
+   */
+  readonly retentionDays?: number | undefined;
+}
+
+/** Processes that share a store. */
+export interface FleetOptions {
+  /**
+   * Seconds that the answer to a change waits for all processes to apply it, 0 to 25. Processes that have not applied it by
+   * then are named in the answer, whose status is `partial`; they apply the change as soon as they can.
+   * @default 1
+   */
+  readonly acknowledgeTimeoutSeconds?: number | undefined;
+  /**
+   * Name of the service in the list of processes.
+   * @default OTEL_SERVICE_NAME, or service.name of OTEL_RESOURCE_ATTRIBUTES
+   */
+  readonly service?: string | undefined;
+  /**
+   * Version of the service in the list of processes.
+   * @default service.version of OTEL_RESOURCE_ATTRIBUTES
+   */
+  readonly version?: string | undefined;
+}
+
+/** Measurements. */
+export interface MetricsOptions {
+  /**
+   * Seconds over which call rates are measured, at most 3600.
+   * @default 60
+   */
+  readonly rateWindowSeconds?: number | undefined;
+  /**
+   * Whether the call metrics have a series for each tenant and category, with the attribute `rdcp.tenant.id`.
+   * @default false
+   */
+  readonly tenantAttribute?: boolean | undefined;
+}
+
+/** Where debug calls go. */
+export interface EmitOptions {
+  /**
+   * Where debug calls go: `otel` (OpenTelemetry log records), `stderr` (readable lines), `both`, `json` (one JSON object a
+   * line on stderr), or a function that gets each call as a record.
+   * @default 'otel' where an export of log records is configured, else 'stderr'
+   */
+  readonly to?: 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown) | undefined;
+}

@@ -1,0 +1,198 @@
+import type { IncomingMessage } from 'node:http';
+import type { Scope, SecurityLevel } from '../protocol/constants.ts';
+import type { ValidationResult } from '../protocol/validation-result.ts';
+
+/**
+ * Who may use the endpoint. Without any credential it accepts loopback connections alone, and creates a development key in
+ * `.rdcp/dev-key`.
+ */
+export interface SecurityOptions {
+  /**
+   * Security level that the well-known document declares: `basic`, `standard` (needs bearer tokens or `authenticate`) or
+   * `enterprise` (needs `server.tls.clientCaFile`).
+   * @default 'basic'
+   */
+  readonly level?: SecurityLevel | undefined;
+  /**
+   * API keys: records, or a JSON file `{ "keys": [record, …] }` as `rdcp keys create` writes it. A changed file is in force
+   * within a second.
+   * @default none
+   */
+  readonly apiKeys?: { readonly file: string } | readonly ApiKeyRecord[] | undefined;
+  /**
+   * Issuers whose JSON Web Tokens are accepted as bearer tokens.
+   * @default none
+   */
+  readonly jwt?: JwtIssuerOptions | readonly JwtIssuerOptions[] | undefined;
+  /**
+   * Server to ask about bearer tokens that are not a JWT of a known issuer (RFC 7662).
+   * @default none: such tokens are refused
+   */
+  readonly introspection?: IntrospectionOptions | undefined;
+  /**
+   * Identities of client certificates; needs `server.tls.clientCaFile`. A certificate without an identity counts only
+   * together with a bearer token.
+   * @default none
+   */
+  readonly mtls?: { readonly identities: readonly CertificateIdentity[] } | undefined;
+  /**
+   * Tokens that this server issues itself, in exchange for API keys and for other tokens. Needs a store that keeps token
+   * records, as those of this package do.
+   * @default none
+   */
+  readonly tokens?: TokenOptions | undefined;
+  /**
+   * Your own authenticator, asked before any other. It returns a validation result, or nothing for a request without a
+   * credential of its kind. When it throws, the request is answered with 503.
+   * @default none
+   */
+  readonly authenticate?: Authenticate | undefined;
+}
+
+/** An authenticator of your own: from a request to a validation result. */
+export type Authenticate = (
+  request: IncomingMessage,
+) => ValidationResult | null | undefined | Promise<ValidationResult | null | undefined>;
+
+/** An API key as it is kept: its hash, never the key. Records of a keys file have the same form. */
+export interface ApiKeyRecord {
+  /** Name of the key in `rdcp keys list`, `rdcp keys revoke` and the audit trail. */
+  readonly id: string;
+  /** `sha256:` and the SHA-256 of the key, 64 lower-case hex digits. */
+  readonly hash: string;
+  /** Client that uses the key, as the audit trail shows it. */
+  readonly clientId: string;
+  /**
+   * User that the key stands for, as the audit trail shows it.
+   * @default the clientId
+   */
+  readonly userId?: string | undefined;
+  /**
+   * Tenant that the key belongs to. The key then reads and switches that tenant alone.
+   * @default none
+   */
+  readonly tenantId?: string | undefined;
+  /** What the key may do, at least one of `discovery`, `status`, `control` and `admin`. */
+  readonly scopes: readonly Scope[];
+  /**
+   * UTC time before which the key is refused, such as `2026-01-31T00:00:00.000Z`.
+   * @default none
+   */
+  readonly notBefore?: string | undefined;
+  /**
+   * UTC time from which on the key is refused, such as `2026-01-31T00:00:00.000Z`.
+   * @default none: the key does not expire
+   */
+  readonly expiresAt?: string | undefined;
+}
+
+/** An issuer of JSON Web Tokens, with exactly one of `secret`, `publicKey` and `jwksUri`. */
+export interface JwtIssuerOptions {
+  /** Value of the `iss` claim, compared character by character. */
+  readonly issuer: string;
+  /** Accepted audiences: the `aud` claim must hold one of them. */
+  readonly audience: string | readonly string[];
+  /** Signature algorithms that are accepted. `HS256` goes with `secret`, the others with `publicKey` or `jwksUri`. */
+  readonly algorithms: readonly ('HS256' | 'RS256' | 'PS256' | 'ES256' | 'EdDSA')[];
+  /** Shared secret for `HS256`, at least 32 bytes. */
+  readonly secret?: string | undefined;
+  /** Public key or certificate in PEM form. RSA keys need at least 2048 bits. */
+  readonly publicKey?: string | undefined;
+  /** Address of the issuer's key set (RFC 7517): an https URL, or http on loopback. */
+  readonly jwksUri?: string | undefined;
+  /**
+   * Claim that holds the scopes.
+   * @default 'scope', or 'scopes' in tokens without it
+   */
+  readonly scopeClaim?: string | undefined;
+  /**
+   * Claim that holds the tenant's id.
+   * @default 'tenant_id'
+   */
+  readonly tenantClaim?: string | undefined;
+}
+
+/** An introspection endpoint (RFC 7662) and how to ask it. */
+export interface IntrospectionOptions {
+  /** Address of the endpoint: an https URL, or http on loopback. */
+  readonly endpoint: string;
+  /** This server's client id at the endpoint. */
+  readonly clientId: string;
+  /**
+   * This server's client secret, sent by HTTP Basic.
+   * @default none: the client id alone is sent
+   */
+  readonly clientSecret?: string | undefined;
+  /**
+   * Issuer that an answer must name in `iss`.
+   * @default not checked
+   */
+  readonly issuer?: string | undefined;
+  /**
+   * Accepted audiences: `aud` of an answer must hold one of them.
+   * @default not checked
+   */
+  readonly audience?: string | readonly string[] | undefined;
+  /**
+   * Field that holds the scopes.
+   * @default 'scope', or 'scopes' in answers without it
+   */
+  readonly scopeClaim?: string | undefined;
+  /**
+   * Field that holds the tenant's id.
+   * @default 'tenant_id'
+   */
+  readonly tenantClaim?: string | undefined;
+}
+
+/** The identity of a client certificate, found by exactly one of `fingerprint256`, `san` and `subject`. */
+export interface CertificateIdentity {
+  /** SHA-256 of the certificate: 64 hex digits, with or without colons. */
+  readonly fingerprint256?: string | undefined;
+  /** One of its subject alternative names: `DNS:ops.example`, `URI:spiffe://example/ops`, `email:…` or `IP:…`. */
+  readonly san?: string | undefined;
+  /** Its whole subject, such as `CN=ops,O=Example` (RFC 4514). */
+  readonly subject?: string | undefined;
+  /** User that the certificate stands for, as the audit trail shows it. */
+  readonly userId: string;
+  /**
+   * Client that uses the certificate, as the audit trail shows it.
+   * @default the userId
+   */
+  readonly clientId?: string | undefined;
+  /**
+   * Tenant that the identity belongs to. It then reads and switches that tenant alone.
+   * @default none
+   */
+  readonly tenantId?: string | undefined;
+  /** What the identity may do, at least one of `discovery`, `status`, `control` and `admin`. */
+  readonly scopes: readonly Scope[];
+}
+
+/** Tokens that this server issues, signed with exactly one of `signingKeyFile` and `secret`. */
+export interface TokenOptions {
+  /**
+   * Value of the `iss` claim. For OAuth clients that discover the server, the address that they reach it by, with the path
+   * that it is mounted below: `https://host:9465`.
+   */
+  readonly issuer: string;
+  /** Value of the `aud` claim. */
+  readonly audience: string | readonly string[];
+  /**
+   * File of private keys (RSA, P-256 or Ed25519; PEM or a JWK Set). The first one signs, tokens of the others are accepted.
+   * It is read again when it changes.
+   */
+  readonly signingKeyFile?: string | undefined;
+  /** Shared secret for HS256, at least 32 bytes. */
+  readonly secret?: string | undefined;
+  /**
+   * Life of an access token in seconds, at most 86400 (a day).
+   * @default 900
+   */
+  readonly accessTokenSeconds?: number | undefined;
+  /**
+   * Life of a session in seconds, however often it is refreshed; at most 31622400 (366 days).
+   * @default 28800
+   */
+  readonly refreshTokenSeconds?: number | undefined;
+}
