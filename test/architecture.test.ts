@@ -24,6 +24,7 @@ const ARROWS: Record<string, readonly string[]> = {
   'otel-environment.ts': [],
   'printable.ts': [],
   'addresses.ts': [],
+  'hosts.ts': ['addresses.ts'],
   'stderr.ts': [],
   'reporter.ts': ['diagnostics.ts', 'printable.ts', 'stderr.ts'],
   'conditions.ts': ['clock.ts', 'reporter.ts'],
@@ -119,6 +120,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'clock.ts',
     'deadline.ts',
     'addresses.ts',
+    'hosts.ts',
     'conditions.ts',
     'config.ts',
     'version.ts',
@@ -141,6 +143,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'instrumentation.ts',
     'auth',
     'reporter.ts',
+    'hosts.ts',
     'version.ts',
   ],
   // `audit verify` checks a trail where it lies, because a server that was tampered with may show another one.

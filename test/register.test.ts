@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { samples } from './metrics/scrape.ts';
 import { API, announced, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
@@ -35,6 +36,28 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     run.child.stdin.end();
     assert.deepEqual(await run.closed, [0, null]);
     assert.doesNotMatch(run.output.stderr, new RegExp(KEY));
+  });
+
+  it('shows its metrics to no page that points a name of its own at them', async (t) => {
+    const run = await start(t, {
+      env: { RDCP_API_KEY: KEY, RDCP_CONFIG: 'rdcp.json' },
+      files: { 'rdcp.json': JSON.stringify({ server: { allowedHosts: ['shop.internal'] } }) },
+      app: WAIT,
+    });
+    const { metrics } = await announced(run);
+    const statusFor = async (host: string) => {
+      const request = get(metrics, { headers: { Host: host }, agent: false });
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      return [response.statusCode, await text(response)] as const;
+    };
+    for (const host of [`localhost:${run.metricsPort}`, '127.0.0.1', '[::1]:1', 'shop.internal:9464']) {
+      assert.equal((await statusFor(host))[0], 200, host);
+    }
+    for (const host of ['rebound.example', 'rebound.example:9464', 'localhost.rebound.example', 'a b']) {
+      const [status, body] = await statusFor(host);
+      assert.equal(status, 403, host);
+      assert.doesNotMatch(body, /rdcp_/);
+    }
   });
 
   it('keeps no application alive, and adds nothing to what it does', async (t) => {

@@ -30,7 +30,7 @@ export function buildAttributes(category: string, given: Attributes | (() => Att
     if (!isThenable(made)) return built(category, made);
     // Nobody else has this promise, so its rejection, which would end the application, is ours to take. The `then` of a
     // lazy query must not be called: it would send the query.
-    if (isPromise(made)) Promise.prototype.catch.call(made, () => undefined);
+    if (isPromise(made)) Promise.prototype.then.call(made, undefined, () => undefined);
     return failed(category, ASYNCHRONOUS, new TypeError(ASYNCHRONOUS));
   } catch (error) {
     const subject = typeof given === 'function' ? 'the attribute function' : 'the attributes';

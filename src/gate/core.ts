@@ -17,6 +17,12 @@ import type {
   Span,
 } from './types.ts';
 
+/**
+ * Most spans within each other on one stack. Each takes about ten frames, and a function that calls itself must not
+ * overflow the stack because its debug category is on.
+ */
+const MAX_NESTED_SPANS = 64;
+
 /** What is in the async context: a tenant, and what was on for it at an epoch. */
 interface TenantContext {
   readonly tenantId: string;
@@ -57,6 +63,8 @@ export class GateCore implements Gate, Decider {
   #asksForTenant = false;
   /** True while an attribute function or a sink runs: what they emit themselves is cut, or it would never end. */
   #emitting = false;
+  /** Spans whose functions are on the stack. */
+  #nestedSpans = 0;
 
   constructor({ memory = ownMemory(), hostThreads }: GateCoreOptions = {}) {
     this.#interest = memory.interest;
@@ -265,21 +273,18 @@ export class GateCore implements Gate, Decider {
     }
   }
 
+  traces(category: CategoryHandle): boolean {
+    if (!this.resolve(category)) return false;
+    if (!this.#emitting && this.#nestedSpans < MAX_NESTED_SPANS) return true;
+    this.#dropped[category.descriptor.index]! += 1;
+    return false;
+  }
+
   /**
    * Runs `fn` in a span of the sink. Whatever the sink does, `fn` runs exactly once and its own outcome is what the
    * caller gets.
    */
-  trace<T>(category: CategoryHandle, name: string, fn: (span?: Span) => T): T {
-    if (!this.resolve(category)) return fn();
-    const { index } = category.descriptor;
-    if (this.#emitting) {
-      this.#dropped[index]! += 1;
-      return fn();
-    }
-    return this.#traceOnce(category.descriptor, name, fn);
-  }
-
-  #traceOnce<T>(descriptor: CategoryDescriptor, name: string, fn: (span?: Span) => T): T {
+  trace<T>({ descriptor }: CategoryHandle, name: string, fn: (span?: Span) => T): T {
     const active = this.#active!;
     const tenantId = this.#tenantOf(descriptor, active);
     let started = false;
@@ -305,6 +310,7 @@ export class GateCore implements Gate, Decider {
       return value as T;
     };
     this.#emitting = true;
+    this.#nestedSpans += 1;
     try {
       const result = active.controller.sink.span(descriptor, name, once, tenantId);
       if (started && !threw) return result;
@@ -312,6 +318,7 @@ export class GateCore implements Gate, Decider {
       if (!threw || error !== thrown) active.failed(descriptor, error);
     } finally {
       this.#emitting = false;
+      this.#nestedSpans -= 1;
     }
     if (threw) throw thrown;
     if (started) return value as T;

@@ -14,6 +14,7 @@ import { unrefTimeout } from '../clock.ts';
 import { followCluster } from '../cluster/following.ts';
 import type { Listening } from '../cluster/listening.ts';
 import { diagnostics } from '../diagnostics.ts';
+import { createHostCheck, hostNameOf } from '../hosts.ts';
 import { mergeExpositions } from './exposition.ts';
 
 const PATH = '/metrics';
@@ -21,6 +22,11 @@ const PATH = '/metrics';
 interface Address {
   readonly host: string;
   readonly port: number;
+}
+
+interface ScrapedAddress extends Address {
+  /** Other host names under which scrapers reach it: those of the control endpoint. */
+  readonly allowedHosts: readonly string[];
 }
 
 /** An exporter that answers requests but opens no port. */
@@ -40,6 +46,8 @@ const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** How long a scrape waits for another process of the cluster, in milliseconds. */
 const PATIENCE_MS = 1000;
 
+const FOREIGN_HOST = 'This host name is not allowed: add it to server.allowedHosts if scrapers should use it\n';
+
 /** Service names on the board of a cluster: where scrapers ask, and where its processes ask each other. */
 const FOR_SCRAPERS = 'metrics';
 const FOR_EACH_OTHER = 'metrics of one process';
@@ -51,7 +59,8 @@ const FOR_EACH_OTHER = 'metrics of one process';
  * In a cluster one process has the port, or the workers share it, and each answers for all of them: each process
  * answers the others on a socket in the cluster's folder.
  */
-export function servePrometheus(exporter: MetricsHandler, { host, port }: Address): ServedMetrics {
+export function servePrometheus(exporter: MetricsHandler, { host, port, allowedHosts }: ScrapedAddress): ServedMetrics {
+  const serves = createHostCheck({ host, allowedHosts });
   const answerAlone: RequestListener = (request, response) => exporter.getMetricsRequestHandler(request, response);
   const cluster = followCluster({
     joined: () => void answerOthers().catch(notAnswering),
@@ -78,7 +87,8 @@ export function servePrometheus(exporter: MetricsHandler, { host, port }: Addres
   }
 
   const answer: RequestListener = (request, response) => {
-    if (request.url?.split('?', 1)[0] !== PATH) response.writeHead(404).end();
+    if (!isForUs(request, serves)) response.writeHead(403, { 'Content-Type': 'text/plain' }).end(FOREIGN_HOST);
+    else if (request.url?.split('?', 1)[0] !== PATH) response.writeHead(404).end();
     else if (cluster.board === undefined) answerAlone(request, response);
     else answerForAll(response).catch(() => response.writeHead(500).end());
   };
@@ -90,6 +100,16 @@ export function servePrometheus(exporter: MetricsHandler, { host, port }: Addres
     return { url: metricsUrl({ host, port: typeof address === 'object' && address !== null ? address.port : port }) };
   });
   return { listening: served, leave: () => cluster.close() };
+}
+
+/** The same check as on the control endpoint. HTTP/1.0 has no `Host`; browsers, which the check is about, do not speak it. */
+function isForUs(
+  { headers, httpVersion, socket }: IncomingMessage,
+  serves: ReturnType<typeof createHostCheck>,
+): boolean {
+  if (headers.host === undefined) return httpVersion === '1.0';
+  const name = hostNameOf(headers.host);
+  return name !== undefined && serves(name, socket);
 }
 
 /** The others are scraped without this process. */

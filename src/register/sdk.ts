@@ -27,13 +27,14 @@ interface StartedSdk {
 
 /**
  * Starts the OpenTelemetry SDK as the variables of the environment ask for.
- * @param wanted signals that are exported, to OpenTelemetry's default address, although no variable asks for it
+ * @param wanted `logs`: export log records, to OpenTelemetry's default address, although no variable asks for it;
+ * `allowedHosts`: host names besides its own under which the Prometheus endpoint is scraped
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when a package is missing
  */
 export function startSdk(
   env: NodeJS.ProcessEnv,
   instrument: () => RdcpInstrumentation,
-  wanted: { readonly logs: boolean },
+  wanted: { readonly logs: boolean; readonly allowedHosts: readonly string[] },
 ): StartedSdk {
   const { NodeSDK, PrometheusExporter } = loadPackages();
   const configured = exportersFrom(env);
@@ -59,7 +60,7 @@ export function startSdk(
   const serveMetrics = () => {
     if (prometheus === undefined) return undefined;
     if (exporter === undefined) return Promise.resolve({ url: metricsUrl(prometheus) });
-    served = servePrometheus(exporter, prometheus);
+    served = servePrometheus(exporter, { ...prometheus, allowedHosts: wanted.allowedHosts });
     return served.listening;
   };
   const shutdown = async () => {

@@ -43,7 +43,10 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   const attaches = isEarly || isSdkRegistered();
   const { instrumentation, sdk, serveMetrics }: Telemetered = attaches
     ? { instrumentation: instrument() }
-    : startSdk(env, instrument, { logs: ['otel', 'both'].includes(String(config.emit?.to)) });
+    : startSdk(env, instrument, {
+        logs: ['otel', 'both'].includes(String(config.emit?.to)),
+        allowedHosts: (config.server !== false && config.server?.allowedHosts) || [],
+      });
   if (isEarly) {
     reporter.warn(
       '@opentelemetry/auto-instrumentations-node/register instruments what is loaded after it: put it before opentelemetry-instrumentation-rdcp/register',

@@ -1,29 +1,18 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP, type Socket } from 'node:net';
-import { canonicalAddress } from '../addresses.ts';
+import type { Socket } from 'node:net';
 import type { ResolvedConfig } from '../config.ts';
 import { RdcpError } from '../errors.ts';
+import { createHostCheck, isLoopback } from '../hosts.ts';
 
 /** What a listener of our own demands of the `Host` and `Origin` of the requests that came through it. */
 export interface HostPolicy {
   /** Whether the host of a `Host` header, lower-case and without its port, is one that this server goes by. */
-  allows(host: string): boolean;
+  allows(host: string, socket: Socket): boolean;
   /** Schemes under which clients reach it. */
   readonly schemes: readonly ('http' | 'https')[];
 }
 
 type ServerConfig = Exclude<ResolvedConfig['server'], false>;
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-/** `localhost` (RFC 6761, section 6.3), 127.0.0.0/8 or ::1, with or without brackets. */
-export function isLoopback(host: string): boolean {
-  const name = bare(host);
-  const family = isIP(name);
-  return name === 'localhost' || (family !== 0 && loopback.check(name, family === 4 ? 'ipv4' : 'ipv6'));
-}
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback */
 export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): void {
@@ -36,24 +25,10 @@ export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): voi
 }
 
 export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {
-  const names = new Set([host, ...allowedHosts].map(bare));
   return {
-    allows: (name) => names.has(name) || names.has(bare(name)) || isLoopback(name),
+    allows: createHostCheck({ host, allowedHosts }),
     schemes: tls !== undefined ? ['https'] : behindTlsProxy ? ['http', 'https'] : ['http'],
   };
-}
-
-/**
- * Whether a host is the IP address that the client connected to, as in the probes of load balancers. DNS rebinding needs a
- * name, so this lets in no page of another site.
- */
-export function isAddressConnectedTo(host: string, { localAddress = '' }: Socket): boolean {
-  const address = canonicalAddress(bare(host));
-  return address !== undefined && address === canonicalAddress(localAddress);
-}
-
-function bare(host: string): string {
-  return host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
 }
 
 const POLICY = Symbol('host policy');

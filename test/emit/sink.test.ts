@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, beforeEach, describe, it } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import { context, logs, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
@@ -117,7 +118,13 @@ describe('a debug call', () => {
     // The types do not allow it; a caller without types may do it. Its rejection must end nothing.
     const late = (async () => Promise.reject(new Error('too late'))) as unknown as () => Attributes;
     assert.match(String(sink.emit(PAYMENTS, 'charged', late)?.error), /asynchronous/);
+    // Of another realm, as code that Jest runs in its own context makes them.
+    const foreign: () => Attributes = runInNewContext('() => Promise.reject(new Error("too late"))');
+    assert.match(String(sink.emit(PAYMENTS, 'charged', foreign)?.error), /asynchronous/);
     let queries = 0;
+    class Query extends Promise<never> {}
+    Object.defineProperty(Query.prototype, 'then', { value: () => (queries += 1) });
+    sink.emit(PAYMENTS, 'charged', (() => Query.reject(new Error('too late'))) as unknown as () => Attributes);
     const query = Object.fromEntries([['then', () => queries++]]);
     sink.emit(PAYMENTS, 'charged', (() => query) as unknown as () => Attributes);
     await new Promise((resolve) => setImmediate(resolve));
@@ -126,8 +133,7 @@ describe('a debug call', () => {
       exporter.getFinishedLogRecords().map(({ body, attributes }) => [body, attributes['rdcp.attributes.error']]),
       [
         ['charged', 'the attribute function threw TypeError: no total'],
-        ['charged', 'the attribute function is asynchronous'],
-        ['charged', 'the attribute function is asynchronous'],
+        ...Array(4).fill(['charged', 'the attribute function is asynchronous']),
       ],
     );
   });

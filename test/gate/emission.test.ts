@@ -197,6 +197,29 @@ describe('a traced function', () => {
     assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [6, 0]);
   });
 
+  test('that calls itself gets nearly as deep as while off, and its innermost calls have no span', () => {
+    const gate = new GateCore();
+    const category = gate.category('A');
+    const deepest = () => {
+      let depth = 0;
+      const descend = (): void => {
+        depth += 1;
+        category.span('s', descend);
+      };
+      assert.throws(descend, RangeError);
+      return depth;
+    };
+    deepest();
+    const off = deepest();
+    const controller = new RecordingController();
+    attachOn(gate, controller);
+    const on = deepest();
+    assert.ok(on > 0.8 * off, `${on} calls deep, ${off} while off`);
+    assert.equal(controller.spans.length, 64);
+    category.span('after', () => {});
+    assert.equal(controller.spans.length, 65);
+  });
+
   test('gives its promise back as the sink returned it, and its later debug calls are emitted', async () => {
     const gate = new GateCore();
     const category = gate.category('A');

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { parseConfig } from '../../src/config.ts';
-import { createHostPolicy, isLoopback } from '../../src/server/host-policy.ts';
+import { isLoopback } from '../../src/hosts.ts';
+import { createHostPolicy } from '../../src/server/host-policy.ts';
 
 function policyFor(server: object) {
   const config = parseConfig({ server }).server;
@@ -30,16 +32,17 @@ test('loopback is localhost, all of 127.0.0.0/8 and ::1, and nothing that looks 
 });
 
 test('a host policy allows loopback names, the configured host and the allowed hosts, in any case', () => {
+  const socket = new Socket();
   const policy = policyFor({
     host: '10.0.0.5',
     behindTlsProxy: true,
     allowedHosts: ['Debug.Example.test', '2001:db8::5'],
   });
   for (const host of ['localhost', '10.0.0.5', 'debug.example.test', 'DEBUG.example.TEST', '[2001:db8::5]']) {
-    assert.equal(policy.allows(host), true, host);
+    assert.equal(policy.allows(host, socket), true, host);
   }
   for (const host of ['evil.test', 'example.test', 'sub.debug.example.test', '10.0.0.6']) {
-    assert.equal(policy.allows(host), false, host);
+    assert.equal(policy.allows(host, socket), false, host);
   }
 });
 

@@ -1,11 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { RdcpError } from '../../errors.ts';
+import { hostNameOf } from '../../hosts.ts';
 import { header, type Step } from '../context.ts';
-import { hostPolicyOf, isAddressConnectedTo } from '../host-policy.ts';
+import { hostPolicyOf } from '../host-policy.ts';
 import { targetOriginOf } from '../request-target.ts';
-
-/** RFC 9110, section 7.2: a name or an IPv6 literal, and a port. */
-const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
 
 /**
  * Keeps web pages out. A page that points a name of its own at this address (DNS rebinding) comes with a `Host` that
@@ -23,7 +21,7 @@ export function hostAndOrigin(): Step {
       const optional = isHttp10(ctx.req);
       const name = nameOf(host, optional);
       if (target !== undefined) nameOf(stated, optional);
-      if (name !== undefined && !policy.allows(name) && !isAddressConnectedTo(name, ctx.req.socket)) {
+      if (name !== undefined && !policy.allows(name, ctx.req.socket)) {
         throw new RdcpError(
           'RDCP_FORBIDDEN',
           'This host name is not allowed: add it to server.allowedHosts if clients should use it',
@@ -45,7 +43,7 @@ export function hostAndOrigin(): Step {
 /** The host without its port. @param optional whether none is allowed */
 function nameOf(host: string | undefined, optional: boolean): string | undefined {
   if (host === undefined && optional) return undefined;
-  const name = HOST.exec(host ?? '')?.[1];
+  const name = hostNameOf(host ?? '');
   if (name === undefined) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'Host must be a host name and a port');
   return name;
 }

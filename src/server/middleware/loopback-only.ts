@@ -1,6 +1,6 @@
 import { RdcpError } from '../../errors.ts';
+import { isLoopback } from '../../hosts.ts';
 import type { Step } from '../context.ts';
-import { isLoopback } from '../host-policy.ts';
 
 /**
  * Refuses connections beyond loopback: without a configured credential the endpoint is for the developer on this machine.
