@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { isRdcpError } from '../errors.ts';
-import { SCOPES } from '../protocol/constants.ts';
 import type { ClientCertificate } from './authenticator.ts';
-import { hasScope, type Principal } from './principal.ts';
+import { commonScopes, type Principal } from './principal.ts';
 import { type RefusalReason, refusal } from './refusal.ts';
 
 /**
@@ -15,7 +14,7 @@ export function hybrid(token: Principal, identity: Principal | undefined): Princ
   return {
     ...token,
     method: 'hybrid',
-    scopes: SCOPES.filter((scope) => hasScope(token, scope) && hasScope(identity, scope)),
+    scopes: commonScopes(token, identity),
     ...(ends.length > 0 && { expiresAt: Math.min(...ends) }),
   };
 }

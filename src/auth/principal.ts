@@ -1,11 +1,11 @@
 import { RdcpError } from '../errors.ts';
-import type { AuthMethod, Scope } from '../protocol/constants.ts';
+import { type AuthMethod, SCOPES, type Scope } from '../protocol/constants.ts';
 
 /** Who is asking, as the credential says it. Headers never add to it. */
 export interface Principal {
   readonly method: AuthMethod;
   readonly userId: string;
-  /** The authenticated client: rate limits and replays are kept per method, client, user and tenant. */
+  /** The authenticated client: rate limits and replays are kept per client, user and tenant. */
   readonly clientId?: string;
   readonly tenantId?: string;
   readonly scopes: readonly Scope[];
@@ -18,11 +18,15 @@ export interface Principal {
   readonly certificateThumbprint?: string;
 }
 
-/** A string that tells identities apart, for counters and replay keys. Holds no credential. */
+/**
+ * A string that tells identities apart, for counters and replay keys. Holds no credential. How somebody authenticates is no
+ * part of it: a key, the tokens made from it and a certificate of the same user and client share one budget.
+ */
 export function identityKey(principal: Principal): string {
   const known = identityKeys.get(principal);
   if (known !== undefined) return known;
-  const key = JSON.stringify([principal.method, principal.tenantId ?? '', principal.clientId ?? '', principal.userId]);
+  const { tenantId = '', userId, clientId = userId } = principal;
+  const key = JSON.stringify([tenantId, clientId, userId]);
   identityKeys.set(principal, key);
   return key;
 }
@@ -33,6 +37,14 @@ const identityKeys = new WeakMap<Principal, string>();
 /** True when the principal holds the scope itself or `admin`, which implies all. */
 export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.includes(scope) || principal.scopes.includes('admin');
+}
+
+/** The fewest scopes that allow what both principals allow. */
+export function commonScopes(one: Principal, other: Principal): Scope[] {
+  return SCOPES.filter(
+    (scope) =>
+      (one.scopes.includes(scope) && hasScope(other, scope)) || (other.scopes.includes(scope) && hasScope(one, scope)),
+  );
 }
 
 /**

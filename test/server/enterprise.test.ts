@@ -157,6 +157,28 @@ test('a mapped certificate and a token allow what both allow', async (t) => {
   assert.equal(twoCredentials.status, 400);
 });
 
+test('an identity has one budget, whether by its key, a token made from it, a certificate or both', async (t) => {
+  const identity = { subject: 'CN=robot', userId: 'ann', clientId: 'ops', scopes: ['status', 'control'] as const };
+  const rdcp = createRdcp({
+    server: { port: 0, tls: files() },
+    security: { ...security, level: 'standard', mtls: { identities: [{ ...identity, scopes: [...identity.scopes] }] } },
+    limits: { readPerMinute: 4 },
+  });
+  t.after(() => rdcp.close());
+  const { url } = await rdcp.listen();
+  const [robotRequest, request] = [await connectAs(t, url, robot), await connectAs(t, url, stranger)];
+  const { body: own } = await request<TokenAnswer>(TOKEN_PATHS.token, { form: exchange });
+  const { body: robots } = await robotRequest<TokenAnswer>(TOKEN_PATHS.token, { form: exchange });
+  const ways = [
+    () => request(PATHS.status, { headers: { 'x-rdcp-api-key': KEY } }),
+    () => request(PATHS.status, { headers: bearer(own.access_token) }),
+    () => robotRequest(PATHS.status),
+    () => robotRequest(PATHS.status, { headers: bearer(robots.access_token) }),
+  ];
+  for (const ask of ways) assert.equal((await ask()).status, 200);
+  for (const ask of ways) assert.equal((await ask()).status, 429);
+});
+
 test('the well-known document says what is enough here', async (t) => {
   const request = await connectAs(t, await start(t), stranger);
   const { body } = await request<WellKnownDocument>(PATHS.wellKnown);
