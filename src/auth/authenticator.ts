@@ -11,12 +11,22 @@ export interface ClientCertificate {
   readonly authorized: boolean;
 }
 
+/** Where a request comes from, as far as limits go. */
+export interface Sender {
+  /** What its requests are counted by. */
+  readonly address: string;
+  /** Whether it has spent its quota of requests without a valid credential. */
+  isSpent(): boolean;
+}
+
 /** What of a request may hold a credential. */
 export interface CredentialRequest {
   /** Every value of every header, by lower-case name (`IncomingMessage.headersDistinct`). */
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
   /** Of the connection itself. No header ever stands for it. */
   readonly clientCertificate?: ClientCertificate | undefined;
+  /** Limits what is asked of others about its credential. @default not limited by where it comes from */
+  readonly sender?: Sender | undefined;
   /** The request as it came, for an application's own authenticator. */
   readonly message?: IncomingMessage | undefined;
 }

@@ -1,6 +1,6 @@
 import { RdcpError } from '../errors.ts';
 import { type AuthMethod, HEADERS, REQUEST_HEADERS } from '../protocol/constants.ts';
-import type { Authenticator, CredentialRequest } from './authenticator.ts';
+import type { Authenticator, CredentialRequest, Sender } from './authenticator.ts';
 import { asHybrid, assertBinding, hybrid } from './hybrid.ts';
 import type { CertificateVerifier, VerifiedCertificate } from './mtls.ts';
 import type { Principal } from './principal.ts';
@@ -10,9 +10,10 @@ import { refusal } from './refusal.ts';
 export interface CredentialVerifier {
   /**
    * @param connection tells that a later request came over the same one
+   * @param sender limits what is asked of others about the credential
    * @throws {RdcpError} `RDCP_AUTH_FAILED` when the credential does not authenticate
    */
-  verify(credential: string, connection?: object): Principal | Promise<Principal>;
+  verify(credential: string, connection?: object, sender?: Sender): Principal | Promise<Principal>;
   close?(): void;
 }
 
@@ -64,7 +65,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
       assertAgrees(claimed, 'bearer');
       if (certificateRequired) throw refusal('bearer', 'invalid_certificate');
       if (bearer === undefined) throw refusal('bearer');
-      const principal = await bearer.verify(token, request.message?.socket);
+      const principal = await bearer.verify(token, request.message?.socket, request.sender);
       assertBinding(principal, request.clientCertificate);
       return principal;
     }
@@ -72,7 +73,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
     assertAgrees(claimed, 'hybrid', 'bearer');
     return asHybrid(async () => {
       if (bearer === undefined) throw refusal('hybrid');
-      const principal = await bearer.verify(token, request.message?.socket);
+      const principal = await bearer.verify(token, request.message?.socket, request.sender);
       assertBinding(principal, request.clientCertificate);
       return hybrid(principal, certificate.identity);
     });

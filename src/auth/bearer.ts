@@ -1,3 +1,4 @@
+import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import type { JwtVerifier } from './jwt.ts';
 import { refusal } from './refusal.ts';
@@ -18,14 +19,14 @@ const OURS = 'rdcp_';
  * bad, and neither is a secret of ours.
  */
 export function createBearerVerifier({ jwt, opaque }: BearerVerifiers): CredentialVerifier {
-  const byIssuer = async (token: string, connection: object | undefined) => {
+  const byIssuer = async (token: string, connection: object | undefined, sender: Sender | undefined) => {
     if (jwt !== undefined && (await jwt.claims(token))) return jwt.verify(token, connection);
     if (opaque === undefined || token.startsWith(OURS)) throw refusal('bearer');
-    return opaque.verify(token);
+    return opaque.verify(token, connection, sender);
   };
   return {
-    verify: (token, connection) =>
-      jwt !== undefined && opaque === undefined ? jwt.verify(token, connection) : byIssuer(token, connection),
+    verify: (token, connection, sender) =>
+      jwt !== undefined && opaque === undefined ? jwt.verify(token, connection) : byIssuer(token, connection, sender),
     close: () => {
       jwt?.close?.();
       opaque?.close?.();

@@ -1,18 +1,8 @@
 import type { Clock, Delay } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
 import { RdcpError } from '../errors.ts';
-import { readBounded } from './bounded-body.ts';
-import { IssuerFault, issuerProblem } from './issuer-failure.ts';
-import { trustedUri } from './jwt-issuer.ts';
-
-export interface IntrospectionClientOptions {
-  /** The issuer's introspection endpoint. Plain HTTP is accepted on loopback alone. */
-  readonly endpoint: string;
-  /** This server's name at the issuer. */
-  readonly clientId: string;
-  /** Sent by HTTP Basic (RFC 6749, section 2.3.1). Without it the client id alone is sent, in the body. */
-  readonly clientSecret?: string | undefined;
-}
+import { type Answer, type IntrospectionEndpoint, introspectionRequest, StatusFault } from './introspection-request.ts';
+import { issuerProblem } from './issuer-failure.ts';
 
 export interface IntrospectionSurroundings {
   readonly clock: Clock;
@@ -24,51 +14,54 @@ export interface IntrospectionSurroundings {
   readonly condition?: Condition;
 }
 
-type Answer = Readonly<Record<string, unknown>>;
-
-const TIMEOUT_MS = 3000;
-const MAX_BYTES = 64 * 1024;
 /** Tokens that anybody makes up must not become a flood of requests to the issuer. */
 const MAX_IN_FLIGHT = 32;
 /** Failures in a row after which the issuer counts as down. */
 const FAILURES_TO_OPEN = 3;
 /** Pause before the next attempt then. */
 const COOLDOWN_MS = 5000;
+/** Pause between two attempts with a token that was active, which made-up tokens do not keep from being asked about. */
+const KNOWN_COOLDOWN_MS = 1000;
+/** Refused tokens in a row, and none accepted ever, after which the issuer is asked whether it knows us. */
+const REFUSALS_TO_PROBE = 3;
 /** Pause between two attempts to find out, without a request, whether an outage is over. */
 const PROBE_MS = 30_000;
 /** A token that no issuer has given out, for those attempts. */
 const PROBE_TOKEN = 'rdcp-health-check';
-/** The one status that a token may be the reason of, and not the issuer or how this server is known to it. */
-const BAD_REQUEST = 400;
+
+const INACTIVE: Answer = { active: false };
 
 /**
- * Asks an issuer about tokens (RFC 7662, section 2). Once it counts as down, one request after each pause finds out whether it
- * is back, and all others are answered at once.
+ * Asks an issuer about tokens. Once it counts as down, one request after each pause finds out whether it is back, and all
+ * others are answered at once.
+ *
+ * A token that the issuer refuses with a status is not active, and says nothing of the issuer. Where the status may as well
+ * be about this server's own credentials, it is taken so until they have been accepted once, and for a token that was
+ * active before.
  * @returns `ask` resolves with the answer, whatever it says of the token, and rejects with `RDCP_UNAVAILABLE` when there is none
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
  */
 export function createIntrospectionClient({
-  endpoint,
-  clientId,
-  clientSecret,
   clock,
   fetch = globalThis.fetch,
   delay = () => () => undefined,
   condition = UNWATCHED,
-}: IntrospectionClientOptions & IntrospectionSurroundings) {
-  const uri = trustedUri(endpoint, 'security.introspection.endpoint');
-  const headers = {
-    Accept: 'application/json',
-    'Content-Type': 'application/x-www-form-urlencoded',
-    ...(clientSecret !== undefined && { Authorization: basic(clientId, clientSecret) }),
-  };
+  ...endpoint
+}: IntrospectionEndpoint & IntrospectionSurroundings) {
+  const request = introspectionRequest(endpoint, fetch);
   let inFlight = 0;
   let failures = 0;
   let lastFailure: unknown;
+  /** The issuer has answered a request of ours as RFC 7662 has it. */
+  let accepted = false;
+  /** Our own credentials may be what it refuses; only an answer can take that back. */
+  let suspected = false;
+  let refusals = 0;
   let closed = false;
   let cancelProbe = () => {};
   /** On the monotonic clock: nobody is asked before. */
   let pausedUntil = Number.NEGATIVE_INFINITY;
+  let knownPausedUntil = Number.NEGATIVE_INFINITY;
 
   const unavailable = (seconds: number) =>
     new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be checked at the moment', {
@@ -76,100 +69,97 @@ export function createIntrospectionClient({
       cause: lastFailure,
     });
 
-  const request = async (token: string): Promise<Answer> => {
-    const response = await fetch(uri, {
-      method: 'POST',
-      headers,
-      body: new URLSearchParams({
-        token,
-        token_type_hint: 'access_token',
-        ...(clientSecret === undefined && { client_id: clientId }),
-      }),
-      // Tokens go to the address that the operator named, and to nowhere that it points to.
-      redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      throw new StatusFault(response.status);
-    }
-    const answer = parse(await readBounded(response, MAX_BYTES));
-    if (isAnswer(answer)) return answer;
-    throw new IssuerFault('answers something that is no introspection response');
-  };
-
-  function succeeded(): void {
+  /** It answers. Whether it takes our credentials is another matter. */
+  function alive(): void {
     failures = 0;
     pausedUntil = Number.NEGATIVE_INFINITY;
+    if (suspected) return;
     cancelProbe();
     condition.end();
   }
 
-  function failed(cause: unknown): void {
-    failures += 1;
-    lastFailure = cause;
-    if (failures >= FAILURES_TO_OPEN) pausedUntil = clock.monotonic() + COOLDOWN_MS;
-    const ofOneToken = cause instanceof StatusFault && cause.status === BAD_REQUEST;
-    if (ofOneToken && failures < FAILURES_TO_OPEN) return;
-    condition.begin(`security.introspection.endpoint ${issuerProblem(cause)}`);
-    cancelProbe();
-    if (!closed) cancelProbe = delay(PROBE_MS, () => void request(PROBE_TOKEN).then(succeeded, failed));
+  function succeeded(): void {
+    accepted = true;
+    suspected = false;
+    refusals = 0;
+    alive();
   }
 
-  const ask = async (token: string): Promise<Answer> => {
-    const now = clock.monotonic();
-    if (now < pausedUntil) throw unavailable((pausedUntil - now) / 1000);
-    if (inFlight >= MAX_IN_FLIGHT) throw unavailable(1);
-    // Of many that come after a pause, this one finds out.
-    if (failures >= FAILURES_TO_OPEN) pausedUntil = now + COOLDOWN_MS;
-    inFlight += 1;
-    try {
-      const answer = await request(token);
-      succeeded();
-      return answer;
-    } catch (cause) {
-      failed(cause);
-      throw unavailable((pausedUntil - clock.monotonic()) / 1000);
-    } finally {
-      inFlight -= 1;
+  function begin(cause: unknown): void {
+    lastFailure = cause;
+    condition.begin(`security.introspection.endpoint ${issuerProblem(cause)}`);
+    cancelProbe();
+    if (!closed) cancelProbe = delay(PROBE_MS, probe);
+  }
+
+  function failed(cause: unknown): void {
+    failures += 1;
+    if (failures >= FAILURES_TO_OPEN) pausedUntil = clock.monotonic() + COOLDOWN_MS;
+    begin(cause);
+  }
+
+  /** Others are asked about nevertheless: a token that the issuer knows may be among them. */
+  function suspect(fault: StatusFault): void {
+    suspected = true;
+    begin(fault);
+  }
+
+  function probe(): void {
+    void request(PROBE_TOKEN).then((reply) => {
+      if (!(reply instanceof StatusFault)) succeeded();
+      else if (suspected || (!accepted && (reply.refuses === 'either' || refusals >= REFUSALS_TO_PROBE)))
+        suspect(reply);
+      else alive();
+    }, failed);
+  }
+
+  /** @throws {RdcpError} `RDCP_UNAVAILABLE` where it may be us whom the issuer refuses */
+  function refused(fault: StatusFault, known: boolean): Answer {
+    if (fault.refuses === 'either' && (known || !accepted)) {
+      suspect(fault);
+      throw unavailable(1);
     }
-  };
+    alive();
+    refusals += 1;
+    if (!accepted && refusals === REFUSALS_TO_PROBE) probe();
+    return INACTIVE;
+  }
+
+  /** @throws {RdcpError} `RDCP_UNAVAILABLE` where it is not asked now */
+  function assertAsked(known: boolean): void {
+    const now = clock.monotonic();
+    const from = known ? Math.min(pausedUntil, knownPausedUntil) : pausedUntil;
+    if (now < from) throw unavailable((from - now) / 1000);
+    if (!known && inFlight >= MAX_IN_FLIGHT) throw unavailable(1);
+    if (failures < FAILURES_TO_OPEN) return;
+    // Of many that come after a pause, this one finds out.
+    if (now >= pausedUntil) pausedUntil = now + COOLDOWN_MS;
+    if (known) knownPausedUntil = now + KNOWN_COOLDOWN_MS;
+  }
 
   return {
-    ask,
+    unavailable,
+
+    /** @param known whether the token was active when it was last asked about */
+    async ask(token: string, known = false): Promise<Answer> {
+      assertAsked(known);
+      inFlight += 1;
+      try {
+        const reply = await request(token).catch((cause: unknown) => {
+          failed(cause);
+          throw unavailable((pausedUntil - clock.monotonic()) / 1000);
+        });
+        if (reply instanceof StatusFault) return refused(reply, known);
+        succeeded();
+        return reply;
+      } finally {
+        inFlight -= 1;
+      }
+    },
+
     close() {
       closed = true;
       cancelProbe();
     },
   };
-}
-
-class StatusFault extends IssuerFault {
-  readonly status: number;
-
-  constructor(status: number) {
-    const hint = status === 401 || status === 403 ? ': it refuses clientId or clientSecret' : '';
-    super(`answers with status ${status}${hint}`);
-    this.status = status;
-  }
-}
-
-/** The parser's own error would quote the answer, which may hold the token. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** `active` is the one field that RFC 7662 requires. Without it, what answered is no introspection endpoint. */
-function isAnswer(value: unknown): value is Answer {
-  return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'active') === 'boolean';
-}
-
-/** Both halves are form-encoded first (RFC 6749, section 2.3.1), so that a colon in the id cannot move the border. */
-function basic(id: string, secret: string): string {
-  const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
-  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;
 }

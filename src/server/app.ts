@@ -160,14 +160,12 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     const addresses = limitAddress(createRateLimiter({ name: 'address', limit: readPerMinute, clock }));
     const clients = rateLimit(createRateLimiter({ name: 'token', limit: controlPerMinute, clock }));
     const introspecting = rateLimit(createRateLimiter({ name: 'introspection', limit: readPerMinute, clock }));
-    const calls = createTokenCalls({ record, addressing, anonymous, identified: [clients, read] });
-    const lookups = createTokenCalls({ record, addressing, anonymous, identified: [introspecting, read] });
-    router.post(TOKEN_PATHS.token, endpoint(addresses, formBody(), answer(token({ tokens, calls, clock }))));
-    router.post(TOKEN_PATHS.revoke, endpoint(addresses, formBody(), answer(revoke({ tokens, calls, clock }))));
-    router.post(
-      TOKEN_PATHS.introspect,
-      endpoint(addresses, formBody(), answer(introspect({ tokens, calls: lookups }))),
-    );
+    const parts = { record, addressing, anonymous, tenancy: read, form: formBody() };
+    const calls = createTokenCalls({ ...parts, limit: clients });
+    const lookups = createTokenCalls({ ...parts, limit: introspecting });
+    router.post(TOKEN_PATHS.token, endpoint(answer(token({ tokens, calls, clock }))));
+    router.post(TOKEN_PATHS.revoke, endpoint(answer(revoke({ tokens, calls, clock }))));
+    router.post(TOKEN_PATHS.introspect, endpoint(answer(introspect({ tokens, calls: lookups }))));
     if (tokens.publishedKeys !== undefined) {
       router.get(TOKEN_PATHS.jwks, endpoint(addresses, answer(jwks(tokens.publishedKeys, clock))));
     }

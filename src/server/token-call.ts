@@ -4,11 +4,10 @@ import type { TokenCall, TokenEvent } from '../auth/tokens/call.ts';
 import { badRequest, withOAuthError } from '../auth/tokens/refusals.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { Addressing } from '../tenancy/address.ts';
-import { clientAddress } from './client-address.ts';
 import { clientCertificateOf } from './client-certificate.ts';
-import { type Context, identityOf, required, sourceOf } from './context.ts';
-import { count } from './middleware/rate-limit.ts';
-import { addressKey, type RateLimiter } from './rate-limit.ts';
+import { type Context, identityOf, required, type Step, sourceOf } from './context.ts';
+import { count, senderOf } from './middleware/rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
 
 export interface TokenCallOptions {
   /** Writes an entry of the trail, and resolves when it is kept. */
@@ -16,35 +15,53 @@ export interface TokenCallOptions {
   readonly addressing: Addressing;
   /** Counts what an address sends without a valid credential. */
   readonly anonymous: RateLimiter;
-  /** What a client goes through once it is known who it is: its rate limit, its tenant. */
-  readonly identified: readonly ((ctx: Context) => void)[];
+  /** Counts what a client sends once it is known who it is. */
+  readonly limit: (ctx: Context) => void;
+  /** Settles its tenant. */
+  readonly tenancy: (ctx: Context) => void;
+  /** Reads the form. */
+  readonly form: Step;
 }
 
-/** Runs an endpoint of tokens, whose credentials are in the body. */
+/**
+ * Runs an endpoint of tokens, whose credentials are in the body. As with a credential in a header, each is verified first:
+ * a good one counts for its identity, and everything else for the address that it comes from.
+ */
 export type TokenCalls = <T>(ctx: Context, run: (call: TokenCall) => Promise<T>) => Promise<T>;
 
-export function createTokenCalls({ record, addressing, anonymous, identified }: TokenCallOptions): TokenCalls {
+export function createTokenCalls({
+  record,
+  addressing,
+  anonymous,
+  limit,
+  tenancy,
+  form,
+}: TokenCallOptions): TokenCalls {
   return async (ctx, run) => {
+    const sender = senderOf(ctx, anonymous);
+    const identify = (principal: Principal, ...steps: readonly ((ctx: Context) => void)[]) => {
+      ctx.state.principal = principal;
+      try {
+        for (const step of steps) step(ctx);
+      } catch (error) {
+        throw withOAuthError(error, 'invalid_request');
+      }
+    };
+    const unidentified = () => count(ctx, anonymous, sender.address);
     try {
+      await form(ctx);
       return await run({
         form: required(ctx, 'form'),
         authorization: authorizationOf(ctx),
         clientCertificate: clientCertificateOf(ctx.req),
-        identified: (principal) => {
-          ctx.state.principal = principal;
-          try {
-            for (const step of identified) step(ctx);
-          } catch (error) {
-            throw withOAuthError(error, 'invalid_request');
-          }
-        },
+        sender,
+        identified: (principal) => identify(principal, limit, tenancy),
+        revoking: (principal) => identify(principal, tenancy),
+        unidentified,
         note: (event) => note(ctx, event),
       });
     } catch (error) {
-      // As with a credential in a header: wrong ones are counted by where they come from.
-      if (ctx.state.principal === undefined && isRdcpError(error) && error.status < 500) {
-        count(ctx, anonymous, addressKey(clientAddress(ctx.req)));
-      }
+      if (ctx.state.principal === undefined && isRefusal(error)) unidentified();
       throw error;
     }
   };
@@ -72,6 +89,11 @@ export function createTokenCalls({ record, addressing, anonymous, identified }: 
     const { tenantId } = addressing.own(principal);
     return tenantId === undefined ? {} : { tenant: { id: tenantId } };
   }
+}
+
+/** A fault of ours costs the client nothing, and what is refused for the quota was counted by it. */
+function isRefusal(error: unknown): boolean {
+  return isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
 }
 
 function authorizationOf({ req }: Context): string | undefined {

@@ -7,12 +7,27 @@ export interface Asked {
   readonly form: URLSearchParams;
 }
 
+type Said = object | string | number | Refusal;
+
+/** A status with a body or a challenge. */
+export class Refusal {
+  readonly status: number;
+  readonly body: object | undefined;
+  readonly challenge: string | undefined;
+
+  constructor(status: number, body?: object, challenge?: string) {
+    this.status = status;
+    this.body = body;
+    this.challenge = challenge;
+  }
+}
+
 export interface IntrospectionServer {
   readonly endpoint: string;
   /** Every request so far. */
   readonly asked: Asked[];
-  /** What a token is answered: an object is sent as JSON with 200, a number as a status. */
-  answer: (token: string) => object | string | number | Promise<object | string | number>;
+  /** What a token is answered: an object is sent as JSON with 200, a number as a status, a refusal as both. */
+  answer: (token: string) => Said | Promise<Said>;
 }
 
 /** A real HTTP server that says what it knows of tokens (RFC 7662). */
@@ -27,7 +42,11 @@ export async function serveIntrospection(
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
     asked.push({ headers: request.headers, form });
     const said = await state.answer(form.get('token') ?? '');
-    if (typeof said === 'number') response.writeHead(said, said === 302 ? { Location: '/elsewhere' } : {}).end();
+    if (said instanceof Refusal) {
+      response
+        .writeHead(said.status, said.challenge === undefined ? {} : { 'WWW-Authenticate': said.challenge })
+        .end(said.body && JSON.stringify(said.body));
+    } else if (typeof said === 'number') response.writeHead(said, said === 302 ? { Location: '/elsewhere' } : {}).end();
     else response.end(typeof said === 'string' ? said : JSON.stringify(said));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

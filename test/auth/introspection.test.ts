@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBearerVerifier } from '../../src/auth/bearer.ts';
-import { createIntrospectionVerifier, type IntrospectionSettings } from '../../src/auth/introspection.ts';
+import {
+  createIntrospectionVerifier,
+  type IntrospectionOptions,
+  type IntrospectionSettings,
+} from '../../src/auth/introspection.ts';
 import { createJwtVerifier } from '../../src/auth/jwt.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { virtualTime } from '../support/virtual-time.ts';
-import { type IntrospectionServer, serveIntrospection } from './introspection-server.ts';
+import { type IntrospectionServer, Refusal, serveIntrospection } from './introspection-server.ts';
 import { failsWith } from './records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, seconds, secretBytes, sign, stoppedClock } from './tokens.ts';
 
@@ -24,7 +28,7 @@ const active = (changes: object = {}) => ({
 async function setUp(
   t: TestContext,
   answer: IntrospectionServer['answer'],
-  settings: Partial<IntrospectionSettings> = {},
+  settings: Partial<IntrospectionOptions> = {},
 ) {
   const server = await serveIntrospection(t, answer);
   const clock = stoppedClock();
@@ -40,7 +44,7 @@ async function setUp(
     condition: watch('introspection'),
   });
   t.after(() => verifier.close?.());
-  return { server, clock, time, lines, verify: async (token: string) => verifier.verify(token) };
+  return { server, clock, time, lines, verifier, verify: async (token: string) => verifier.verify(token) };
 }
 
 const invalid = failsWith('RDCP_AUTH_FAILED', 'invalid_token');
@@ -235,13 +239,156 @@ test('the end of an outage is seen although nobody sends a token, and its issuer
   assert.equal(server.asked.length, 2);
 });
 
-test('one token that the issuer cannot read is not its fault, three in a row are', async (t) => {
-  const { lines, verify } = await setUp(t, () => 400);
-  await assert.rejects(verify('opaque-1'), unavailable);
-  await assert.rejects(verify('opaque-2'), unavailable);
-  assert.deepEqual(lines, []);
-  await assert.rejects(verify('opaque-3'), unavailable);
+/** Answers of servers that refuse a token by a status, where RFC 7662 has 200. */
+const refusals: [string, number | Refusal][] = [
+  ['400', 400],
+  ['400 invalid_request', new Refusal(400, { error: 'invalid_request' })],
+  ['400 invalid_token', new Refusal(400, { error: 'invalid_token' })],
+  ['401 invalid_token', new Refusal(401, { error: 'invalid_token' })],
+  ['401 with a challenge for the token', new Refusal(401, undefined, 'Bearer realm="x", error="invalid_token"')],
+];
+for (const [what, answer] of refusals) {
+  test(`a token that the issuer refuses with ${what} is not active, and no outage`, async (t) => {
+    const { server, lines, verify } = await setUp(t, (token) => (token === 'good' ? active() : answer));
+    await verify('good');
+    for (let count = 0; count < 20; count += 1) await assert.rejects(verify(`odd-${count}`), invalid);
+    server.answer = () => active();
+    assert.equal((await verify('another')).userId, 'ann');
+    assert.deepEqual(lines, []);
+  });
+}
+
+for (const answer of [401, new Refusal(401, { error: 'request_unauthorized' })]) {
+  test('a 401 without a reason is the token’s once the issuer has accepted our credentials', async (t) => {
+    const { lines, verify } = await setUp(t, (token) => (token.startsWith('good') ? active() : answer));
+    await verify('good-1');
+    for (let count = 0; count < 20; count += 1) await assert.rejects(verify(`odd-${count}`), invalid);
+    assert.equal((await verify('good-2')).userId, 'ann');
+    assert.deepEqual(lines, []);
+  });
+
+  test('a 401 without a reason before that is told, and keeps no token from being asked about', async (t) => {
+    const { lines, verify } = await setUp(t, (token) => (token === 'good' ? active() : answer));
+    for (let count = 0; count < 20; count += 1) await assert.rejects(verify(`odd-${count}`), unavailable);
+    const told = 'security.introspection.endpoint answers with status 401: it refuses clientId or clientSecret';
+    assert.deepEqual(lines, [told]);
+    assert.equal((await verify('good')).userId, 'ann');
+    assert.deepEqual(lines, [told, 'introspection is over']);
+    await assert.rejects(verify('odd'), invalid);
+  });
+}
+
+test('credentials that the issuer no longer takes are told by a token that was active', async (t) => {
+  const { server, clock, lines, verify } = await setUp(t, () => active());
+  await verify('known');
+  server.answer = () => 401;
+  clock.advance(60_000);
+  await assert.rejects(verify('known'), unavailable);
+  const told = 'security.introspection.endpoint answers with status 401: it refuses clientId or clientSecret';
+  assert.deepEqual(lines, [told]);
+});
+
+for (const status of [400, 401]) {
+  test(`${status} invalid_client is about our credentials, whatever was accepted before`, async (t) => {
+    const { server, lines, verify } = await setUp(t, () => active());
+    await verify('good');
+    server.answer = () => new Refusal(status, { error: 'invalid_client' });
+    for (let count = 0; count < 5; count += 1) await assert.rejects(verify(`opaque-${count}`), unavailable);
+    assert.equal(server.asked.length, 4, 'an issuer that locks clients out is left alone');
+    assert.deepEqual(lines, [
+      `security.introspection.endpoint answers with status ${status}: it refuses clientId or clientSecret`,
+    ]);
+  });
+}
+
+test('an issuer that refuses every token from the start is told, when it refuses our own question too', async (t) => {
+  const { server, lines, verify } = await setUp(t, () => 400);
+  for (let count = 0; count < 3; count += 1) await assert.rejects(verify(`opaque-${count}`), invalid);
+  while (lines.length === 0) await sleep(5);
   assert.deepEqual(lines, ['security.introspection.endpoint answers with status 400']);
+  assert.equal(server.asked.length, 4);
+});
+
+test('made-up tokens that make the issuer fail keep no token out that was active', async (t) => {
+  const { server, clock, verify } = await setUp(t, (token) => (token === 'known' ? active() : 500));
+  await verify('known');
+  clock.advance(60_000);
+  for (let count = 0; count < 5; count += 1) await assert.rejects(verify(`odd-${count}`), unavailable);
+  assert.equal(server.asked.length, 4, 'the issuer counts as down');
+  assert.equal((await verify('known')).userId, 'ann');
+});
+
+const sender = (address: string, spent = false) => ({ address, isSpent: () => spent });
+
+test('an address has four requests to the issuer at a time; the others wait, and another address does not', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  let open = 0;
+  let most = 0;
+  const { server, verifier } = await setUp(t, async (token) => {
+    open += 1;
+    if (token.startsWith('many')) most = Math.max(most, open);
+    if (token.startsWith('many')) await gate.promise;
+    open -= 1;
+    return active();
+  });
+  const verify = async (token: string, address: string) => verifier.verify(token, undefined, sender(address));
+  const many = Array.from({ length: 40 }, (_, index) =>
+    verify(`many-${index}`, 'busy').then(
+      () => 'active',
+      (error: unknown) => (isRdcpError(error) ? error.code : String(error)),
+    ),
+  );
+  while (server.asked.length < 4) await sleep(5);
+  assert.equal((await verify('other', 'quiet')).userId, 'ann');
+  assert.equal(server.asked.length, 5);
+  gate.resolve();
+  const outcomes = await Promise.all(many);
+  assert.equal(most, 4);
+  assert.deepEqual(
+    ['active', 'RDCP_UNAVAILABLE'].map((outcome) => outcomes.filter((each) => each === outcome).length),
+    [32, 8],
+  );
+});
+
+test('an address that spent its quota has no unknown token asked about, but those that were active', async (t) => {
+  const { server, clock, verifier } = await setUp(t, () => active());
+  const verify = async (token: string, spent: boolean) => verifier.verify(token, undefined, sender('nat', spent));
+  await verify('known', false);
+  await assert.rejects(verify('unknown', true), invalid);
+  assert.equal(server.asked.length, 1);
+  clock.advance(60_000);
+  assert.equal((await verify('known', true)).userId, 'ann');
+  assert.equal(server.asked.length, 2);
+  assert.equal((await verifier.verify('unknown', undefined, sender('elsewhere'))).userId, 'ann');
+});
+
+test('tokens that wait for their turn are not asked about once their address has spent its quota', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const { server, verifier } = await setUp(t, async () => {
+    await gate.promise;
+    return { active: false };
+  });
+  let spent = false;
+  const junk = Array.from({ length: 20 }, async (_, index) =>
+    verifier.verify(`junk-${index}`, undefined, { address: 'nat', isSpent: () => spent }),
+  );
+  const settled = Promise.allSettled(junk);
+  while (server.asked.length < 4) await sleep(5);
+  spent = true;
+  gate.resolve();
+  assert.ok((await settled).every(({ status }) => status === 'rejected'));
+  assert.equal(server.asked.length, 4);
+});
+
+test('made-up tokens push out none that was active, however many they are', async (t) => {
+  const answer = (token: string) => (token === 'known' ? active() : { active: false });
+  const { server, clock, verify } = await setUp(t, answer, { cacheSize: 4 });
+  await verify('known');
+  for (let count = 0; count < 10; count += 1) await assert.rejects(verify(`junk-${count}`), invalid);
+  clock.advance(59_000);
+  const before = server.asked.length;
+  await verify('known');
+  assert.equal(server.asked.length, before);
 });
 
 test('a token that is refused says nothing of the issuer', async (t) => {

@@ -4,7 +4,16 @@ import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type { OAuthErrorResponse } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { KEYS } from '../support/server.ts';
-import { askToken, exchangeKey, post, refresh, session, startTokenServer } from './tokens.ts';
+import {
+  ACCESS_TOKEN,
+  askToken,
+  exchangeKey,
+  post,
+  refresh,
+  session,
+  startTokenServer,
+  TOKEN_EXCHANGE,
+} from './tokens.ts';
 
 const credentials = { grant_type: 'client_credentials' };
 const operator = { client_id: 'operator-client', client_secret: KEYS.operator };
@@ -53,25 +62,17 @@ test('when the records cannot be reached it is 503, and the refresh token is not
   assert.equal((await refresh(server, body.refresh_token)).status, 200);
 });
 
-test('each client has its limit, and so has each address', async (t) => {
-  const server = await startTokenServer(t, {}, { config: { limits: { controlPerMinute: 2, readPerMinute: 6 } } });
+test('each client has its limit, which is no other client’s', async (t) => {
+  const server = await startTokenServer(t, {}, { config: { limits: { controlPerMinute: 2, readPerMinute: 2 } } });
   for (const expected of [200, 200, 429]) {
     const { status, headers } = await askToken(server, { ...credentials, ...operator });
     assert.equal(status, expected);
     if (status === 429) assert.match(headers.get('retry-after') ?? '', /^\d+$/);
   }
   const status = { ...credentials, client_id: 'status-client', client_secret: KEYS.status };
-  for (const expected of [200, 200, 429, 429]) assert.equal((await askToken(server, status)).status, expected);
-  const again = await askToken<OAuthErrorResponse>(server, {
-    ...credentials,
-    client_id: 'discovery-client',
-    client_secret: KEYS.discovery,
-  });
-  assert.deepEqual(
-    [again.status, again.body.error],
-    [429, 'temporarily_unavailable'],
-    'the address has spent its quota',
-  );
+  for (const expected of [200, 200, 429]) assert.equal((await askToken(server, status)).status, expected);
+  const again = await askToken<OAuthErrorResponse>(server, status);
+  assert.deepEqual([again.status, again.body.error], [429, 'temporarily_unavailable']);
 });
 
 test('wrong credentials are limited as wrong credentials in a header are', async (t) => {
@@ -79,4 +80,62 @@ test('wrong credentials are limited as wrong credentials in a header are', async
   const wrong = { ...credentials, client_id: 'operator-client', client_secret: 'x'.repeat(40) };
   for (const expected of [401, 401, 429]) assert.equal((await askToken(server, wrong)).status, expected);
   assert.equal((await askToken(server, { ...credentials, ...operator })).status, 200);
+});
+
+/** One of each kind of request that holds no valid credential. */
+const JUNK: readonly (readonly [string, Record<string, string>])[] = [
+  [TOKEN_PATHS.token, { ...credentials, client_id: 'operator-client', client_secret: 'x'.repeat(40) }],
+  [TOKEN_PATHS.token, { grant_type: 'refresh_token', refresh_token: `rdcp_rt_a.${'A'.repeat(43)}.${'A'.repeat(22)}` }],
+  [TOKEN_PATHS.token, { grant_type: TOKEN_EXCHANGE, subject_token: 'a.b.c', subject_token_type: ACCESS_TOKEN }],
+  [TOKEN_PATHS.token, { grant_type: 'password' }],
+  [TOKEN_PATHS.revoke, { token: 'x' }],
+  [TOKEN_PATHS.introspect, { token: 'x' }],
+];
+
+test('whatever holds no valid credential is counted, and refuses nobody behind the same address who has one', async (t) => {
+  const server = await startTokenServer(t, {}, { config: { limits: { anonymousPerMinute: JUNK.length } } });
+  const { body } = await exchangeKey(server, 'operator');
+  const { body: other } = await exchangeKey(server, 'operator');
+  for (const [path, fields] of JUNK) assert.notEqual((await post(server, path, fields)).status, 429);
+  for (const [path, fields] of JUNK) {
+    const { status, body: refused, headers } = await post(server, path, fields);
+    assert.deepEqual([path, status, refused.error], [path, 429, 'temporarily_unavailable']);
+    assert.equal(headers.get('ratelimit-policy'), `"anonymous";q=${JUNK.length};w=60`);
+  }
+  const { body: next, status } = await refresh(server, body.refresh_token);
+  assert.equal(status, 200);
+  assert.equal((await exchangeKey(server, 'status')).status, 200);
+  assert.equal((await askToken(server, { ...credentials, ...operator })).status, 200);
+  const asked = await post<{ active: boolean }>(server, TOKEN_PATHS.introspect, {
+    ...operator,
+    token: next.access_token,
+  });
+  assert.deepEqual([asked.status, asked.body.active], [200, true]);
+  for (const token of [next.access_token, other.refresh_token]) {
+    assert.equal((await post(server, TOKEN_PATHS.revoke, { token })).status, 200);
+  }
+  assert.equal((await post(server, TOKEN_PATHS.revoke, { token: other.refresh_token })).status, 429, 'no longer good');
+});
+
+test('a body that is no form counts for its address too', async (t) => {
+  const server = await startTokenServer(t, {}, { config: { limits: { anonymousPerMinute: 1 } } });
+  const statuses = [];
+  for (let count = 0; count < 2; count += 1) {
+    statuses.push((await server.request(TOKEN_PATHS.token, { method: 'POST', body: {} })).status);
+  }
+  assert.deepEqual(statuses, [415, 429]);
+});
+
+test('a token that is good can be revoked although its client has spent its quota', async (t) => {
+  const server = await startTokenServer(t, {}, { config: { limits: { controlPerMinute: 3 } } });
+  const sessions = [];
+  for (let count = 0; count < 3; count += 1) sessions.push((await exchangeKey(server, 'operator')).body);
+  assert.equal((await exchangeKey(server, 'operator')).status, 429);
+  for (const [index, { refresh_token: token, access_token: accessToken }] of sessions.entries()) {
+    const fields = index === 0 ? { token } : { token: accessToken, ...operator };
+    assert.equal((await post(server, TOKEN_PATHS.revoke, fields)).status, 200);
+    assert.equal((await session(server, accessToken)).status, 401);
+  }
+  const unknown = await post(server, TOKEN_PATHS.revoke, { token: 'x', ...operator });
+  assert.equal(unknown.status, 429, 'which a client that asks about unknown tokens does not get round');
 });

@@ -1,5 +1,5 @@
 import type { AuditAction, TokenGrant } from '../../protocol/messages.ts';
-import type { ClientCertificate } from '../authenticator.ts';
+import type { ClientCertificate, Sender } from '../authenticator.ts';
 import type { Principal } from '../principal.ts';
 import type { IssuedTokens } from './issuing.ts';
 
@@ -18,8 +18,13 @@ export interface TokenCall {
   readonly form: readonly (readonly [string, string])[];
   readonly authorization?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
+  readonly sender?: Sender | undefined;
   /** Told who asks before anything is issued or changed; refuses by throwing. */
   identified(principal: Principal): void;
+  /** The same for somebody who revokes a token that is good: no quota keeps anybody from that. */
+  revoking(principal: Principal): void;
+  /** Told that nobody is identified and there is no error to answer; refuses by throwing. */
+  unidentified(): void;
   /** Writes the trail. When it rejects, nothing is handed out. */
   note(event: TokenEvent): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { ApiKeyVerifier } from '../api-keys.ts';
-import type { ClientCertificate } from '../authenticator.ts';
+import type { ClientCertificate, Sender } from '../authenticator.ts';
 import type { CredentialVerifier } from '../authenticators.ts';
 import type { CertificateVerifier } from '../mtls.ts';
 import type { Principal } from '../principal.ts';
@@ -45,7 +45,7 @@ export function createTokenCredentials({ apiKey, bearer, certificate, certificat
     },
 
     /** Who the subject of a token exchange is. */
-    async subject(token: string, type: string): Promise<Principal> {
+    async subject(token: string, type: string, sender: Sender | undefined): Promise<Principal> {
       if (!ACCESS_TOKEN_TYPES.includes(type) && type !== API_KEY_TYPE) {
         throw badRequest(
           'invalid_request',
@@ -56,7 +56,7 @@ export function createTokenCredentials({ apiKey, bearer, certificate, certificat
       const isKey = type === API_KEY_TYPE || token.startsWith('rdcp_') || apiKey?.knows(token) === true;
       return isKey
         ? verified(apiKey, token, 'invalid_request', 'api-key')
-        : verified(bearer, token, 'invalid_request', 'bearer');
+        : verified(bearer, token, 'invalid_request', 'bearer', sender);
     },
   };
 }
@@ -66,10 +66,11 @@ async function verified(
   credential: string,
   code: OAuthError,
   method: 'api-key' | 'bearer',
+  sender?: Sender,
 ): Promise<Principal> {
   if (verifier === undefined) throw badCredential(code, method);
   try {
-    return await verifier.verify(credential);
+    return await verifier.verify(credential, undefined, sender);
   } catch (error) {
     throw withOAuthError(error, code);
   }

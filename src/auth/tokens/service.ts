@@ -1,6 +1,7 @@
 import type { JWK } from 'jose';
 import { isRdcpError } from '../../errors.ts';
 import type { IntrospectionResponse, TokenGrant } from '../../protocol/messages.ts';
+import type { Sender } from '../authenticator.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
 import { loadJose } from '../jose.ts';
 import type { Principal } from '../principal.ts';
@@ -82,7 +83,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     const token = requiredParameter(parameters, 'subject_token');
     const type = requiredParameter(parameters, 'subject_token_type');
     const client = await credentials.client(parameters, call.authorization);
-    const subject = await credentials.subject(token, type);
+    const subject = await credentials.subject(token, type, call.sender);
     try {
       assertBinding(subject, call.clientCertificate);
     } catch (error) {
@@ -118,9 +119,9 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
   }
 
   /** Whom a bearer token speaks for; `undefined` for one that is not good, or not any more. */
-  async function verified(token: string): Promise<Principal | undefined> {
+  async function verified(token: string, sender?: Sender): Promise<Principal | undefined> {
     try {
-      return await bearer.verify(token);
+      return await bearer.verify(token, undefined, sender);
     } catch (error) {
       if (isRdcpError(error) && error.code === 'RDCP_AUTH_FAILED') return undefined;
       throw error;
@@ -128,11 +129,11 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
   }
 
   /** Whose token of ours it is; `undefined` for any other text, and for a token that is not good any more. */
-  async function holderOf(token: string): Promise<Principal | undefined> {
+  async function holderOf(token: string, sender: Sender | undefined): Promise<Principal | undefined> {
     if (await isFromUs(token)) return verified(token);
     const holder = await refreshing.holder(token);
     // Its owner must not believe that it has ended: this server goes on accepting it.
-    if (holder === undefined && (await verified(token)) !== undefined) {
+    if (holder === undefined && (await verified(token, sender)) !== undefined) {
       throw badRequest('unsupported_token_type', 'The token is of another issuer, which alone can revoke it');
     }
     return holder;
@@ -159,11 +160,17 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
       const parameters = readParameters(call.form);
       const token = requiredParameter(parameters, 'token');
       const client = await credentials.client(parameters, call.authorization);
-      const principal = await holderOf(token);
-      if (principal?.sessionId === undefined) return;
-      if (client !== undefined && client.clientId !== principal.clientId)
+      const principal = await holderOf(token, call.sender);
+      if (principal?.sessionId === undefined) {
+        if (client === undefined) call.unidentified();
+        else call.identified(client);
+        return;
+      }
+      if (client !== undefined && client.clientId !== principal.clientId) {
+        call.identified(client);
         throw othersToken('unauthorized_client', client);
-      call.identified(client ?? principal);
+      }
+      call.revoking(client ?? principal);
       if (!(await issuing.end(principal.sessionId))) return;
       await call.note({ action: 'token.revoke', outcome: 'success', principal, reason: 'revoked by its holder' });
     },

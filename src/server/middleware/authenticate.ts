@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Authenticator, CredentialRequest } from '../../auth/authenticator.ts';
 import { authenticationRequired } from '../../auth/refusal.ts';
 import { isRdcpError, type RdcpError } from '../../errors.ts';
@@ -6,7 +5,7 @@ import { clientAddress } from '../client-address.ts';
 import { clientCertificateOf } from '../client-certificate.ts';
 import type { Context, Step } from '../context.ts';
 import { addressKey, type RateLimiter } from '../rate-limit.ts';
-import { count } from './rate-limit.ts';
+import { count, senderOf } from './rate-limit.ts';
 
 /**
  * Finds out who asks. Requests without a valid credential are counted per address, whatever becomes of them: once the
@@ -31,7 +30,7 @@ export function authenticate(
     if (anonymous === 'refused') throw authenticationRequired(authenticator.methods);
   };
   return (ctx) =>
-    authenticator.authenticate(credentialsOf(ctx.req)).then(
+    authenticator.authenticate(credentialsOf(ctx, limiter)).then(
       (principal) => {
         if (principal === undefined) without(ctx);
         else ctx.state.principal = principal;
@@ -43,6 +42,12 @@ export function authenticate(
     );
 }
 
-function credentialsOf(req: IncomingMessage): CredentialRequest {
-  return { headers: req.headersDistinct, clientCertificate: clientCertificateOf(req), message: req };
+function credentialsOf(ctx: Context, limiter: RateLimiter): CredentialRequest {
+  const { req } = ctx;
+  return {
+    headers: req.headersDistinct,
+    clientCertificate: clientCertificateOf(req),
+    sender: senderOf(ctx, limiter),
+    message: req,
+  };
 }

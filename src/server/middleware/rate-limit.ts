@@ -1,3 +1,4 @@
+import type { Sender } from '../../auth/authenticator.ts';
 import { identityKey } from '../../auth/principal.ts';
 import { RdcpError } from '../../errors.ts';
 import { clientAddress } from '../client-address.ts';
@@ -15,7 +16,13 @@ export function rateLimit(limiter: RateLimiter): Step {
   };
 }
 
-/** Limits what comes from one address, where the identity is known only once much has been done. */
+/** Where a request comes from, for what is asked of others before it is known who sends it. */
+export function senderOf(ctx: Context, anonymous: RateLimiter): Sender {
+  const address = addressKey(clientAddress(ctx.req));
+  return { address, isSpent: () => !anonymous.look(address).allowed };
+}
+
+/** Limits what one address asks for without a credential. */
 export function limitAddress(limiter: RateLimiter): Step {
   return (ctx) => count(ctx, limiter, addressKey(clientAddress(ctx.req)));
 }
