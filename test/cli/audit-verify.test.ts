@@ -45,7 +45,7 @@ function rebuilt(entries: readonly AuditEntry[], instanceId: string, from: numbe
 async function verifyFile(t: TestContext, entries: readonly AuditEntry[], ...options: string[]) {
   const file = join(temporaryDirectory(t), 'state.db');
   const store = createSqliteStore(file);
-  for (const audit of entries) await store.commit({ audit, now: NOW });
+  await store.commitAll?.(entries.map((audit) => ({ audit, now: NOW })));
   await store.close();
   return rdcp(['audit', 'verify', '--store', `sqlite:${file}`, ...options]);
 }
@@ -244,12 +244,12 @@ test('wrong use is told before anything is opened', async (t) => {
   writeFileSync(join(cwd, 'bad'), 'a:1:nothash\n');
   new DatabaseSync(join(cwd, 'foreign.db')).exec('CREATE TABLE other (id INTEGER)');
   for (const [args, code] of [
-    [['--store', 'sqlite:nothere.db'], 2],
+    [['--store', `sqlite:${join(cwd, 'nothere.db')}`], 2],
     [['--store', 'memory:'], 2],
     [['--store', 'sqlite:x', '--url', 'http://127.0.0.1:1'], 2],
     [['--checkpoint', 'a:0:00'], 2],
-    [['--checkpoints', 'bad'], 2],
-    [['--store', 'sqlite:foreign.db'], 1],
+    [['--checkpoints', join(cwd, 'bad')], 2],
+    [['--store', `sqlite:${join(cwd, 'foreign.db')}`], 1],
     [['extra'], 2],
   ] as const) {
     const finished = await rdcp(['audit', 'verify', ...args], { cwd });

@@ -55,11 +55,12 @@ describe('a file that cannot be read is named, with its option, in one line', { 
       const cwd = temporaryDirectory(t);
       mkdirSync(join(cwd, 'folder'));
       const option = command.at(-1);
-      for (const [file, problem] of [
+      for (const [name, problem] of [
         ['missing', 'does not exist'],
         ['folder', 'is a directory'],
-      ]) {
-        const result = await rdcp([...command, file ?? ''], { cwd });
+      ] as const) {
+        const file = join(cwd, name);
+        const result = await rdcp([...command, file], { cwd });
         assert.deepEqual(result, { code: 2, stdout: '', stderr: `rdcp: ${option}: ${file} ${problem}\n` });
       }
     });

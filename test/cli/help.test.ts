@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VERSION } from '../../src/version.ts';
-import { rdcp } from './run.ts';
+import { rdcp, rdcpProcess } from './run.ts';
 
 for (const path of [[], ['keys'], ['keys', 'create'], ['token'], ['token', 'create'], ['enable'], ['audit']]) {
   const name = ['rdcp', ...path].join(' ');
@@ -18,12 +18,12 @@ for (const path of [[], ['keys'], ['keys', 'create'], ['token'], ['token', 'crea
 }
 
 test('without a command the help goes to stderr, as wrong use', async () => {
-  const { code, stdout, stderr } = await rdcp([]);
+  const { code, stdout, stderr } = await rdcpProcess([]);
   assert.equal(code, 2);
   assert.equal(stdout, '');
   assert.match(stderr, /^Usage: rdcp /);
 });
 
 test('--version prints the version of the package', async () => {
-  assert.deepEqual(await rdcp(['--version']), { code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  assert.deepEqual(await rdcpProcess(['--version']), { code: 0, stdout: `${VERSION}\n`, stderr: '' });
 });

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
 import { openKeysFile } from '../../src/auth/keys-file.ts';
-import { rdcp, temporaryDirectory } from './run.ts';
+import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
 
-const create = (file: string, ...rest: string[]) => rdcp(['keys', 'create', '--file', file, ...rest]);
+const creation = (file: string, ...rest: string[]) => ['keys', 'create', '--file', file, ...rest];
+const create = (file: string, ...rest: string[]) => rdcp(creation(file, ...rest));
 const recordsOf = (file: string) => JSON.parse(readFileSync(file, 'utf8')).keys;
 
 test('keys create prints the key alone and keeps its hash in a private file', async (t) => {
@@ -46,7 +47,9 @@ test('keys made at the same time are all kept, and no draft or lock stays behind
   const directory = temporaryDirectory(t);
   const file = join(directory, 'keys.json');
   const clients = Array.from({ length: 8 }, (_, index) => `c${index}`);
-  const made = await Promise.all(clients.map((client) => create(file, '--client', client, '--scopes', 'status')));
+  const made = await Promise.all(
+    clients.map((client) => rdcpProcess(creation(file, '--client', client, '--scopes', 'status'))),
+  );
   assert.deepEqual(
     made.map(({ code, stderr }) => (code === 0 ? 0 : stderr)),
     clients.map(() => 0),
@@ -162,7 +165,8 @@ const usage: [string, string[]][] = [
 for (const [what, args] of usage) {
   test(`${what}: one line on stderr, exit code 2, no file`, async (t) => {
     const cwd = temporaryDirectory(t);
-    const { code, stdout, stderr } = await rdcp(args, { cwd });
+    const paths = args.map((arg) => (arg === 'k.json' ? join(cwd, arg) : arg));
+    const { code, stdout, stderr } = await rdcp(paths);
     assert.equal(code, 2);
     assert.equal(stdout, '');
     assert.match(stderr, /^rdcp: [^\n]+\n$/);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { generateApiKey } from '../../src/auth/api-key.ts';
 import { ensureDevKey, readDevKey } from '../../src/auth/dev-key.ts';
-import { rdcp, temporaryDirectory } from './run.ts';
+import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
 
 interface Seen {
   readonly target: string;
@@ -193,7 +193,7 @@ test('the key comes from --key-file before RDCP_API_KEY before .rdcp/dev-key', a
   ensureDevKey(cwd);
   await rdcp(['status', '--url', url], { cwd });
   await rdcp(['status', '--url', url], { cwd, env });
-  await rdcp(['status', '--url', url, '--key-file', 'key'], { cwd, env });
+  await rdcp(['status', '--url', url, '--key-file', join(cwd, 'key')], { cwd, env });
   assert.deepEqual(
     seen.map(({ headers }) => headers['x-rdcp-api-key']),
     [undefined, readDevKey(cwd), key, other],
@@ -208,7 +208,7 @@ test('--token-file sends a bearer token and no key', async (t) => {
     performance: { totalCalls: 0, callsPerSecond: 0 },
   });
   writeFileSync(join(cwd, 'token'), 'a.b.c\n');
-  await rdcp(['status', '--url', url, '--token-file', 'token'], { cwd, env });
+  await rdcpProcess(['status', '--url', url, '--token-file', 'token'], { cwd, env });
   assert.equal(seen[0]?.headers.authorization, 'Bearer a.b.c');
   assert.equal(seen[0]?.headers['x-rdcp-api-key'], undefined);
 });

@@ -5,51 +5,52 @@ import { type TestContext, test } from 'node:test';
 import type { SessionResponse } from '../../src/protocol/messages.ts';
 import { bearer, startTokenServer } from '../server/tokens.ts';
 import { KEYS, type TestServer } from '../support/server.ts';
-import { rdcp, temporaryDirectory } from './run.ts';
+import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
 
 /** A service that issues tokens, and the command before it, with the operator's key. */
 async function setUp(t: TestContext) {
   const server = await startTokenServer(t);
   const cwd = temporaryDirectory(t);
-  const run = (...args: string[]) =>
-    rdcp([...args, '--url', server.url], { cwd, env: { RDCP_API_KEY: KEYS.operator } });
-  const file = (name: string) => readFileSync(join(cwd, name), 'utf8').trim();
-  return { server, cwd, run, file };
+  const options = { cwd, env: { RDCP_API_KEY: KEYS.operator } };
+  const run = (...args: string[]) => rdcp([...args, '--url', server.url], options);
+  const process = (...args: string[]) => rdcpProcess([...args, '--url', server.url], options);
+  const text = (file: string) => readFileSync(file, 'utf8').trim();
+  return { server, cwd, session: join(cwd, 'session'), token: join(cwd, 'token'), run, process, text };
 }
 
 const sessionOf = (server: TestServer, token: string) =>
   server.request<SessionResponse>('/rdcp/v1/session', { headers: bearer(token) });
 
 test('token create prints a token that does less than the key, to be used in its place', async (t) => {
-  const { server, cwd, run } = await setUp(t);
+  const { server, token, run } = await setUp(t);
   const { code, stdout, stderr } = await run('token', 'create', '--scopes', 'status');
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
   assert.equal(stderr, 'Valid for 15m; scopes status.\n');
   assert.deepEqual((await sessionOf(server, stdout.trim())).body.scopes, ['status']);
-  writeFileSync(join(cwd, 'token'), stdout);
-  assert.equal((await run('status', '--token-file', 'token')).code, 0);
-  const refused = await run('enable', 'HTTP', '--token-file', 'token');
+  writeFileSync(token, stdout);
+  assert.equal((await run('status', '--token-file', token)).code, 0);
+  const refused = await run('enable', 'HTTP', '--token-file', token);
   assert.match(refused.stderr, /^rdcp: RDCP_FORBIDDEN: /);
 
-  const narrower = await run('token', 'create', '--token-file', 'token', '--scopes', 'control');
+  const narrower = await run('token', 'create', '--token-file', token, '--scopes', 'control');
   assert.equal(narrower.code, 1);
   assert.match(narrower.stderr, /^rdcp: RDCP_FORBIDDEN: .*\(error: invalid_scope; ask for fewer with --scopes\)$/m);
 });
 
 test('a session is kept in a private file, refreshed from it, and ended by it', async (t) => {
-  const { server, cwd, run, file } = await setUp(t);
-  const keep = ['--refresh-file', 'session'];
+  const { server, cwd, session, run, text } = await setUp(t);
+  const keep = ['--refresh-file', session];
   const created = await run('token', 'create', ...keep);
   assert.equal(created.code, 0, created.stderr);
-  assert.equal(statSync(join(cwd, 'session')).mode & 0o777, 0o600);
-  const first = file('session');
+  assert.equal(statSync(session).mode & 0o777, 0o600);
+  const first = text(session);
   assert.match(first, /^rdcp_rt_\S+$/);
 
   const refreshed = await run('token', 'refresh', ...keep, '--scopes', 'control,status');
   assert.equal(refreshed.code, 0, refreshed.stderr);
   assert.deepEqual((await sessionOf(server, refreshed.stdout.trim())).body.scopes, ['status', 'control']);
-  assert.notEqual(file('session'), first);
+  assert.notEqual(text(session), first);
   for (const { stdout, stderr } of [created, refreshed]) {
     assert.equal(`${stdout}${stderr}`.includes('rdcp_rt_'), false);
   }
@@ -67,9 +68,9 @@ test('a session is kept in a private file, refreshed from it, and ended by it', 
 });
 
 test('two at once do not use one refresh token twice', async (t) => {
-  const { server, run } = await setUp(t);
-  await run('token', 'create', '--refresh-file', 'session');
-  const both = await Promise.all([0, 1].map(() => run('token', 'refresh', '--refresh-file', 'session')));
+  const { server, session, run, process } = await setUp(t);
+  await run('token', 'create', '--refresh-file', session);
+  const both = await Promise.all([0, 1].map(() => process('token', 'refresh', '--refresh-file', 'session')));
   for (const { code, stdout, stderr } of both) {
     assert.equal(code, 0, stderr);
     assert.equal((await sessionOf(server, stdout.trim())).status, 200);
@@ -77,8 +78,8 @@ test('two at once do not use one refresh token twice', async (t) => {
 });
 
 test('where the refresh token cannot be kept no session is begun', async (t) => {
-  const { server, run } = await setUp(t);
-  const nowhere = await run('token', 'create', '--refresh-file', 'no/such/place');
+  const { server, cwd, run } = await setUp(t);
+  const nowhere = await run('token', 'create', '--refresh-file', join(cwd, 'no/such/place'));
   assert.equal(nowhere.code, 1);
   assert.equal(nowhere.stdout, '');
   const { body } = await server.request<{ entries: unknown[] }>('/rdcp/v1/audit?action=token.issue', { key: 'admin' });
@@ -86,12 +87,12 @@ test('where the refresh token cannot be kept no session is begun', async (t) => 
 });
 
 test('an access token ends its session too, and as JSON the whole answer is printed', async (t) => {
-  const { server, cwd, run } = await setUp(t);
+  const { server, token, run } = await setUp(t);
   const { stdout } = await run('token', 'create', '--json');
   const answer = JSON.parse(stdout);
   assert.deepEqual([answer.token_type, answer.scope], ['Bearer', 'discovery status control']);
-  writeFileSync(join(cwd, 'token'), answer.access_token);
-  assert.equal((await run('token', 'revoke', '--token-file', 'token')).code, 0);
+  writeFileSync(token, answer.access_token);
+  assert.equal((await run('token', 'revoke', '--token-file', token)).code, 0);
   assert.equal((await sessionOf(server, answer.access_token)).status, 401);
 });
 
@@ -106,7 +107,8 @@ for (const args of [
   test(`rdcp token ${args.join(' ')} is wrong use`, async (t) => {
     const cwd = temporaryDirectory(t);
     writeFileSync(join(cwd, 'empty'), '');
-    const { code, stdout, stderr } = await rdcp(['token', ...args], { cwd });
+    const paths = args.map((arg) => (arg === 'empty' ? join(cwd, arg) : arg));
+    const { code, stdout, stderr } = await rdcp(['token', ...paths], { cwd });
     assert.equal(code, 2, stderr);
     assert.equal(stdout, '');
     assert.match(stderr, /^rdcp: [^\n]+\n$/);
