@@ -87,6 +87,12 @@ export const CONDITIONS = {
     over: 'the audit trail can be written again',
   },
   fleet: { credentials: false, over: 'this process has caught up with the fleet' },
+  output: {
+    credentials: false,
+    meanwhile: 'debug lines are dropped, and counted in rdcp.debug.dropped',
+    oneProblem: true,
+    over: 'debug lines are read again',
+  },
 } as const satisfies Record<string, Meaning>;
 
 export type ConditionName = keyof typeof CONDITIONS;
@@ -95,8 +101,8 @@ export type ConditionName = keyof typeof CONDITIONS;
 export interface Condition {
   /** It is wrong, from now on or still. @param problem one line without a credential, a path or a URL */
   begin(problem: string): void;
-  /** It is well, again or still. */
-  end(): void;
+  /** It is well, again or still. @param remark follows the line that says so */
+  end(remark?: string): void;
 }
 
 /** A condition that holds now. */
@@ -149,6 +155,7 @@ export function createConditions(options: ConditionsOptions): Conditions {
     let lines = 0;
     let changes = 0;
     let waiting = false;
+    let remark: string | undefined;
 
     function say(): void {
       const problem = holding.get(condition)?.problem;
@@ -156,7 +163,8 @@ export function createConditions(options: ConditionsOptions): Conditions {
       changes = 0;
       lines += 1;
       const rest = meanwhile === undefined ? '' : `; ${meanwhile}`;
-      const message = `${problem === undefined ? over : problem + rest}${often}`;
+      const ended = remark === undefined ? over : `${over}: ${remark}`;
+      const message = `${problem === undefined ? ended : problem + rest}${often}`;
       if (problem === undefined) reporter.info(message);
       else reporter.warn(message);
       if (credentials) options.credentialsChanged(name, problem, message);
@@ -196,8 +204,10 @@ export function createConditions(options: ConditionsOptions): Conditions {
         if (credentials) options.credentialsFailed(name);
         changed();
       },
-      end() {
-        if (holding.delete(condition)) changed();
+      end(said) {
+        if (!holding.delete(condition)) return;
+        remark = said;
+        changed();
       },
     };
     return condition;

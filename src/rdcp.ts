@@ -139,7 +139,16 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     delay: unrefTimeout,
   });
   opened.push(cluster);
-  const sink = createSink({ telemetry, clock: systemClock, to: resolved.emit.to, env: process.env, reporter });
+  const sink = createSink({
+    telemetry,
+    clock: systemClock,
+    to: resolved.emit.to,
+    env: process.env,
+    reporter,
+    condition: conditions.watch('output'),
+    delay: unrefTimeout,
+  });
+  opened.push(sink.outputs);
   const shared = {
     telemetry,
     sink,
@@ -216,7 +225,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
         await closeInOrder([listener]);
         await moving;
         conditions.close();
-        await closeInOrder([...Object.values(control.parts), cluster]);
+        await closeInOrder([...Object.values(control.parts), cluster, sink.outputs]);
       })();
       return closing;
     },

@@ -32,7 +32,13 @@ export function createReporter(logger: MessageLogger = stderrLogger()): Reporter
   return { info: say('info'), warn: say('warn'), error: say('error') };
 }
 
+/** Messages that find too much waiting for stderr are dropped; the first one after says how many. */
 function stderrLogger(): MessageLogger {
-  const write = createStderrWriter();
+  const writeLine = createStderrWriter();
+  let dropped = 0;
+  const write = (line: string) => {
+    if (dropped > 0 && writeLine(`rdcp: ${dropped} messages were dropped because stderr was not read`)) dropped = 0;
+    if (!writeLine(line)) dropped += 1;
+  };
   return { info: write, warn: write, error: write };
 }

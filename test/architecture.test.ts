@@ -86,6 +86,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   metrics: [
     'gate/types.ts',
+    'gate/drops.ts',
     'protocol',
     'clock.ts',
     'semconv.ts',
@@ -96,8 +97,10 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   emit: [
     'gate/types.ts',
+    'gate/drops.ts',
     'protocol',
     'clock.ts',
+    'conditions.ts',
     'semconv.ts',
     'telemetry.ts',
     'diagnostics.ts',

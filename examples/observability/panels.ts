@@ -143,7 +143,7 @@ export const categoryPanels = [
     .height(8),
   graph(
     'Debug records lost a second',
-    'Calls that were on but not emitted: the log pipeline threw, or they came from inside an emission.',
+    'Calls made while on whose output was dropped: too much waited for it, it threw, or they came from inside an emission.',
     series(perSecond('rdcp_debug_dropped_total', 'rdcp_category_name'), '{{rdcp_category_name}}'),
   ).unit(RECORDS_PER_SECOND),
 ];

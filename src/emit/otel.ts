@@ -14,6 +14,7 @@ export function otelOutput(logger: Logger): Output {
       body: message,
       attributes: own,
     });
+    return undefined;
   };
 }
 

@@ -4,8 +4,9 @@ import { diagnostics } from '../diagnostics.ts';
 import { exportVariable } from '../otel-environment.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { Reporter } from '../reporter.ts';
-import { createStderrWriter } from '../stderr.ts';
+import { createStderrWriter, MAX_WAITING_BYTES } from '../stderr.ts';
 import { isConnected, type Logger, type Telemetry } from '../telemetry.ts';
+import { type Backlog, type BacklogOptions, createBacklog } from './backlog.ts';
 import { leadsToDefaultAddress } from './default-exporter.ts';
 import { jsonLine, textLine } from './line.ts';
 import { otelOutput } from './otel.ts';
@@ -14,7 +15,7 @@ import { type DebugRecord, type Output, recordOf } from './record.ts';
 /** What the option `emit.to` takes. */
 export type EmitTo = 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown);
 
-export interface OutputOptions {
+export interface OutputOptions extends BacklogOptions {
   readonly telemetry: Telemetry;
   readonly clock: Pick<Clock, 'now'>;
   /** @default OpenTelemetry where somebody configured the export of log records, else stderr */
@@ -23,8 +24,8 @@ export interface OutputOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Warns once that calls go nowhere. @default no warning */
   readonly reporter?: Pick<Reporter, 'warn'>;
-  /** Takes a line without its end. @default writes it on stderr */
-  readonly writeLine?: (line: string) => void;
+  /** Takes a line without its end; `false` where it dropped it. @default writes it on stderr */
+  readonly writeLine?: (line: string) => unknown;
 }
 
 export interface Outputs {
@@ -33,6 +34,7 @@ export interface Outputs {
   readonly emission: Emission;
   /** Whether calls go nowhere, because no logger provider is registered. */
   readonly lost: boolean;
+  close(): void;
 }
 
 interface Choice extends Emission {
@@ -42,23 +44,35 @@ interface Choice extends Emission {
 const NO_PROVIDER = 'no OpenTelemetry logger provider is registered';
 const CONFIGURED = 'emit.to is configured';
 
+/** What debug lines may not take up of what waits for stderr: room for this package's own messages. */
+const ROOM_FOR_MESSAGES = 64 * 1024;
+/** Promises of the function of `emit.to` that may be pending. */
+const MAX_PENDING = 1000;
+
+const STDERR_NOT_READ = `stderr is not read: ${MAX_WAITING_BYTES / 1024 / 1024} MiB waits for it`;
+const FUNCTION_TOO_SLOW = `the function of emit.to is too slow: ${MAX_PENDING} of its promises are pending`;
+
 /** Chooses where calls go: again only when the logger of the moment is another one, or was not connected yet. */
 export function createOutputs(options: OutputOptions): Outputs {
-  const { telemetry, clock, to, env = {}, reporter, writeLine = createStderrWriter() } = options;
-  const stderr: Output = (call) => writeLine(textLine(recordOf(call, clock.now())));
-  const json: Output = (call) => writeLine(jsonLine(recordOf(call, clock.now())));
+  const { telemetry, clock, to, env = {}, reporter } = options;
+  const { writeLine = createStderrWriter(MAX_WAITING_BYTES - ROOM_FOR_MESSAGES) } = options;
+  const backlog = createBacklog(options);
+  const write = (line: string) => (writeLine(line) === false ? backlog.drop(STDERR_NOT_READ) : undefined);
+  const stderr: Output = (call) => write(textLine(recordOf(call, clock.now())));
+  const json: Output = (call) => write(jsonLine(recordOf(call, clock.now())));
   const variable = exportVariable(env, 'LOGS');
   let warned = false;
   const nowhere: Output = () => {
-    if (warned) return;
+    if (!warned) reporter?.warn(`debug lines go nowhere: emit.to is 'otel', and ${NO_PROVIDER}`);
     warned = true;
-    reporter?.warn(`debug lines go nowhere: emit.to is 'otel', and ${NO_PROVIDER}`);
+    return undefined;
   };
 
   function choose(logger: Logger | undefined): Choice {
     if (to === 'stderr') return { to, reason: CONFIGURED, output: stderr };
     if (to === 'json') return { to, reason: CONFIGURED, output: json };
-    if (typeof to === 'function') return { to: 'function', reason: CONFIGURED, output: functionOutput(to, clock) };
+    if (typeof to === 'function')
+      return { to: 'function', reason: CONFIGURED, output: functionOutput(to, clock, backlog) };
     if (logger === undefined) {
       if (to === 'otel') return { to, reason: `${CONFIGURED}, but ${NO_PROVIDER}`, output: nowhere };
       if (to === 'both') return { to: 'stderr', reason: `${CONFIGURED}, but ${NO_PROVIDER}`, output: stderr };
@@ -66,8 +80,9 @@ export function createOutputs(options: OutputOptions): Outputs {
     }
     const otel = otelOutput(logger);
     const both: Output = (call) => {
-      stderr(call);
+      const dropped = stderr(call);
       otel(call);
+      return dropped;
     };
     if (to !== undefined) return { to, reason: CONFIGURED, output: to === 'both' ? both : otel };
     if (variable !== undefined) return { to: 'otel', reason: `${variable} is set`, output: otel };
@@ -107,17 +122,28 @@ export function createOutputs(options: OutputOptions): Outputs {
     get lost() {
       return shown().output === nowhere;
     },
+    close: backlog.close,
   };
 }
 
-function functionOutput(take: (record: DebugRecord) => unknown, clock: Pick<Clock, 'now'>): Output {
+function functionOutput(take: (record: DebugRecord) => unknown, clock: Pick<Clock, 'now'>, backlog: Backlog): Output {
+  let pending = 0;
   let reported = false;
+  const fulfilled = () => {
+    pending -= 1;
+  };
   const rejected = (error: unknown) => {
+    pending -= 1;
     if (!reported) diagnostics.error('rdcp: the function of emit.to rejected', error);
     reported = true;
   };
   return (call) => {
+    if (pending >= MAX_PENDING) return backlog.drop(FUNCTION_TOO_SLOW);
     const result = take(recordOf(call, clock.now()));
-    if (isPromise(result)) Promise.prototype.catch.call(result, rejected);
+    if (isPromise(result)) {
+      pending += 1;
+      Promise.prototype.then.call(result, fulfilled, rejected);
+    }
+    return undefined;
   };
 }

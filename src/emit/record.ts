@@ -1,4 +1,5 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api';
+import type { DropCode } from '../gate/drops.ts';
 import { timestamp } from '../protocol/time.ts';
 import { ATTR_CATEGORY_NAME } from '../semconv.ts';
 import type { Fields, Value } from './value.ts';
@@ -31,8 +32,8 @@ export interface Call {
   readonly tenantId: string | undefined;
 }
 
-/** Where calls go. What it throws is reported once for each category. */
-export type Output = (call: Call) => void;
+/** Where calls go: why one was dropped, else nothing. What it throws is reported once for each category. */
+export type Output = (call: Call) => DropCode | undefined;
 
 /** The call as a record of this moment and the active span. */
 export function recordOf({ message, attributes, tenantId }: Call, epochMs: number): DebugRecord {

@@ -1,3 +1,4 @@
+import type { DropCode } from '../gate/drops.ts';
 import type { AttributeFailure, Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
 import { buildAttributes, withError } from './attributes.ts';
@@ -20,13 +21,12 @@ export function createSink(options: OutputOptions): EmissionSink {
     message: string,
     given: Attributes | (() => Attributes) | undefined,
     tenantId?: string,
-  ): AttributeFailure | undefined {
+  ): AttributeFailure | DropCode | undefined {
     const { attributes, simple, failure } = buildAttributes(
       category.name,
       typeof message === 'string' ? given : withError(message, given),
     );
-    outputs.current()({ message: messageText(message), attributes, simple, tenantId });
-    return failure;
+    return outputs.current()({ message: messageText(message), attributes, simple, tenantId }) ?? failure;
   }
 
   return {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, createBits } from './bits.ts';
 import { CategoryHandle, CategoryRegistry, type Decider } from './categories.ts';
+import { countDrop, DROP, DROP_SLOTS, type DropReason, dropsOf } from './drops.ts';
 import { TenantCallCounts } from './tallies.ts';
 import type { HostGate, ThreadHost } from './thread-host.ts';
 import type { ThreadLink } from './thread-link.ts';
@@ -97,8 +98,8 @@ export class GateCore implements Gate, Decider {
     return (this.#calls[index] ?? 0) + (this.#host?.callsTotal(index) ?? 0);
   }
 
-  droppedTotal(index: number): number {
-    return (this.#dropped[index] ?? 0) + (this.#host?.droppedTotal(index) ?? 0);
+  droppedTotal(index: number, reason?: DropReason): number {
+    return dropsOf(this.#dropped, index, reason) + (this.#host?.droppedTotal(index, reason) ?? 0);
   }
 
   attach(controller: Controller): Attachment {
@@ -233,21 +234,41 @@ export class GateCore implements Gate, Decider {
     const { descriptor } = category;
     const active = this.#active!;
     if (this.#emitting) {
-      this.#dropped[descriptor.index]! += 1;
+      this.#dropNested(descriptor, active);
       return;
     }
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor, active);
-      const failure = active.controller.sink.emit(descriptor, message, attributes, tenantId);
       this.#count(descriptor, active, tenantId);
-      if (failure !== undefined) active.failed(descriptor, failure.error);
-    } catch (error) {
-      this.#dropped[descriptor.index]! += 1;
-      active.failed(descriptor, error);
+      this.#passOn(descriptor, active, message, attributes, tenantId);
     } finally {
       this.#emitting = false;
     }
+  }
+
+  /** To the sink, whatever it does. */
+  #passOn(
+    descriptor: CategoryDescriptor,
+    active: ControllerAttachment,
+    message: string,
+    attributes: Attributes | (() => Attributes) | undefined,
+    tenantId: string | undefined,
+  ): void {
+    try {
+      const outcome = active.controller.sink.emit(descriptor, message, attributes, tenantId);
+      if (typeof outcome === 'number') countDrop(this.#dropped, descriptor.index, outcome);
+      else if (outcome !== undefined) active.failed(descriptor, outcome.error);
+    } catch (error) {
+      countDrop(this.#dropped, descriptor.index, DROP.failed);
+      active.failed(descriptor, error);
+    }
+  }
+
+  /** Asks nobody for the tenant: that might call again. */
+  #dropNested(descriptor: CategoryDescriptor, active: ControllerAttachment): void {
+    this.#count(descriptor, active, this.#hasContexts ? this.#storage.getStore()?.tenantId : undefined);
+    countDrop(this.#dropped, descriptor.index, DROP.nested);
   }
 
   /** What a worker thread decided to emit, and has counted. */
@@ -257,26 +278,23 @@ export class GateCore implements Gate, Decider {
     attributes: Attributes | (() => Attributes) | undefined,
     tenantId: string | undefined,
   ): void {
-    const active = this.#active;
     const descriptor = this.#registry.descriptors[index];
-    if (active === undefined || descriptor === undefined) return;
+    if (descriptor === undefined) return;
+    const active = this.#active;
+    if (active === undefined) {
+      countDrop(this.#dropped, index, DROP.thread);
+      return;
+    }
     const before = this.#emitting;
     this.#emitting = true;
-    try {
-      const failure = active.controller.sink.emit(descriptor, message, attributes, tenantId);
-      if (failure !== undefined) active.failed(descriptor, failure.error);
-    } catch (error) {
-      this.#dropped[index]! += 1;
-      active.failed(descriptor, error);
-    } finally {
-      this.#emitting = before;
-    }
+    this.#passOn(descriptor, active, message, attributes, tenantId);
+    this.#emitting = before;
   }
 
   traces(category: CategoryHandle): boolean {
     if (!this.resolve(category)) return false;
     if (!this.#emitting && this.#nestedSpans < MAX_NESTED_SPANS) return true;
-    this.#dropped[category.descriptor.index]! += 1;
+    this.#dropNested(category.descriptor, this.#active!);
     return false;
   }
 
@@ -287,6 +305,7 @@ export class GateCore implements Gate, Decider {
   trace<T>({ descriptor }: CategoryHandle, name: string, fn: (span?: Span) => T): T {
     const active = this.#active!;
     const tenantId = this.#tenantOf(descriptor, active);
+    this.#count(descriptor, active, tenantId);
     let started = false;
     let threw = false;
     let thrown: unknown;
@@ -294,7 +313,6 @@ export class GateCore implements Gate, Decider {
     const once = (span?: Span): T => {
       if (!started) {
         started = true;
-        this.#count(descriptor, active, tenantId);
         // The function is the application's own: what it emits is no recursion.
         this.#emitting = false;
         try {
@@ -323,7 +341,7 @@ export class GateCore implements Gate, Decider {
     if (threw) throw thrown;
     if (started) return value as T;
     started = true;
-    this.#dropped[descriptor.index]! += 1;
+    countDrop(this.#dropped, descriptor.index, DROP.failed);
     return fn();
   }
 }
@@ -341,6 +359,6 @@ function ownMemory(): GateMemory {
     tenanted: createBits(),
     base: createBits(),
     calls: new Float64Array(CAPACITY),
-    dropped: new Float64Array(CAPACITY),
+    dropped: new Float64Array(DROP_SLOTS),
   };
 }

@@ -1,5 +1,6 @@
 import type { BroadcastChannel, Worker } from 'node:worker_threads';
 import { CAPACITY, createBits, hasBit } from './bits.ts';
+import { DROP_SLOTS, type DropReason, dropsOf } from './drops.ts';
 import { withSpan } from './span-context.ts';
 import {
   type FromMain,
@@ -63,7 +64,7 @@ export class ThreadHost {
   readonly #on: Uint32Array = new Uint32Array(new SharedArrayBuffer(createBits().byteLength));
   /** Of threads that ended. */
   readonly #calls = new Float64Array(CAPACITY);
-  readonly #dropped = new Float64Array(CAPACITY);
+  readonly #dropped = new Float64Array(DROP_SLOTS);
 
   constructor(threads: Threads, gate: HostGate) {
     this.#threads = threads;
@@ -109,18 +110,19 @@ export class ThreadHost {
   }
 
   callsTotal(index: number): number {
-    return this.#total(index, this.#calls, ({ memory }) => memory.calls);
+    return this.#total(index, this.#calls[index] ?? 0, ({ calls }, there) => calls[there]!);
   }
 
-  droppedTotal(index: number): number {
-    return this.#total(index, this.#dropped, ({ memory }) => memory.dropped);
+  droppedTotal(index: number, reason?: DropReason): number {
+    const ended = dropsOf(this.#dropped, index, reason);
+    return this.#total(index, ended, ({ dropped }, there) => dropsOf(dropped, there, reason));
   }
 
-  #total(index: number, ended: Float64Array, slotsOf: (follower: Follower) => Float64Array): number {
-    let total = ended[index] ?? 0;
-    for (const follower of this.#followers) {
-      const there = follower.there.get(index);
-      if (there !== undefined) total += slotsOf(follower)[there]!;
+  #total(index: number, ended: number, countOf: (memory: ThreadMemory, there: number) => number): number {
+    let total = ended;
+    for (const { there, memory } of this.#followers) {
+      const at = there.get(index);
+      if (at !== undefined) total += countOf(memory, at);
     }
     return total;
   }
@@ -236,7 +238,8 @@ export class ThreadHost {
       this.#followers.delete(follower);
       for (const [there, index] of follower.here.entries()) {
         this.#calls[index]! += follower.memory.calls[there]!;
-        this.#dropped[index]! += follower.memory.dropped[there]!;
+        for (let slots = 0; slots < DROP_SLOTS; slots += CAPACITY)
+          this.#dropped[slots + index]! += follower.memory.dropped[slots + there]!;
       }
     }
   }

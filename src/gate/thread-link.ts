@@ -2,6 +2,7 @@ import type { BroadcastChannel } from 'node:worker_threads';
 import type { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, hasBit } from './bits.ts';
 import type { GateCore } from './core.ts';
+import { DROP, type DropCode } from './drops.ts';
 import { activeSpan } from './span-context.ts';
 import {
   createThreadBuffers,
@@ -169,14 +170,16 @@ export class ThreadLink {
     this.#say({ kind: 'registered', index, name, description, enabled: defaultEnabled });
   }
 
-  #emit({ index }: CategoryDescriptor, message: string, attributes: Given, tenantId: string | undefined): undefined {
-    const { state, dropped } = this.memory;
+  #emit(
+    { index }: CategoryDescriptor,
+    message: string,
+    attributes: Given,
+    tenantId: string | undefined,
+  ): DropCode | undefined {
+    const { state } = this.memory;
     if (tenantId !== undefined && this.#countsTenants) this.#countTenant(tenantId, index);
     // Both wrap around after 2^31.
-    if (((state[STATE.sent]! - Atomics.load(state, STATE.taken)) | 0) >= MAX_UNDERWAY) {
-      dropped[index]! += 1;
-      return;
-    }
+    if (((state[STATE.sent]! - Atomics.load(state, STATE.taken)) | 0) >= MAX_UNDERWAY) return DROP.thread;
     const given = evaluated(attributes);
     const record = { kind: 'record', index, tenantId, span: activeSpan() } as const;
     state[STATE.sent]! += 1;
@@ -186,6 +189,7 @@ export class ThreadLink {
       this.#say({ ...record, message: textOf(message), given: cloneable(given) });
     }
     this.#sayTenantCalls();
+    return undefined;
   }
 
   #countTenant(tenantId: string, index: number): void {

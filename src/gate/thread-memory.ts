@@ -1,4 +1,5 @@
 import { CAPACITY } from './bits.ts';
+import { DROP_SLOTS } from './drops.ts';
 
 // What the main thread and a worker thread have in common. The thread makes the memory; the main thread writes the bits,
 // the thread its counts, so that each has one writer and a check stays one plain load. Plain loads of shared memory see
@@ -6,7 +7,7 @@ import { CAPACITY } from './bits.ts';
 // an old value in a register, and a debug point calls.
 
 /** Begins the names of channels and keys. Another one for each version of what is said there. */
-export const THREADS = 'opentelemetry-instrumentation-rdcp.threads.v1';
+export const THREADS = 'opentelemetry-instrumentation-rdcp.threads.v2';
 
 const WORDS = CAPACITY >>> 5;
 
@@ -30,6 +31,7 @@ export interface GateMemory {
   readonly tenanted: Uint32Array;
   readonly base: Uint32Array;
   readonly calls: Float64Array;
+  /** By reason: `drops.ts`. */
   readonly dropped: Float64Array;
 }
 
@@ -45,7 +47,7 @@ export interface ThreadBuffers {
 export function createThreadBuffers(): ThreadBuffers {
   return {
     bits: new SharedArrayBuffer(4 * (STATES + 3 * WORDS)),
-    counts: new SharedArrayBuffer(8 * 2 * CAPACITY),
+    counts: new SharedArrayBuffer(8 * (CAPACITY + DROP_SLOTS)),
   };
 }
 
@@ -57,7 +59,7 @@ export function viewThread({ bits, counts }: ThreadBuffers): ThreadMemory {
     tenanted: words(1),
     base: words(2),
     calls: new Float64Array(counts, 0, CAPACITY),
-    dropped: new Float64Array(counts, 8 * CAPACITY, CAPACITY),
+    dropped: new Float64Array(counts, 8 * CAPACITY, DROP_SLOTS),
   };
 }
 

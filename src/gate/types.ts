@@ -1,5 +1,7 @@
 // What applications see of the gate, and what a control plane attaches to it. This room imports nothing.
 
+import type { DropCode, DropReason } from './drops.ts';
+
 /** What an attribute may be: anything a person would log. How each kind is written is in docs/attributes.md. */
 export type AttributeValue = unknown;
 
@@ -77,14 +79,14 @@ export interface Sink {
   /**
    * @param attributes as the call gave them: a function is not called yet
    * @param tenantId the tenant in whose context the call was made
-   * @returns what went wrong with the attributes of a call that was emitted all the same
+   * @returns why the call was dropped, or what went wrong with the attributes of one that was emitted all the same
    */
   emit(
     category: CategoryDescriptor,
     message: string,
     attributes: Attributes | (() => Attributes) | undefined,
     tenantId?: string,
-  ): AttributeFailure | undefined;
+  ): AttributeFailure | DropCode | undefined;
   span<T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T;
 }
 
@@ -120,7 +122,7 @@ export interface Attachment {
   detach(): void;
 }
 
-/** Calls emitted in tenants' contexts while they were counted. The memory for it is bounded. */
+/** Calls made in tenants' contexts while they were counted. The memory for it is bounded. */
 export interface TenantCalls {
   total(tenantId: string, index: number): number;
   /**
@@ -145,10 +147,10 @@ export interface Gate {
   categories(): readonly CategoryDescriptor[];
   /** Runs `fn` so that everything in it, also asynchronously, is the tenant's. */
   runWithTenant<T>(tenantId: string, fn: () => T): T;
-  /** Calls emitted since the process started. */
+  /** Calls that were on since the process started: those that were emitted, and those that were dropped. */
   callsTotal(index: number): number;
-  /** Calls that were on but not emitted: made from inside an emission, or their output threw. */
-  droppedTotal(index: number): number;
+  /** Calls of these that were dropped, for one reason or for all. */
+  droppedTotal(index: number, reason?: DropReason): number;
   readonly tenantCalls: TenantCalls;
   attach(controller: Controller): Attachment;
 }

@@ -8,6 +8,7 @@ import {
 } from '@opentelemetry/api';
 import type { Schedule } from '../clock.ts';
 import { diagnostics } from '../diagnostics.ts';
+import { DROP_REASONS } from '../gate/drops.ts';
 import type { Gate, TenantCalls } from '../gate/types.ts';
 import {
   ATTR_ACTION,
@@ -151,16 +152,16 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
   const valueType = ValueType.INT;
   const observables: Observables = {
     calls: meter.createObservableCounter(METRIC_DEBUG_CALLS, {
-      description: 'Debug calls emitted since the process started.',
+      description: 'Debug calls made while on, since the process started.',
       unit: '{call}',
       valueType,
     }),
     rate: meter.createObservableGauge(METRIC_DEBUG_CALL_RATE, {
-      description: 'Debug calls emitted per second, over the rate window.',
+      description: 'Debug calls made while on, per second over the rate window.',
       unit: '{call}/s',
     }),
     dropped: meter.createObservableCounter(METRIC_DEBUG_DROPPED, {
-      description: 'Debug calls that were on but not emitted.',
+      description: 'Debug calls made while on whose output was dropped.',
       unit: '{call}',
       valueType,
     }),
@@ -235,6 +236,13 @@ function createObservation(options: InstrumentsOptions): Observe {
     return observed;
   }
 
+  function observeDrops(result: BatchObservableResult, dropped: Observable, index: number): void {
+    for (const reason of DROP_REASONS) {
+      const total = gate.droppedTotal(index, reason);
+      if (total > 0) result.observe(dropped, total, { ...attributes[index], [ATTR_REASON]: reason });
+    }
+  }
+
   return (result, { calls, rate, dropped, enabled, temporary, conditions }) => {
     for (const { index, name } of gate.categories()) attributes[index] ??= { [ATTR_CATEGORY_NAME]: name };
     const ofTenants = observeTenants(result, calls);
@@ -243,8 +251,7 @@ function createObservation(options: InstrumentsOptions): Observe {
       // What tenants emitted has series of its own, so that the sum over all of them is right.
       result.observe(calls, total - (ofTenants[index] ?? 0), category);
       if (total > 0) result.observe(rate, measurements.callsPerSecond(index), category);
-      const lost = gate.droppedTotal(index);
-      if (lost > 0) result.observe(dropped, lost, category);
+      if (gate.droppedTotal(index) > 0) observeDrops(result, dropped, index);
     }
     for (const state of states()) {
       const category = attributes[state.index];

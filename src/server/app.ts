@@ -224,6 +224,8 @@ function healthChecks({ config, checkStore, fleet, trail, conditions, outputs }:
   };
   const linesArrive = () => {
     if (outputs?.lost === true) throw unwell(`debug lines go nowhere: ${outputs.emission.reason}`);
+    const backlog = conditions?.holding.find(({ name }) => name === 'output');
+    if (backlog !== undefined) throw unwell(`debug lines are dropped: ${backlog.problem}`);
   };
   /** While the store is away, what cannot be checked without it is no news. */
   const besidesOutage = (name: 'store_check' | 'fleet'): Condition | undefined => {

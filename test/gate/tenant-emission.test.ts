@@ -41,7 +41,7 @@ describe('a call emitted in a tenant’s context', () => {
     assert.deepEqual([...gate.tenantCalls.entries()], []);
   });
 
-  test('is not counted when its sink threw, when it was cut, or when it was off', () => {
+  test('is counted also when its sink threw or when it was cut, not when it was off', () => {
     const gate = new GateCore();
     const category = gate.category('A');
     const controller = controllerOf({ countsTenants: true });
@@ -57,7 +57,7 @@ describe('a call emitted in a tenant’s context', () => {
       attachment.setTenant('acme', 0, false);
       category.debug('off');
     });
-    assert.equal(gate.tenantCalls.total('acme', 0), 1);
+    assert.deepEqual([gate.tenantCalls.total('acme', 0), gate.droppedTotal(0)], [3, 2]);
   });
 
   test('tells the sink whose it is', () => {

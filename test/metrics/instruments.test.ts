@@ -23,13 +23,15 @@ function bench(meter: Meter) {
     categories: [...CATEGORIES],
     tick: () => {},
   };
+  /** All of them were calls inside calls. */
+  const droppedTotal = (index: number, reason = 'nested') => (reason === 'nested' ? (state.dropped[index] ?? 0) : 0);
   const instruments = createInstruments({
     telemetry: {
       get meter() {
         return state.meter;
       },
     },
-    gate: { categories: () => state.categories, droppedTotal: (index) => state.dropped[index] ?? 0 },
+    gate: { categories: () => state.categories, droppedTotal },
     measurements: {
       callsTotal: (index) => state.calls[index] ?? 0,
       callsPerSecond: (index) => (state.calls[index] ?? 0) / 60,
@@ -58,6 +60,7 @@ describe('instruments', () => {
     assert.deepEqual(samples(text, 'rdcp_debug_calls_total', 'rdcp_category_name'), { PAYMENTS: 120, CACHE: 0 });
     assert.deepEqual(samples(text, 'rdcp_debug_call_rate', 'rdcp_category_name'), { PAYMENTS: 2 });
     assert.deepEqual(samples(text, 'rdcp_debug_dropped_total', 'rdcp_category_name'), { PAYMENTS: 3 });
+    assert.match(text, /^rdcp_debug_dropped_total\{[^}]*rdcp_reason="nested"[^}]*\} 3$/m);
     assert.deepEqual(samples(text, 'rdcp_category_enabled', 'rdcp_category_name'), { PAYMENTS: 1, CACHE: 0 });
     assert.deepEqual(samples(text, 'rdcp_control_temporary', 'rdcp_scope'), { global: 2 });
     state.calls = [121, 5];

@@ -1,0 +1,52 @@
+import type { Delay } from '../clock.ts';
+import { type Condition, UNWATCHED } from '../conditions.ts';
+import { DROP } from '../gate/drops.ts';
+
+/** Nothing was dropped for so long, in milliseconds: the reader has caught up. */
+const QUIET_MS = 5000;
+
+/** Lines that were dropped because the output still holds too many: told when it begins, and with their number when it ends. */
+export interface Backlog {
+  /** @param problem what is not read, for people */
+  drop(problem: string): typeof DROP.backlog;
+  close(): void;
+}
+
+export interface BacklogOptions {
+  /** @default not told */
+  readonly condition?: Condition;
+  /** @default without a timer, the condition never ends */
+  readonly delay?: Delay;
+}
+
+export function createBacklog({ condition = UNWATCHED, delay = () => () => {} }: BacklogOptions): Backlog {
+  let dropped = 0;
+  let checked = 0;
+  let cancel: (() => void) | undefined;
+
+  function check(): void {
+    cancel = undefined;
+    if (dropped === checked) {
+      condition.end(`${dropped} were dropped`);
+      dropped = 0;
+      checked = 0;
+    } else wait();
+  }
+
+  function wait(): void {
+    checked = dropped;
+    cancel = delay(QUIET_MS, check);
+  }
+
+  return {
+    drop(problem) {
+      dropped += 1;
+      if (cancel === undefined) {
+        condition.begin(problem);
+        wait();
+      }
+      return DROP.backlog;
+    },
+    close: () => cancel?.(),
+  };
+}

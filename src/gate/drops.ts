@@ -1,0 +1,33 @@
+import { CAPACITY } from './bits.ts';
+
+/** Why a call that was on has no output. The names are values of the metric attribute `rdcp.reason`. */
+export const DROP = {
+  /** Made from inside the emission of another call. */
+  nested: 0,
+  /** The output threw. */
+  failed: 1,
+  /** A worker thread was too far ahead of the main thread. */
+  thread: 2,
+  /** Too much waits for the output already. */
+  backlog: 3,
+} as const;
+
+export type DropReason = keyof typeof DROP;
+export type DropCode = (typeof DROP)[DropReason];
+
+export const DROP_REASONS = Object.keys(DROP) as readonly DropReason[];
+
+/** Counts of dropped calls: one for each reason and category. */
+export const DROP_SLOTS = DROP_REASONS.length * CAPACITY;
+
+export function countDrop(slots: Float64Array, index: number, code: DropCode): void {
+  slots[code * CAPACITY + index]! += 1;
+}
+
+/** Dropped calls of a category, for one reason or for all. */
+export function dropsOf(slots: Float64Array, index: number, reason?: DropReason): number {
+  if (reason !== undefined) return slots[DROP[reason] * CAPACITY + index] ?? 0;
+  let total = 0;
+  for (let at = index; at < DROP_SLOTS; at += CAPACITY) total += slots[at] ?? 0;
+  return total;
+}

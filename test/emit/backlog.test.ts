@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { logs } from '@opentelemetry/api';
+import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
+import { createConditions } from '../../src/conditions.ts';
+import { createSink } from '../../src/emit/sink.ts';
+import { GateCore } from '../../src/gate/core.ts';
+import type { DebugRecord } from '../../src/index.ts';
+import { createTelemetry } from '../../src/telemetry.ts';
+import { attachOn, RecordingController } from '../gate/controllers.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+
+const MIB = 1024 * 1024;
+
+/** A gate whose calls reach real outputs, and the messages about them. */
+function bench(options: Partial<Parameters<typeof createSink>[0]>) {
+  const time = virtualTime();
+  const messages: string[] = [];
+  const say = (message: string) => void messages.push(message);
+  const conditions = createConditions({
+    reporter: { info: say, warn: say, error: say },
+    clock: time.clock,
+    delay: time.delay,
+    credentialsFailed() {},
+    credentialsChanged() {},
+  });
+  const sink = createSink({
+    telemetry: createTelemetry(),
+    clock: time.clock,
+    condition: conditions.watch('output'),
+    delay: time.delay,
+    ...options,
+  });
+  const gate = new GateCore();
+  const category = gate.category('FLOOD');
+  attachOn(gate, new RecordingController(4096, sink));
+  const counts = () => [gate.callsTotal(0), gate.droppedTotal(0, 'backlog')];
+  return { time, messages, conditions, category, counts, sink };
+}
+
+test('lines that stderr has no room for are counted, told once, and told with their number when it is over', async () => {
+  let reads = true;
+  const lines: string[] = [];
+  const { time, messages, conditions, category, counts } = bench({
+    writeLine: (line) => reads && lines.push(line) > 0,
+  });
+  category.debug('read');
+  reads = false;
+  for (let call = 0; call < 3; call++) category.debug('not read');
+  assert.deepEqual(counts(), [4, 3]);
+  assert.deepEqual(
+    conditions.holding.map(({ name }) => name),
+    ['output'],
+  );
+  await time.pass(4000);
+  category.debug('not read');
+  await time.pass(5000);
+  assert.equal(conditions.holding.length, 1, 'lines were dropped a few seconds ago');
+  reads = true;
+  category.debug('read again');
+  await time.pass(5000);
+  assert.deepEqual(messages, [
+    'stderr is not read: 1 MiB waits for it; debug lines are dropped, and counted in rdcp.debug.dropped',
+    'debug lines are read again: 4 were dropped',
+  ]);
+  assert.deepEqual([conditions.holding.length, lines.length, time.pending], [0, 2, 0]);
+  assert.deepEqual(counts(), [6, 4]);
+  reads = false;
+  category.debug('not read');
+  assert.equal(conditions.holding.length, 1, 'the next time is told again');
+});
+
+test('a function whose promises stay pending is asked no further, until they settle', async () => {
+  const settle: (() => void)[] = [];
+  const to = (_record: DebugRecord) => new Promise<void>((resolve) => settle.push(resolve));
+  const { time, messages, category, counts } = bench({ to });
+  for (let call = 0; call < 1200; call++) category.debug('stored in a moment');
+  assert.deepEqual([settle.length, ...counts()], [1000, 1200, 200]);
+  for (const resolve of settle.splice(0)) resolve();
+  await time.pass(10_000);
+  category.debug('stored in a moment');
+  assert.deepEqual([settle.length, ...counts()], [1, 1201, 200]);
+  assert.match(messages[0]!, /^the function of emit\.to is too slow: 1000 of its promises are pending/);
+  assert.equal(messages[1], 'debug lines are read again: 200 were dropped');
+});
+
+test('a call whose record goes out is counted as dropped where its line is', (t) => {
+  const exporter = new InMemoryLogRecordExporter();
+  logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter })] }));
+  t.after(() => logs.disable());
+  const { category, counts } = bench({ to: 'both', writeLine: () => false });
+  category.debug('not read');
+  assert.deepEqual([exporter.getFinishedLogRecords().length, ...counts()], [1, 1, 1]);
+});
+
+interface Counted {
+  readonly url: string;
+  readonly calls: number;
+  readonly dropped: number;
+  readonly waiting: number;
+}
+
+async function floodingApp(t: TestContext, to: string) {
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-flood-'));
+  const app = fork(join(import.meta.dirname, 'flooding-app.ts'), [to], {
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  t.after(() => app.kill('SIGKILL'));
+  const { url } = await nextMessage(app);
+  const key = readFileSync(join(cwd, '.rdcp', 'dev-key'), 'utf8').trim();
+  const health = async () => {
+    const response = await fetch(`${url}/rdcp/v1/health`, { headers: { 'X-RDCP-API-Key': key } });
+    return (await response.json()) as { status: string; checks: { name: string; otelrdcp_reason?: string }[] };
+  };
+  return { app, health };
+}
+
+async function nextMessage(app: ChildProcess): Promise<Counted> {
+  const [message] = await once(app, 'message');
+  return message;
+}
+
+for (const to of ['stderr', 'json'] as const) {
+  test(`a flood on ${to} that is read slowly keeps 1 MiB, and what is not written is counted exactly`, async (t) => {
+    const { app, health } = await floodingApp(t, to);
+    app.send(30_000);
+    const counted = await nextMessage(app);
+    assert.equal(counted.calls, 30_000);
+    assert.ok(counted.waiting <= MIB, `${counted.waiting} bytes wait`);
+    assert.ok(counted.dropped > 10_000, `${counted.dropped} were dropped`);
+    const { status, checks } = await health();
+    assert.equal(status, 'degraded');
+    assert.match(checks.find(({ name }) => name === 'emit')?.otelrdcp_reason ?? '', /stderr is not read/);
+    let text = '';
+    app.stderr!.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    const lines = () => text.split('\n').filter((line) => line.includes('a line that nobody reads'));
+    const expected = counted.calls - counted.dropped;
+    while (lines().length < expected) await setTimeout(20);
+    assert.equal(lines().length, expected);
+    assert.match(text, /^rdcp: stderr is not read: /m, "this package's own messages have room left");
+    app.send(10);
+    const { dropped } = await nextMessage(app);
+    assert.equal(dropped, counted.dropped, 'a reader that has caught up gets every line');
+  });
+}
