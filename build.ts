@@ -14,7 +14,7 @@ const NODE_CHECKS = ['ends-on-old-node', 'throws-on-old-node'];
 
 /**
  * Packages are not bundled: an application decides which version of each it gets. But for zod, of which we use a fifth: the
- * rest, in 95 files, would be loaded before the application's first statement. It stays a dependency for its types.
+ * rest, in 95 files, would be loaded before the application's first statement.
  */
 const COMMON = {
   platform: 'node',

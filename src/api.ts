@@ -4,6 +4,8 @@ export type {
   AttributeValue,
   Category,
   CategoryOptions,
+  NonFunction,
+  NonFunctionObject,
   Span,
   SpanAttributes,
   SpanAttributeValue,

@@ -6,9 +6,24 @@ export {
   createRdcpClient,
   type RdcpClient,
 } from './client/client.ts';
-export { RdcpResponseError } from './client/response-error.ts';
+export { RdcpResponseError, type ResponseFacts } from './client/response-error.ts';
 export type { RdcpTokens, TokenRequest } from './client/tokens.ts';
 export type { Fetch, RdcpClientOptions, RequestOptions } from './client/transport.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
-export type { Scope } from './protocol/constants.ts';
+export {
+  AUDIT_ACTIONS,
+  AUTH_METHODS,
+  type AuthMethod,
+  CONTROL_ACTIONS,
+  type ControlAction,
+  ISOLATION_LEVELS,
+  type IsolationLevel,
+  PROTOCOL,
+  SCOPES,
+  type Scope,
+  SECURITY_LEVELS,
+  type SecurityLevel,
+} from './protocol/constants.ts';
+export type { Emission, EmissionTarget } from './protocol/emission.ts';
 export type * from './protocol/messages.ts';
+export type { Timestamp } from './protocol/time.ts';

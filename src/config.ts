@@ -25,26 +25,12 @@ import type {
 } from './options.ts';
 import { EVERYBODY, ISOLATION_LEVELS, SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
 import { duration } from './protocol/control-request.ts';
+import type { ReadonlyArrays, Shape } from './protocol/documented.ts';
 import { firstIssue } from './protocol/issues.ts';
 import { IDENTIFIER, isCategoryName } from './protocol/names.ts';
 import { formatDuration } from './protocol/time.ts';
 import type { MessageLogger } from './reporter.ts';
 import type { StateStore } from './store/state-store.ts';
-
-/**
- * One schema for each documented option. A missing or an additional option does not compile, nor does a schema that accepts
- * more than its documented type.
- */
-type Shape<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType<unknown, Options[Name]> };
-
-/** The type with every array in it as `readonly`. */
-type ReadonlyArrays<T> = T extends (...args: never[]) => unknown
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly ReadonlyArrays<Item>[]
-    : T extends object
-      ? { [Name in keyof T]: ReadonlyArrays<T[Name]> }
-      : T;
 
 /** Ten years, in seconds: an end far beyond could not be written as a Timestamp. */
 const LONGEST_DURATION = 3650 * 86_400;

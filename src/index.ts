@@ -7,35 +7,34 @@ export type {
   AttributeValue,
   Category,
   CategoryOptions,
+  NonFunction,
+  NonFunctionObject,
   Span,
   SpanAttributes,
   SpanAttributeValue,
 } from './gate/types.ts';
-export { RdcpInstrumentation } from './instrumentation.ts';
+export { RdcpInstrumentation, type RdcpInstrumentationConfig } from './instrumentation.ts';
 export type * from './options.ts';
+export {
+  AUDIT_ACTIONS,
+  AUTH_METHODS,
+  type AuthMethod,
+  CONTROL_ACTIONS,
+  type ControlAction,
+  ISOLATION_LEVELS,
+  type IsolationLevel,
+  PROTOCOL,
+  SCOPES,
+  type Scope,
+  SECURITY_LEVELS,
+  type SecurityLevel,
+} from './protocol/constants.ts';
 export type { Emission, EmissionTarget } from './protocol/emission.ts';
 export type * from './protocol/messages.ts';
-export type { ValidationResult } from './protocol/validation-result.ts';
-export { createRdcp, type Rdcp } from './rdcp.ts';
+export type { Timestamp } from './protocol/time.ts';
+export type { ValidationMetadata, ValidationResult, ValidCredential } from './protocol/validation-result.ts';
+export { createRdcp, type Rdcp, type RdcpCallback } from './rdcp.ts';
 export type { MessageLogger } from './reporter.ts';
-export type {
-  AuditPage,
-  AuditQuery,
-  Commit,
-  CommitResult,
-  Overlay,
-  ReplayRecord,
-  ScopeKey,
-  ScopeState,
-  Setting,
-  Settings,
-  StateStore,
-} from './store/state-store.ts';
-export type {
-  Revocation,
-  Revocations,
-  Rotation,
-  RotationOutcome,
-  TokenSession,
-  TokenStore,
-} from './store/token-store.ts';
+export type * from './store/fleet-store.ts';
+export type * from './store/state-store.ts';
+export type * from './store/token-store.ts';

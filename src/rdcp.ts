@@ -78,6 +78,9 @@ const GLOBAL = { key: GLOBAL_SCOPE };
  * Puts the service under remote control. Categories have their default state at once; what the store holds follows.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, whose message is one line that names the field
  */
+export function createRdcp(config?: RdcpConfig): Rdcp;
+/** @internal */
+export function createRdcp(config: RdcpConfig | undefined, options: { telemetry?: Telemetry }): Rdcp;
 export function createRdcp(
   config?: RdcpConfig,
   { telemetry = createTelemetry() }: { telemetry?: Telemetry } = {},

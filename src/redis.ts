@@ -1,1 +1,11 @@
-export { createRedisStore, type RedisClient, type RedisStoreOptions } from './store/redis.ts';
+export { createRedisStore, type RedisStoreOptions } from './store/redis.ts';
+export type {
+  RedisClient,
+  RedisCluster,
+  RedisEmitter,
+  RedisListener,
+  RedisNode,
+  RedisPool,
+  RedisSendOptions,
+  RedisSentinel,
+} from './store/redis-client.ts';

@@ -2,16 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock, Delay } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
 import { failureCode, RdcpError } from '../errors.ts';
+import type { Authenticate } from '../options.ts';
 import { firstIssue } from '../protocol/issues.ts';
-import { type ValidationResult, validationResultSchema } from '../protocol/validation-result.ts';
 import type { CredentialRequest } from './authenticator.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
-
-/** An application's own way from a request to who is asking; nothing when the request has no credential of its kind. */
-export type ApplicationAuthentication = (
-  request: IncomingMessage,
-) => ValidationResult | null | undefined | Promise<ValidationResult | null | undefined>;
+import { validationResultSchema } from './validation-result.ts';
 
 export interface ApplicationAuthenticatorOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -31,7 +27,7 @@ const FAILURES_TO_BEGIN = 3;
  * one is refused as a whole, and a function that throws or does not come back makes it 503.
  */
 export function createApplicationAuthenticator(
-  authenticate: ApplicationAuthentication,
+  authenticate: Authenticate,
   { clock, delay, condition = UNWATCHED, report }: ApplicationAuthenticatorOptions,
 ) {
   let failures = 0;

@@ -4,8 +4,7 @@ import { timestamp } from '../protocol/time.ts';
 import { ATTR_CATEGORY_NAME } from '../semconv.ts';
 import type { Fields, Value } from './value.ts';
 
-/** What an attribute became: plain data of at most 8 KiB, which JSON can hold. */
-export type RecordValue = Value;
+export type { Value as RecordValue } from './value.ts';
 
 /** A debug call as it is given to a function of the application, and as one line of JSON. */
 export interface DebugRecord {
@@ -14,7 +13,7 @@ export interface DebugRecord {
   readonly severity: 'DEBUG';
   readonly category: string;
   readonly message: string;
-  readonly attributes: { readonly [name: string]: RecordValue };
+  readonly attributes: { readonly [name: string]: Value };
   /** The tenant in whose context the call was made. */
   readonly tenant?: string;
   /** The trace and span that were active. */

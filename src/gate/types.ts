@@ -5,15 +5,18 @@ import type { DropCode, DropReason } from './drops.ts';
 /** What an attribute may be: anything a person would log. How each kind is written is in docs/attributes.md. */
 export type AttributeValue = unknown;
 
-/** Anything but a function. */
-type Data = string | number | bigint | boolean | symbol | null | undefined | DataObject;
-type DataObject = object & { readonly [Symbol.hasInstance]?: never };
+/** Any value but a function. */
+export type NonFunction = string | number | bigint | boolean | symbol | null | undefined | NonFunctionObject;
+/** Any object but a function, which alone has `Symbol.hasInstance`. */
+export type NonFunctionObject = object & { readonly [Symbol.hasInstance]?: never };
 
 /**
  * Attributes of a debug call: an object whose fields are the attributes, also one of an interface or a class, or an
  * error. No promise: they are needed at once.
  */
-export type Attributes = { readonly [name: string]: AttributeValue } | (DataObject & { readonly then?: Data });
+export type Attributes =
+  | { readonly [name: string]: AttributeValue }
+  | (NonFunctionObject & { readonly then?: NonFunction });
 
 /** What OpenTelemetry takes as an attribute of a span. */
 export type SpanAttributeValue =

@@ -19,7 +19,8 @@ export interface TenantContext {
   readonly scope: 'global' | 'tenant-isolated';
 }
 
-interface Answer {
+/** What every answer has. */
+export interface RdcpAnswer {
   readonly protocol: typeof PROTOCOL;
   readonly timestamp: Timestamp;
   /** In every answer to an authenticated request in multi-tenant mode. */
@@ -70,7 +71,7 @@ export interface DiscoveredCategory {
   readonly otelrdcp_expiresAt?: Timestamp;
 }
 
-export interface DiscoveryResponse extends Answer {
+export interface DiscoveryResponse extends RdcpAnswer {
   readonly categories: readonly DiscoveredCategory[];
   readonly performance: {
     readonly totalCalls: number;
@@ -100,7 +101,7 @@ export interface FleetSummary {
   readonly pending: readonly string[];
 }
 
-export interface ControlResponse extends Answer {
+export interface ControlResponse extends RdcpAnswer {
   readonly action: ControlAction;
   readonly categories: readonly string[];
   readonly status: 'success' | 'partial' | 'failed';
@@ -110,7 +111,7 @@ export interface ControlResponse extends Answer {
   readonly otelrdcp_fleet?: FleetSummary;
 }
 
-export interface StatusResponse extends Answer {
+export interface StatusResponse extends RdcpAnswer {
   readonly enabled: boolean;
   readonly categories: Readonly<Record<string, boolean>>;
   readonly performance: { readonly totalCalls: number; readonly callsPerSecond: number };
@@ -134,7 +135,7 @@ export interface FleetMember {
 }
 
 /** Answered by the fleet endpoint, which this implementation adds. */
-export interface FleetResponse extends Answer {
+export interface FleetResponse extends RdcpAnswer {
   /** The store's newest revision. */
   readonly revision: number;
   /** Sorted by host, then process id. */
@@ -149,7 +150,7 @@ export interface HealthCheckRecord {
   readonly otelrdcp_reason?: string;
 }
 
-export interface HealthResponse extends Answer {
+export interface HealthResponse extends RdcpAnswer {
   readonly status: 'healthy' | 'degraded' | 'unhealthy';
   /** Empty when the request carried no credential: a load balancer's probe learns the overall status alone. */
   readonly checks: readonly HealthCheckRecord[];
@@ -177,7 +178,7 @@ export type ProcessMetricName =
   | 'eventLoopDelay'
   | 'temporaryControls';
 
-export interface MetricsResponse extends Answer {
+export interface MetricsResponse extends RdcpAnswer {
   readonly metrics: Readonly<Partial<Record<ProcessMetricName, MetricValue>>>;
   readonly categories: Readonly<
     Record<string, { readonly callsTotal: MetricValue; readonly callsPerSecond: MetricValue }>
@@ -194,7 +195,7 @@ export interface TenantSummary {
   readonly lastChangedAt?: Timestamp;
 }
 
-export interface TenantsResponse extends Answer {
+export interface TenantsResponse extends RdcpAnswer {
   /** Sorted by id, as many as one answer may hold. */
   readonly tenants: readonly TenantSummary[];
   /** How many tenants there are, where that is more than are listed: one that is named is always shown. */
@@ -242,14 +243,14 @@ export interface AuditEntry {
   };
 }
 
-export interface AuditResponse extends Answer {
+export interface AuditResponse extends RdcpAnswer {
   readonly entries: readonly AuditEntry[];
   /** Pass it as `cursor` to read on; absent on the last page. */
   readonly otelrdcp_next?: string;
 }
 
 /** The specification's auth context, answered by the session endpoint. */
-export interface SessionResponse extends Answer {
+export interface SessionResponse extends RdcpAnswer {
   readonly authenticated: true;
   readonly method: AuthMethod;
   readonly userId: string;
@@ -273,7 +274,7 @@ export interface TokenGrant {
   readonly issued_token_type?: string;
 }
 
-export interface TokenResponse extends Answer, TokenGrant {}
+export interface TokenResponse extends RdcpAnswer, TokenGrant {}
 
 /** What the introspection endpoint answers (RFC 7662, section 2.2). Of a token that is not active it says nothing else. */
 export type IntrospectionResponse = { readonly active: false } | ActiveToken;

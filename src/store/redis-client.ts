@@ -4,7 +4,7 @@ import { RdcpError } from '../errors.ts';
 
 // What is used of the clients of the package `redis`, versions 4 to 6; written down here so that its types are not needed.
 
-interface Emitter {
+export interface RedisEmitter {
   on(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
 }
@@ -13,18 +13,18 @@ interface Emitter {
 export type RedisListener = (message: string, channel: string) => void;
 
 /** A command that was not sent when its time is over is not sent later. */
-interface SendOptions {
+export interface RedisSendOptions {
   readonly abortSignal?: AbortSignal;
   /** The name in version 4. */
   readonly signal?: AbortSignal;
 }
 
 /** As `createClient` makes it. */
-interface RedisNode extends Emitter {
+export interface RedisNode extends RedisEmitter {
   readonly isReady: boolean;
   connect(): Promise<unknown>;
   unref(): void;
-  sendCommand(args: string[], options?: SendOptions): Promise<unknown>;
+  sendCommand(args: string[], options?: RedisSendOptions): Promise<unknown>;
   subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
   duplicate(overrides?: object): RedisNode;
   readonly options?: { readonly socket?: object | undefined } | undefined;
@@ -40,30 +40,30 @@ export interface OwnRedisNode extends RedisNode {
 }
 
 /** As `createClientPool` makes it, from version 5 on. */
-interface RedisPool extends Emitter {
+export interface RedisPool extends RedisEmitter {
   readonly totalClients: number;
-  sendCommand(args: string[], options?: SendOptions): Promise<unknown>;
+  sendCommand(args: string[], options?: RedisSendOptions): Promise<unknown>;
   execute<T>(task: (client: RedisNode) => T): Promise<Awaited<T>>;
 }
 
 /** As `createSentinel` makes it, from version 5 on. */
-export interface RedisSentinel extends Emitter {
+export interface RedisSentinel extends RedisEmitter {
   readonly isOpen: boolean;
   getMasterNode(): unknown;
-  sendCommand(isReadonly: boolean, args: string[], options?: SendOptions): Promise<unknown>;
+  sendCommand(isReadonly: boolean, args: string[], options?: RedisSendOptions): Promise<unknown>;
   subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
   unsubscribe(channels: string[], listener: never): Promise<unknown>;
 }
 
 /** As `createCluster` makes it. */
-interface RedisCluster extends Emitter {
+export interface RedisCluster extends RedisEmitter {
   getRandomNode(): unknown;
   nodeClient(node: never): RedisNode | Promise<RedisNode>;
   sendCommand(
     firstKey: string | undefined,
     isReadonly: boolean,
     args: string[],
-    options?: SendOptions,
+    options?: RedisSendOptions,
   ): Promise<unknown>;
 }
 
@@ -107,7 +107,7 @@ export function sendThrough(client: RedisClient, key: string): SendOnce {
   };
 }
 
-function until(signal: AbortSignal): SendOptions {
+function until(signal: AbortSignal): RedisSendOptions {
   return { abortSignal: signal, signal };
 }
 

@@ -3,10 +3,11 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type ApplicationAuthentication, createApplicationAuthenticator } from '../../src/auth/application.ts';
+import { createApplicationAuthenticator } from '../../src/auth/application.ts';
 import type { ClientCertificate } from '../../src/auth/authenticator.ts';
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
 import { isRdcpError, type RdcpError } from '../../src/errors.ts';
+import type { Authenticate } from '../../src/options.ts';
 import { SCOPES } from '../../src/protocol/constants.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { manyNames } from './certificates.ts';
@@ -27,7 +28,7 @@ function setUp(answer: (message: IncomingMessage) => unknown, certificateRequire
   const time = virtualTime();
   const reports: RdcpError[] = [];
   const authenticator = createAuthenticator({
-    application: createApplicationAuthenticator(answer as ApplicationAuthentication, {
+    application: createApplicationAuthenticator(answer as Authenticate, {
       clock: time.clock,
       delay: time.delay,
       report: (error) => reports.push(error),

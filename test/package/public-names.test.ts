@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { type Node, SyntaxKind } from 'typescript/unstable/ast';
+import { API, type Symbol as Named, type Project, SymbolFlags } from 'typescript/unstable/sync';
+import { assertBuilt, ROOT } from '../examples/running-shop.ts';
+import { MANIFEST } from './consumer.ts';
+
+const DIST = join(ROOT, 'dist');
+const DECLARED = SymbolFlags.Interface | SymbolFlags.TypeAlias | SymbolFlags.Class | SymbolFlags.Enum;
+const NAMED = DECLARED | SymbolFlags.Function | SymbolFlags.BlockScopedVariable;
+
+/** The entries with JavaScript, as `index`, `api`, … */
+const ENTRIES = Object.values(MANIFEST.exports).flatMap((target) => {
+  const types = typeof target === 'object' && target !== null && 'types' in target ? String(target.types) : '';
+  return types === '' ? [] : [types.slice('./dist/'.length, -'.d.ts'.length)];
+});
+
+describe('a name in the signatures of', () => {
+  assertBuilt();
+  mkdirSync(join(ROOT, '.rdcp'), { recursive: true });
+  const directory = mkdtempSync(join(ROOT, '.rdcp', 'names-'));
+  const tsconfig = join(directory, 'tsconfig.json');
+  const compilerOptions = { noEmit: true, rootDir: ROOT };
+  const files = ENTRIES.map((entry) => join(DIST, `${entry}.d.ts`));
+  writeFileSync(tsconfig, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: [], files }));
+  const api = new API({ cwd: ROOT });
+  after(() => {
+    api.close();
+    rmSync(directory, { recursive: true });
+  });
+  const [project] = api.updateSnapshot({ openProjects: [tsconfig] }).getProjects();
+  assert.ok(project);
+  const root = exportsOf(project, 'index');
+
+  for (const entry of ENTRIES) {
+    it(`${entry} is exported by it or by the root`, () => {
+      const exported = exportsOf(project, entry);
+      const nameable = new Set([...root, ...exported].map(({ id }) => id));
+      const missing = exported.flatMap((symbol) =>
+        namesIn(project, symbol)
+          .filter(({ id }) => !nameable.has(id))
+          .map(({ name }) => `${name}, of ${symbol.name}`),
+      );
+      assert.deepEqual(missing, []);
+    });
+  }
+
+  it('is found: createRdcp takes a configuration and returns a remote control', () => {
+    const [createRdcp] = root.filter(({ name }) => name === 'createRdcp');
+    assert.ok(createRdcp);
+    assert.deepEqual(
+      namesIn(project, createRdcp)
+        .map(({ name }) => name)
+        .sort(),
+      ['Rdcp', 'RdcpConfig', 'createRdcp'],
+    );
+  });
+});
+
+function target({ checker }: Project, symbol: Named): Named {
+  return (symbol.flags & SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol);
+}
+
+function exportsOf(project: Project, entry: string): Named[] {
+  const { checker, program } = project;
+  const file = program.getSourceFile(join(DIST, `${entry}.d.ts`));
+  assert.ok(file, entry);
+  const module = checker.getSymbolAtLocation(file);
+  return module === undefined ? [] : checker.getExportsOfModule(module).map((symbol) => target(project, symbol));
+}
+
+/** Everything of this package that the declarations of a symbol name. */
+function namesIn(project: Project, symbol: Named): Named[] {
+  const found = new Map<number, Named>();
+  const visit = (node: Node): void => {
+    const named = node.kind === SyntaxKind.Identifier ? project.checker.getSymbolAtLocation(node) : undefined;
+    const meant = named && target(project, named);
+    if (meant !== undefined && (meant.flags & NAMED) !== 0 && isOurs(meant)) found.set(meant.id, meant);
+    node.forEachChild((child) => {
+      visit(child);
+    });
+  };
+  for (const declaration of symbol.declarations) {
+    const node = declaration.resolve(project);
+    assert.ok(node, symbol.name);
+    visit(node);
+  }
+  return [...found.values()];
+}
+
+function isOurs({ declarations }: Named): boolean {
+  return declarations.some(({ path }) => path.startsWith(`${DIST}/`));
+}
