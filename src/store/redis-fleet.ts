@@ -6,6 +6,8 @@ export interface RedisFleetOptions {
   /** Names this handle in the operations that it commits. */
   readonly writer: string;
   readonly evaluate: (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+  /** The values of a message that Redis has signed; `undefined` for any other. */
+  readonly open: (message: string) => readonly unknown[] | undefined;
   readonly position: () => Position | undefined;
   /** Reads what changed. */
   readonly sync: () => Promise<void>;
@@ -27,7 +29,7 @@ export interface RedisFleet extends FleetStore {
  * Who changed something hears from every other process when it is applied there, and nobody else does: what a change
  * costs Redis grows with the number of processes, not with its square.
  */
-export function createRedisFleet({ key, writer, evaluate, position, sync }: RedisFleetOptions): RedisFleet {
+export function createRedisFleet({ key, writer, evaluate, open, position, sync }: RedisFleetOptions): RedisFleet {
   const channelOf = (name: string) => key(`applied:${name}`);
   const movedListeners = new Set<{ readonly listener: () => void }>();
   const announcedListeners = new Set<{ readonly listener: (id: string, applied: Position) => void }>();
@@ -38,9 +40,11 @@ export function createRedisFleet({ key, writer, evaluate, position, sync }: Redi
     channel: channelOf(writer),
 
     hear(message) {
-      const announced = parseAnnounced(message);
-      if (announced === undefined) return;
-      for (const { listener } of announcedListeners) listener(announced.id, announced.applied);
+      const [id, history, revision] = open(message) ?? [];
+      // One that is not believed costs time only: whoever waits looks at the hash too.
+      if (id === undefined) return;
+      const applied = { history: String(history), revision: Number(revision) };
+      for (const { listener } of announcedListeners) listener(String(id), applied);
     },
 
     changedBy(operation) {
@@ -65,7 +69,11 @@ export function createRedisFleet({ key, writer, evaluate, position, sync }: Redi
       waiting = new Set();
       const { history = '', revision = 0 } = applied ?? {};
       const channels = applied === undefined ? [] : [...told].map(channelOf);
-      await evaluate(ANNOUNCE, [key('fleet')], [id, history, String(revision), JSON.stringify(instance), ...channels]);
+      await evaluate(
+        ANNOUNCE,
+        [key('fleet'), key('meta')],
+        [id, history, String(revision), JSON.stringify(instance), ...channels],
+      );
     },
 
     async withdraw(id) {
@@ -95,23 +103,17 @@ export function createRedisFleet({ key, writer, evaluate, position, sync }: Redi
   };
 }
 
-/** `undefined` for what the announcing script did not send: anybody may publish on a channel. */
-function parseAnnounced(message: string): { readonly id: string; readonly applied: Position } | undefined {
-  try {
-    const [id, history, revision] = JSON.parse(message) as unknown[];
-    if (typeof id !== 'string' || typeof history !== 'string') return undefined;
-    return { id, applied: { history, revision: Number(revision) } };
-  } catch {
-    return undefined;
-  }
-}
+const isString = (value: unknown) => typeof value === 'string';
 
-/** `undefined` for a value that another release wrote in another form. */
+/** `undefined` for a value that is no instance's, or that another release wrote in another form. */
 function announcedInstance(id: string, value: string, now: number): AnnouncedInstance | undefined {
   const line = value.indexOf('\n');
   const [at, history = '', revision] = value.slice(0, line).split(' ');
   try {
     const instance: Omit<Instance, 'id'> = JSON.parse(value.slice(line + 1));
+    const { host, pid, service, startedAt } = instance;
+    const complete = [host, service].every(isString) && [pid, startedAt, Number(revision)].every(Number.isFinite);
+    if (!complete) return undefined;
     return {
       ...instance,
       id,

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { SIGN } from './redis-signature.ts';
 
 // The scripts that read and write the state. Each runs as one atomic step of the server. All keys carry the hash tag
 // {rdcp}, so that they live in one slot of a cluster:
 //
-//   meta     hash: epoch, version, head
+//   meta     hash: epoch, version, head, and the secret that messages are signed with
 //   scopes   hash: scope -> "<revision> <changedAt> <operation>\n<settings>"
 //   changes  sorted set: scope -> the version of its last change
 //   heads    hash: version -> the operation that made it, for the last 10,000 versions
@@ -22,8 +23,8 @@ const HEADS = 10_000;
 
 /** ARGV 1 to 3: epoch, version and head that the caller saw last, the epoch empty where it saw none. */
 const LINEAGE = `
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'head')
-local epoch, version, head = meta[1], tonumber(meta[2] or '0'), meta[3] or ''
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'head', 'secret')
+local epoch, version, head, secret = meta[1], tonumber(meta[2] or '0'), meta[3] or '', meta[4] or ''
 local lost = false
 if ARGV[1] ~= '' then
   local seen = tonumber(ARGV[2])
@@ -37,8 +38,8 @@ end
 `;
 
 /**
- * KEYS: meta scopes changes heads. ARGV: lineage, a fresh epoch. Answers `reset` with how it came, `all` with every scope, or
- * `changes` with the scopes changed since; then epoch, version, head, server time in ms, and scope, value, …
+ * KEYS: meta scopes changes heads. ARGV: lineage, a fresh epoch, a fresh secret. Answers `reset` with how it came, `all` with every scope, or
+ * `changes` with the scopes changed since; then epoch, version, head, secret, server time in ms, and scope, value, …
  */
 export const SYNC = script(`${LINEAGE}
 local how = 'changes'
@@ -49,14 +50,16 @@ if lost then
     how = redis.call('HGET', KEYS[1], 'cause') or 'empty'
   else
     epoch = ARGV[4]
-    redis.call('HSET', KEYS[1], 'epoch', epoch, 'version', version, 'cause', how)
+    if secret == '' then secret = ARGV[5] end
+    redis.call('HSET', KEYS[1], 'epoch', epoch, 'version', version, 'cause', how, 'secret', secret)
   end
 elseif not epoch then
   epoch = ARGV[4]
-  redis.call('HSET', KEYS[1], 'epoch', epoch, 'version', version, 'cause', 'empty')
+  if secret == '' then secret = ARGV[5] end
+  redis.call('HSET', KEYS[1], 'epoch', epoch, 'version', version, 'cause', 'empty', 'secret', secret)
 end
 local time = redis.call('TIME')
-local reply = { how, epoch, string.format('%d', version), head, time[1] .. string.format('%03d', math.floor(time[2] / 1000)) }
+local reply = { how, epoch, string.format('%d', version), head, secret, time[1] .. string.format('%03d', math.floor(time[2] / 1000)) }
 if lost or ARGV[1] == '' then
   if not lost then reply[1] = 'all' end
   for _, item in ipairs(redis.call('HGETALL', KEYS[2])) do reply[#reply + 1] = item end
@@ -72,11 +75,11 @@ return reply
 /**
  * KEYS: meta scopes changes heads audit op replay. ARGV: lineage; 4 operation; 5 server time after which it must not run any
  * more; 6 audit entry; 7 scope; 8 expected revision, empty where no state is written; 9 wall time; 10 settings; 11 replay value,
- * empty for none; 12 its life in ms; 13 a fresh epoch; 14 channel. Answers `committed` with "<revision> <epoch> <version>", or with
+ * empty for none; 12 its life in ms; 13 a fresh epoch; 14 channel; 15 a fresh secret. Answers `committed` with "<revision> <epoch> <version>", or with
  * nothing where no state was written, `conflict` and the scope's value, `replayed` and the replay value, `late` or `lost`.
  */
-export const COMMIT = script(`${LINEAGE}
--- The same operation again: it was sent twice, and took effect the first time.
+export const COMMIT =
+  script(`${LINEAGE}${SIGN}-- The same operation again: it was sent twice, and took effect the first time.
 local done = redis.call('GET', KEYS[6])
 if done then return { 'committed', done } end
 -- The caller has given up waiting, and told so.
@@ -103,6 +106,10 @@ if not epoch then
   epoch = ARGV[13]
   redis.call('HSET', KEYS[1], 'epoch', epoch, 'cause', 'empty')
 end
+if secret == '' then
+  secret = ARGV[15]
+  redis.call('HSET', KEYS[1], 'secret', secret)
+end
 version = version + 1
 local outcome = revision .. ' ' .. epoch .. ' ' .. string.format('%d', version)
 redis.call('SET', KEYS[6], outcome, 'PX', 60000)
@@ -115,19 +122,20 @@ redis.call('HDEL', KEYS[4], string.format('%d', version - ${HEADS}))
 local message = { epoch, string.format('%d', version), ARGV[4], head, ARGV[7] }
 -- A larger one costs every subscriber more than asking for it.
 if #value <= 65536 then message[6] = value end
-redis.call('PUBLISH', ARGV[14], cjson.encode(message))
+redis.call('PUBLISH', ARGV[14], signed(secret, message))
 return { 'committed', outcome }
 `);
 
 /**
- * KEYS: fleet. ARGV: instance, epoch, version, the instance as JSON, and the channels of those who wait for it. Notes that an
- * instance lives and how far it is.
+ * KEYS: fleet meta. ARGV: instance, epoch, version, the instance as JSON, and the channels of those who wait for it. Notes
+ * that an instance lives and how far it is.
  */
-export const ANNOUNCE = script(`
+export const ANNOUNCE = script(`${SIGN}
 local time = redis.call('TIME')
 local at = time[1] .. string.format('%03d', math.floor(time[2] / 1000))
 redis.call('HSET', KEYS[1], ARGV[1], at .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. '\\n' .. ARGV[4])
-local message = cjson.encode({ ARGV[1], ARGV[2], ARGV[3] })
+if #ARGV < 5 then return end
+local message = signed(redis.call('HGET', KEYS[2], 'secret') or '', { ARGV[1], ARGV[2], ARGV[3] })
 for index = 5, #ARGV do redis.call('PUBLISH', ARGV[index], message) end
 `);
 
@@ -145,7 +153,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local reply = { meta[1] or '', meta[2] or '0', string.format('%d', now) }
 local all = redis.call('HGETALL', KEYS[2])
 for index = 1, #all, 2 do
-  if math.abs(now - tonumber(string.match(all[index + 1], '^%d+'))) > tonumber(ARGV[1]) then
+  local at = tonumber(string.match(all[index + 1], '^%d+ '))
+  if not at or math.abs(now - at) > tonumber(ARGV[1]) then
     redis.call('HDEL', KEYS[2], all[index])
   else
     reply[#reply + 1] = all[index]

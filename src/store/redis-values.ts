@@ -4,23 +4,17 @@ import type { ReplayRecord, ScopeState } from './state-store.ts';
 
 // What the scripts keep and send as text, read back.
 
-/** `undefined` for what the commit script did not send: anybody may publish on a channel. */
-export function parseMessage(message: string) {
-  try {
-    const [epoch, version, head, previous, scope, value] = JSON.parse(message) as unknown[];
-    if (typeof scope !== 'string') return undefined;
-    return {
-      epoch: String(epoch),
-      version: Number(version),
-      head: String(head),
-      previous: String(previous),
-      scope,
-      // Left out where it is large.
-      state: typeof value === 'string' ? scopeState(value) : undefined,
-    };
-  } catch {
-    return undefined;
-  }
+/** What the commit script published. */
+export function publishedChange([epoch, version, head, previous, scope, value]: readonly unknown[]) {
+  return {
+    epoch: String(epoch),
+    version: Number(version),
+    head: String(head),
+    previous: String(previous),
+    scope: String(scope),
+    // Left out where it is large.
+    state: typeof value === 'string' ? scopeState(value) : undefined,
+  };
 }
 
 /** `<revision> <epoch> <version>`. */

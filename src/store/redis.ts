@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { diagnostics } from '../diagnostics.ts';
 import { createRedisTrail } from './redis-audit.ts';
 import { connectionTo, invalidStore, type RedisClient } from './redis-client.ts';
@@ -6,8 +6,9 @@ import { borrowRedis, connectRedis } from './redis-connection.ts';
 import { createRedisFleet } from './redis-fleet.ts';
 import { listenLike, listenThrough, type MessagesOptions } from './redis-messages.ts';
 import { COMMIT, type Script, SYNC } from './redis-scripts.ts';
+import { openSigned } from './redis-signature.ts';
 import { createRedisTokens } from './redis-tokens.ts';
-import { committedAt, operationOf, parseMessage, replayRecord, scopeState } from './redis-values.ts';
+import { committedAt, operationOf, publishedChange, replayRecord, scopeState } from './redis-values.ts';
 import { encodeSettings } from './settings-json.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore, StoreReset } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
@@ -46,6 +47,8 @@ type Send = (args: readonly string[]) => Promise<unknown>;
 
 /** A load brings everything at once, so it may take longer than other commands. */
 const LOAD_DEADLINE_FACTOR = 5;
+/** Milliseconds between two looks for messages that Redis has not signed. */
+const UNSIGNED_MS = 200;
 /** How long Redis remembers a replay record past its end: its own clock must not end it early. */
 const REPLAY_SLACK_MS = 60_000;
 
@@ -67,6 +70,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   const resets = new Set<{ readonly listener: (reset: StoreReset) => void }>();
 
   let known: Lineage | undefined;
+  /** What Redis signs its messages with; empty before its first change. */
+  let secret = '';
   /** What was the newest when {@link StateStore.load} last answered. */
   let loaded: Lineage | undefined;
   /** Revisions that answers to commits told, and messages are still to tell: they take another way, and are later. */
@@ -75,6 +80,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   let clockOffset: number | undefined;
   let operations = 0;
   let closed = false;
+  /** Runs for a while after an unsigned message, and asks again then for those that came meanwhile. */
+  let doubtful: NodeJS.Timeout | undefined;
   /** The synchronization in progress, and the one that follows for those who asked meanwhile. */
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -85,6 +92,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     key,
     writer,
     evaluate: (script, keys, args) => evaluate(send, script, keys, args),
+    open: (message) => openSigned(message, secret),
     position: () => known && { history: known.epoch, revision: known.version },
     sync,
   });
@@ -119,8 +127,13 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   async function readChanges(through: Send, since: Lineage | undefined) {
     const keys = [key('meta'), key('scopes'), key('changes'), key('heads')];
     const sentAt = performance.now();
-    const reply = (await evaluate(through, SYNC, keys, [...lineageArguments(since), randomUUID()])) as unknown[];
-    const [how, epoch, version, head, time, ...pairs] = reply.map(String);
+    const reply = (await evaluate(through, SYNC, keys, [
+      ...lineageArguments(since),
+      randomUUID(),
+      newSecret(),
+    ])) as unknown[];
+    const [how, epoch, version, head, signsWith = '', time, ...pairs] = reply.map(String);
+    secret = signsWith;
     clockOffset = Number(time) - (sentAt + performance.now()) / 2;
     const scopes = new Map<ScopeKey, ScopeState>();
     for (let index = 0; index < pairs.length; index += 2) {
@@ -172,11 +185,17 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     messages.check();
   }
 
-  /** A message is believed when it follows what is known without a gap; after any other the store itself is asked. */
+  /**
+   * A message is believed when Redis has signed it and it follows what is known without a gap. After any other the store
+   * itself is asked, and not each time where nobody knows who sent it.
+   */
   function hear(message: string): void {
-    const change = parseMessage(message);
-    if (change === undefined) return;
-    const { scope, state, previous, ...lineage } = change;
+    const values = openSigned(message, secret);
+    if (values === undefined) {
+      unsigned();
+      return;
+    }
+    const { scope, state, previous, ...lineage } = publishedChange(values);
     if (known?.epoch === lineage.epoch && lineage.version <= known.version) return;
     const follows = known?.epoch === lineage.epoch && known.version + 1 === lineage.version && known.head === previous;
     if (!follows || state === undefined) {
@@ -187,6 +206,16 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     tell(scope, state);
     fleet.changedBy(lineage.head);
     fleet.moved();
+  }
+
+  /** Of a process of an older release, or signed with a secret that is yet to be read; or of a stranger. */
+  function unsigned(): void {
+    if (doubtful !== undefined || closed) return;
+    resync();
+    doubtful = setTimeout(() => {
+      doubtful = undefined;
+      resync();
+    }, UNSIGNED_MS).unref();
   }
 
   /** What whoever committed has learnt already is not told again as something older. */
@@ -229,6 +258,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       String(replay === undefined ? 0 : Math.max(1, Math.ceil(replay.expiresAt - now)) + REPLAY_SLACK_MS),
       randomUUID(),
       channel,
+      newSecret(),
     ])) as unknown[];
     const [outcome, value = ''] = reply.map(String);
     switch (outcome) {
@@ -305,6 +335,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       if (closed) return;
       closed = true;
       clearInterval(timer);
+      clearTimeout(doubtful);
       subscribers.clear();
       resets.clear();
       messages.close();
@@ -312,6 +343,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     },
   };
 }
+
+const newSecret = () => randomBytes(32).toString('hex');
 
 /** Runs a script by its name, and sends its text to a server that does not know it yet. */
 async function evaluate(
