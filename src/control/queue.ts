@@ -5,6 +5,8 @@ import { unavailable } from './writer.ts';
 
 /** Commands carried out together, at most: others wait for the lock of a shared file meanwhile. */
 const MAX_TOGETHER = 64;
+/** Commands of one tenant that wait, at most: with a store that takes 100 ms for each, more would outlast their requests. */
+const MAX_WAITING = 256;
 
 export interface QueueOptions {
   readonly commands: Commands;
@@ -15,16 +17,51 @@ export interface QueueOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Commands in the order in which they came, and what each of them is owed in its own asynchronous context. */
+/**
+ * Commands that wait, and what each of them is owed in its own asynchronous context. Those of one tenant keep their order;
+ * tenants take turns, so that the backlog of one does not hold up another.
+ */
 export function createQueue({ commands, serially, together, report }: QueueOptions) {
-  const waiting: Command[] = [];
+  /** By tenant, whose turn is next first. */
+  const waiting = new Map<string, Command[]>();
   const answers = new Set<Promise<unknown>>();
+  let scheduled = false;
 
+  function schedule(): void {
+    if (scheduled || waiting.size === 0) return;
+    scheduled = true;
+    serially(carryOut).catch(report);
+  }
+
+  /** Schedules the rest behind what came meanwhile, such as the entry of a refusal. */
   async function carryOut(): Promise<void> {
     if (together) await new Promise(setImmediate);
-    const batch = waiting.splice(0, together ? MAX_TOGETHER : 1);
-    if (together && waiting.length > 0) serially(carryOut).catch(report);
-    await commands.run(batch);
+    await commands.run(take(together ? MAX_TOGETHER : 1));
+    scheduled = false;
+    schedule();
+  }
+
+  /** One of each tenant, then another one of each. */
+  function take(most: number): readonly Command[] {
+    const taken: Command[] = [];
+    // A map is walked through in the order of insertion, what is inserted meanwhile last.
+    for (const [tenant, own] of waiting) {
+      if (taken.length === most) break;
+      taken.push(...own.splice(0, 1));
+      waiting.delete(tenant);
+      if (own.length > 0) waiting.set(tenant, own);
+    }
+    return taken;
+  }
+
+  function add(command: Command): void {
+    const { tenant, scope } = command.context;
+    const key = tenant?.id ?? scope.key;
+    const own = waiting.get(key) ?? [];
+    if (own.length >= MAX_WAITING) throw unavailable('Too many changes are waiting, so nothing was changed');
+    own.push(command);
+    waiting.set(key, own);
+    schedule();
   }
 
   async function carriedOut(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
@@ -36,8 +73,7 @@ export function createQueue({ commands, serially, together, report }: QueueOptio
       if (answered) emit();
       else emitRecord = emit;
     };
-    waiting.push({ request, context, whenKept, resolve, reject });
-    if (!together || waiting.length === 1) serially(carryOut).catch(report);
+    add({ request, context, whenKept, resolve, reject });
     let outcome: ControlOutcome;
     try {
       outcome = await promise;
