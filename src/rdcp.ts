@@ -275,6 +275,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     conditions,
     report,
     tokenStore,
+    tenancy: resolved.tenancy !== false,
   });
   opened.push(authenticator);
   const problem = security.tokens && discoveryProblem(security.tokens.issuer);

@@ -12,9 +12,9 @@ import { ensureDevKey } from './dev-key.ts';
 import { createIntrospectionVerifier } from './introspection.ts';
 import { createJwtVerifier } from './jwt.ts';
 import type { JwtIssuer } from './jwt-issuer.ts';
-import { fixedKeys, type KeySource } from './key-set.ts';
+import { fixedKeys, type KeySource, withoutTenancy } from './key-set.ts';
 import { openKeysFile } from './keys-file.ts';
-import { createCertificateVerifier } from './mtls.ts';
+import { type CertificateIdentity, createCertificateVerifier } from './mtls.ts';
 import { openOwnTokens } from './tokens/configured.ts';
 import { createTokenService, type TokenService } from './tokens/service.ts';
 
@@ -38,6 +38,8 @@ export interface AuthenticationOptions {
   readonly report: (error: RdcpError) => void;
   /** Where records of issued tokens are kept; `security.tokens` needs it. */
   readonly tokenStore?: TokenStore | undefined;
+  /** Whether the server has tenants; without, credentials that belong to one are a mistake. @default true */
+  readonly tenancy?: boolean | undefined;
 }
 
 export interface ConfiguredAuthentication {
@@ -80,17 +82,18 @@ export function openAuthentication(
 
 function assemble(
   settings: CredentialSettings,
-  { clock, cwd, conditions = { watch: () => UNWATCHED }, report, tokenStore }: AuthenticationOptions,
+  { clock, cwd, conditions = { watch: () => UNWATCHED }, report, tokenStore, tenancy = true }: AuthenticationOptions,
   closing: <T extends { close?: (() => void) | undefined }>(part: T) => T,
 ): ConfiguredAuthentication {
   const { level, apiKeys, jwt, introspection, mtls, authenticate } = settings;
   const certificateRequired = level === 'enterprise';
+  if (!tenancy) assertNoTenants(mtls?.identities ?? []);
   const certificate =
     mtls === undefined && !certificateRequired ? undefined : createCertificateVerifier(mtls?.identities ?? [], clock);
 
   const development = !hasCredentials(settings);
   const records = development ? [ensureDevKey(cwd)] : apiKeys;
-  const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, conditions), clock }));
+  const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, conditions, tenancy), clock }));
 
   const own =
     settings.tokens &&
@@ -126,10 +129,21 @@ function assemble(
   };
 }
 
-function keySource(apiKeys: NonNullable<Settings['apiKeys']>, conditions: Pick<Conditions, 'watch'>): KeySource {
-  if (!('file' in apiKeys)) return fixedKeys(apiKeys);
+function assertNoTenants(identities: readonly CertificateIdentity[]): void {
+  for (const [index, { tenantId, userId, clientId = userId }] of identities.entries()) {
+    if (tenantId === undefined) continue;
+    throw withoutTenancy(`security.mtls.identities.${index}.tenantId`, `the certificate of client ${clientId}`);
+  }
+}
+
+function keySource(
+  apiKeys: NonNullable<Settings['apiKeys']>,
+  conditions: Pick<Conditions, 'watch'>,
+  tenancy: boolean,
+): KeySource {
+  if (!('file' in apiKeys)) return fixedKeys(apiKeys, { tenancy });
   try {
-    return openKeysFile(apiKeys.file, { condition: conditions.watch('keys_file') });
+    return openKeysFile(apiKeys.file, { condition: conditions.watch('keys_file'), tenancy });
   } catch (cause) {
     if (!isRdcpError(cause)) throw cause;
     const field = 'security.apiKeys.file';

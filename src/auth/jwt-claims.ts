@@ -1,5 +1,5 @@
 import { SCOPES, type Scope } from '../protocol/constants.ts';
-import { isIdentifier } from '../protocol/names.ts';
+import { isIdentifier, PRINTABLE_NAME } from '../protocol/names.ts';
 import type { TrustedIssuer } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
 
@@ -9,8 +9,6 @@ export const CLOCK_TOLERANCE_SECONDS = 60;
 const LATEST_SECONDS = 253_402_300_799;
 /** SHA-256 in base64url. */
 const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
-/** A name that may go into log lines and consoles. */
-const NAME = /^[^\p{C}]{1,255}$/u;
 /**
  * Claims of OpenID Connect ID tokens (Core 1.0, sections 2 and 3.3.2.11). An ID token tells a client who signed in and
  * grants nothing, but it has the issuer, the signature, and often an audience, that an access token has too.
@@ -29,14 +27,14 @@ export type ClaimNames = Pick<TrustedIssuer, 'scopeClaims' | 'tenantClaim' | 'ke
 export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): Principal {
   refuseIdToken(claims);
   const { sub, exp, iat } = claims;
-  if (typeof sub !== 'string' || !NAME.test(sub)) throw new Error('the subject is malformed');
+  if (typeof sub !== 'string' || !PRINTABLE_NAME.test(sub)) throw new Error('the subject is malformed');
   if (exp !== undefined && !(typeof exp === 'number' && exp >= 0 && exp <= LATEST_SECONDS))
     throw new Error('the expiry is out of range');
   if (iat !== undefined && !(typeof iat === 'number' && iat <= nowMs / 1000 + CLOCK_TOLERANCE_SECONDS)) {
     throw new Error('issued in the future');
   }
   const clientId = firstName(claims, ['client_id', 'azp'], isIdentifier);
-  const sessionId = firstName(claims, ['sid', 'jti'], (name) => NAME.test(name));
+  const sessionId = firstName(claims, ['sid', 'jti'], (name) => PRINTABLE_NAME.test(name));
   const tenantId = tenantOf(claims[names.tenantClaim]);
   const keyId = names.keyClaim === undefined ? undefined : firstName(claims, [names.keyClaim], isIdentifier);
   const certificateThumbprint = boundTo(claims);

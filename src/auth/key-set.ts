@@ -22,6 +22,11 @@ export interface KeySource {
   close(): void;
 }
 
+export interface KeyRules {
+  /** Whether the server has tenants. Without, a key of a tenant is refused. @default true */
+  readonly tenancy?: boolean | undefined;
+}
+
 export interface KeySet {
   readonly byHash: ReadonlyMap<string, StoredKey>;
   readonly byId: ReadonlyMap<string, StoredKey>;
@@ -36,14 +41,17 @@ export function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boo
  * Keys by their hash and by their id.
  * @param field what to call the list in the message
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an id or a hash that stands twice: the second one would be dead, or
- * could not be revoked by its id
+ * could not be revoked by its id; and for a key of a tenant where there are none: it must not be everybody's
  */
-export function keySet(records: readonly ApiKeyRecord[], field: string): KeySet {
+export function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}): KeySet {
   const byHash = new Map<string, StoredKey>();
   const byId = new Map<string, StoredKey>();
   for (const [index, record] of records.entries()) {
-    if (byId.has(record.id)) throw duplicate(`${field}.${index}.id`, 'is the id of an earlier key');
-    if (byHash.has(record.hash)) throw duplicate(`${field}.${index}.hash`, 'is the hash of an earlier key');
+    if (record.tenantId !== undefined && !tenancy) {
+      throw withoutTenancy(`${field}.${index}.tenantId`, `the key of client ${record.clientId}`);
+    }
+    if (byId.has(record.id)) throw invalid(`${field}.${index}.id`, 'is the id of an earlier key');
+    if (byHash.has(record.hash)) throw invalid(`${field}.${index}.hash`, 'is the hash of an earlier key');
     const stored = storedKey(record);
     byId.set(record.id, stored);
     byHash.set(record.hash, stored);
@@ -52,12 +60,17 @@ export function keySet(records: readonly ApiKeyRecord[], field: string): KeySet 
 }
 
 /** Keys that stay as they are while the process runs. */
-export function fixedKeys(records: readonly ApiKeyRecord[]): KeySource {
-  const keys = keySet(records, 'security.apiKeys');
+export function fixedKeys(records: readonly ApiKeyRecord[], rules?: KeyRules): KeySource {
+  const keys = keySet(records, 'security.apiKeys', rules);
   return { find: (hash) => keys.byHash.get(hash), findById: (id) => keys.byId.get(id), close: () => {} };
 }
 
-function duplicate(field: string, problem: string): RdcpError {
+/** @param holder who belongs to a tenant of a server that has none */
+export function withoutTenancy(field: string, holder: string): RdcpError {
+  return invalid(field, `needs tenancy: ${holder} belongs to a tenant`);
+}
+
+function invalid(field: string, problem: string): RdcpError {
   return new RdcpError('RDCP_CONFIG_INVALID', `${field} ${problem}`, { details: { field } });
 }
 

@@ -6,12 +6,12 @@ import { isRdcpError, RdcpError } from '../errors.ts';
 import { findJsonFault } from '../json-fault.ts';
 import type { ApiKeyRecord } from '../options.ts';
 import { firstIssue } from '../protocol/issues.ts';
-import { type KeySet, type KeySource, keySet } from './key-set.ts';
+import { type KeyRules, type KeySet, type KeySource, keySet } from './key-set.ts';
 import { watchFile } from './watched-file.ts';
 
 const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });
 
-export interface KeysFileOptions {
+export interface KeysFileOptions extends KeyRules {
   /** Holds while the file cannot be used (gone, half-written, wrong); the last good keys stay in force. */
   readonly condition?: Condition;
 }
@@ -39,9 +39,9 @@ export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
  * Opens a keys file: `{ "keys": [record, …] }`. A change of it is in force within a second.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be read or is wrong at the start
  */
-export function openKeysFile(path: string, { condition }: KeysFileOptions = {}): KeysFile {
+export function openKeysFile(path: string, { condition, ...rules }: KeysFileOptions = {}): KeysFile {
   const name = basename(path);
-  const file = watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name), condition });
+  const file = watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name, rules), condition });
   return {
     find: (hash) => file.value.byHash.get(hash),
     findById: (id) => file.value.byId.get(id),
@@ -50,10 +50,10 @@ export function openKeysFile(path: string, { condition }: KeysFileOptions = {}):
   };
 }
 
-function load(text: string, name: string): KeySet {
+function load(text: string, name: string, rules: KeyRules): KeySet {
   const records = parseKeysFile(text, name);
   try {
-    return keySet(records, 'keys');
+    return keySet(records, 'keys', rules);
   } catch (error) {
     throw isRdcpError(error) ? invalid(name, error.message, String(error.details?.field)) : error;
   }

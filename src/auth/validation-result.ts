@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { AUTH_METHODS, SCOPES } from '../protocol/constants.ts';
 import type { ReadonlyArrays, Shape } from '../protocol/documented.ts';
-import { IDENTIFIER } from '../protocol/names.ts';
+import { IDENTIFIER, PRINTABLE_NAME } from '../protocol/names.ts';
 import { parseTimestamp } from '../protocol/time.ts';
 import type { ValidationMetadata, ValidCredential } from '../protocol/validation-result.ts';
 
 const identifier = z.string().regex(IDENTIFIER);
-/** A name that may go into log lines and consoles. */
-const name = z.string().regex(/^[^\p{C}]{1,255}$/u);
+const name = z.string().regex(PRINTABLE_NAME);
 
 const metadata = z.object({
   clientId: identifier.optional(),

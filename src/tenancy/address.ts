@@ -35,7 +35,7 @@ export interface Addressing {
    * @param access what is ignored on a read is refused on a change, where there are no tenants: to apply to everybody what
    * was meant for one is the one wrong outcome
    * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `tenant_mismatch` for a tenant that the credential does not
-   * speak for, or `insufficient_scopes` for a change for all tenants at once without `admin` where they are kept apart;
+   * speak for, and for any credential of a tenant where there are none; or `insufficient_scopes` for a change for all tenants at once without `admin` where they are kept apart;
    * `RDCP_MALFORMED_REQUEST` for an isolation level that is not in force
    */
   resolve(principal: Principal | undefined, headers: TenantHeaders, access: 'read' | 'change'): Address;
@@ -60,7 +60,8 @@ export function createAddressing(isolation: Isolation): Addressing {
 
   function own(principal: Principal | undefined): Address {
     if (principal === undefined || !speaksForTenants(principal)) return anonymous;
-    return principal.tenantId === undefined || level === undefined ? everybody : addressOf(principal.tenantId);
+    if (principal.tenantId === undefined) return everybody;
+    return level === undefined ? anonymous : addressOf(principal.tenantId);
   }
 
   function assertLevel(stated: string | undefined): void {
@@ -72,6 +73,10 @@ export function createAddressing(isolation: Isolation): Addressing {
     own,
     resolve(principal, { tenantIds, isolationLevel }, access) {
       if (level === undefined) {
+        // What a tenant may see and switch is not everybody's.
+        if (principal?.tenantId !== undefined) {
+          throw mismatch(principal, [], 'The credential belongs to a tenant, and this server has none');
+        }
         if (access === 'change' && tenantIds.length > 0) throw withoutTenants(HEADERS.tenantId);
         if (access === 'change' && isolationLevel !== undefined) throw withoutTenants(HEADERS.isolationLevel);
         return everybody;
@@ -112,8 +117,12 @@ function addressedTenant(principal: Principal, named: readonly string[]): string
 }
 
 /** @param requiredScopes what would have made a difference */
-function mismatch({ method, scopes }: Principal, requiredScopes: readonly string[]): RdcpError {
-  return new RdcpError('RDCP_FORBIDDEN', 'The credential does not speak for that tenant', {
+function mismatch(
+  { method, scopes }: Principal,
+  requiredScopes: readonly string[],
+  message = 'The credential does not speak for that tenant',
+): RdcpError {
+  return new RdcpError('RDCP_FORBIDDEN', message, {
     method,
     details: { reason: 'tenant_mismatch', requiredScopes, providedScopes: scopes },
   });

@@ -5,15 +5,21 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type CredentialSettings, openAuthentication } from '../../src/auth/configured.ts';
 import { readDevKey } from '../../src/auth/dev-key.ts';
+import { isRdcpError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { failsWith, makeKey, request } from './records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign, stoppedClock } from './tokens.ts';
 
-function open(t: TestContext, settings: CredentialSettings, cwd = mkdtempSync(join(tmpdir(), 'rdcp-auth-'))) {
-  const opened = openAuthentication(settings, { clock: stoppedClock(), cwd, report: assert.fail });
+function open(
+  t: TestContext,
+  settings: CredentialSettings,
+  cwd = mkdtempSync(join(tmpdir(), 'rdcp-auth-')),
+  tenancy?: boolean,
+) {
+  const opened = openAuthentication(settings, { clock: stoppedClock(), cwd, report: assert.fail, tenancy });
   t.after(() => {
     opened.authenticator.close();
-    rmSync(cwd, { recursive: true });
+    rmSync(cwd, { recursive: true, force: true });
   });
   return { ...opened, cwd };
 }
@@ -119,4 +125,32 @@ test('tokens need a store that keeps their records, and a signing key that can b
     () => openAuthentication({ apiKeys, tokens: { ...settings, secret: wrong.short } }, { ...options, tokenStore }),
     /security\.tokens\.secret must hold at least 32 bytes/,
   );
+});
+
+test('where there are no tenants a credential of one stops the start, by the name of its client', (t) => {
+  const { key, record } = makeKey({ clientId: 'acme-ops', tenantId: 'acme' });
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-auth-'));
+  const file = join(cwd, 'keys.json');
+  writeFileSync(file, JSON.stringify({ keys: [makeKey({ id: 'k0' }).record, record] }));
+  const mtls = {
+    identities: [{ san: 'ops.example', userId: 'acme-ops', tenantId: 'acme', scopes: ['status' as const] }],
+  };
+  const cases: [CredentialSettings, RegExp][] = [
+    [{ apiKeys: [record] }, /^security\.apiKeys\.0\.tenantId needs tenancy: the key of client acme-ops /],
+    [{ apiKeys: { file } }, /security\.apiKeys\.file: .*keys\.1\.tenantId needs tenancy: the key of client acme-ops /],
+    [{ mtls }, /^security\.mtls\.identities\.0\.tenantId needs tenancy: the certificate of client acme-ops /],
+  ];
+  for (const [settings, message] of cases) {
+    assert.throws(
+      () => open(t, settings, cwd, false),
+      (error) => {
+        assert.ok(isRdcpError(error));
+        assert.equal(error.code, 'RDCP_CONFIG_INVALID');
+        assert.match(error.message, message);
+        for (const secret of [key, record.hash, cwd]) assert.ok(!error.message.includes(secret));
+        return true;
+      },
+    );
+    open(t, settings, cwd, true);
+  }
 });

@@ -93,6 +93,7 @@ const refused: [string, object, Partial<IntrospectionSettings>?][] = [
   ['without anybody', active({ sub: undefined, client_id: undefined })],
   ['with a subject that is no text', active({ sub: 7 })],
   ['with a subject that would break a log line', active({ sub: 'ann\nadmin' })],
+  ['with a subject that has a line separator', active({ sub: 'ann\u2028admin' })],
   ['with an expiry that is no number', active({ exp: '9999999999' })],
   ['that is not valid yet', active({ nbf: seconds(120) })],
   ['of the future', active({ iat: seconds(120) })],

@@ -43,6 +43,23 @@ test('a revoked key ends and a new one works within a second', async (t) => {
   }
 });
 
+test('a key of a tenant is told and not taken over where there are no tenants', async (t) => {
+  const old = makeKey({ id: 'old' });
+  const { path, lines: unused, write } = open(t, [old.record]);
+  const { watch, lines } = recordConditions();
+  const keys = openKeysFile(path, { condition: watch('keys_file'), tenancy: false });
+  t.after(() => keys.close());
+  const next = makeKey({ id: 'next', clientId: 'acme-ops', tenantId: 'acme' });
+  write([next.record]);
+  await keys.refresh();
+  assert.equal(keys.find(next.record.hash), undefined);
+  assert.ok(keys.find(old.record.hash));
+  assert.deepEqual(lines, [
+    'keys file keys.json: keys.0.tenantId needs tenancy: the key of client acme-ops belongs to a tenant',
+  ]);
+  assert.deepEqual(unused, []);
+});
+
 test('a file replaced by rename is followed', async (t) => {
   const old = makeKey();
   const next = makeKey();

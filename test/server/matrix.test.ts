@@ -98,6 +98,7 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
   if (!holds) return { status: 403, reason: 'insufficient_scopes', tenant: home };
 
   if (!multiTenant) {
+    if (who.tenantId !== undefined) return { status: 403, reason: 'tenant_mismatch' };
     const refused = path === 'control' && (tenantIds !== undefined || stated !== undefined);
     if (refused) return { status: 400 };
     return { status: path === 'fleet' ? 404 : 200 };

@@ -30,6 +30,20 @@ function outcome(resolve: () => Address): Address | RdcpError {
 }
 
 describe('whose settings a request addresses', () => {
+  test('is nothing at all for a tenant’s credential where there are no tenants, whatever it asks for', () => {
+    const addressing = addressingOf(false);
+    const tenant = principal({ tenantId: 'acme' });
+    for (const access of ['read', 'change'] as const) {
+      for (const headers of [naming(), naming('acme'), naming('global')]) {
+        const found = outcome(() => addressing.resolve(tenant, headers, access));
+        assert.ok(isRdcpError(found));
+        assert.deepEqual([found.code, found.details?.reason], ['RDCP_FORBIDDEN', 'tenant_mismatch']);
+      }
+    }
+    assert.deepEqual(addressing.own(tenant), addressing.own(undefined));
+    assert.deepEqual(addressing.resolve(principal(), naming(), 'change').scope, { key: '*' });
+  });
+
   test('is in the shared scope at isolation global, and in the tenant’s at every other', () => {
     for (const level of ISOLATION_LEVELS) {
       const addressing = addressingOf(LEVELS[level]);

@@ -3,6 +3,7 @@ import { loadJose } from '../jose.ts';
 import type { TrustedIssuer } from '../jwt-issuer.ts';
 import type { Principal } from '../principal.ts';
 import { refusal } from '../refusal.ts';
+import { boundToKey } from './key-bound.ts';
 import type { Revocations } from './revocations.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
@@ -15,15 +16,15 @@ export interface OwnIssuerOptions {
   readonly audience: string | readonly string[];
   readonly keys: SigningKeys;
   readonly revocations: Pick<Revocations, 'isRevoked'>;
-  /** Whether an API key is in force, by the id of its record. */
-  readonly isKeyInForce: (keyId: string) => boolean;
+  /** Who the API key of a record is, while it is in force. */
+  readonly keyOf: (keyId: string) => Principal | undefined;
 }
 
 /**
  * This server as an issuer whose tokens it accepts. Beyond what holds for any issuer, the session must not have been
- * revoked, and the API key that it was begun with must still be in force.
+ * revoked, and it allows no more than the API key that it was begun with allows now.
  */
-export function ownIssuer({ issuer, audience, keys, revocations, isKeyInForce }: OwnIssuerOptions): TrustedIssuer {
+export function ownIssuer({ issuer, audience, keys, revocations, keyOf }: OwnIssuerOptions): TrustedIssuer {
   const judged = (principal: Principal, revoked: boolean): Principal => {
     if (revoked) throw refusal('bearer');
     return principal;
@@ -37,10 +38,11 @@ export function ownIssuer({ issuer, audience, keys, revocations, isKeyInForce }:
     keyClaim: KEY_CLAIM,
     key: (header) => keys.verification(header),
     admit: (principal) => {
-      const { sessionId, keyId } = principal;
-      if (sessionId === undefined || (keyId !== undefined && !isKeyInForce(keyId))) throw refusal('bearer');
+      const { sessionId } = principal;
+      const allowed = boundToKey(principal, keyOf);
+      if (sessionId === undefined || allowed === undefined) throw refusal('bearer');
       const revoked = revocations.isRevoked(sessionId);
-      return revoked instanceof Promise ? revoked.then((it) => judged(principal, it)) : judged(principal, revoked);
+      return revoked instanceof Promise ? revoked.then((it) => judged(allowed, it)) : judged(allowed, revoked);
     },
   };
 }

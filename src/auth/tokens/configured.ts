@@ -50,9 +50,9 @@ export function openOwnTokens(
     condition: conditions.watch('revocations'),
     ...(certificateRequired && { maxAgeMs: ENTERPRISE_MAX_AGE_MS }),
   });
-  const isKeyInForce = (keyId: string) => apiKey?.principal(keyId) !== undefined;
+  const keyOf = (keyId: string) => apiKey?.principal(keyId);
   return {
-    trusted: ownIssuer({ issuer, audience, keys, revocations, isKeyInForce }),
+    trusted: ownIssuer({ issuer, audience, keys, revocations, keyOf }),
     issuing: {
       issuer: { issuer, audience, keys },
       accessTokenSeconds,

@@ -3,9 +3,10 @@ import type { TokenGrant } from '../../protocol/messages.ts';
 import type { TokenSession, TokenStore } from '../../store/token-store.ts';
 import type { ApiKeyVerifier } from '../api-keys.ts';
 import { assertBinding } from '../hybrid.ts';
-import { hasScope, type Principal } from '../principal.ts';
+import type { Principal } from '../principal.ts';
 import { grantOf, type TokenCall } from './call.ts';
 import { type Issuing, reached } from './issuing.ts';
+import { boundToKey } from './key-bound.ts';
 import { type Parameters, requestedScopes } from './parameters.ts';
 import { newRefreshToken, parseRefreshToken, wasIssued } from './refresh-token.ts';
 import { badCredential, othersToken, withOAuthError } from './refusals.ts';
@@ -59,12 +60,10 @@ export function createRefreshing(options: RefreshingOptions) {
     throw badCredential('invalid_grant', 'bearer');
   }
 
-  /** The session with those of its scopes that the API key behind it still has; `undefined` once the key has ended. */
-  function stillGranted({ data, principal }: Found): Principal | undefined {
-    if (data.keyId === undefined) return principal;
-    const key = apiKey?.principal(data.keyId);
-    if (key === undefined || key.tenantId !== data.tenantId || key.userId !== data.userId) return undefined;
-    return { ...principal, scopes: data.scopes.filter((scope) => hasScope(key, scope)) };
+  /** The session as far as the API key behind it still allows it; `undefined` where nothing is left of it. */
+  function stillGranted({ principal }: Found): Principal | undefined {
+    const granted = boundToKey(principal, (id) => apiKey?.principal(id));
+    return granted?.scopes.length === 0 ? undefined : granted;
   }
 
   return {
