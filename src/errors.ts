@@ -85,11 +85,15 @@ export function failureCode(error: unknown): string {
   return word === undefined ? '' : ` (${word})`;
 }
 
-/** How a Redis begins its refusal of a write: full, a replica, cannot save, misses its replicas. */
-const REFUSED_WRITES = [' (OOM)', ' (READONLY)', ' (MISCONF)', ' (NOREPLICAS)'];
+/** A store that cannot be used, and says why in one line for the operator, without a path. */
+export class StoreOutage extends Error {}
+
+/** How a Redis begins its refusal of a write: full, a replica, cannot save, misses its replicas, not permitted. */
+const REFUSED_WRITES = [' (OOM)', ' (READONLY)', ' (MISCONF)', ' (NOREPLICAS)', ' (NOPERM)'];
 
 /** One outage of a store in the words of everybody who meets it. */
 export function storeProblem(error: unknown): string {
+  if (error instanceof StoreOutage) return error.message;
   const code = failureCode(error);
   return `the store ${REFUSED_WRITES.includes(code) ? 'refuses writes' : 'cannot be reached'}${code}`;
 }

@@ -3,7 +3,7 @@ import { parseAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
 import { COUNTED_POSITION, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
-import { isBusy, waitingForLock } from './sqlite-file.ts';
+import { isBusy } from './sqlite-file.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
 /** Entries dropped in one turn, in a transaction of its own: it takes a few milliseconds. */
@@ -52,7 +52,7 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
   /** Drops one batch; returns how many, or `undefined` where another process holds the lock, which is not waited for. */
   function dropSome(now: number): number | undefined {
     try {
-      return waitingForLock(database, 0, () => Number(drop.run(now).changes));
+      return Number(drop.run(now).changes);
     } catch (error) {
       if (!isBusy(error)) throw error;
       return undefined;

@@ -1,15 +1,12 @@
-import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { RdcpError } from '../errors.ts';
+import { RdcpError, StoreOutage } from '../errors.ts';
 
 /** `RDCP` in ASCII: marks the file as ours, so that the database of another application is never written to. */
 const APPLICATION_ID = 0x52444350;
 
-/** How long opening waits for another process that is making the same file, in milliseconds. */
+/** How long the first opening waits for another process that is making the same file, in milliseconds. */
 const OPEN_TIMEOUT_MS = 5_000;
-
-/** How long a write waits for another process's, in milliseconds. The event loop waits with it. */
-const BUSY_TIMEOUT_MS = 200;
 
 /**
  * The schema, one step per release that changed it; `user_version` counts the steps a file has taken. A step that was
@@ -98,6 +95,11 @@ const MIGRATIONS: readonly string[] = [
   DROP INDEX audit_category_position;
   CREATE INDEX audit_filter ON audit (position, at, action, outcome, client, tenant);
   `,
+  // Names what the file holds: another name for each time that it was found with an older state.
+  `
+  CREATE TABLE history (id TEXT NOT NULL) STRICT;
+  INSERT INTO history VALUES (lower(hex(randomblob(16))));
+  `,
 ];
 
 /**
@@ -105,17 +107,82 @@ const MIGRATIONS: readonly string[] = [
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` that says in one line what is wrong with the file
  */
 export function openSqliteFile(path: string): DatabaseSync {
-  let database: DatabaseSync | undefined;
   try {
     makeWhereMissing(path);
-    // Loaded only here: importing this package must stay light, and Node 22 warns that node:sqlite is experimental.
-    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
-    database = new DatabaseSync(path);
-    prepareFile(database);
+    return openPrepared(path, OPEN_TIMEOUT_MS);
+  } catch (error) {
+    throw refusal(error);
+  }
+}
+
+/**
+ * Opens a file that took the place of the one that was open, or whose log did. Waits for nobody.
+ * @throws {StoreOutage} when it cannot be used
+ */
+export function reopenSqliteFile(path: string): DatabaseSync {
+  try {
+    return openPrepared(path, 0);
+  } catch (error) {
+    throw new StoreOutage(`the SQLite file ${problemOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Takes over what is in the log of a file, and removes the log with the memory that its users share, so that the next
+ * connection begins both anew. False while another connection has the file open: then nothing is done.
+ * @throws {StoreOutage} when it is not a whole file of this package
+ */
+export function beginLogAnew(path: string): boolean {
+  const database = connect(path);
+  try {
+    // Until it is closed nobody else can open the file; its log is read into the memory of this process.
+    database.exec('PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    const owner = pragma(database, 'application_id');
+    database.exec('COMMIT');
+    if (owner !== APPLICATION_ID) throw new FileRefusal('was replaced by one that is none of this package');
+    if (pragma(database, 'journal_mode = DELETE') !== 'delete') return false;
+    if (statSync(path).size < bytesOf(database)) throw new FileRefusal('is not whole');
+    rmSync(`${path}-shm`, { force: true });
+    return true;
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw new StoreOutage(`the SQLite file ${problemOf(error)}`, { cause: error });
+  } finally {
+    database.close();
+  }
+}
+
+/** Bytes of the file once it has taken over all of its log. */
+export function bytesOf(database: DatabaseSync): number {
+  return Number(pragma(database, 'page_count')) * Number(pragma(database, 'page_size'));
+}
+
+/**
+ * Takes over what is in the log, or looks how much that is. Does not wait for those who read or write.
+ * @returns whether that kept it from being done, and the pages in the log
+ */
+export function checkpoint(
+  database: DatabaseSync,
+  mode: 'TRUNCATE' | 'NOOP',
+): { readonly busy: boolean; readonly log: number } {
+  const row = database.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
+  return { busy: row?.busy !== 0, log: Number(row?.log) };
+}
+
+function connect(path: string): DatabaseSync {
+  // Loaded only here: importing this package must stay light, and Node 22 warns that node:sqlite is experimental.
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+  return new DatabaseSync(path);
+}
+
+function openPrepared(path: string, timeoutMs: number): DatabaseSync {
+  const database = connect(path);
+  try {
+    prepareFile(database, timeoutMs);
     return database;
   } catch (error) {
-    database?.close();
-    throw refusal(error);
+    database.close();
+    throw error;
   }
 }
 
@@ -140,17 +207,18 @@ function make(path: string): void {
   }
 }
 
-function prepareFile(database: DatabaseSync): void {
-  database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`);
+function prepareFile(database: DatabaseSync, timeoutMs: number): void {
+  database.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
   refuseForeignFile(database);
-  switchToWal(database);
+  switchToWal(database, timeoutMs);
   // FULL syncs the log at every commit, so that what was committed survives a loss of power, not only of the process.
   database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
   migrate(database);
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  // From here on nothing waits in the thread of the application: see sqlite-lock.ts.
+  database.exec('PRAGMA busy_timeout = 0');
 }
 
-function pragma(database: DatabaseSync, name: string): unknown {
+export function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 }
 
@@ -165,8 +233,8 @@ function refuseForeignFile(database: DatabaseSync): void {
 }
 
 /** SQLite does not always wait for the lock that this switch needs, so it is tried again until the same deadline. */
-function switchToWal(database: DatabaseSync): void {
-  const deadline = performance.now() + OPEN_TIMEOUT_MS;
+function switchToWal(database: DatabaseSync, timeoutMs: number): void {
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {
       if (pragma(database, 'journal_mode = WAL') === 'wal') return;
@@ -206,7 +274,7 @@ const SQLITE_BUSY = 5;
 const WRONG_FILE: Readonly<Record<string | number, string>> = {
   [SQLITE_BUSY]: 'is locked by another program',
   8: 'cannot be written',
-  10: 'cannot be read or written: input/output error',
+  10: 'cannot be read or written: I/O error',
   11: 'is damaged',
   13: 'cannot be written: the disk is full',
   14: 'cannot be opened',
@@ -224,16 +292,6 @@ function primaryCode(error: unknown): number | undefined {
   return typeof code === 'number' ? code & 0xff : undefined;
 }
 
-/** Waits for another process's lock that long, in milliseconds, while it works. */
-export function waitingForLock<T>(database: DatabaseSync, milliseconds: number, work: () => T): T {
-  database.exec(`PRAGMA busy_timeout = ${milliseconds}`);
-  try {
-    return work();
-  } finally {
-    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  }
-}
-
 /** Whether a statement failed because another process holds the lock. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
@@ -241,10 +299,20 @@ export function isBusy(error: unknown): boolean {
 
 /** The path is not in the message: it ends in logs, and the operator knows what is configured. */
 function refusal(error: unknown): RdcpError {
-  const code = primaryCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
-  const problem = error instanceof FileRefusal ? error.message : (WRONG_FILE[code] ?? 'cannot be used');
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: the SQLite file ${problem}`, {
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: the SQLite file ${problemOf(error)}`, {
     details: { field: 'store' },
     cause: error,
   });
+}
+
+function problemOf(error: unknown): string {
+  const code = primaryCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';
+  return error instanceof FileRefusal ? error.message : (WRONG_FILE[code] ?? 'cannot be used');
+}
+
+/** An error of a running store, with what SQLite says in words where it says something that an operator can act upon. */
+export function storeError(error: unknown): unknown {
+  const code = primaryCode(error);
+  const problem = code === undefined ? undefined : WRONG_FILE[code];
+  return problem === undefined ? error : new StoreOutage(`the SQLite file ${problem}`, { cause: error });
 }

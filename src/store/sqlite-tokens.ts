@@ -1,68 +1,71 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { SqliteHandle } from './sqlite-handle.ts';
 import type { TokenSession, TokenStore } from './token-store.ts';
 
-/** Runs work as one transaction, which is undone when it throws. */
-export type Transaction = <T>(work: () => T) => T;
+export interface TokenStatements {
+  readonly tokens: ReturnType<typeof prepareTokens>;
+}
 
-/** Token records in the database of a SQLite store. */
-export function createSqliteTokens(database: DatabaseSync, transaction: Transaction): TokenStore {
-  const insert = database.prepare(
-    'INSERT INTO token_session (id, current, data, expires_at) VALUES (:id, :current, :data, :expiresAt)',
-  );
-  const read = database.prepare('SELECT * FROM token_session WHERE id = ? AND expires_at > ?');
-  const replace = database.prepare('UPDATE token_session SET current = ? WHERE id = ?');
+export function prepareTokens(database: DatabaseSync) {
   const remove = database.prepare('DELETE FROM token_session WHERE id = ?');
-  const dropEnded = database.prepare('DELETE FROM token_session WHERE expires_at <= ?');
   const insertRevocation = database.prepare('INSERT OR IGNORE INTO token_revocation (session, until) VALUES (?, ?)');
   const dropRevocations = database.prepare('DELETE FROM token_revocation WHERE until <= ?');
-  const readRevocations = database.prepare(
-    'SELECT position, session, until FROM token_revocation WHERE position > ? AND until > ? ORDER BY position',
-  );
-
-  /** Part of a transaction. */
-  function revoke(id: string, until: number, now: number): boolean {
-    remove.run(id);
-    dropRevocations.run(now);
-    return Number(insertRevocation.run(id, until).changes) === 1;
-  }
-
   return {
-    async begin({ id, current, data, expiresAt }, now) {
-      transaction(() => {
-        dropEnded.run(now);
-        insert.run({ id, current, data, expiresAt });
-      });
+    insert: database.prepare(
+      'INSERT INTO token_session (id, current, data, expires_at) VALUES (:id, :current, :data, :expiresAt)',
+    ),
+    read: database.prepare('SELECT * FROM token_session WHERE id = ? AND expires_at > ?'),
+    replace: database.prepare('UPDATE token_session SET current = ? WHERE id = ?'),
+    dropEnded: database.prepare('DELETE FROM token_session WHERE expires_at <= ?'),
+    readRevocations: database.prepare(
+      'SELECT position, session, until FROM token_revocation WHERE position > ? AND until > ? ORDER BY position',
+    ),
+    /** Part of a transaction. */
+    revoke(id: string, until: number, now: number): boolean {
+      remove.run(id);
+      dropRevocations.run(now);
+      return Number(insertRevocation.run(id, until).changes) === 1;
     },
+  };
+}
 
-    async find(id, now) {
-      const row = read.get(id, now);
-      return row && sessionOf(row);
-    },
+/** Token records in the database of a SQLite store. */
+export function createSqliteTokens({ read, write }: SqliteHandle<TokenStatements>): TokenStore {
+  return {
+    begin: ({ id, current, data, expiresAt }, now) =>
+      write(({ tokens }) => {
+        tokens.dropEnded.run(now);
+        tokens.insert.run({ id, current, data, expiresAt });
+      }),
 
-    async rotate({ id, expected, next, now, revokedUntil }) {
-      return transaction(() => {
-        const row = read.get(id, now);
+    find: (id, now) =>
+      read(({ tokens }) => {
+        const row = tokens.read.get(id, now);
+        return row && sessionOf(row);
+      }),
+
+    rotate: ({ id, expected, next, now, revokedUntil }) =>
+      write(({ tokens }) => {
+        const row = tokens.read.get(id, now);
         if (row === undefined) return 'ended';
         if (sessionOf(row).current !== expected) {
-          revoke(id, revokedUntil, now);
+          tokens.revoke(id, revokedUntil, now);
           return 'reused';
         }
-        replace.run(next, id);
+        tokens.replace.run(next, id);
         return 'rotated';
-      });
-    },
+      }),
 
-    async revoke(id, until, now) {
-      return transaction(() => revoke(id, until, now));
-    },
+    revoke: (id, until, now) => write(({ tokens }) => tokens.revoke(id, until, now)),
 
-    async revocations(after, now) {
-      const rows = readRevocations.all(after, now);
-      return {
-        position: Number(rows.at(-1)?.position ?? after),
-        revoked: rows.map((row) => ({ sessionId: String(row.session), until: Number(row.until) })),
-      };
-    },
+    revocations: (after, now) =>
+      read(({ tokens }) => {
+        const rows = tokens.readRevocations.all(after, now);
+        return {
+          position: Number(rows.at(-1)?.position ?? after),
+          revoked: rows.map((row) => ({ sessionId: String(row.session), until: Number(row.until) })),
+        };
+      }),
   };
 }
 

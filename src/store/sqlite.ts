@@ -1,25 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { SQLOutputValue } from 'node:sqlite';
-import type { Position } from './fleet-store.ts';
-import { decodeSettings, encodeSettings } from './settings-json.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../clock.ts';
+import { diagnostics } from '../diagnostics.ts';
 import { createSqliteTrail } from './sqlite-audit.ts';
-import { isBusy, openSqliteFile, waitingForLock } from './sqlite-file.ts';
-import { createSqliteFleet, SQLITE_HISTORY } from './sqlite-fleet.ts';
-import { createLogSync, NO_SYNC } from './sqlite-log-sync.ts';
-import { createSqliteTokens } from './sqlite-tokens.ts';
-import type { Commit, CommitResult, ReplayRecord, ScopeState, StateStore } from './state-store.ts';
+import { isBusy } from './sqlite-file.ts';
+import { createSqliteFleet, prepareFleet } from './sqlite-fleet.ts';
+import { createSqliteHandle } from './sqlite-handle.ts';
+import { createSqliteLock } from './sqlite-lock.ts';
+import { applyCommit, LOADED_AT_ONCE, prepareScopes, replayOf, scopeState } from './sqlite-scopes.ts';
+import { createSqliteTokens, prepareTokens } from './sqlite-tokens.ts';
+import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore, StoreReset } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
 
-/** How often the file is asked whether another process wrote it, in milliseconds. */
+/** How often the file is asked whether another process wrote it, and looked at, in milliseconds. */
 const POLL_MS = 100;
-
-/** Scopes read in one turn of the event loop: a few milliseconds. What changes meanwhile is found by the next poll. */
-const LOADED_AT_ONCE = 500;
-
-/** How long a check waits for the lock of another process, in milliseconds. The event loop waits with it. */
-const CHECK_TIMEOUT_MS = 50;
 
 /** Audit entries of a file that is removed anyway. */
 const MAX_PASSING_ENTRIES = 10_000;
@@ -27,184 +23,142 @@ const MAX_PASSING_ENTRIES = 10_000;
 export interface SqliteStoreOptions {
   /** False for a file that goes when its processes end: nothing is synced to disk, and the oldest audit entries are dropped. @default true */
   readonly lasting?: boolean;
+  /** From 0 to 1, for the pauses of writes that wait for another process. @default Math.random */
+  readonly random?: () => number;
 }
-
-type Row = Record<string, SQLOutputValue>;
 
 /**
  * State in one SQLite file, shared by the processes of one host. A commit is one transaction, synced to disk before it is
  * acknowledged. The file must be on a local disk: the write-ahead log needs shared memory.
  *
- * SQLite works in the calling thread: a commit takes a fraction of a millisecond, and waits at most 200 ms where
- * another process holds the lock, after which it rejects. A commit that says `syncLater` does not wait for the disk there:
- * it is synced in another thread, together with those that came meanwhile.
+ * SQLite works in the calling thread: a commit takes a fraction of a millisecond. Where another process holds the lock it is
+ * tried again, for half a second, and the event loop goes on meanwhile. A commit that says `syncLater` does not wait for
+ * the disk there: it is synced in another thread, together with those that came meanwhile.
+ *
+ * Nothing is acknowledged in a file, or a log, that nobody will find again: one that was taken away, replaced or truncated
+ * rejects until it is whole, and what is there then is in force. `onReset` tells where that is older than what was known.
  * @param file the path; made with mode 0600 where there is none
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
  */
-export function createSqliteStore(file: string, { lasting = true }: SqliteStoreOptions = {}): StateStore {
-  const path = resolve(file);
-  const database = openSqliteFile(path);
-  const inode = statSync(path).ino;
+export function createSqliteStore(
+  file: string,
+  { lasting = true, random = Math.random }: SqliteStoreOptions = {},
+): StateStore {
   const writer = randomUUID();
-  const trail = createSqliteTrail(database, lasting ? undefined : MAX_PASSING_ENTRIES);
-  const log = lasting ? createLogSync(path) : NO_SYNC;
-  if (!lasting) database.exec('PRAGMA synchronous = OFF');
   const subscribers = new Subscribers();
+  const resets = new Set<{ readonly listener: (reset: StoreReset) => void }>();
+  const { now, monotonic } = systemClock;
+  const handle = createSqliteHandle({
+    path: resolve(file),
+    lasting,
+    lock: createSqliteLock({ monotonic, sleep, random }),
+    monotonic,
+    now,
+    prepare: (database: DatabaseSync) => ({
+      scopes: prepareScopes(database),
+      trail: createSqliteTrail(database, lasting ? undefined : MAX_PASSING_ENTRIES),
+      tokens: prepareTokens(database),
+      fleet: prepareFleet(database),
+    }),
+    reopened({ scopes }) {
+      // A log with something in it tells the other processes that it has begun.
+      scopes.probe();
+      return takeOver(scopes);
+    },
+  });
+  const { read, write } = handle;
 
-  const begin = database.prepare('BEGIN IMMEDIATE');
-  const end = database.prepare('COMMIT');
-  const abort = database.prepare('ROLLBACK');
-  const readScope = database.prepare('SELECT revision, settings, changed_at FROM scope WHERE key = ?');
-  const readScopes = database.prepare(
-    `SELECT key, revision, settings, changed_at FROM scope WHERE key > ? ORDER BY key LIMIT ${LOADED_AT_ONCE}`,
-  );
-  const readChanges = database.prepare(
-    'SELECT key, revision, settings, changed_at FROM scope WHERE version > ? AND writer <> ? ORDER BY version',
-  );
-  const readVersion = database.prepare('SELECT coalesce(max(version), 0) AS version FROM scope');
-  const writeScope = database.prepare(
-    `INSERT INTO scope (key, revision, settings, changed_at, version, writer)
-     VALUES (?, ?, ?, ?, (SELECT coalesce(max(version), 0) + 1 FROM scope), ?)
-     ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, settings = excluded.settings,
-       changed_at = excluded.changed_at, version = excluded.version, writer = excluded.writer
-     RETURNING version`,
-  );
-  const readReplay = database.prepare('SELECT * FROM replay WHERE key = ? AND expires_at > ?');
-  const writeReplay = database.prepare(
-    'INSERT OR REPLACE INTO replay (key, fingerprint, response, expires_at) VALUES (?, ?, ?, ?)',
-  );
-  const dropReplays = database.prepare('DELETE FROM replay WHERE expires_at <= ?');
-  const emptyLog = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
-  const keepVersion = `PRAGMA user_version = ${database.prepare('PRAGMA user_version').get()?.user_version}`;
-  const readDataVersion = database.prepare('PRAGMA data_version');
-
+  const first = handle.statements().scopes;
   /** Version of the newest change that this handle has read or announced. */
-  let seen = version();
+  let seen = first.version();
+  let history = first.history();
   /** Version of this handle's own last change, which its owner has applied by itself. */
   let written = 0;
-  /** SQLite's own number that moves when another connection commits; unknown before the first poll. */
-  let dataVersion: SQLOutputValue | undefined;
+  /** Who made the newest change that is known; `undefined` where that was not looked at. */
+  let newestBy: string | undefined = writerOf(first, seen);
+  /** Unknown before the first poll. */
+  let dataVersion: unknown;
   let timer: NodeJS.Timeout | undefined;
-  /** Whether SQLite syncs the log at each commit. */
-  let syncing = true;
   /** Whether the last check met the lock of another program. */
   let locked = false;
   let closed = false;
 
-  const fleet = createSqliteFleet({ open: () => openSqliteFile(path), seen: () => seen });
-
-  function version(): number {
-    return Number(readVersion.get()?.version);
-  }
-
-  /** A file that was taken away or replaced under us takes writes that nobody will ever read. */
-  function assertInPlace(): void {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found === undefined) throw new Error('the SQLite file was taken away');
-    if (found.ino !== inode) throw new Error('the SQLite file was replaced');
-  }
-
-  /** After a sync that failed, what is in the log counts as kept only once the database has taken all of it over. */
-  function trustLog(): void {
-    if (log.usable) return;
-    if (emptyLog.get()?.busy !== 0) throw new Error('the disk refused to keep what was committed');
-    log.begunAnew();
-  }
+  const fleet = createSqliteFleet({ handle, history: () => history, seen: () => seen });
 
   /**
-   * Runs `work` as one transaction, which is undone when it throws. Work that returns early has written nothing.
-   * @param sync whether it is durable when this returns
+   * The file was opened again. A version that is lower, or was made by somebody else, tells of an older state, which
+   * begins a history of its own: the first process to find it names it for all.
    */
-  function transaction<T>(work: () => T, sync = true): T {
-    assertInPlace();
-    trustLog();
-    if (lasting && sync !== syncing) {
-      database.exec(`PRAGMA synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
-      syncing = sync;
-    }
-    begin.run();
-    try {
-      const result = work();
-      end.run();
-      return result;
-    } catch (error) {
-      rollback();
-      throw error;
+  function takeOver(scopes: ReturnType<typeof prepareScopes>): boolean {
+    const known = Math.max(seen, written);
+    const version = scopes.version();
+    dataVersion = undefined;
+    const by = writerOf(scopes, known);
+    const isKnown = version >= known && (by === newestBy || (by === undefined && version > known));
+    if (isKnown && scopes.history() === history) return true;
+    scopes.beginHistory.run(randomUUID(), history);
+    history = scopes.history();
+    seen = version;
+    newestBy = writerOf(scopes, version);
+    written = 0;
+    fleet.moved();
+    announceReset({ reason: version === 0 ? 'empty' : 'rollback', history });
+    return false;
+  }
+
+  function announceReset(reset: StoreReset): void {
+    diagnostics.warn(`rdcp: the SQLite file has lost changes that were acknowledged (${reset.reason})`);
+    for (const { listener } of resets) {
+      // The one who found it goes on first.
+      setImmediate(() => {
+        try {
+          listener(reset);
+        } catch (error) {
+          diagnostics.error('rdcp: a listener to resets of the state store threw', error);
+        }
+      });
     }
   }
 
-  // SQLite itself rolls back on a full disk and on an input/output error; there is nothing left to undo then.
-  function rollback(): void {
+  /** A lock of another program is a refusal only when the check before met one too. */
+  async function assertWritable(): Promise<void> {
     try {
-      abort.run();
-    } catch {}
-  }
-
-  /**
-   * Commits the schema's number as it is: one page, which the disk takes or refuses. Another program's lock is a refusal
-   * only when the check before met one too.
-   */
-  function assertWritable(): void {
-    try {
-      waitingForLock(database, CHECK_TIMEOUT_MS, () => transaction(() => database.exec(keepVersion), false));
+      await write(({ scopes }) => scopes.probe(), { sync: false, urgency: 'probe' });
       locked = false;
     } catch (error) {
-      if (!isBusy(error) || locked) throw error;
+      if (!(error instanceof Error) || !isBusy(error.cause) || locked) throw error;
       locked = true;
     }
   }
 
-  function replayOf(key: string, now: number): ReplayRecord | undefined {
-    const row = readReplay.get(key, now);
-    if (row === undefined) return undefined;
-    return {
-      key,
-      fingerprint: String(row.fingerprint),
-      response: String(row.response),
-      expiresAt: Number(row.expires_at),
-    };
-  }
-
-  function apply({ state, audit, replay, now }: Commit): CommitResult {
-    let position: Position | undefined;
-    const answered = replay && replayOf(replay.key, now);
-    if (answered !== undefined) return { outcome: 'replayed', replay: answered };
-    if (state !== undefined) {
-      const current = readScope.get(state.scope);
-      if (Number(current?.revision ?? 0) !== state.expectedRevision) {
-        return { outcome: 'conflict', current: scopeState(current) };
-      }
-      const row = writeScope.get(state.scope, state.expectedRevision + 1, encodeSettings(state.settings), now, writer);
-      position = { history: SQLITE_HISTORY, revision: Number(row?.version) };
-    }
-    trail.append(audit);
-    if (replay !== undefined) writeReplay.run(replay.key, replay.fingerprint, replay.response, replay.expiresAt);
-    return state === undefined || position === undefined
-      ? { outcome: 'committed' }
-      : { outcome: 'committed', revision: state.expectedRevision + 1, position };
-  }
-
   async function commitAll(commits: readonly Commit[]): Promise<readonly CommitResult[]> {
     const syncLater = commits.every((commit) => commit.syncLater === true);
-    const results = transaction(() => applyAll(commits), !syncLater);
+    const urgency = commits.every((commit) => commit.background === true) ? 'background' : 'awaited';
+    const results = await write((statements) => applyAll(statements, commits), { sync: !syncLater, urgency });
     const moved = results.findLast((result) => result.outcome === 'committed' && result.position !== undefined);
-    if (moved?.outcome === 'committed' && moved.position !== undefined) {
-      written = moved.position.revision;
+    if (moved?.outcome === 'committed' && moved.position?.history === history) {
+      written = Math.max(written, moved.position.revision);
+      newestBy = writer;
       // By then whoever asked for the commit has taken it over.
       if (timer !== undefined) setImmediate(poll).unref();
     }
-    if (results.at(-1)?.outcome === 'replayed') await log.sync();
+    if (results.at(-1)?.outcome === 'replayed') await handle.sync();
     if (!syncLater || results[0]?.outcome !== 'committed') return results;
-    const durable = log.sync();
+    const durable = handle.sync();
+    // Those who write in the background wait for nothing.
+    durable.catch(() => undefined);
     return results.map((result) => (result.outcome === 'committed' ? { ...result, durable } : result));
   }
 
   /** Ends at the first that is not committed, which has written nothing. */
-  function applyAll(commits: readonly Commit[]): readonly CommitResult[] {
+  function applyAll(
+    statements: ReturnType<typeof handle.statements>,
+    commits: readonly Commit[],
+  ): readonly CommitResult[] {
     const results: CommitResult[] = [];
-    if (commits[0]?.replay !== undefined) dropReplays.run(commits[0].now);
+    if (commits[0]?.replay !== undefined) statements.scopes.dropReplays.run(commits[0].now);
     for (const commit of commits) {
-      const result = apply(commit);
+      const result = applyCommit(statements, commit, { writer, history });
       results.push(result);
       if (result.outcome !== 'committed') break;
     }
@@ -213,13 +167,15 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
 
   function poll(): void {
     try {
-      const current = readDataVersion.get()?.data_version;
+      const { scopes } = handle.statements();
+      const current = scopes.dataVersion.get()?.data_version;
       if (current === dataVersion && written <= seen) return;
-      const newest = version();
-      const changes = readChanges.all(seen, writer);
+      const newest = scopes.version();
+      const changes = scopes.readChanges.all(seen, writer);
       const moved = newest !== seen;
       dataVersion = current;
       seen = newest;
+      newestBy = writerOf(scopes, newest);
       for (const row of changes) subscribers.announce(String(row.key), scopeState(row));
       if (moved) fleet.moved();
     } catch {
@@ -230,17 +186,23 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
   return {
     name: 'sqlite',
     shared: true,
-    tokens: createSqliteTokens(database, transaction),
+    tokens: createSqliteTokens(handle),
     fleet,
 
     async load() {
       // With subscribers, what changed meanwhile still has to be announced.
-      if (subscribers.size === 0) seen = version();
-      const scopes = new Map<string, ScopeState>();
+      if (subscribers.size === 0) {
+        seen = await read(({ scopes }) => {
+          const version = scopes.version();
+          newestBy = writerOf(scopes, version);
+          return version;
+        });
+      }
+      const found = new Map<ScopeKey, ScopeState>();
       for (let last = ''; ; ) {
-        const rows = readScopes.all(last);
-        for (const row of rows) scopes.set(String(row.key), scopeState(row));
-        if (rows.length < LOADED_AT_ONCE) return scopes;
+        const rows = await read(({ scopes }) => scopes.readSome.all(last));
+        for (const row of rows) found.set(String(row.key), scopeState(row));
+        if (rows.length < LOADED_AT_ONCE) return found;
         last = String(rows.at(-1)?.key);
         await new Promise(setImmediate);
       }
@@ -249,12 +211,10 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
     commit: async (commit) => (await commitAll([commit]))[0] as CommitResult,
     commitAll,
 
-    async findReplay(key, now) {
-      const replay = replayOf(key, now);
+    async findReplay(key, at) {
+      const replay = await read(({ scopes }) => replayOf(scopes, key, at));
       // It may have been kept a moment ago, here or in another process.
-      if (replay === undefined) return undefined;
-      trustLog();
-      await log.sync();
+      if (replay !== undefined) await handle.sync();
       return replay;
     },
 
@@ -267,22 +227,20 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
       });
     },
 
-    async queryAudit(query) {
-      return trail.page(query);
+    onReset(listener) {
+      const entry = { listener };
+      resets.add(entry);
+      return () => resets.delete(entry);
     },
 
-    async newestAudit() {
-      return trail.newest();
-    },
-
-    pruneAudit: (now, starting = async () => true) => trail.prune(now, starting),
+    queryAudit: async (query) => handle.statements().trail.page(query),
+    newestAudit: () => read(({ trail }) => trail.newest()),
+    pruneAudit: async (at, starting = async () => true) => handle.statements().trail.prune(at, starting),
 
     async check() {
-      readVersion.get();
-      assertInPlace();
-      // To empty the log is to write as well.
-      if (log.usable) assertWritable();
-      else trustLog();
+      await read(({ scopes }) => scopes.version());
+      // That is to write as well.
+      if (!handle.saveLog()) await assertWritable();
     },
 
     async close() {
@@ -290,18 +248,14 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
       closed = true;
       clearInterval(timer);
       subscribers.clear();
+      resets.clear();
       fleet.close();
-      await log.close();
-      database.close();
+      await handle.close();
     },
   };
 }
 
-function scopeState(row: Row | undefined): ScopeState {
-  if (row === undefined) return { revision: 0, settings: new Map() };
-  return {
-    revision: Number(row.revision),
-    settings: decodeSettings(String(row.settings)),
-    changedAt: Number(row.changed_at),
-  };
+function writerOf(scopes: ReturnType<typeof prepareScopes>, version: number): string | undefined {
+  const row = scopes.writerOf.get(version);
+  return row && String(row.writer);
 }

@@ -61,6 +61,8 @@ export interface Commit {
   readonly now: number;
   /** The result may come before what was written is durable, and tells by itself when it is. @default false */
   readonly syncLater?: boolean;
+  /** Nobody waits for it: a store that was just found locked, or away, may reject it without having tried. @default false */
+  readonly background?: boolean;
 }
 
 export type CommitResult =

@@ -1,0 +1,98 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { decodeSettings, encodeSettings } from './settings-json.ts';
+import type { createSqliteTrail } from './sqlite-audit.ts';
+import type { Commit, CommitResult, ReplayRecord, ScopeState } from './state-store.ts';
+
+/** Scopes read in one turn of the event loop: a few milliseconds. What changes meanwhile is found by the next poll. */
+export const LOADED_AT_ONCE = 500;
+
+export type Row = Record<string, SQLOutputValue>;
+
+export interface CommitStatements {
+  readonly scopes: ReturnType<typeof prepareScopes>;
+  readonly trail: Pick<ReturnType<typeof createSqliteTrail>, 'append'>;
+}
+
+/** What is set, the answers kept for repeats, and the name of what the file holds. */
+export function prepareScopes(database: DatabaseSync) {
+  const newest = database.prepare('SELECT coalesce(max(version), 0) AS version FROM scope');
+  const history = database.prepare('SELECT id FROM history');
+  return {
+    version: () => Number(newest.get()?.version),
+    history: () => String(history.get()?.id),
+    beginHistory: database.prepare('UPDATE history SET id = ? WHERE id = ?'),
+    read: database.prepare('SELECT revision, settings, changed_at FROM scope WHERE key = ?'),
+    readSome: database.prepare(
+      `SELECT key, revision, settings, changed_at FROM scope WHERE key > ? ORDER BY key LIMIT ${LOADED_AT_ONCE}`,
+    ),
+    readChanges: database.prepare(
+      'SELECT key, revision, settings, changed_at FROM scope WHERE version > ? AND writer <> ? ORDER BY version',
+    ),
+    writerOf: database.prepare('SELECT writer FROM scope WHERE version = ?'),
+    write: database.prepare(
+      `INSERT INTO scope (key, revision, settings, changed_at, version, writer)
+       VALUES (?, ?, ?, ?, (SELECT coalesce(max(version), 0) + 1 FROM scope), ?)
+       ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, settings = excluded.settings,
+         changed_at = excluded.changed_at, version = excluded.version, writer = excluded.writer
+       RETURNING version`,
+    ),
+    readReplay: database.prepare('SELECT * FROM replay WHERE key = ? AND expires_at > ?'),
+    writeReplay: database.prepare(
+      'INSERT OR REPLACE INTO replay (key, fingerprint, response, expires_at) VALUES (?, ?, ?, ?)',
+    ),
+    dropReplays: database.prepare('DELETE FROM replay WHERE expires_at <= ?'),
+    /** SQLite's own number that moves when another connection commits. */
+    dataVersion: database.prepare('PRAGMA data_version'),
+    /** Writes the schema's number as it is: one page, which the disk takes or refuses. */
+    probe: () => database.exec(`PRAGMA user_version = ${database.prepare('PRAGMA user_version').get()?.user_version}`),
+  };
+}
+
+/** Part of a transaction. */
+export function applyCommit(
+  { scopes, trail }: CommitStatements,
+  { state, audit, replay, now }: Commit,
+  { writer, history }: { readonly writer: string; readonly history: string },
+): CommitResult {
+  const answered = replay && replayOf(scopes, replay.key, now);
+  if (answered !== undefined) return { outcome: 'replayed', replay: answered };
+  let version: number | undefined;
+  if (state !== undefined) {
+    const current = scopes.read.get(state.scope);
+    if (Number(current?.revision ?? 0) !== state.expectedRevision) {
+      return { outcome: 'conflict', current: scopeState(current) };
+    }
+    const { scope, expectedRevision, settings } = state;
+    const row = scopes.write.get(scope, expectedRevision + 1, encodeSettings(settings), now, writer);
+    version = Number(row?.version);
+  }
+  trail.append(audit);
+  if (replay !== undefined) scopes.writeReplay.run(replay.key, replay.fingerprint, replay.response, replay.expiresAt);
+  return state === undefined || version === undefined
+    ? { outcome: 'committed' }
+    : { outcome: 'committed', revision: state.expectedRevision + 1, position: { history, revision: version } };
+}
+
+export function replayOf(
+  { readReplay }: CommitStatements['scopes'],
+  key: string,
+  now: number,
+): ReplayRecord | undefined {
+  const row = readReplay.get(key, now);
+  if (row === undefined) return undefined;
+  return {
+    key,
+    fingerprint: String(row.fingerprint),
+    response: String(row.response),
+    expiresAt: Number(row.expires_at),
+  };
+}
+
+export function scopeState(row: Row | undefined): ScopeState {
+  if (row === undefined) return { revision: 0, settings: new Map() };
+  return {
+    revision: Number(row.revision),
+    settings: decodeSettings(String(row.settings)),
+    changedAt: Number(row.changed_at),
+  };
+}
