@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../clock.ts';
 import { diagnostics } from '../diagnostics.ts';
 import { createSqliteTrail } from './sqlite-audit.ts';
 import { isBusy } from './sqlite-file.ts';
@@ -47,7 +46,8 @@ export function createSqliteStore(
   const writer = randomUUID();
   const subscribers = new Subscribers();
   const resets = new Set<{ readonly listener: (reset: StoreReset) => void }>();
-  const { now, monotonic } = systemClock;
+  const now = () => Date.now();
+  const monotonic = () => performance.now();
   const handle = createSqliteHandle({
     path: resolve(file),
     lasting,

@@ -25,7 +25,9 @@ function start(random = 0.5) {
     sleeps,
     busyUntil,
     attempts: () => attempts,
-    pass: (milliseconds: number) => void (now += milliseconds),
+    pass(milliseconds: number) {
+      now += milliseconds;
+    },
   };
 }
 
