@@ -4,6 +4,7 @@ import type { DebugRecord } from './emit/record.ts';
 import { RdcpError } from './errors.ts';
 import type {
   ApiKeyRecord,
+  ApiKeysFile,
   AuditOptions,
   Authenticate,
   CategorySettings,
@@ -15,6 +16,7 @@ import type {
   JwtIssuerOptions,
   LimitsOptions,
   MetricsOptions,
+  MtlsOptions,
   RdcpConfig,
   SecurityOptions,
   ServerOptions,
@@ -140,10 +142,12 @@ const tokens = z
 
 const security = z.strictObject({
   level: z.enum(SECURITY_LEVELS).default('basic'),
-  apiKeys: z.union([z.strictObject({ file: z.string().min(1) }), z.array(apiKeyRecordSchema)]).optional(),
+  apiKeys: z
+    .union([z.strictObject({ file: z.string().min(1) } satisfies Shape<ApiKeysFile>), z.array(apiKeyRecordSchema)])
+    .optional(),
   jwt: z.union([jwtIssuer, z.array(jwtIssuer).min(1, 'must hold at least one issuer')]).optional(),
   introspection: introspection.optional(),
-  mtls: z.strictObject({ identities: z.array(certificateIdentity) }).optional(),
+  mtls: z.strictObject({ identities: z.array(certificateIdentity) } satisfies Shape<MtlsOptions>).optional(),
   tokens: tokens.optional(),
   authenticate: z.custom<Authenticate>((value) => typeof value === 'function', 'must be a function').optional(),
 } satisfies Shape<SecurityOptions>);
@@ -259,7 +263,7 @@ const metrics = z.strictObject({
 
 const emit = z.strictObject({ to: emitTo.optional() } satisfies Shape<EmitOptions>);
 
-const configSchema = z.strictObject({
+export const configSchema = z.strictObject({
   server: z.union([z.literal(false), server]).prefault({}),
   categories: z
     .record(

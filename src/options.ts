@@ -37,13 +37,25 @@ export interface RdcpConfig {
    * @default false
    */
   readonly tenancy?: false | TenancyOptions | undefined;
-  /** What temporary controls may ask for. */
+  /**
+   * What temporary controls may ask for.
+   * @default {}
+   */
   readonly controls?: ControlsOptions | undefined;
-  /** Limits of requests, categories and memory. */
+  /**
+   * Limits of requests, categories and memory.
+   * @default {}
+   */
   readonly limits?: LimitsOptions | undefined;
-  /** The audit trail. */
+  /**
+   * How the audit trail is kept.
+   * @default {}
+   */
   readonly audit?: AuditOptions | undefined;
-  /** Processes that share a store. */
+  /**
+   * How processes that share a store work together.
+   * @default {}
+   */
   readonly fleet?: FleetOptions | undefined;
   /**
    * Where state and the audit trail are kept: `memory:`, `sqlite:FILE`, `redis://…`, `rediss://…`, or a store of your own.
@@ -56,15 +68,21 @@ export interface RdcpConfig {
    * @default {}
    */
   readonly health?: Readonly<Record<string, () => unknown>> | undefined;
-  /** Measurements. */
+  /**
+   * How debug calls are measured.
+   * @default {}
+   */
   readonly metrics?: MetricsOptions | undefined;
   /**
-   * Whether one line is logged for each change (what, by whom, why, for how long), for its end, and for the address that
-   * `RdcpInstrumentation` listens on.
+   * Whether one line is logged for each change, such as `rdcp: DATABASE on for 5m by alice: slow checkout`, for its end, and
+   * for the address that `RdcpInstrumentation` listens on.
    * @default true
    */
   readonly announce?: boolean | undefined;
-  /** Where debug calls go. */
+  /**
+   * Where debug calls go.
+   * @default {}
+   */
   readonly emit?: EmitOptions | undefined;
   /**
    * Where the package's own messages go: an object with the functions `info`, `warn` and `error`, such as `console` or a
@@ -148,7 +166,7 @@ export interface LimitsOptions {
   readonly memoryStoreBytes?: number | undefined;
 }
 
-/** The audit trail. */
+/** How the audit trail is kept. */
 export interface AuditOptions {
   /**
    * Days that an audit entry is kept, at most 36500.
@@ -157,7 +175,7 @@ export interface AuditOptions {
   readonly retentionDays?: number | undefined;
 }
 
-/** Processes that share a store. */
+/** How processes that share a store work together. */
 export interface FleetOptions {
   /**
    * Seconds that the answer to a change waits for all processes to apply it, 0 to 25. Processes that have not applied it by
@@ -177,7 +195,7 @@ export interface FleetOptions {
   readonly version?: string | undefined;
 }
 
-/** Measurements. */
+/** How debug calls are measured. */
 export interface MetricsOptions {
   /**
    * Seconds over which call rates are measured, at most 3600.

@@ -14,11 +14,10 @@ export interface SecurityOptions {
    */
   readonly level?: SecurityLevel | undefined;
   /**
-   * API keys: records, or a JSON file `{ "keys": [record, …] }` as `rdcp keys create` writes it. A changed file is in force
-   * within a second.
+   * API keys: a file of them, or their records.
    * @default none
    */
-  readonly apiKeys?: { readonly file: string } | readonly ApiKeyRecord[] | undefined;
+  readonly apiKeys?: ApiKeysFile | readonly ApiKeyRecord[] | undefined;
   /**
    * Issuers whose JSON Web Tokens are accepted as bearer tokens.
    * @default none
@@ -34,7 +33,7 @@ export interface SecurityOptions {
    * together with a bearer token.
    * @default none
    */
-  readonly mtls?: { readonly identities: readonly CertificateIdentity[] } | undefined;
+  readonly mtls?: MtlsOptions | undefined;
   /**
    * Tokens that this server issues itself, in exchange for API keys and for other tokens. Needs a store that keeps token
    * records, as those of this package do.
@@ -53,6 +52,15 @@ export interface SecurityOptions {
 export type Authenticate = (
   request: IncomingMessage,
 ) => ValidationResult | null | undefined | Promise<ValidationResult | null | undefined>;
+
+/** API keys in a file. */
+export interface ApiKeysFile {
+  /**
+   * JSON file `{ "keys": [record, …] }`, as `rdcp keys create` writes it. A changed file is in force within a second; while
+   * it cannot be read, the keys before remain valid.
+   */
+  readonly file: string;
+}
 
 /** An API key as it is kept: its hash, never the key. Records of a keys file have the same form. */
 export interface ApiKeyRecord {
@@ -94,11 +102,20 @@ export interface JwtIssuerOptions {
   readonly audience: string | readonly string[];
   /** Signature algorithms that are accepted. `HS256` goes with `secret`, the others with `publicKey` or `jwksUri`. */
   readonly algorithms: readonly ('HS256' | 'RS256' | 'PS256' | 'ES256' | 'EdDSA')[];
-  /** Shared secret for `HS256`, at least 32 bytes. */
+  /**
+   * Shared secret for `HS256`, at least 32 bytes.
+   * @default none
+   */
   readonly secret?: string | undefined;
-  /** Public key or certificate in PEM form. RSA keys need at least 2048 bits. */
+  /**
+   * Public key or certificate in PEM form. RSA keys need at least 2048 bits.
+   * @default none
+   */
   readonly publicKey?: string | undefined;
-  /** Address of the issuer's key set (RFC 7517): an https URL, or http on loopback. */
+  /**
+   * Address of the issuer's key set (RFC 7517): an https URL, or http on loopback.
+   * @default none
+   */
   readonly jwksUri?: string | undefined;
   /**
    * Claim that holds the scopes.
@@ -145,13 +162,28 @@ export interface IntrospectionOptions {
   readonly tenantClaim?: string | undefined;
 }
 
+/** Who the client certificates are. */
+export interface MtlsOptions {
+  /** Identities of client certificates. */
+  readonly identities: readonly CertificateIdentity[];
+}
+
 /** The identity of a client certificate, found by exactly one of `fingerprint256`, `san` and `subject`. */
 export interface CertificateIdentity {
-  /** SHA-256 of the certificate: 64 hex digits, with or without colons. */
+  /**
+   * SHA-256 of the certificate: 64 hex digits, with or without colons.
+   * @default none
+   */
   readonly fingerprint256?: string | undefined;
-  /** One of its subject alternative names: `DNS:ops.example`, `URI:spiffe://example/ops`, `email:…` or `IP:…`. */
+  /**
+   * One of its subject alternative names: `DNS:ops.example`, `URI:spiffe://example/ops`, `email:…` or `IP:…`.
+   * @default none
+   */
   readonly san?: string | undefined;
-  /** Its whole subject, such as `CN=ops,O=Example` (RFC 4514). */
+  /**
+   * Its whole subject, such as `CN=ops,O=Example` (RFC 4514).
+   * @default none
+   */
   readonly subject?: string | undefined;
   /** User that the certificate stands for, as the audit trail shows it. */
   readonly userId: string;
@@ -181,9 +213,13 @@ export interface TokenOptions {
   /**
    * File of private keys (RSA, P-256 or Ed25519; PEM or a JWK Set). The first one signs, tokens of the others are accepted.
    * It is read again when it changes.
+   * @default none
    */
   readonly signingKeyFile?: string | undefined;
-  /** Shared secret for HS256, at least 32 bytes. */
+  /**
+   * Shared secret for HS256, at least 32 bytes.
+   * @default none
+   */
   readonly secret?: string | undefined;
   /**
    * Life of an access token in seconds, at most 86400 (a day).

@@ -12,13 +12,14 @@ export interface ServerOptions {
    */
   readonly port?: number | undefined;
   /**
-   * Serve HTTPS: TLS 1.3, with HTTP/2 and HTTP/1.1.
+   * Serve HTTPS: TLS 1.3, with HTTP/2 and HTTP/1.1. The files are read again when they change.
    * @default none: plain HTTP
    */
   readonly tls?: TlsOptions | undefined;
   /**
    * Further host names, without port, that requests may have in their `Host` header. Loopback names, `host` and the IP
-   * address that the client connected to are always accepted; requests for any other host are refused.
+   * address that the client connected to are always accepted; requests for any other host are refused. Under
+   * `register` this holds for `/metrics` as well.
    * @default []
    */
   readonly allowedHosts?: readonly string[] | undefined;

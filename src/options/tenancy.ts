@@ -8,7 +8,10 @@ export interface TenancyOptions {
    * are kept apart as well).
    */
   readonly isolation: IsolationLevel;
-  /** Name of the namespace that shares settings. Required at isolation `namespace`, not allowed at any other. */
+  /**
+   * Name of the namespace that shares settings. Required at isolation `namespace`, not allowed at any other.
+   * @default none
+   */
   readonly namespace?: string | undefined;
   /**
    * Tenants to list before anything was switched for them, by their id. Other tenants are served in the same way.

@@ -1,0 +1,147 @@
+// Writes docs/options.md, and the table of options in the README, from the types of the options: `npm run document`.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  API,
+  type Checker,
+  type Symbol as Named,
+  SymbolFlags,
+  type Type,
+  type TypeReference,
+} from 'typescript/unstable/sync';
+
+const ROOT = import.meta.dirname;
+
+export interface Option {
+  /** Such as `server.tls.certFile`, `security.apiKeys[].id` or `categories.<name>.enabled`. */
+  readonly path: string;
+  readonly meaning: string;
+  /** Absent where the option is required. */
+  readonly default?: string;
+  /** The options in it. */
+  readonly options: readonly Option[];
+}
+
+/** Every option of `RdcpConfig`, in the order of its declaration. */
+export function documentedOptions(): readonly Option[] {
+  const api = new API({ cwd: ROOT });
+  try {
+    const [project] = api.updateSnapshot({ openProjects: [join(ROOT, 'tsconfig.build.json')] }).getProjects();
+    const file = project?.program.getSourceFile(join(ROOT, 'src/options.ts'));
+    const module = file && project?.checker.getSymbolAtLocation(file);
+    const config = module && project?.checker.getExportsOfModule(module).find(({ name }) => name === 'RdcpConfig');
+    if (project === undefined || config === undefined) throw new Error('src/options.ts exports no RdcpConfig');
+    return optionsOf(project.checker, project.checker.getDeclaredTypeOfSymbol(config), '');
+  } finally {
+    api.close();
+  }
+}
+
+function optionsOf(checker: Checker, type: Type, parent: string): Option[] {
+  return checker.getPropertiesOfType(type).map((property) => {
+    const path = parent + property.name;
+    const [tag] = property.getJsDocTags(checker).filter(({ name }) => name === 'default');
+    const required = (property.flags & SymbolFlags.Optional) === 0;
+    const meaning = property.getDocumentationComment(checker).replaceAll('\n', ' ');
+    if (meaning === '') throw new Error(`${path} has no documentation`);
+    if (required !== (tag === undefined))
+      throw new Error(`${path}: @default belongs to each option that may be left out`);
+    const parts = groupsIn(checker, checker.getTypeOfSymbol(property), path);
+    const options = parts.flatMap((part) => optionsOf(checker, part.type, `${part.path}.`));
+    const alternatives = new Map(options.map((option) => [option.path.replace('[]', ''), option]));
+    return {
+      path,
+      meaning,
+      ...(tag?.text !== undefined && { default: tag.text }),
+      options: [...alternatives.values()],
+    };
+  });
+}
+
+interface Group {
+  readonly path: string;
+  readonly type: Type;
+}
+
+/** The groups of options that a value may be, or that it may hold. */
+function groupsIn(checker: Checker, type: Type | undefined, path: string): Group[] {
+  if (type?.isUnionType()) return (type.getTypes() ?? []).flatMap((member) => groupsIn(checker, member, path));
+  if (!type?.isObjectType()) return [];
+  if (checker.isArrayType(type)) {
+    const [item] = checker.getTypeArguments(type as TypeReference);
+    return groupsIn(checker, item, `${path}[]`);
+  }
+  const [entry] = checker.getIndexInfosOfType(type);
+  if (entry !== undefined) return groupsIn(checker, entry.valueType, `${path}.<name>`);
+  const symbol = type.getSymbol();
+  return symbol !== undefined && isOptions(symbol) ? [{ path, type }] : [];
+}
+
+/** An interface of the options: the others, such as a store's, are documented where they are declared. */
+function isOptions({ flags, declarations }: Named): boolean {
+  return (flags & SymbolFlags.Interface) !== 0 && declarations.some(({ path }) => /\/src\/options[./]/.test(path));
+}
+
+/** The first sentence of a text. */
+export function firstSentence(text: string): string {
+  return /^.*?\.(?= [A-Z`]|$)/.exec(text)?.[0] ?? text;
+}
+
+/** docs/options.md */
+export function optionsDocument(options: readonly Option[]): string {
+  const groups = options.filter((option) => option.options.length > 0);
+  return `<!-- Made by \`npm run document\` from src/options.ts: change the comments there. -->
+
+# Options
+
+What \`createRdcp()\` and \`RdcpInstrumentation\` take, and the JSON file of \`RDCP_CONFIG\` may hold. An unknown option or a
+wrong value stops the start with one line that names the option, what is wrong and what is allowed. Options without a default
+are required where the group that they belong to is given. \`[]\` stands for the entries of a list, \`<name>\` for any name.
+
+${table(options, ({ path, options }) => (options.length > 0 ? `[\`${path}\`](#${path})` : `\`${path}\``))}
+${groups.map((group) => `\n## ${group.path}\n\n${table(flat(group.options), ({ path }) => `\`${path}\``)}\n`).join('')}`;
+}
+
+/** The options and those in them. */
+export function flat(options: readonly Option[]): Option[] {
+  return options.flatMap((option) => [option, ...flat(option.options)]);
+}
+
+function table(
+  options: readonly Option[],
+  name: (option: Option) => string,
+  text = (meaning: string) => meaning,
+): string {
+  const rows = options.map(
+    (option) => `| ${[name(option), formatDefault(option), text(option.meaning)].map(escaped).join(' | ')} |`,
+  );
+  return ['| option | default | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** A value as code, a description as it is. */
+function formatDefault({ default: text }: Option): string {
+  if (text === undefined) return 'required';
+  return text.replace(/^('[^']*'|-?[\d.]+|true|false|\[\]|\{\})(?=$|[:, ])/, '`$1`');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('|', '\\|').replace(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part));
+}
+
+const README_TABLE = /(?<=<!-- options: npm run document -->\n).*?(?=\n<!-- \/options -->)/s;
+
+/** The README with its table of options as it has to be. */
+export function withOptions(readme: string, options: readonly Option[]): string {
+  const linked = ({ path, options }: Option) =>
+    options.length > 0 ? `[\`${path}\`](docs/options.md#${path})` : `\`${path}\``;
+  if (!README_TABLE.test(readme)) throw new Error('README.md has no place for the options');
+  return readme.replace(README_TABLE, () => table(options, linked, firstSentence));
+}
+
+if (import.meta.main) {
+  const options = documentedOptions();
+  const readme = join(ROOT, 'README.md');
+  writeFileSync(join(ROOT, 'docs/options.md'), optionsDocument(options));
+  writeFileSync(readme, withOptions(readFileSync(readme, 'utf8'), options));
+}
