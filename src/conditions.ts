@@ -86,6 +86,12 @@ export const CONDITIONS = {
     oneProblem: true,
     over: 'the audit trail can be written again',
   },
+  connections: {
+    credentials: false,
+    meanwhile: 'idle ones are closed for new ones, and new ones are refused while all are busy',
+    oneProblem: true,
+    over: 'there are no more connections than there may be',
+  },
   fleet: { credentials: false, over: 'this process has caught up with the fleet' },
   output: {
     credentials: false,

@@ -206,6 +206,8 @@ const limits = z.strictObject({
   requestTimeoutSeconds: positive.default(30),
   maxCategories: positive.max(4096).default(4096),
   memoryStoreBytes: positive.min(1024 * 1024).default(64 * 1024 * 1024),
+  maxConnections: positive.default(512),
+  maxConnectionsPerAddress: positive.default(64),
 } satisfies Shape<LimitsOptions>);
 
 /** The methods that make an object a store; checked by name, because a class instance is no plain object. */

@@ -164,6 +164,18 @@ export interface LimitsOptions {
    * @default 67108864 (64 MiB)
    */
   readonly memoryStoreBytes?: number | undefined;
+  /**
+   * Most connections to the listener that are open at a time, and most streams of HTTP/2. Beyond that a new one takes the place
+   * of the one that has been idle longest, and is refused while all are busy.
+   * @default 512
+   */
+  readonly maxConnections?: number | undefined;
+  /**
+   * Most of them from one address, or from one IPv6 network of 64 bits. Those of `server.trustedProxies` do not count. Streams of
+   * HTTP/2 are limited alike, but never to fewer than 100.
+   * @default 64
+   */
+  readonly maxConnectionsPerAddress?: number | undefined;
 }
 
 /** How the audit trail is kept. */

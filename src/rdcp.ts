@@ -128,6 +128,10 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       ? undefined
       : deferListener(server, (req, res) => handler(req, res), {
           load: () => control.app.load(),
+          places: {
+            total: resolved.limits.maxConnections,
+            perAddress: resolved.limits.maxConnectionsPerAddress,
+          },
           conditions,
           refused: (refusal) => noteHandshake(refusal, control.parts),
           production: process.env.NODE_ENV === 'production',

@@ -20,6 +20,7 @@ import { createClientAddresses } from './client-address.ts';
 import type { RequestState } from './context.ts';
 import { createHealthChecks, type HealthCheck } from './health-checks.ts';
 import { readAsHttp1 } from './http2-request.ts';
+import { createIdentify } from './identify.ts';
 import { createMetadataPath } from './metadata-path.ts';
 import { answer } from './middleware/answer.ts';
 import { authenticate } from './middleware/authenticate.ts';
@@ -58,6 +59,7 @@ import { tenants } from './routes/tenants.ts';
 import { token } from './routes/token.ts';
 import { wellKnown } from './routes/well-known.ts';
 import { routesByPath } from './routes-by-path.ts';
+import { type Payers, SpentQuotas } from './spent-quotas.ts';
 import { endpoint, steps } from './steps.ts';
 import { withoutTracing } from './suppress-tracing.ts';
 import { createTokenCalls } from './token-call.ts';
@@ -109,12 +111,16 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   const runChecks = createHealthChecks({ checks: healthChecks(dependencies), clock });
 
   const anonymous = createRateLimiter({ name: 'anonymous', limit: anonymousPerMinute, clock });
-  const reads = rateLimit(createRateLimiter({ name: 'read', limit: readPerMinute, clock }));
-  const controls = rateLimit(createRateLimiter({ name: 'control', limit: controlPerMinute, clock }));
-  const credential = authenticate({ authenticator, limiter: anonymous });
+  const readers = createRateLimiter({ name: 'read', limit: readPerMinute, clock });
+  const controllers = createRateLimiter({ name: 'control', limit: controlPerMinute, clock });
+  const reads = rateLimit(readers);
+  const controls = rateLimit(controllers);
+  const { methods } = authenticator;
+  const identify = createIdentify(authenticator, anonymous);
+  const credential = authenticate({ identify, methods, limiter: anonymous });
   const probes = createRateLimiter({ name: 'health', limit: healthPerMinute, clock });
-  const optional = authenticate({ authenticator, limiter: anonymous, probes }, 'allowed');
-  const open = authenticate({ authenticator, limiter: anonymous }, 'open');
+  const optional = authenticate({ identify, methods, limiter: anonymous, probes }, 'allowed');
+  const open = authenticate({ identify, methods, limiter: anonymous }, 'open');
   const read = tenancy(addressing, 'read');
   const change = tenancy(addressing, 'change');
 
@@ -174,6 +180,12 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     }
   }
   const paths = new Set(router.stack.map(({ path }) => String(path)));
+  const payers = new Map<string, Payers>(
+    Object.values(PATHS).map((path) => [path, { identified: readers, failed: anonymous, anonymous }]),
+  )
+    .set(PATHS.control, { identified: controllers, failed: anonymous, anonymous })
+    .set(PATHS.health, { identified: readers, failed: anonymous, anonymous: probes });
+  const spentQuotas = new SpentQuotas({ payers, identify, addressing, instruments, clock, randomUUID });
   const oauthPaths = new Set<string>(Object.values(TOKEN_PATHS).filter((path) => paths.has(path)));
   const { issuerUrl } = dependencies.tokens ?? {};
   const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
@@ -208,8 +220,15 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     readAsOriginForm(req);
     findClient(req);
     metadataPath?.shorten(req);
-    if (oauthPaths.has(rawPath(req.url))) markAsOAuth(req);
-    withoutTracing(() => void handle(req, res));
+    const path = rawPath(req.url);
+    if (oauthPaths.has(path)) markAsOAuth(req);
+    withoutTracing(() => {
+      if (closing() || !spentQuotas.any) void handle(req, res);
+      else {
+        const refused = spentQuotas.refuse(path, req, res).catch(report);
+        void refused.then((answered) => (answered === true ? undefined : handle(req, res)));
+      }
+    });
   };
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { addressMatcher, canonicalAddress, UNIX_SOCKET } from '../addresses.ts';
 import { forwardedFor, forwardedHops } from './forwarded.ts';
 
@@ -19,20 +20,42 @@ export function clientAddress(req: AddressedRequest): string {
   return req[ADDRESS] ?? unmapped(req.socket.remoteAddress ?? 'unknown');
 }
 
+/** Whether a trusted proxy reported the client: then its connection carries the requests of others too. */
+export function cameThroughProxy(req: AddressedRequest): boolean {
+  return req[ADDRESS] !== undefined;
+}
+
+/**
+ * Whether the peer of a socket is one of these.
+ * @param list addresses and networks (CIDR), and `unix` for what comes through a Unix socket
+ */
+export function peerMatcher(list: readonly string[]): (socket: Socket) => boolean {
+  const networks = addressMatcher(list.filter((entry) => entry !== UNIX_SOCKET));
+  const unix = list.includes(UNIX_SOCKET);
+  return (socket) => {
+    const peer = canonicalAddress(socket.remoteAddress ?? '');
+    return peer === undefined ? unix && isUnixSocket(socket) : networks(peer);
+  };
+}
+
+/** A broken TCP connection has no address either. */
+function isUnixSocket({ destroyed, remoteAddress, remotePort }: Socket): boolean {
+  return !destroyed && remoteAddress === undefined && remotePort === undefined;
+}
+
 /**
  * Reads the client's address from the forwarding headers of requests whose peer is a trusted proxy. From any other peer the
  * headers are ignored: every client can send them.
- * @param trustedProxies addresses and networks (CIDR), and `unix` for what comes through a Unix socket
+ * @param trustedProxies as in {@link peerMatcher}
  */
 export function createClientAddresses(trustedProxies: readonly string[]): (req: IncomingMessage) => void {
   if (trustedProxies.length === 0) return () => undefined;
+  const isTrusted = peerMatcher(trustedProxies);
   const networks = addressMatcher(trustedProxies.filter((entry) => entry !== UNIX_SOCKET));
-  const trustsUnix = trustedProxies.includes(UNIX_SOCKET);
 
   return (req: AddressedRequest) => {
-    const peer = canonicalAddress(req.socket.remoteAddress ?? '');
-    if (peer === undefined ? !(trustsUnix && isUnixSocket(req)) : !networks(peer)) return;
-    let client = peer;
+    if (!isTrusted(req.socket)) return;
+    let client = canonicalAddress(req.socket.remoteAddress ?? '');
     let hops = 0;
     for (const hop of hopsOf(req)) {
       // A hop that is hidden or malformed: the proxy that reported it is the last address known.
@@ -43,11 +66,6 @@ export function createClientAddresses(trustedProxies: readonly string[]): (req: 
     }
     if (client !== undefined) req[ADDRESS] = client;
   };
-}
-
-/** A broken TCP connection has no address either. */
-function isUnixSocket({ socket }: IncomingMessage): boolean {
-  return !socket.destroyed && socket.remoteAddress === undefined && socket.remotePort === undefined;
 }
 
 /**

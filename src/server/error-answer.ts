@@ -1,8 +1,9 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { oauthErrorOf } from '../auth/tokens/refusals.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
 import type { ErrorResponse, OAuthErrorResponse, TenantContext } from '../protocol/messages.ts';
+import { hostPolicyOf } from './host-policy.ts';
 import { isOAuth } from './oauth-endpoint.ts';
 
 /** An error as it is sent. */
@@ -89,6 +90,16 @@ export const ANSWER_HEADERS = [
   ['Vary', 'Accept'],
   ['X-Content-Type-Options', 'nosniff'],
 ] as const;
+
+/** RFC 6797. A year, as the preload lists ask; sub-domains are not ours to decide on. */
+const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
+
+/** Gives an answer the headers that all carry. */
+export function setAnswerHeaders(req: IncomingMessage, res: ServerResponse): void {
+  for (const [name, value] of ANSWER_HEADERS) res.setHeader(name, value);
+  const https = 'encrypted' in req.socket || hostPolicyOf(req)?.schemes.includes('https') === true;
+  if (https) res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
+}
 
 export function contentType(mediaType: string = JSON_MEDIA_TYPE): string {
   return `${mediaType}; charset=utf-8`;

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { RdcpError } from '../errors.ts';
 import { endConnection, http2Stream } from './http2-request.ts';
-import { answerResponse } from './raw-answer.ts';
+import { answerResponse, arrivedTooSlowly } from './raw-answer.ts';
 
 /** Requests that have arrived and whose answers have not left yet. */
 export interface InFlight {
@@ -75,10 +74,7 @@ export function createInFlight(requestMs: number, now: () => number): InFlight {
 
 function refuseLate(res: ServerResponse): void {
   if (res.headersSent) cutOff(res);
-  else {
-    const error = new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive');
-    answerResponse(res, { error, requestId: randomUUID(), status: 408 });
-  }
+  else answerResponse(res, { ...arrivedTooSlowly(), requestId: randomUUID() });
 }
 
 function cutOff(res: ServerResponse): void {

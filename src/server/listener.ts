@@ -8,11 +8,20 @@ import type { ResolvedConfig } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { RdcpError } from '../errors.ts';
 import type { RequestHandler } from './app.ts';
+import { peerMatcher } from './client-address.ts';
+import { Connections } from './connections.ts';
 import { applyHostPolicy, assertServable, createHostPolicy } from './host-policy.ts';
 import { createHttp2Sessions } from './http2-sessions.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
-import { createPlainServer, createTlsServer, MAX_HEADER_BYTES, type NetworkServer } from './network-server.ts';
-import { answerRaw, answerResponse } from './raw-answer.ts';
+import {
+  type ConnectionTimeouts,
+  createPlainServer,
+  createTlsServer,
+  MAX_HEADER_BYTES,
+  type NetworkServer,
+} from './network-server.ts';
+import type { PlaceLimits } from './places.ts';
+import { answerRaw, answerResponse, arrivedTooSlowly } from './raw-answer.ts';
 import { type HandshakeRefusal, watchHandshakes } from './tls-refusals.ts';
 
 export interface Listener {
@@ -25,16 +34,8 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** How long a connection may take for each part of its business; milliseconds. */
-export interface ListenerTimeouts {
-  /** Until the TLS handshake is done, and until the header of a request is complete. @default 10000 */
-  readonly headersMs: number;
-  /** Until a request is complete, and until an answer has been read. @default 30000 */
-  readonly requestMs: number;
-  /** Between requests. @default 5000 */
-  readonly keepAliveMs: number;
-  /** How often connections are looked at for these. @default 1000 */
-  readonly checkMs: number;
+/** Of connections, and of the listener itself; milliseconds. */
+export interface ListenerTimeouts extends ConnectionTimeouts {
   /** From `close` until what is still in flight is cut off. @default 10000 */
   readonly closeMs: number;
   /** How often the files of `server.tls` are looked at. @default 1000 */
@@ -50,8 +51,12 @@ const TIMEOUTS: ListenerTimeouts = {
   reloadMs: 1000,
 };
 
+const PLACES: PlaceLimits = { total: 512, perAddress: 64 };
+
 export interface ListenerOptions {
   readonly timeouts?: Partial<ListenerTimeouts>;
+  /** How many connections may be open, by `limits.maxConnections` and `limits.maxConnectionsPerAddress`. @default 512, 64 */
+  readonly places?: PlaceLimits;
   /** Hold while something is wrong with the files of `server.tls` that stops nothing. @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** Called for every client whose certificate was refused in the handshake, or that had none. @default nothing */
@@ -71,6 +76,7 @@ export function createListener(
   handler: RequestHandler,
   {
     timeouts,
+    places = PLACES,
     conditions = { watch: () => UNWATCHED },
     refused = () => undefined,
     production = false,
@@ -82,12 +88,19 @@ export function createListener(
   const policy = createHostPolicy(config);
   const inFlight = createInFlight(limits.requestMs, now);
   const sessions = createHttp2Sessions(limits.keepAliveMs, now);
-  const connections = new Set<Socket>();
+  const connections = new Connections({
+    limits: places,
+    tls: config.tls !== undefined,
+    isProxy: peerMatcher(config.trustedProxies),
+    condition: conditions.watch('connections'),
+    now,
+  });
   const endings: (() => void)[] = [];
   let listening: Promise<{ url: string }> | undefined;
   let server: NetworkServer | undefined;
 
   const onRequest: RequestListener = (req, res) => {
+    if (!connections.request(res)) return;
     inFlight.add(res);
     applyHostPolicy(req, policy);
     handler(req, res);
@@ -108,12 +121,13 @@ export function createListener(
 
   async function start(): Promise<{ url: string }> {
     server = await open();
-    keepNothingAlive(server, connections);
+    connections.guard(server);
     refuseOnTheSocket(server, inFlight, connections);
     endings.push(
       unrefInterval(limits.checkMs, () => {
         inFlight.endStalled(now());
         sessions.endIdle(now());
+        connections.check();
       }),
     );
     const port = await bind(server, config);
@@ -147,25 +161,17 @@ export function createListener(
       const leaving = [inFlight.answered(), sessions.close()];
       await withDeadline(Promise.all(leaving), Math.min(limits.closeMs, 1000));
       end();
-      for (const connection of connections) connection.destroy();
+      connections.destroy();
       await closed;
     },
   };
 }
 
-function keepNothingAlive(server: NetworkServer, connections: Set<Socket>): void {
-  server.on('connection', (socket: Socket) => {
-    connections.add(socket.unref());
-    socket.once('close', () => connections.delete(socket));
-  });
-  server.on('secureConnection', (socket: Socket) => socket.unref());
-}
-
 /** What Node refuses before there is a request for the handler gets the envelope too. */
-function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connections: ReadonlySet<Socket>): void {
+function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connections: Connections): void {
   server.on('clientError', (error: NodeJS.ErrnoException, failed: Duplex) => {
     const refusal = refusalOf(error.code);
-    const socket = error.code === PLAIN_HTTP ? connectionUnder(failed as Socket, connections) : failed;
+    const socket = (error.code === PLAIN_HTTP && connections.socketUnder(failed as Socket)) || failed;
     if (refusal === undefined || !socket.writable) socket.destroy();
     else endWith(socket, refusal.error, refusal.status);
   });
@@ -186,24 +192,13 @@ function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connection
 /** Node's code for a plain HTTP request in place of a TLS handshake. */
 const PLAIN_HTTP = 'ERR_SSL_HTTP_REQUEST';
 
-/** The TCP connection under a TLS socket whose handshake failed: what is written there is not encrypted. */
-function connectionUnder(failed: Socket, connections: ReadonlySet<Socket>): Socket {
-  const { remotePort, remoteAddress } = failed;
-  for (const connection of connections) {
-    if (connection.remotePort === remotePort && connection.remoteAddress === remoteAddress) return connection;
-  }
-  return failed;
-}
-
 /** `undefined` for what is no HTTP failure: a connection that broke, or a TLS handshake that failed. */
 function refusalOf(code: string | undefined): { error: RdcpError; status: number } | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `The header of a request must be at most ${MAX_HEADER_BYTES} bytes`;
     return { error: new RdcpError('RDCP_REQUEST_TOO_LARGE', message), status: 431 };
   }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return { error: new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), status: 408 };
-  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return arrivedTooSlowly();
   if (code === PLAIN_HTTP) {
     const message = 'A plain HTTP request was sent to an HTTPS port: use https://';
     return { error: new RdcpError('RDCP_MALFORMED_REQUEST', message), status: 400 };
@@ -212,12 +207,18 @@ function refusalOf(code: string | undefined): { error: RdcpError; status: number
   return { error: new RdcpError('RDCP_MALFORMED_REQUEST', 'The request is not valid HTTP'), status: 400 };
 }
 
+/**
+ * Connections that wait to be accepted. The kernel drops what is beyond, and the client tries again a second later; its own
+ * limit (somaxconn) holds too.
+ */
+const BACKLOG = 4096;
+
 /** Resolves with the port. */
 function bind(server: NetworkServer, config: ServerConfig): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const failed = (error: NodeJS.ErrnoException) => reject(cannotListen(config, error));
   server.once('error', failed);
-  server.listen({ host: config.host, port: config.port }, () => {
+  server.listen({ host: config.host, port: config.port, backlog: BACKLOG }, () => {
     server.off('error', failed);
     resolve((server.address() as AddressInfo).port);
   });

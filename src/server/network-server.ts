@@ -1,29 +1,41 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { SecureContextOptions } from 'node:tls';
-import type { ListenerTimeouts } from './listener.ts';
 import { MAX_HEADER_FIELDS } from './middleware/single-headers.ts';
 
 /** A server of HTTP/1.1, or one of TLS that speaks HTTP/2 beside it. */
 export type NetworkServer = Server | Http2SecureServer;
 
 export const MAX_HEADER_BYTES = 16 * 1024;
-const MAX_CONNECTIONS = 4096;
 const MAX_REQUESTS_PER_SOCKET = 10_000;
+/** Of one HTTP/2 connection at a time. */
+export const MAX_STREAMS = 100;
+
+/** How long a connection may take for each part of its business; milliseconds. */
+export interface ConnectionTimeouts {
+  /** Until the TLS handshake is done, and until the header of a request is complete. @default 10000 */
+  readonly headersMs: number;
+  /** Until a request is complete, and until an answer has been read. @default 30000 */
+  readonly requestMs: number;
+  /** Between requests. @default 5000 */
+  readonly keepAliveMs: number;
+  /** How often connections are looked at for these. @default 1000 */
+  readonly checkMs: number;
+}
 
 /**
  * What one HTTP/2 connection may ask of us. Beyond `streamReset*` it is closed: opening and resetting streams costs a
  * client nothing and us a request (CVE-2023-44487).
  */
 const HTTP2_LIMITS = {
-  settings: { maxConcurrentStreams: 100, maxHeaderListSize: MAX_HEADER_BYTES, enableConnectProtocol: false },
+  settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES, enableConnectProtocol: false },
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
   streamResetBurst: 200,
   streamResetRate: 33,
 };
 
-export function createPlainServer(timeouts: ListenerTimeouts, onRequest: RequestListener): Server {
+export function createPlainServer(timeouts: ConnectionTimeouts, onRequest: RequestListener): Server {
   const server = createServer(http1Options(timeouts), onRequest);
   guard(server, onRequest);
   return server;
@@ -31,7 +43,7 @@ export function createPlainServer(timeouts: ListenerTimeouts, onRequest: Request
 
 /** @param context with authorities, where clients must show a certificate */
 export function createTlsServer(
-  timeouts: ListenerTimeouts,
+  timeouts: ConnectionTimeouts,
   context: SecureContextOptions,
   onRequest: RequestListener,
 ): Http2SecureServer {
@@ -52,7 +64,7 @@ export function createTlsServer(
   return server;
 }
 
-function http1Options(timeouts: ListenerTimeouts) {
+function http1Options(timeouts: ConnectionTimeouts) {
   return {
     // A missing Host is refused by us, in the envelope.
     requireHostHeader: false,
@@ -68,7 +80,6 @@ function http1Options(timeouts: ListenerTimeouts) {
 function guard(server: NetworkServer, onRequest: RequestListener): void {
   // Some releases of Node drop what is beyond this unseen; being above our own limit, it leaves us enough to refuse.
   Object.assign(server, { maxHeadersCount: 2 * MAX_HEADER_FIELDS, maxRequestsPerSocket: MAX_REQUESTS_PER_SOCKET });
-  server.maxConnections = MAX_CONNECTIONS;
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417 without the envelope.
   server.on('checkExpectation', onRequest);
 }

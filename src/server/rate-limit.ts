@@ -1,13 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 
-/** What became of one request. */
-interface Verdict {
+/** How the quota of a key stands. */
+export interface Standing {
   readonly allowed: boolean;
   /** Requests that would be allowed now. */
   readonly remaining: number;
   /** Seconds, rounded up, until the oldest counted request leaves the window and gives its place back. */
   readonly resetSeconds: number;
+}
+
+/** What became of one request. */
+interface Verdict extends Standing {
   /** True for a refusal after an earlier one, with no request allowed between them. */
   readonly repeated: boolean;
 }
@@ -22,7 +26,11 @@ export interface RateLimiter {
   /** Counts a request of this key when it is allowed. */
   take(key: string): Verdict;
   /** What `take` would answer for this key; counts nothing. */
-  look(key: string): Omit<Verdict, 'repeated'>;
+  look(key: string): Standing;
+  /** Whether this key was refused since it was last allowed. */
+  wasRefused(key: string): boolean;
+  /** Until when a key that was refused may still be: the time of the clock at the last refusal, and a window. */
+  readonly refusedUntil: number;
 }
 
 /**
@@ -50,8 +58,9 @@ export function createRateLimiter({
   const windowMs = windowSeconds * 1000;
   // Made when it is needed: it takes the room for all keys at once.
   let logs: LRUCache<string, RequestLog> | undefined;
+  let refusedUntil = Number.NEGATIVE_INFINITY;
 
-  const standing = (log: RequestLog | undefined, now: number) => ({
+  const standing = (log: RequestLog | undefined, now: number): Standing => ({
     allowed: log === undefined || log.count < limit,
     remaining: limit - (log?.count ?? 0),
     resetSeconds:
@@ -78,6 +87,7 @@ export function createRateLimiter({
       const repeated = !allowed && log.refusing;
       log.refusing = !allowed;
       if (allowed) log.add(now);
+      else refusedUntil = now + windowMs;
       return { ...standing(log, now), allowed, repeated };
     },
     look: (key) => {
@@ -85,6 +95,10 @@ export function createRateLimiter({
       const log = logs?.get(key);
       log?.forget(now, windowMs);
       return standing(log, now);
+    },
+    wasRefused: (key) => logs?.get(key)?.refusing === true,
+    get refusedUntil() {
+      return refusedUntil;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { RdcpError } from '../errors.ts';
+import { RdcpError } from '../errors.ts';
 import { HEADERS } from '../protocol/constants.ts';
 import { ANSWER_HEADERS, contentType, errorAnswer } from './error-answer.ts';
 import { endConnection } from './http2-request.ts';
@@ -11,6 +11,11 @@ interface RawRefusal {
   readonly requestId: string;
   /** Of the answer, where it is not the code's own. */
   readonly status?: number | undefined;
+}
+
+/** To a request of which a part is missing after its time. */
+export function arrivedTooSlowly() {
+  return { error: new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), status: 408 };
 }
 
 /**

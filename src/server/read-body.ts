@@ -103,8 +103,8 @@ function tooLarge(): RdcpError {
   });
 }
 
-/** Resolves with whether the body was read to its end. */
-function discard(req: IncomingMessage): Promise<boolean> {
+/** Reads what is left of a body and throws it away, up to a limit. Resolves with whether that was all of it. */
+export function discard(req: IncomingMessage): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let discarded = 0;
   req.on('data', (chunk: Buffer) => {
@@ -117,7 +117,7 @@ function discard(req: IncomingMessage): Promise<boolean> {
   return promise;
 }
 
-function hasBody(req: IncomingMessage): boolean {
+export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 

@@ -38,7 +38,7 @@ export function createTokenCalls({
   form,
 }: TokenCallOptions): TokenCalls {
   return async (ctx, run) => {
-    const sender = senderOf(ctx, anonymous);
+    const sender = senderOf(ctx.req, anonymous);
     const identify = (principal: Principal, ...steps: readonly ((ctx: Context) => void)[]) => {
       ctx.state.principal = principal;
       try {

@@ -231,7 +231,11 @@ export async function startServer(t: TestContext, options: TestServerOptions = {
     config: { ...options.config, server: { port: 0, ...options.config?.server } },
   });
   if (app.config.server === false) throw new Error('a test server listens');
-  const listener = createListener(app.config.server, app.handler, { ...options.listener });
+  const { maxConnections: total, maxConnectionsPerAddress: perAddress } = app.config.limits;
+  const listener = createListener(app.config.server, app.handler, {
+    places: { total, perAddress },
+    ...options.listener,
+  });
   const { url } = await listener.listen();
   t.after(() => listener.close());
   return { ...app, url, request: (path, request) => send(url + path, request), close: () => listener.close() };

@@ -1,11 +1,11 @@
-import type { Authenticator, CredentialRequest } from '../../auth/authenticator.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import { authenticationRequired } from '../../auth/refusal.ts';
 import { isRdcpError, type RdcpError } from '../../errors.ts';
 import { clientAddress } from '../client-address.ts';
-import { clientCertificateOf } from '../client-certificate.ts';
 import type { Context, Step } from '../context.ts';
+import type { Identify } from '../identify.ts';
 import { addressKey, type RateLimiter } from '../rate-limit.ts';
-import { count, senderOf } from './rate-limit.ts';
+import { count } from './rate-limit.ts';
 
 /**
  * Finds out who asks. Requests without a valid credential are counted per address, whatever becomes of them: once the
@@ -15,10 +15,11 @@ import { count, senderOf } from './rate-limit.ts';
  */
 export function authenticate(
   {
-    authenticator,
+    identify,
+    methods,
     limiter,
     probes = limiter,
-  }: { authenticator: Authenticator; limiter: RateLimiter; probes?: RateLimiter },
+  }: Pick<Authenticator, 'methods'> & { identify: Identify; limiter: RateLimiter; probes?: RateLimiter },
   anonymous: 'refused' | 'allowed' | 'open' = 'refused',
 ): Step {
   const without = (ctx: Context, failure?: RdcpError) => {
@@ -27,10 +28,10 @@ export function authenticate(
     if (failure === undefined || failure.status < 500) count(ctx, quota, addressKey(clientAddress(ctx.req)));
     if (anonymous === 'open') return;
     if (failure !== undefined) throw failure;
-    if (anonymous === 'refused') throw authenticationRequired(authenticator.methods);
+    if (anonymous === 'refused') throw authenticationRequired(methods);
   };
   return (ctx) =>
-    authenticator.authenticate(credentialsOf(ctx, limiter)).then(
+    identify(ctx.req).then(
       (principal) => {
         if (principal === undefined) without(ctx);
         else ctx.state.principal = principal;
@@ -40,14 +41,4 @@ export function authenticate(
         without(ctx, failure);
       },
     );
-}
-
-function credentialsOf(ctx: Context, limiter: RateLimiter): CredentialRequest {
-  const { req } = ctx;
-  return {
-    headers: req.headersDistinct,
-    clientCertificate: clientCertificateOf(req),
-    sender: senderOf(ctx, limiter),
-    message: req,
-  };
 }

@@ -2,14 +2,11 @@ import type { Middleware } from 'koa';
 import { HEADERS, JSON_MEDIA_TYPE } from '../../protocol/constants.ts';
 import type { Addressing } from '../../tenancy/address.ts';
 import type { RequestState } from '../context.ts';
-import { ANSWER_HEADERS, contentType, errorAnswer, toRdcpError } from '../error-answer.ts';
-import { hostPolicyOf } from '../host-policy.ts';
+import { contentType, errorAnswer, setAnswerHeaders, toRdcpError } from '../error-answer.ts';
+import { endWithAnswer, endWithRefusal } from '../last-answer.ts';
 import { isOAuth } from '../oauth-endpoint.ts';
 import type { Refusals } from '../refusals.ts';
 import { requestIdOf } from './request-id.ts';
-
-/** RFC 6797. A year, as the preload lists ask; sub-domains are not ours to decide on. */
-const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 
 /**
  * The outermost step: gives every answer the headers that all carry, and turns whatever was thrown into the answer that the
@@ -35,8 +32,7 @@ export function errorBoundary({
       expired: false,
       refusalRepeated: false,
     };
-    for (const [name, value] of ANSWER_HEADERS) ctx.res.setHeader(name, value);
-    if (isHttps(ctx.req)) ctx.res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
+    setAnswerHeaders(ctx.req, ctx.res);
     try {
       await next();
     } catch (thrown) {
@@ -45,6 +41,8 @@ export function errorBoundary({
       if (error.code === 'RDCP_SERVER_ERROR') report(thrown);
       refusals.note(ctx, error);
       const { tenant } = ctx.state.tenancy ?? addressing.own(ctx.state.principal);
+      if (error.code === 'RDCP_RATE_LIMITED') await endWithAnswer(ctx.req, ctx.res);
+      else if (ctx.state.principal === undefined && error.status < 500) await endWithRefusal(ctx.req, ctx.res);
       const { status, headers, body } = errorAnswer(ctx.req, error, { tenant });
       ctx.set({ ...headers });
       ctx.set('Content-Type', contentType(isOAuth(ctx.req) ? JSON_MEDIA_TYPE : ctx.state.mediaType));
@@ -53,8 +51,4 @@ export function errorBoundary({
     }
     if (!ctx.res.headersSent) ctx.res.setHeader(HEADERS.requestId, ctx.state.requestId);
   };
-}
-
-function isHttps(req: Parameters<typeof hostPolicyOf>[0]): boolean {
-  return 'encrypted' in req.socket || hostPolicyOf(req)?.schemes.includes('https') === true;
 }

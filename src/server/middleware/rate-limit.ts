@@ -1,9 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import type { Sender } from '../../auth/authenticator.ts';
 import { identityKey } from '../../auth/principal.ts';
 import { RdcpError } from '../../errors.ts';
 import { clientAddress } from '../client-address.ts';
 import type { Context, Step } from '../context.ts';
-import { addressKey, type RateLimiter } from '../rate-limit.ts';
+import { addressKey, type RateLimiter, type Standing } from '../rate-limit.ts';
 
 /**
  * Limits the authenticated identity, whatever its headers say. It stands before the scope check, because a refusal
@@ -17,8 +18,8 @@ export function rateLimit(limiter: RateLimiter): Step {
 }
 
 /** Where a request comes from, for what is asked of others before it is known who sends it. */
-export function senderOf(ctx: Context, anonymous: RateLimiter): Sender {
-  const address = addressKey(clientAddress(ctx.req));
+export function senderOf(req: IncomingMessage, anonymous: RateLimiter): Sender {
+  const address = addressKey(clientAddress(req));
   return { address, isSpent: () => !anonymous.look(address).allowed };
 }
 
@@ -31,16 +32,23 @@ export function limitAddress(limiter: RateLimiter): Step {
  * Counts the request, and says how the quota stands in the fields of draft-ietf-httpapi-ratelimit-headers.
  * @throws {RdcpError} `RDCP_RATE_LIMITED` when it is spent
  */
-export function count(ctx: Context, limiter: RateLimiter, key: string): void {
-  const { name, limit, windowSeconds, policy } = limiter;
-  const { allowed, remaining, resetSeconds, repeated } = limiter.take(key);
-  if (!ctx.res.headersSent) {
-    ctx.res.setHeader('RateLimit-Policy', policy);
-    ctx.res.setHeader('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
-  }
-  if (allowed) return;
-  ctx.state.refusalRepeated = repeated;
-  throw new RdcpError('RDCP_RATE_LIMITED', `More than ${limit} requests in ${windowSeconds} seconds`, {
+export function count({ res, state }: Context, limiter: RateLimiter, key: string): void {
+  const verdict = limiter.take(key);
+  if (!res.headersSent) for (const [name, value] of quotaFields(limiter, verdict)) res.setHeader(name, value);
+  if (verdict.allowed) return;
+  state.refusalRepeated = verdict.repeated;
+  throw quotaSpent(limiter, verdict);
+}
+
+export function quotaFields({ name, policy }: RateLimiter, { remaining, resetSeconds }: Standing) {
+  return [
+    ['RateLimit-Policy', policy],
+    ['RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`],
+  ] as const;
+}
+
+export function quotaSpent({ limit, windowSeconds }: RateLimiter, { resetSeconds }: Standing): RdcpError {
+  return new RdcpError('RDCP_RATE_LIMITED', `More than ${limit} requests in ${windowSeconds} seconds`, {
     details: { limit, windowSeconds, retryAfterSeconds: resetSeconds },
     headers: { 'Retry-After': String(resetSeconds) },
   });

@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Principal } from '../auth/principal.ts';
+import { clientCertificateOf } from './client-certificate.ts';
+import { senderOf } from './middleware/rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
+
+/** Who sends a request; `undefined` without a credential. Rejects as {@link Authenticator.authenticate} does. */
+export type Identify = (req: IncomingMessage) => Promise<Principal | undefined>;
+
+const IDENTITY = Symbol('identity');
+
+interface IdentifiedRequest extends IncomingMessage {
+  [IDENTITY]?: Promise<Principal | undefined>;
+}
+
+/**
+ * Asks the authenticator about each request once.
+ * @param anonymous counts what an address sends without a valid credential
+ */
+export function createIdentify(authenticator: Authenticator, anonymous: RateLimiter): Identify {
+  return (req: IdentifiedRequest) => {
+    req[IDENTITY] ??= authenticator.authenticate({
+      headers: req.headersDistinct,
+      clientCertificate: clientCertificateOf(req),
+      sender: senderOf(req, anonymous),
+      message: req,
+    });
+    return req[IDENTITY];
+  };
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Occupant, Places } from '../../src/server/places.ts';
+
+interface TestOccupant extends Occupant {
+  working: boolean;
+  evicted: boolean;
+}
+
+function occupant(address: string | undefined, working = false): TestOccupant {
+  const made: TestOccupant = {
+    address,
+    working,
+    evicted: false,
+    isWorking: () => made.working,
+    evict: () => {
+      made.evicted = true;
+    },
+  };
+  return made;
+}
+
+function places(total: number, perAddress: number) {
+  const full: (string | undefined)[] = [];
+  return { full, places: new Places({ total, perAddress }, (address) => full.push(address)) };
+}
+
+/** Which of them gave up their places. */
+const evicted = (occupants: readonly TestOccupant[]) => occupants.map((one) => one.evicted);
+
+test('an address that has used up its share gives up the place that was used longest ago', () => {
+  const { places: taken, full } = places(10, 2);
+  const [first, second, third] = [occupant('a'), occupant('a'), occupant('a')];
+  assert.equal(taken.take(first), true);
+  assert.equal(taken.take(second), true);
+  taken.used(first);
+  assert.equal(taken.take(third), true);
+  assert.deepEqual(evicted([first, second, third]), [false, true, false]);
+  assert.deepEqual(full, ['a']);
+});
+
+test('a place at work is never taken away: the newcomer is refused while all are', () => {
+  const { places: taken } = places(10, 2);
+  const [first, second] = [occupant('a', true), occupant('a', true)];
+  taken.take(first);
+  taken.take(second);
+  assert.equal(taken.take(occupant('a')), false);
+  first.working = false;
+  assert.equal(taken.take(occupant('a')), true);
+  assert.deepEqual(evicted([first, second]), [true, false]);
+});
+
+test('where all places are taken the address with the most gives one up, and one with few keeps its own', () => {
+  const { places: taken, full } = places(5, 4);
+  const many = Array.from({ length: 4 }, () => occupant('many'));
+  const few = occupant('few');
+  taken.take(few);
+  for (const one of many) taken.take(one);
+  assert.equal(taken.take(occupant('other')), true);
+  assert.deepEqual(evicted([few, ...many]), [false, true, false, false, false]);
+  assert.deepEqual(full, [undefined]);
+});
+
+test('one that no address counts may have all places that are left, and is the last to give one up', () => {
+  const { places: taken } = places(6, 2);
+  const proxy = Array.from({ length: 5 }, () => occupant(undefined));
+  const client = occupant('a');
+  for (const one of [...proxy, client]) assert.equal(taken.take(one), true);
+  assert.equal(taken.take(occupant('b')), true);
+  assert.deepEqual(evicted([client, ...proxy]), [true, false, false, false, false, false]);
+});
+
+test('however they come and go, no limit is exceeded and none at work is ended', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', undefined), fc.boolean(), fc.nat(9)), { maxLength: 60 }),
+      (steps) => {
+        const { places: taken } = places(6, 3);
+        const inside: TestOccupant[] = [];
+        for (const [address, working, leaving] of steps) {
+          const newcomer = occupant(address, working);
+          if (taken.take(newcomer)) inside.push(newcomer);
+          const [gone] = leaving < inside.length ? inside.splice(leaving, 1) : [];
+          if (gone !== undefined) taken.leave(gone);
+          const open = inside.filter((one) => !one.evicted);
+          assert.ok(open.length <= 6);
+          for (const each of ['a', 'b', 'c']) assert.ok(open.filter((one) => one.address === each).length <= 3);
+          assert.ok(inside.every((one) => !(one.working && one.evicted)));
+        }
+      },
+    ),
+  );
+});

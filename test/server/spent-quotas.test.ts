@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import type { RdcpConfig } from '../../src/options.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse } from '../../src/protocol/messages.ts';
+import { createAuthority, writePems } from '../support/certificate.ts';
+import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
+import {
+  assembleApp,
+  KEYS,
+  type KeyName,
+  startServer,
+  type TestServerOptions,
+  withMembers,
+} from '../support/server.ts';
+import { http2Request, http2Session } from '../support/tls-client.ts';
+
+const LIMITS: RdcpConfig['limits'] = {
+  anonymousPerMinute: 2,
+  readPerMinute: 2,
+  controlPerMinute: 2,
+  healthPerMinute: 2,
+};
+const CONTROL = JSON.stringify({ action: 'status' });
+
+interface Sent {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Requests that do not ask for the connection to be closed. Each resolves with the answer once the server has closed it. */
+async function refusals(url: string, { path, headers = {}, body }: Sent, count: number) {
+  const all: [string, string][] = [
+    ['Host', 'localhost'],
+    ...Object.entries(headers),
+    ...(body === undefined
+      ? []
+      : ([
+          ['Content-Type', 'application/json'],
+          ['Content-Length', String(body.length)],
+        ] as [string, string][])),
+  ];
+  const text = requestText(body === undefined ? 'GET' : 'POST', path, all).replace('Connection: close\r\n', '');
+  const answers = [];
+  for (let index = 0; index < count; index += 1) {
+    answers.push(
+      parseAnswer(await exchange(url, text, (socket) => void (body && setTimeout(() => socket.write(body), 10)))),
+    );
+  }
+  return answers;
+}
+
+async function spend(request: (path: string) => Promise<unknown>, path: string): Promise<void> {
+  for (let index = 0; index < 2; index += 1) await request(path);
+}
+
+const KINDS: readonly (readonly [name: string, sent: Sent, key: KeyName | undefined])[] = [
+  ['nobody at a read', { path: PATHS.status }, undefined],
+  ['nobody at the well-known document', { path: PATHS.wellKnown }, undefined],
+  ['nobody at health', { path: PATHS.health }, undefined],
+  ['a key at a read', { path: PATHS.status, headers: { 'X-RDCP-API-Key': KEYS.operator } }, 'operator'],
+  [
+    'a key at control',
+    { path: PATHS.control, headers: { 'X-RDCP-API-Key': KEYS.operator }, body: CONTROL },
+    'operator',
+  ],
+  ['nobody at control', { path: PATHS.control, body: CONTROL }, undefined],
+];
+
+for (const [name, sent, key] of KINDS) {
+  test(`with its quota spent, ${name} gets every refusal alike, and each ends its connection`, async (t) => {
+    const server = await startServer(t, { config: { limits: LIMITS } });
+    const body = sent.body === undefined ? {} : { method: 'POST', body: sent.body };
+    await spend((path) => server.request(path, { ...body, ...(key !== undefined && { key }) }), sent.path);
+    const [first, ...more] = await refusals(server.url, sent, 4);
+    assert.equal(first?.status, 429);
+    assert.equal(first?.headers.get('connection'), 'close');
+    assert.ok(Number(first?.headers.get('retry-after')) >= 1);
+    for (const answer of more) {
+      assert.equal(answer?.status, 429);
+      assert.deepEqual([...(answer?.headers.keys() ?? [])].sort(), [...(first?.headers.keys() ?? [])].sort());
+      for (const field of ['content-type', 'ratelimit-policy', 'connection', 'vary', 'cache-control']) {
+        assert.equal(answer?.headers.get(field), first?.headers.get(field));
+      }
+      const { details: _, ...error } = JSON.parse(answer?.body ?? '').error;
+      const { details: __, ...expected } = JSON.parse(first?.body ?? '').error;
+      assert.deepEqual(error, expected);
+    }
+    assert.equal((await server.request(PATHS.status, { key: 'admin' })).status, 200, 'anybody else is served');
+    const { body: trail } = await server.request<AuditResponse>(`${PATHS.audit}?outcome=denied`, { key: 'admin' });
+    const limited = trail.entries.filter(({ error }) => error === 'RDCP_RATE_LIMITED');
+    // Those without a credential may wait for the end of their minute.
+    assert.ok(limited.length === 1 || (key === undefined && limited.length === 0));
+    const counted = server.authFailures.filter(([, reason]) => reason === 'rate_limited');
+    assert.deepEqual(counted, Array(4).fill([key === undefined ? 'none' : 'api-key', 'rate_limited']));
+  });
+}
+
+/** Counts what the authenticator is asked, and how often the server is asked whether it closes: once before Koa, once in it. */
+function counting(options: TestServerOptions = {}) {
+  const seen = { asked: 0, closing: 0 };
+  const wrapped: TestServerOptions = {
+    ...options,
+    wrap: ({ authenticator, closing }) => ({
+      closing: () => {
+        seen.closing += 1;
+        return closing();
+      },
+      authenticator: withMembers(authenticator, {
+        authenticate: (request) => {
+          seen.asked += 1;
+          return authenticator.authenticate(request);
+        },
+      }),
+    }),
+  };
+  return { seen, wrapped };
+}
+
+test('a credential is verified once for a request, also while somebody has spent a quota', async (t) => {
+  const { seen, wrapped } = counting({ config: { limits: LIMITS } });
+  const server = await startServer(t, wrapped);
+  for (let index = 0; index < 4; index += 1) await server.request(PATHS.status);
+  assert.equal((await server.request(PATHS.status, { key: 'status' })).status, 200);
+  assert.equal(seen.asked, 5);
+});
+
+test('from the second refusal on, none reaches the application, with no credential, a wrong one or a good one', async (t) => {
+  const { seen, wrapped } = counting({ config: { limits: LIMITS } });
+  const server = await startServer(t, wrapped);
+  const wrong = { headers: { 'X-RDCP-API-Key': 'x'.repeat(40) } };
+  for (const request of [{}, wrong, { key: 'status' as const }]) {
+    for (let index = 0; index < 3; index += 1) await server.request(PATHS.status, request);
+    seen.closing = 0;
+    for (let index = 0; index < 3; index += 1) {
+      assert.equal((await server.request(PATHS.status, request)).status, 429);
+    }
+    assert.equal(seen.closing, 3);
+  }
+});
+
+test('what asks for another media type is refused in it', async (t) => {
+  const server = await startServer(t, { config: { limits: LIMITS } });
+  const headers = { Accept: 'application/vnd.rdcp.v1+json' };
+  const types = [];
+  for (let index = 0; index < 5; index += 1) {
+    types.push((await server.request(PATHS.status, { headers })).headers.get('content-type'));
+  }
+  assert.deepEqual(types, Array(5).fill('application/vnd.rdcp.v1+json; charset=utf-8'));
+});
+
+test('the connection of a trusted proxy goes on: it carries the requests of others', async (t) => {
+  const server = await startServer(t, { config: { limits: LIMITS, server: { trustedProxies: ['127.0.0.1'] } } });
+  const headers = { 'X-Forwarded-For': '192.0.2.1' };
+  for (let index = 0; index < 5; index += 1) {
+    const { headers: answered } = await server.request(PATHS.status, { headers });
+    assert.equal(answered.get('connection'), 'keep-alive');
+  }
+});
+
+test('over HTTP/2 the session ends with a refusal, and is told so', async (t) => {
+  const authority = createAuthority();
+  const { cert, key } = authority.issue('localhost', { usage: 'server' });
+  const tls = writePems({ certFile: cert, keyFile: key });
+  const server = await startServer(t, { config: { limits: LIMITS, server: { tls } } });
+  for (const status of [401, 401, 429, 429]) {
+    const session = await http2Session(t, server.url, { ca: authority.cert });
+    const goaway = once(session, 'goaway');
+    const { status: answered } = await http2Request(session, { ':path': PATHS.status });
+    assert.equal(answered, status);
+    if (status === 429) await goaway;
+    session.close();
+  }
+  const flooding = await http2Session(t, server.url, { ca: authority.cert });
+  const ended = once(flooding, 'close');
+  const answers = Array.from({ length: 50 }, () =>
+    http2Request(flooding, { ':path': PATHS.status }).catch(() => undefined),
+  );
+  await ended;
+  for (const answer of await Promise.all(answers)) assert.ok(answer === undefined || answer.status === 429);
+});
+
+test('mounted in a server of the application it answers the same', async (t: TestContext) => {
+  const { handler } = await assembleApp(t, { config: { limits: LIMITS } });
+  const host = createServer((req, res) => handler(req, res, () => res.end('own')));
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+  t.after(() => host.close());
+  t.after(() => host.closeAllConnections());
+  const url = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+  await spend((path) => fetch(url + path), PATHS.status);
+  for (const answer of await refusals(url, { path: PATHS.status }, 3)) {
+    assert.equal(answer?.status, 429);
+    assert.equal(answer?.headers.get('connection'), 'close');
+  }
+  assert.equal(await (await fetch(`${url}/other`)).text(), 'own');
+});
+
+test('an authenticator of the application that takes its time holds nothing up but its own request', async (t) => {
+  const pending = Promise.withResolvers<null>();
+  const authenticate = (request: IncomingMessage) => (request.headers.cookie === 'slow' ? pending.promise : null);
+  const server = await startServer(t, {
+    config: { limits: { ...LIMITS, requestTimeoutSeconds: 2 }, security: { authenticate } },
+  });
+  for (let index = 0; index < 4; index += 1) await server.request(PATHS.status);
+  const slow = server.request(PATHS.status, { headers: { Cookie: 'slow' } });
+  assert.equal((await server.request(PATHS.status, { key: 'status' })).status, 200);
+  assert.equal((await slow).status, 504);
+  pending.resolve(null);
+});
