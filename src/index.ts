@@ -1,5 +1,6 @@
 import './throws-on-old-node.ts';
 
+export { type DebugLaneOptions, debugLane, type LogProcessor } from './emit/debug-lane.ts';
 export type { DebugRecord, RecordValue } from './emit/record.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
 export type {

@@ -131,6 +131,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   client: ['protocol', 'errors.ts'],
   register: [
+    'emit/debug-lane.ts',
     'otel-environment.ts',
     'protocol',
     'after-start.ts',

@@ -1,20 +1,27 @@
+import type { DropCode } from '../gate/drops.ts';
 import { ATTR_TENANT_ID } from '../semconv.ts';
 import { type Logger, SEVERITY } from '../telemetry.ts';
+import { laneDrops } from './debug-lane.ts';
 import type { Call, Output } from './record.ts';
 import { type Fields, setField, type Value } from './value.ts';
 
-/** Log records of an OpenTelemetry logger. It makes the attributes its own, so it comes after every other output. */
-export function otelOutput(logger: Logger): Output {
+/**
+ * Log records of an OpenTelemetry logger. It makes the attributes its own, so it comes after every other output.
+ * @param dropped called for a record that a debug lane dropped
+ */
+export function otelOutput(logger: Logger, dropped: () => DropCode): Output {
+  const lanes = laneDrops();
   return ({ message, attributes, simple, tenantId }: Call) => {
     const own = simple ? attributes : transportable(attributes);
     if (tenantId !== undefined) own[ATTR_TENANT_ID] = tenantId;
+    const before = lanes.count;
     logger.emit({
       severityNumber: SEVERITY.DEBUG.severityNumber,
       severityText: SEVERITY.DEBUG.severityText,
       body: message,
       attributes: own,
     });
-    return undefined;
+    return lanes.count === before ? undefined : dropped();
   };
 }
 

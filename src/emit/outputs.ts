@@ -50,6 +50,7 @@ const ROOM_FOR_MESSAGES = 64 * 1024;
 const MAX_PENDING = 1000;
 
 const STDERR_NOT_READ = `stderr is not read: ${MAX_WAITING_BYTES / 1024 / 1024} MiB waits for it`;
+const EXPORTER_TOO_SLOW = 'the exporter of log records is too slow for the debug records';
 const FUNCTION_TOO_SLOW = `the function of emit.to is too slow: ${MAX_PENDING} of its promises are pending`;
 
 /** Chooses where calls go: again only when the logger of the moment is another one, or was not connected yet. */
@@ -78,11 +79,10 @@ export function createOutputs(options: OutputOptions): Outputs {
       if (to === 'both') return { to: 'stderr', reason: `${CONFIGURED}, but ${NO_PROVIDER}`, output: stderr };
       return { to: 'stderr', reason: NO_PROVIDER, output: stderr };
     }
-    const otel = otelOutput(logger);
+    const otel = otelOutput(logger, () => backlog.drop(EXPORTER_TOO_SLOW));
     const both: Output = (call) => {
       const dropped = stderr(call);
-      otel(call);
-      return dropped;
+      return otel(call) ?? dropped;
     };
     if (to !== undefined) return { to, reason: CONFIGURED, output: to === 'both' ? both : otel };
     if (variable !== undefined) return { to: 'otel', reason: `${variable} is set`, output: otel };

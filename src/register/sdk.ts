@@ -1,12 +1,9 @@
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
-import type { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
-import type { NodeSDK } from '@opentelemetry/sdk-node';
 import type { Listening } from '../cluster/listening.ts';
-import { RdcpError } from '../errors.ts';
 import type { RdcpInstrumentation } from '../instrumentation.ts';
 import { INSTRUMENTATION_NAME } from '../version.ts';
 import { type Exporters, exportersFrom } from './exporters.ts';
+import { logProcessors } from './log-processors.ts';
+import { loadPackage } from './otel-packages.ts';
 import { metricsUrl, type ServedMetrics, servePrometheus } from './prometheus.ts';
 
 /**
@@ -36,7 +33,10 @@ export function startSdk(
   instrument: () => RdcpInstrumentation,
   wanted: { readonly logs: boolean; readonly allowedHosts: readonly string[] },
 ): StartedSdk {
-  const { NodeSDK, PrometheusExporter } = loadPackages();
+  const { NodeSDK }: typeof import('@opentelemetry/sdk-node') = loadPackage('@opentelemetry/sdk-node');
+  const { PrometheusExporter }: typeof import('@opentelemetry/exporter-prometheus') = loadPackage(
+    '@opentelemetry/exporter-prometheus',
+  );
   const configured = exportersFrom(env);
   const exporters = { ...configured, logs: configured.logs || wanted.logs };
   const { prometheus, otherMetrics, traces } = exporters;
@@ -46,12 +46,14 @@ export function startSdk(
     prometheus === undefined || otherMetrics.length > 0
       ? undefined
       : new PrometheusExporter({ preventServerStart: true });
+  const logRecordProcessors = exporters.logs ? logProcessors(env) : undefined;
   const sdk = withVariables(env, forNodeSdk(exporters), () => {
     const made = new NodeSDK({
       instrumentations: [instrumentation],
       views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
       ...(otherMetrics.length > 0 ? {} : { metricReaders: exporter === undefined ? [] : [exporter] }),
       ...(traces ? {} : { spanProcessors: [IDS_ONLY] }),
+      ...(logRecordProcessors === undefined ? {} : { logRecordProcessors }),
     });
     made.start();
     return made;
@@ -68,30 +70,6 @@ export function startSdk(
     await sdk.shutdown();
   };
   return { sdk: { shutdown }, instrumentation, serveMetrics };
-}
-
-interface Packages {
-  readonly NodeSDK: typeof NodeSDK;
-  readonly PrometheusExporter: typeof PrometheusExporter;
-}
-
-/**
- * Loaded here alone, and at once: an `await` would keep this entry from being required. From ES modules the SDK's are
- * loaded, as by `import`: its CommonJS would load the API a second time, beside the one that we import.
- */
-function loadPackages(): Packages {
-  const require = createRequire(import.meta.url);
-  const resolve = import.meta.resolve as ((name: string) => string) | undefined;
-  const load = (name: string) => {
-    try {
-      return require(resolve === undefined ? name : fileURLToPath(resolve(name)));
-    } catch (cause) {
-      throw new RdcpError('RDCP_CONFIG_INVALID', `${name} is needed here: npm install ${name}`, { cause });
-    }
-  };
-  const { NodeSDK } = load('@opentelemetry/sdk-node');
-  const { PrometheusExporter } = load('@opentelemetry/exporter-prometheus');
-  return { NodeSDK, PrometheusExporter };
 }
 
 /** The variables as the SDK is to read them: its own default for a signal that nobody configured is to send it. */

@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { openReceiver } from '../register/otlp-receiver.ts';
 import { type Consumer, finish, installInto, LINES, packInto, SUBPATHS, tool } from './consumer.ts';
 import {
   EVERY_ENTRY,
+  FLOOD,
   loadedBy,
   MAIN_PATH,
   MISTAKE,
@@ -99,6 +101,21 @@ describe('the packed package', () => {
           /^rdcp: remote control on http:\S+, its key in \S+, metrics on http:\S+\/metrics and debug lines to stderr$/,
         );
         assert.match(debugged, / DEBUG PAYMENTS charging trace_id=(?!0{32})[0-9a-f]{32} span_id=[0-9a-f]{16}$/);
+      });
+
+      it('loses no error of the application behind a flood of debug records', async (t) => {
+        const receiver = await openReceiver(t, { delayMs: 50 });
+        for (const args of [
+          ['--import', REGISTER],
+          ['--require', REGISTER],
+        ]) {
+          const before = receiver.ofSeverity(17);
+          const env = { RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0', ...receiver.env };
+          const { code, stdout, stderr } = await consumer(line).node(FLOOD, { args, env });
+          assert.deepEqual({ code, stdout }, { code: 0, stdout: 'flooded\n' }, stderr);
+          assert.equal(receiver.ofSeverity(17) - before, 1, args[0]);
+        }
+        assert.ok(receiver.ofSeverity(5) >= 2 * 512, 'debug records arrive as well');
       });
 
       it('loads no SDK by the root entry', async () => {

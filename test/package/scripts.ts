@@ -104,6 +104,16 @@ await sdk.shutdown();
 console.log('arrived');
 `;
 
+/** An application whose logger writes far more debug records in one turn than the SDK's queue holds, and then an error. */
+export const FLOOD = `
+import * as api from '@opentelemetry/api';
+const { logs } = 'logs' in api ? api : await import('@opentelemetry/api-logs');
+const logger = logs.getLogger('app');
+for (let call = 0; call < 5000; call++) logger.emit({ severityNumber: 5, body: 'debug' });
+logger.emit({ severityNumber: 17, body: 'error' });
+console.log('flooded');
+`;
+
 /** An application that never registers an SDK: what it is told to debug, it writes on stderr. */
 export const WITHOUT_SDK = `
 import { createRdcp, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';

@@ -2,12 +2,17 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The parts of OTLP/JSON that tests look at. */
 interface ExportedLogs {
   readonly resourceLogs?: readonly {
     readonly scopeLogs?: readonly {
-      readonly logRecords?: readonly { readonly eventName?: string; readonly attributes?: readonly Attribute[] }[];
+      readonly logRecords?: readonly {
+        readonly eventName?: string;
+        readonly severityNumber?: number;
+        readonly attributes?: readonly Attribute[];
+      }[];
     }[];
   }[];
 }
@@ -19,11 +24,12 @@ interface Attribute {
 
 export interface ReceivedRecord {
   readonly eventName: string | undefined;
+  readonly severityNumber: number | undefined;
   readonly attributes: Record<string, string | number | undefined>;
 }
 
-/** A collector that keeps the log records it receives over OTLP/HTTP. */
-export async function openReceiver(t: TestContext) {
+/** A collector that keeps the log records it receives over OTLP/HTTP, and takes its time to answer. */
+export async function openReceiver(t: TestContext, { delayMs = 0 } = {}) {
   const records: ReceivedRecord[] = [];
   const paths: string[] = [];
   const server = createServer(async (request, response) => {
@@ -31,6 +37,7 @@ export async function openReceiver(t: TestContext) {
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
     paths.push(request.url ?? '');
     if (request.url === '/v1/logs') records.push(...recordsOf(JSON.parse(body) as ExportedLogs));
+    if (delayMs > 0) await sleep(delayMs);
     response.setHeader('Content-Type', 'application/json').end('{}');
   }).listen(0, '127.0.0.1');
   t.after(() => server.close());
@@ -41,6 +48,8 @@ export async function openReceiver(t: TestContext) {
   return {
     /** Every path that something was sent to. */
     paths,
+    /** How many records of a severity have arrived. */
+    ofSeverity: (severity: number) => records.filter(({ severityNumber }) => severityNumber === severity).length,
     /** The action of every audit record, in the order of arrival; a checkpoint by its event's name. */
     audit: () =>
       records
@@ -60,8 +69,9 @@ function recordsOf({ resourceLogs = [] }: ExportedLogs): ReceivedRecord[] {
   return resourceLogs
     .flatMap(({ scopeLogs = [] }) => scopeLogs)
     .flatMap(({ logRecords = [] }) => logRecords)
-    .map(({ eventName, attributes = [] }) => ({
+    .map(({ eventName, severityNumber, attributes = [] }) => ({
       eventName,
+      severityNumber,
       attributes: Object.fromEntries(
         attributes.map(({ key, value }) => [key, value.stringValue ?? (value.intValue && Number(value.intValue))]),
       ),

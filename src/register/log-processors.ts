@@ -1,0 +1,68 @@
+import { debugLane, type LogProcessor } from '../emit/debug-lane.ts';
+import { exporterNames } from '../otel-environment.ts';
+import { loadPackageOf } from './otel-packages.ts';
+
+const SDK = '@opentelemetry/sdk-node';
+const EXPORTERS: Readonly<Record<string, string>> = {
+  grpc: '@opentelemetry/exporter-logs-otlp-grpc',
+  'http/json': '@opentelemetry/exporter-logs-otlp-http',
+  'http/protobuf': '@opentelemetry/exporter-logs-otlp-proto',
+};
+const DEFAULT_PROTOCOL = 'http/protobuf';
+const DEFAULT_QUEUE = 2048;
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The processors that the SDK would make for `OTEL_LOGS_EXPORTER`, those with a queue behind a debug lane. `undefined`
+ * where a variable has a value that only the SDK can judge: it warns of it, and goes on as it does without us.
+ */
+export function logProcessors(env: Variables): LogProcessor[] | undefined {
+  const names = new Set(exporterNames(env, 'LOGS') ?? ['otlp']);
+  const protocol = env.OTEL_EXPORTER_OTLP_LOGS_PROTOCOL?.trim() || env.OTEL_EXPORTER_OTLP_PROTOCOL?.trim();
+  const otlp = EXPORTERS[protocol || DEFAULT_PROTOCOL];
+  const batch = batchOptions(env);
+  if (otlp === undefined || batch === undefined) return undefined;
+  if (![...names].every((name) => name === 'otlp' || name === 'console')) return undefined;
+  const { BatchLogRecordProcessor, ConsoleLogRecordExporter, SimpleLogRecordProcessor } = loadPackageOf(
+    SDK,
+    '@opentelemetry/sdk-logs',
+  );
+  return [...names].map((name) => {
+    if (name === 'console') return make(SimpleLogRecordProcessor, { exporter: new ConsoleLogRecordExporter() });
+    const { OTLPLogExporter } = loadPackageOf(SDK, otlp);
+    const processor = make(BatchLogRecordProcessor, { exporter: new OTLPLogExporter(), ...batch });
+    const { maxQueueSize = DEFAULT_QUEUE } = batch;
+    return debugLane(processor, { inProcessor: Math.max(1, Math.floor(maxQueueSize / 4)), waiting: maxQueueSize });
+  });
+}
+
+type Constructor = new (...given: unknown[]) => LogProcessor;
+
+/** Early releases of the 2.x line take the exporter first, and then the options. */
+function make(Processor: Constructor, options: { readonly exporter: object }): LogProcessor {
+  const takesExporter = Object.getPrototypeOf(Processor).length > 1 || Processor.length > 1;
+  return takesExporter ? new Processor(options.exporter, options) : new Processor(options);
+}
+
+const BATCH_VARIABLES = {
+  maxQueueSize: 'OTEL_BLRP_MAX_QUEUE_SIZE',
+  scheduledDelayMillis: 'OTEL_BLRP_SCHEDULE_DELAY',
+  exportTimeoutMillis: 'OTEL_BLRP_EXPORT_TIMEOUT',
+  maxExportBatchSize: 'OTEL_BLRP_MAX_EXPORT_BATCH_SIZE',
+};
+
+type BatchOptions = { [Option in keyof typeof BATCH_VARIABLES]?: number };
+
+/** `undefined` where a variable is no whole number above zero. */
+function batchOptions(env: Variables): BatchOptions | undefined {
+  const options: BatchOptions = {};
+  for (const [option, variable] of Object.entries(BATCH_VARIABLES)) {
+    const text = env[variable]?.trim();
+    if (!text) continue;
+    const value = Number(text);
+    if (!Number.isSafeInteger(value) || value < 1) return undefined;
+    options[option as keyof BatchOptions] = value;
+  }
+  return options;
+}
