@@ -14,8 +14,8 @@ export interface IntrospectionSurroundings {
   readonly condition?: Condition;
 }
 
-/** Tokens that anybody makes up must not become a flood of requests to the issuer. */
-const MAX_IN_FLIGHT = 32;
+/** Tokens that anybody makes up must not become a flood of requests to the issuer. Those that were active do not count. */
+export const MAX_IN_FLIGHT = 32;
 /** Failures in a row after which the issuer counts as down. */
 const FAILURES_TO_OPEN = 3;
 /** Pause before the next attempt then. */
@@ -143,7 +143,7 @@ export function createIntrospectionClient({
     /** @param known whether the token was active when it was last asked about */
     async ask(token: string, known = false): Promise<Answer> {
       assertAsked(known);
-      inFlight += 1;
+      if (!known) inFlight += 1;
       try {
         const reply = await request(token).catch((cause: unknown) => {
           failed(cause);
@@ -153,7 +153,7 @@ export function createIntrospectionClient({
         succeeded();
         return reply;
       } finally {
-        inFlight -= 1;
+        if (!known) inFlight -= 1;
       }
     },
 

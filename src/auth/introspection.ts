@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { RdcpError } from '../errors.ts';
 import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
-import { createIntrospectionClient, type IntrospectionSurroundings } from './introspection-client.ts';
+import { createIntrospectionClient, type IntrospectionSurroundings, MAX_IN_FLIGHT } from './introspection-client.ts';
 import type { Answer, IntrospectionEndpoint } from './introspection-request.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
@@ -60,7 +60,12 @@ export function createIntrospectionVerifier(options: IntrospectionOptions): Cred
   const active = new LRUCache<string, Verdict<Principal>>({ max: cacheSize });
   const refused = new LRUCache<string, Verdict<RdcpError>>({ max: cacheSize });
   const pending = new Map<string, Promise<Principal>>();
-  const turns = createTurns({ running: MAX_OF_ADDRESS, waiting: MAX_WAITING, refuse: () => client.unavailable(1) });
+  const turns = createTurns({
+    most: MAX_IN_FLIGHT,
+    mostOfKey: MAX_OF_ADDRESS,
+    mostWaiting: MAX_WAITING,
+    refuse: () => client.unavailable(1),
+  });
 
   const askInTurn = (token: string, sender: Sender) => {
     const ask = () => {

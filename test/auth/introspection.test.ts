@@ -351,6 +351,33 @@ test('an address has four requests to the issuer at a time; the others wait, and
   );
 });
 
+test('addresses with many tokens hold up another one for a moment, and refuse it nothing', async (t) => {
+  const answers: (() => void)[] = [];
+  const { server, verifier } = await setUp(t, async () => {
+    await new Promise<void>((resolve) => answers.push(resolve));
+    return active();
+  });
+  const verify = async (token: string, address: string) => verifier.verify(token, undefined, sender(address));
+  const many = Array.from({ length: 160 }, (_, index) => verify(`many-${index}`, `busy-${index % 10}`));
+  while (server.asked.length < 32) await sleep(5);
+  const other = verify('other', 'quiet');
+  // Those that wait already have their turn once each, and then the newcomer.
+  let rounds = 0;
+  while (!server.asked.some(({ form }) => form.get('token') === 'other')) {
+    rounds += 1;
+    assert.ok(rounds <= 2);
+    const asked = server.asked.length;
+    for (const answer of answers.splice(0)) answer();
+    while (server.asked.length < Math.min(161, asked + 32)) await sleep(5);
+  }
+  const answering = setInterval(() => {
+    for (const answer of answers.splice(0)) answer();
+  }, 5);
+  assert.equal((await other).userId, 'ann');
+  assert.equal((await Promise.all(many)).length, 160);
+  clearInterval(answering);
+});
+
 test('an address that spent its quota has no unknown token asked about, but those that were active', async (t) => {
   const { server, clock, verifier } = await setUp(t, () => active());
   const verify = async (token: string, spent: boolean) => verifier.verify(token, undefined, sender('nat', spent));
