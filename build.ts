@@ -7,7 +7,7 @@ import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync, wri
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type OutputBundle } from 'rolldown';
 
-const ENTRIES = ['index', 'api', 'register', 'client', 'redis'];
+const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'store-contract'];
 const COMMAND = 'cli/main';
 /** Files of their own, so that they run before any chunk. */
 const NODE_CHECKS = ['ends-on-old-node', 'throws-on-old-node'];

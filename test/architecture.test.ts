@@ -42,6 +42,7 @@ const ARROWS: Record<string, readonly string[]> = {
   'json-fault.ts': [],
   'environment.ts': ['json-fault.ts', 'config.ts', 'options.ts', 'auth', 'errors.ts', 'protocol'],
   store: ['protocol', 'errors.ts', 'diagnostics.ts'],
+  'store-contract': ['store', 'protocol', 'errors.ts'],
   fleet: ['protocol', 'errors.ts', 'clock.ts', 'conditions.ts', 'store/fleet-store.ts'],
   cluster: ['after-start.ts', 'gate/types.ts', 'metrics/types.ts', 'clock.ts', 'diagnostics.ts'],
   control: [
@@ -167,7 +168,16 @@ const ARROWS: Record<string, readonly string[]> = {
 };
 
 /** The composition roots and entries: they know the rooms, and no room knows them. */
-const ROOTS = ['index.ts', 'api.ts', 'register.ts', 'client.ts', 'redis.ts', 'rdcp.ts', 'instrumentation.ts'];
+const ROOTS = [
+  'index.ts',
+  'api.ts',
+  'register.ts',
+  'client.ts',
+  'redis.ts',
+  'store-contract.ts',
+  'rdcp.ts',
+  'instrumentation.ts',
+];
 
 /** One third party, one room. */
 const THIRD_PARTIES: Record<string, readonly string[]> = {

@@ -117,7 +117,8 @@ export interface StoreReset {
 
 /**
  * Where control state, the audit trail and replay records are kept. Every method rejects when the store cannot be
- * reached; none of them retries. An implementation passes `test/store/contract.ts`.
+ * reached; none of them retries. An implementation of your own passes the cases of
+ * `opentelemetry-instrumentation-rdcp/store-contract`.
  */
 export interface StateStore {
   /** Name for health checks and messages: `memory`, `sqlite`, … */

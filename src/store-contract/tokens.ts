@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { StateStore } from '../../src/store/state-store.ts';
-import type { Rotation, TokenSession, TokenStore } from '../../src/store/token-store.ts';
-import type { StoreFixture } from './contract.ts';
+import type { StateStore } from '../store/state-store.ts';
+import type { Rotation, TokenSession, TokenStore } from '../store/token-store.ts';
+import type { StoreFixture } from './fixture.ts';
 import { NOW } from './samples.ts';
+import type { Suite } from './suite.ts';
 
 const HOUR = 3_600_000;
 const UNTIL = NOW + 900_000;
@@ -23,7 +23,10 @@ function rotation(fields: Partial<Rotation> = {}): Rotation {
 }
 
 /** The part of the contract that is about the records of issued tokens. */
-export function tokenStoreContract(create: () => Promise<StoreFixture>): void {
+export function tokenStoreContract(
+  { describe, test, beforeEach, afterEach }: Suite,
+  create: () => Promise<StoreFixture>,
+): void {
   describe('token records', () => {
     let fixture: StoreFixture;
     let store: StateStore;

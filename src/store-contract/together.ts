@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import type { StateStore } from '../../src/store/state-store.ts';
+import type { StateStore } from '../store/state-store.ts';
 import { auditEntry, auditIds, change, NOW, replayRecord } from './samples.ts';
+import type { Suite } from './suite.ts';
 
 /** What a store does that has {@link StateStore.commitAll}. */
-export function commitAllContract(store: () => Required<StateStore>): void {
+export function commitAllContract({ describe, test }: Suite, store: () => Required<StateStore>): void {
   describe('commits that go together', () => {
     test('each builds on those before it, and all are kept in their order', async () => {
       const [first, second, third] = [auditEntry(), auditEntry(), auditEntry()];

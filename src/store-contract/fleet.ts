@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
-import { type FleetStore, GONE_MS, type Instance, type Position } from '../../src/store/fleet-store.ts';
-import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import type { StoreFixture } from './contract.ts';
+import { type FleetStore, GONE_MS, type Instance, type Position } from '../store/fleet-store.ts';
+import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
+import type { StoreFixture } from './fixture.ts';
 import { auditEntry, change, NOW, until } from './samples.ts';
+import type { Suite } from './suite.ts';
 
 const instance = (id: string): Instance => ({
   id,
@@ -15,7 +15,10 @@ const instance = (id: string): Instance => ({
 });
 
 /** What every shared store does for the processes that share it. */
-export function fleetStoreContract(create: () => Promise<StoreFixture>): void {
+export function fleetStoreContract(
+  { describe, test, beforeEach, afterEach }: Suite,
+  create: () => Promise<StoreFixture>,
+): void {
   describe('the fleet', () => {
     let fixture: StoreFixture;
     let store: StateStore;
