@@ -9,17 +9,24 @@ import type { AuditDraft } from './types.ts';
 export const NO_PREVIOUS_HASH = '0'.repeat(64);
 
 const DAY_MS = 86_400_000;
+/** By how much the clocks of processes that share a trail may differ. */
+const CLOCKS_DIFFER_MS = DAY_MS;
 
 /** Where a chain stands: the next entry has `sequence + 1` and points at `hash`. */
 export interface ChainHead {
   readonly sequence: number;
   readonly hash: string;
-  /** How long its last entry is retained; absent where there is none. */
+  /** Until when the chain is retained up to here; absent where it has no entry. */
   readonly retainUntil?: Timestamp;
 }
 
-export function headOf({ compliance: { sequence, hash, retainUntil } }: AuditEntry): ChainHead {
-  return { sequence, hash, retainUntil };
+/**
+ * Where a chain stands after an entry.
+ * @param before where it stood: retention drops the beginning of a chain, so an entry stays as long as any before it
+ */
+export function headOf({ compliance }: AuditEntry, before?: ChainHead): ChainHead {
+  const { sequence, hash, retainUntil } = compliance;
+  return { sequence, hash, retainUntil: later(retainUntil, before?.retainUntil) };
 }
 
 /** What every entry of a process has in common. */
@@ -32,28 +39,44 @@ export interface ChainIdentity {
 
 /** An entry that has no place in the chain yet. */
 export type UnsealedEntry = Omit<AuditEntry, 'compliance'> & {
-  readonly compliance: Omit<AuditEntry['compliance'], 'sequence' | 'previousHash' | 'hash'>;
+  readonly compliance: Pick<AuditEntry['compliance'], 'securityLevel' | 'instanceId' | 'retainUntil'>;
 };
 
-/** What a draft says, by whom, when and for how long. */
+/**
+ * What a draft says, by whom, when and for how long.
+ * @param times `retainFrom`: where retention begins, in milliseconds since the epoch. @default now
+ */
 export function unsealed(
   draft: AuditDraft,
   { securityLevel, instanceId, retentionDays }: ChainIdentity,
-  { id, now }: { readonly id: string; readonly now: number },
+  { id, now, retainFrom = now }: { readonly id: string; readonly now: number; readonly retainFrom?: number },
 ): UnsealedEntry {
-  const retainUntil = timestamp(now + retentionDays * DAY_MS);
+  const retainUntil = timestamp(retainFrom + retentionDays * DAY_MS);
   return { id, timestamp: timestamp(now), ...draft, compliance: { securityLevel, instanceId, retainUntil } };
 }
 
 /**
- * Puts an entry next in a chain. It is retained at least as long as the one before it, whatever the clock says: what retention
- * drops of a chain is always its beginning.
+ * Puts an entry next in a chain. Where the one before it may be gone by then, it says how long that was retained.
+ * @param now milliseconds since the epoch. @default when the entry was written
  */
-export function seal({ compliance, ...rest }: UnsealedEntry, head: ChainHead): AuditEntry {
-  const { sequence, hash } = head;
-  const { securityLevel, instanceId } = compliance;
-  const retainUntil = later(compliance.retainUntil, head.retainUntil);
-  const linked = { securityLevel, instanceId, sequence: sequence + 1, previousHash: hash, retainUntil };
+export function seal(
+  { compliance, ...rest }: UnsealedEntry,
+  head: ChainHead,
+  now = Date.parse(rest.timestamp),
+): AuditEntry {
+  const { sequence, hash, retainUntil: previousRetainUntil } = head;
+  const { securityLevel, instanceId, retainUntil } = compliance;
+  const mayBeGone =
+    previousRetainUntil !== undefined && (sequence === 0 || Date.parse(previousRetainUntil) < now + CLOCKS_DIFFER_MS);
+  const linked = {
+    format: 2 as const,
+    securityLevel,
+    instanceId,
+    sequence: sequence + 1,
+    previousHash: hash,
+    ...(mayBeGone && { previousRetainUntil }),
+    retainUntil,
+  };
   return { ...rest, compliance: { ...linked, hash: digest({ ...rest, compliance: linked }) } };
 }
 
@@ -65,6 +88,20 @@ function later(a: Timestamp, b: Timestamp | undefined): Timestamp {
 export function hashOf(entry: AuditEntry): string {
   const { hash: _, ...compliance } = entry.compliance;
   return digest({ ...entry, compliance });
+}
+
+/** Whether an entry is what was sealed. Where it is not, it is kept: it tells of whoever changed it. */
+export function isIntact(entry: AuditEntry): boolean {
+  return hashOf(entry) === entry.compliance.hash;
+}
+
+/**
+ * Whether as much time has passed since an entry was written as entries are kept now. Its `retainUntil` may be over before
+ * that, when it was computed from a clock that was behind; a time of writing that is still to come says nothing.
+ */
+export function hasEnded({ timestamp: written }: AuditEntry, now: number, retentionDays: number): boolean {
+  const at = Date.parse(written);
+  return at > now || at + retentionDays * DAY_MS <= now;
 }
 
 function digest(entry: unknown): string {

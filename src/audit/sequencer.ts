@@ -138,15 +138,16 @@ export class Sequencer {
   }
 
   #link(entries: readonly NewEntry[], from: ChainHead): Link {
-    let head = from;
+    const now = this.#options.clock.now();
+    const heads = [from];
     const sealed = entries.map(({ entry }) => {
-      const next = seal(entry, head);
-      head = headOf(next);
+      const head = heads.at(-1) as ChainHead;
+      const next = seal(entry, head, now);
+      heads.push(headOf(next, head));
       return next;
     });
     const keep = (count: number) => {
-      const last = sealed[count - 1];
-      if (last !== undefined) this.#head = headOf(last);
+      if (count > 0) this.#head = heads[count];
       for (let index = 0; index < count; index++) entries[index]?.kept(sealed[index] as AuditEntry);
     };
     return {
@@ -181,7 +182,7 @@ export class Sequencer {
   async #standing(): Promise<ChainHead> {
     if (this.#head !== undefined) return this.#head;
     const newest = await this.#options.store.newestAudit();
-    return { sequence: 0, hash: newest?.compliance.hash ?? NO_PREVIOUS_HASH };
+    return newest === undefined ? { sequence: 0, hash: NO_PREVIOUS_HASH } : { ...headOf(newest), sequence: 0 };
   }
 
   async #writeDeferred(next: DeferredEntry): Promise<void> {

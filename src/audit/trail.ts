@@ -1,15 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Clock, Schedule } from '../clock.ts';
+import type { Schedule } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry.ts';
-import { type ChainIdentity, unsealed } from './chain.ts';
+import { type ChainIdentity, hasEnded, isIntact, unsealed } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
 import { createRefusalTallies } from './refusals.ts';
 import { Sequencer } from './sequencer.ts';
+import { createSteadyClock, type RetentionClock } from './steady-clock.ts';
 import type { AuditDraft, AuditTrail } from './types.ts';
 
 const MINUTE_MS = 60_000;
@@ -30,7 +31,7 @@ const MAX_WAITING = 1000;
 export interface AuditTrailOptions {
   readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit' | 'pruneAudit'>;
   readonly telemetry: Pick<Telemetry, 'logger' | 'beforeShutdown'>;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: RetentionClock;
   readonly schedule: Schedule;
   readonly chain: ChainIdentity;
   readonly randomUUID: () => string;
@@ -58,6 +59,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   // An entry about many requests, or about none, belongs to the trace of none.
   const outsideRequests = AsyncLocalStorage.snapshot();
   const tallies = createRefusalTallies();
+  const steadyNow = createSteadyClock(clock);
   let waiting = 0;
   let closing: Promise<void> | undefined;
   let leaveProvider = () => {};
@@ -82,7 +84,8 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     condition,
     report,
   });
-  const entryOf = (draft: AuditDraft) => unsealed(draft, chain, { id: randomUUID(), now: clock.now() });
+  const entryOf = (draft: AuditDraft) =>
+    unsealed(draft, chain, { id: randomUUID(), now: clock.now(), retainFrom: steadyNow() });
 
   const seal: AuditTrail['seal'] = (recordings) =>
     sequencer.seal(
@@ -133,6 +136,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   }
 
   function everyMinute(): void {
+    steadyNow();
     writeAll(tallies.takeAll());
     // An instance that lives less than an hour should prune, too.
     if (!pruned) prune().catch(report);
@@ -145,15 +149,18 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
 
   async function prune(): Promise<void> {
     pruned = true;
-    const now = clock.now();
-    const reason = `entries retained until ${timestamp(now)} are dropped`;
-    const draft = { action: 'prune', categories: [], changes: [], outcome: 'success', identity: {}, reason } as const;
+    const now = Math.min(steadyNow(), clock.now());
+    const until = timestamp(now);
     // One process of those that share the trail does it. Who is asked for the same meanwhile finds the claim.
-    const replay = { key: 'audit:prune', fingerprint: '', response: '', expiresAt: now + PRUNE_CLAIM_MS };
-    await store.pruneAudit(now, async () => {
-      const { outcome } = await record(draft, replay);
-      return outcome === 'committed';
-    });
+    const replay = { key: 'audit:prune', fingerprint: '', response: '', expiresAt: clock.now() + PRUNE_CLAIM_MS };
+    await store.pruneAudit(
+      now,
+      async (chains) => {
+        const { outcome } = await record(pruneDraft({ until, chains }), replay);
+        return outcome === 'committed';
+      },
+      (entry) => hasEnded(entry, now, chain.retentionDays) && isIntact(entry),
+    );
   }
 
   function checkpoint(): void {
@@ -215,6 +222,11 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
       leaveProvider();
     },
   };
+}
+
+function pruneDraft(dropped: AuditDraft['dropped'] & object): AuditDraft {
+  const reason = `entries retained until ${dropped.until} are dropped`;
+  return { action: 'prune', categories: [], changes: [], outcome: 'success', identity: {}, reason, dropped };
 }
 
 function isRefusal({ outcome }: AuditDraft): boolean {

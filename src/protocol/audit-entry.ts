@@ -1,3 +1,4 @@
+import { namesMemberTwice } from './duplicate-names.ts';
 import type { AuditEntry } from './messages.ts';
 import { LATEST_INSTANT, type Timestamp, timestamp as timestampOf } from './time.ts';
 
@@ -15,18 +16,20 @@ export function asAuditEntry(value: unknown, known: () => KnownOfEntry): AuditEn
   return isAuditEntry(value) ? value : remainsOf(value, known());
 }
 
-/** {@link asAuditEntry} of its JSON. */
+/** {@link asAuditEntry} of its JSON, as stores write it: no member of it is named twice. */
 export function parseAuditEntry(json: string, known: () => KnownOfEntry): AuditEntry {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {}
-  return asAuditEntry(value, known);
+  // What is written as it was read names nothing twice, and that is the faster question.
+  const ambiguous = value !== undefined && JSON.stringify(value) !== json && namesMemberTwice(json);
+  return ambiguous ? remainsOf(value, known()) : asAuditEntry(value, known);
 }
 
 function isAuditEntry(value: unknown): value is AuditEntry {
   if (!isObject(value)) return false;
-  const { id, timestamp, action, categories, changes, outcome, identity, tenant, source, compliance } = value;
+  const { id, timestamp, action, categories, changes, outcome, identity, tenant, source, dropped, compliance } = value;
   return (
     [id, timestamp, action, outcome].every(isText) &&
     Array.isArray(categories) &&
@@ -34,9 +37,19 @@ function isAuditEntry(value: unknown): value is AuditEntry {
     Array.isArray(changes) &&
     isObject(identity) &&
     [tenant, source].every((part) => part === undefined || isObject(part)) &&
+    (dropped === undefined || tellsOfDropped(dropped)) &&
     isObject(compliance) &&
     [compliance.instanceId, compliance.previousHash, compliance.hash, compliance.retainUntil].every(isText) &&
+    (compliance.format === undefined || compliance.format === 2) &&
+    (compliance.previousRetainUntil === undefined || isText(compliance.previousRetainUntil)) &&
     typeof compliance.sequence === 'number'
+  );
+}
+
+function tellsOfDropped(value: unknown): boolean {
+  if (!isObject(value) || !isText(value.until) || !Array.isArray(value.chains)) return false;
+  return value.chains.every(
+    (chain) => isObject(chain) && isText(chain.instanceId) && isText(chain.hash) && typeof chain.sequence === 'number',
   );
 }
 

@@ -230,13 +230,27 @@ export interface AuditEntry {
   readonly error?: string;
   /** How many requests an aggregate entry stands for; absent means one. */
   readonly count?: number;
+  /** On a `prune`: what it drops. */
+  readonly dropped?: {
+    /** Everything that is dropped was retained until then, or less long. */
+    readonly until: Timestamp;
+    /** The last entry that is dropped of each chain. */
+    readonly chains: readonly { readonly instanceId: string; readonly sequence: number; readonly hash: string }[];
+  };
   readonly compliance: {
+    /** Absent in the first format, whose prunes do not name what they drop. */
+    readonly format?: 2;
     readonly securityLevel: SecurityLevel;
     readonly instanceId: string;
     /** Position in this process's chain, from 1. */
     readonly sequence: number;
     /** `hash` of the entry before it in the chain; 64 zeros where there is none. */
     readonly previousHash: string;
+    /**
+     * Until when the entry of `previousHash` is retained: in the first entry of a process, and in one that was written when
+     * that time was over, or nearly.
+     */
+    readonly previousRetainUntil?: Timestamp;
     /** SHA-256 over the canonical JSON (RFC 8785) of the entry without this field, lower-case hex. */
     readonly hash: string;
     readonly retainUntil: Timestamp;

@@ -181,6 +181,81 @@ export function auditTrailContract(
       assert.equal((await auditIds(store)).length, 1);
     });
 
+    const ofChain = (instanceId: string, number: number, retainUntil: number) => {
+      const entry = auditEntry({ retainUntil, id: `${instanceId}-${number}` });
+      return {
+        ...entry,
+        compliance: { ...entry.compliance, instanceId, sequence: number, hash: `${instanceId}${number}` },
+      };
+    };
+
+    test('of each process a prune drops the oldest entries, up to the first that stays, and tells the last of them', async () => {
+      await appendAudit(store, [
+        ofChain('a', 1, NOW),
+        ofChain('b', 1, NOW + 1),
+        ofChain('a', 2, NOW - 1),
+        ofChain('b', 2, NOW),
+        ofChain('a', 3, NOW + 1),
+        ofChain('a', 4, NOW),
+        ofChain('c', 1, NOW),
+      ]);
+      const told: unknown[] = [];
+      const dropped = await store.pruneAudit(NOW, async (heads) => {
+        told.push(...heads);
+        return true;
+      });
+      assert.equal(dropped, 3);
+      assert.deepEqual(told, [
+        { instanceId: 'a', sequence: 2, hash: 'a2' },
+        { instanceId: 'c', sequence: 1, hash: 'c1' },
+      ]);
+      assert.deepEqual(await auditIds(store), ['a-4', 'a-3', 'b-2', 'b-1']);
+    });
+
+    test('an entry that may not be dropped stays, with what its process wrote after it', async () => {
+      const entries = ['a', 'b'].flatMap((name) => [1, 2, 3].map((number) => ofChain(name, number, NOW)));
+      await appendAudit(store, entries);
+      const asked: string[] = [];
+      const mayDrop = ({ id }: AuditEntry) => {
+        asked.push(id);
+        return id !== 'a-2';
+      };
+      assert.equal(await store.pruneAudit(NOW, undefined, mayDrop), 4);
+      assert.deepEqual(await auditIds(store), ['a-3', 'a-2']);
+      assert.deepEqual(asked, ['a-1', 'a-2', 'b-1', 'b-2', 'b-3']);
+      let started = 0;
+      await store.pruneAudit(
+        NOW,
+        async () => {
+          started += 1;
+          return true;
+        },
+        () => false,
+      );
+      assert.equal(started, 0, 'nothing is told where nothing is dropped');
+    });
+
+    test('what tells of a prune stays while it explains where a process begins, and the newest of them stay', async () => {
+      const prune = (instanceId: string, number: number, ...heads: readonly string[]): AuditEntry => ({
+        ...ofChain(instanceId, number, NOW),
+        action: 'prune',
+        dropped: {
+          until: timestamp(NOW),
+          chains: heads.map((name) => ({ instanceId: name, sequence: 1, hash: `${name}1` })),
+        },
+      });
+      await appendAudit(store, [
+        prune('p', 1, 'gone'),
+        ofChain('a', 2, NOW + 1),
+        prune('p', 2, 'a'),
+        prune('q', 1, 'gone'),
+        ofChain('b', 1, NOW),
+      ]);
+      assert.equal(await store.pruneAudit(NOW), 2);
+      assert.deepEqual(await auditIds(store), ['q-1', 'p-2', 'a-2']);
+      assert.equal(await store.pruneAudit(NOW + 1), 3);
+    });
+
     test('entries written after everything was pruned can be paged', async () => {
       await appendAudit(store, [auditEntry({ retainUntil: NOW })]);
       await store.pruneAudit(NOW);

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { auditFilter, COUNTED_POSITION, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
 import { createMemoryTokens } from './memory-tokens.ts';
+import { type Placed, planPrune } from './prune-plan.ts';
 import type {
   AuditPage,
   AuditQuery,
@@ -132,9 +133,11 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
       return trail.newest();
     },
 
-    async pruneAudit(now, starting = async () => true) {
+    async pruneAudit(now, starting = async () => true, mayDrop = () => true) {
       assertOpen();
-      return trail.holdsEnded(now) && (await starting()) ? trail.prune(now) : 0;
+      if (!trail.holdsEnded(now)) return 0;
+      const { places, heads } = await planPrune(trail.batches(), now, mayDrop);
+      return places.length > 0 && (await starting(heads)) ? trail.drop(places) : 0;
     },
 
     async check() {
@@ -180,6 +183,13 @@ function createTrail(bounds: Bounds) {
     const [refusal, other] = both.map((entries) => entries.before(position));
     if (refusal === undefined || other === undefined) return refusal ?? other;
     return refusal.position > other.position ? refusal : other;
+  }
+
+  /** The oldest kept entry from a position on. */
+  function from(position: number): Kept | undefined {
+    const [refusal, other] = both.map((entries) => entries.from(position));
+    if (refusal === undefined || other === undefined) return refusal ?? other;
+    return refusal.position < other.position ? refusal : other;
   }
 
   return {
@@ -230,7 +240,27 @@ function createTrail(bounds: Bounds) {
 
     holdsEnded: (now: number): boolean => both.some((entries) => entries.holdsEnded(now)),
 
-    prune: (now: number): number => both.reduce((dropped, entries) => dropped + entries.prune(now), 0),
+    /** Oldest first, a slice at a time. */
+    async *batches(): AsyncGenerator<readonly Placed<number>[]> {
+      for (let position = 0; position < written; ) {
+        const batch: Placed<number>[] = [];
+        for (let bytes = 0; bytes < SLICE_BYTES; ) {
+          const kept = from(position);
+          if (kept === undefined) break;
+          batch.push({ place: kept.position, entry: JSON.parse(kept.json) });
+          bytes += kept.bytes;
+          position = kept.position + 1;
+        }
+        if (batch.length === 0) return;
+        yield batch;
+        await new Promise(setImmediate);
+      }
+    },
+
+    drop(positions: readonly number[]): number {
+      const dropped = new Set(positions);
+      return both.reduce((count, entries) => count + entries.drop(dropped), 0);
+    },
 
     clear(): void {
       for (const entries of both) entries.clear();
@@ -283,9 +313,11 @@ function createEntries(most: Bounds) {
 
     holdsEnded: (now: number): boolean => kept.slice(oldest).some(({ retainUntil }) => retainUntil <= now),
 
-    prune(now: number): number {
+    from: (position: number): Kept | undefined => kept[indexOf(position)],
+
+    drop(positions: ReadonlySet<number>): number {
       const count = kept.length - oldest;
-      kept = kept.slice(oldest).filter(({ retainUntil }) => retainUntil > now);
+      kept = kept.slice(oldest).filter(({ position }) => !positions.has(position));
       oldest = 0;
       bytes = kept.reduce((sum, entry) => sum + entry.bytes, 0);
       return count - kept.length;

@@ -2,6 +2,7 @@ import { parseAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
 import { auditFilter, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
+import { type DroppedHead, type Placed, planPrune } from './prune-plan.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
 /** Entries fetched by one command: as many are read without letting other work in between. */
@@ -25,6 +26,17 @@ export function createRedisTrail(send: Send, stream: string) {
       const json = String(fields[1]);
       return { id: String(id), entry: entryOf(String(id), json), bytes: json.length };
     });
+  }
+
+  /** Oldest first. */
+  async function* batches(): AsyncGenerator<readonly Placed<string>[]> {
+    for (let after = '-'; ; ) {
+      const batch = await range('XRANGE', after, '+', BATCH);
+      yield batch.map(({ id, entry }) => ({ place: id, entry }));
+      const last = batch.at(-1);
+      if (last === undefined || batch.length < BATCH) return;
+      after = `(${last.id}`;
+    }
   }
 
   return {
@@ -61,21 +73,18 @@ export function createRedisTrail(send: Send, stream: string) {
       return (await range('XREVRANGE', '+', '-', 1))[0]?.entry;
     },
 
-    /** Walks from the oldest until a batch has nothing to drop: entries are retained equally long, so the oldest end first. */
-    async prune(now: number, starting: () => Promise<boolean>): Promise<number> {
+    async prune(
+      now: number,
+      starting: (dropped: readonly DroppedHead[]) => Promise<boolean>,
+      mayDrop: (entry: AuditEntry) => boolean,
+    ): Promise<number> {
+      const { places, heads } = await planPrune(batches(), now, mayDrop);
+      if (places.length === 0 || !(await starting(heads))) return 0;
       let dropped = 0;
-      let started = false;
-      let after = '-';
-      for (;;) {
-        const batch = await range('XRANGE', after, '+', BATCH);
-        const ended = batch.filter(({ entry }) => Date.parse(entry.compliance.retainUntil) <= now).map(({ id }) => id);
-        if (ended.length > 0 && !started) started = await starting();
-        if (!started) return 0;
-        if (ended.length > 0) dropped += Number(await send(['XDEL', stream, ...ended]));
-        const last = batch.at(-1);
-        if (last === undefined || batch.length < BATCH || ended.length === 0) return dropped;
-        after = `(${last.id}`;
+      for (let start = 0; start < places.length; start += BATCH) {
+        dropped += Number(await send(['XDEL', stream, ...places.slice(start, start + BATCH)]));
       }
+      return dropped;
     },
   };
 }

@@ -325,7 +325,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
 
     queryAudit: (query) => trail.page(query),
     newestAudit: () => trail.newest(),
-    pruneAudit: (now, starting = async () => true) => trail.prune(now, starting),
+    pruneAudit: (now, starting = async () => true, mayDrop = () => true) => trail.prune(now, starting, mayDrop),
     async check() {
       // A Redis that is full, cannot save, is a replica or misses its replicas answers reads and refuses writes.
       await Promise.all([sync(), send(['SET', key('check'), '', 'PX', '60000'])]);

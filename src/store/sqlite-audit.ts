@@ -3,6 +3,7 @@ import { parseAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
 import { COUNTED_POSITION, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
+import { type DroppedHead, type Placed, planPrune } from './prune-plan.ts';
 import { isBusy } from './sqlite-file.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
@@ -37,9 +38,10 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
     'SELECT (SELECT min(position) FROM audit) AS oldest, (SELECT max(position) FROM audit) AS newest',
   );
   const findEnded = database.prepare('SELECT 1 FROM audit WHERE retain_until <= ? LIMIT 1');
-  const drop = database.prepare(
-    `DELETE FROM audit WHERE position IN (SELECT position FROM audit WHERE retain_until <= ? LIMIT ${DROPPED_AT_ONCE})`,
+  const readFrom = database.prepare(
+    `SELECT position, ${instant('at')}, entry FROM audit WHERE position > ? ORDER BY position LIMIT ${READ_AT_ONCE}`,
   );
+  const drop = database.prepare('DELETE FROM audit WHERE position IN (SELECT value FROM json_each(?))');
   const dropBefore = database.prepare('DELETE FROM audit WHERE position <= ?');
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -50,12 +52,24 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
   }
 
   /** Drops one batch; returns how many, or `undefined` where another process holds the lock, which is not waited for. */
-  function dropSome(now: number): number | undefined {
+  function dropSome(positions: readonly number[]): number | undefined {
     try {
-      return Number(drop.run(now).changes);
+      return Number(drop.run(JSON.stringify(positions)).changes);
     } catch (error) {
       if (!isBusy(error)) throw error;
       return undefined;
+    }
+  }
+
+  /** Oldest first; ends early when the database is closed. */
+  async function* batches(): AsyncGenerator<readonly Placed<number>[]> {
+    for (let last = 0; database.isOpen; ) {
+      const began = performance.now();
+      const rows = readFrom.all(last);
+      yield rows.map((row) => ({ place: Number(row.position), entry: parsedEntry(row) }));
+      if (rows.length < READ_AT_ONCE) return;
+      last = Number(rows.at(-1)?.position);
+      await restAfter(began);
     }
   }
 
@@ -130,15 +144,23 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
     },
 
     /** Ends early when the database is closed. */
-    async prune(now: number, starting: () => Promise<boolean>): Promise<number> {
-      if (findEnded.get(now) === undefined || !(await starting())) return 0;
-      for (let dropped = 0; ; ) {
+    async prune(
+      now: number,
+      starting: (dropped: readonly DroppedHead[]) => Promise<boolean>,
+      mayDrop: (entry: AuditEntry) => boolean,
+    ): Promise<number> {
+      if (findEnded.get(now) === undefined) return 0;
+      const { places, heads } = await planPrune(batches(), now, mayDrop);
+      if (places.length === 0 || !(await starting(heads))) return 0;
+      let dropped = 0;
+      for (let start = 0; start < places.length && database.isOpen; ) {
         const began = performance.now();
-        const batch = database.isOpen ? dropSome(now) : 0;
-        if (batch === 0) return dropped;
+        const batch = dropSome(places.slice(start, start + DROPPED_AT_ONCE));
+        if (batch !== undefined) start += DROPPED_AT_ONCE;
         dropped += batch ?? 0;
-        await rest(Math.max(SHORTEST_REST_MS, REST * (performance.now() - began)));
+        await restAfter(began);
       }
+      return dropped;
     },
   };
 }
@@ -174,13 +196,14 @@ function numbers(row: Row | undefined): { readonly oldest: number; readonly newe
   return { oldest: Number(row?.oldest), newest: Number(row?.newest) };
 }
 
+function parsedEntry({ position, at, entry }: Row): AuditEntry {
+  return parseAuditEntry(String(entry), () => ({ id: `position-${position}`, timestamp: timestamp(Number(at)) }));
+}
+
 /** The columns that an entry is found by tell again what it says. Where somebody changed one of the two it has no hash any more. */
 function entryOf(row: Row): AuditEntry {
   const at = Number(row.at);
-  const entry = parseAuditEntry(String(row.entry), () => ({
-    id: `position-${row.position}`,
-    timestamp: timestamp(at),
-  }));
+  const entry = parsedEntry(row);
   const { identity, tenant, categories, compliance } = entry;
   const agrees =
     Date.parse(entry.timestamp) === at &&
@@ -193,7 +216,9 @@ function entryOf(row: Row): AuditEntry {
   return agrees ? entry : { ...entry, compliance: { ...compliance, hash: '' } };
 }
 
-function rest(milliseconds: number): Promise<void> {
+/** @param began when the work began that it rests from, on the monotonic clock */
+function restAfter(began: number): Promise<void> {
+  const milliseconds = Math.max(SHORTEST_REST_MS, REST * (performance.now() - began));
   return new Promise((proceed) => {
     setTimeout(proceed, milliseconds).unref();
   });

@@ -235,7 +235,8 @@ export function createSqliteStore(
 
     queryAudit: async (query) => handle.statements().trail.page(query),
     newestAudit: () => read(({ trail }) => trail.newest()),
-    pruneAudit: async (at, starting = async () => true) => handle.statements().trail.prune(at, starting),
+    pruneAudit: async (at, starting = async () => true, mayDrop = () => true) =>
+      handle.statements().trail.prune(at, starting, mayDrop),
 
     async check() {
       await read(({ scopes }) => scopes.version());

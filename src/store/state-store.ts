@@ -1,5 +1,6 @@
 import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/messages.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
+import type { DroppedHead } from './prune-plan.ts';
 import type { TokenStore } from './token-store.ts';
 
 /** A temporary control: what a category is set to until a point in wall time (milliseconds since the epoch). */
@@ -156,10 +157,17 @@ export interface StateStore {
   /** The entry written last, which a new process's hash chain points at. */
   newestAudit(): Promise<AuditEntry | undefined>;
   /**
-   * Drops entries whose `retainUntil` has passed; returns how many. Where there is any it calls `starting` before, and drops
-   * none unless that resolves with true: what explains that they are missing is to be there first. @default drops them
+   * Drops entries whose `retainUntil` has passed, of each chain from its beginning up to the first entry that stays;
+   * returns how many. Where there is any it calls `starting` before, with the last entry that goes of each chain, and drops
+   * none unless that resolves with true: what explains that they are missing is to be there first.
+   * @param starting @default drops them
+   * @param mayDrop asked about each entry that is to go, in the order of writing. @default true
    */
-  pruneAudit(now: number, starting?: () => Promise<boolean>): Promise<number>;
+  pruneAudit(
+    now: number,
+    starting?: (dropped: readonly DroppedHead[]) => Promise<boolean>,
+    mayDrop?: (entry: AuditEntry) => boolean,
+  ): Promise<number>;
   /** Resolves when the store answers, and takes what is written. */
   check(): Promise<void>;
   close(): Promise<void>;

@@ -49,7 +49,7 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
     ...(onReset && { onReset: (listener) => onReset.call(store, listener) }),
     queryAudit: (query) => store.queryAudit(query),
     newestAudit: () => store.newestAudit(),
-    pruneAudit: (now, starting) => store.pruneAudit(now, starting),
+    pruneAudit: (...given) => store.pruneAudit(...given),
     check: () => store.check(),
     close: () => store.close(),
   };

@@ -62,7 +62,7 @@ export function createProcessStore(trail: StateStore): StateStore {
 
     queryAudit: (query) => trail.queryAudit(query),
     newestAudit: () => trail.newestAudit(),
-    pruneAudit: (now, starting) => trail.pruneAudit(now, starting),
+    pruneAudit: (...given) => trail.pruneAudit(...given),
     check: () => trail.check(),
     close() {
       closed = true;

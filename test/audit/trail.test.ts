@@ -18,10 +18,10 @@ interface Setup {
   readonly shared?: ReturnType<typeof breakableStore>;
   readonly instanceId?: string;
   readonly emit?: (record: LogRecord) => void;
+  readonly time?: ReturnType<typeof virtualTime>;
 }
 
-function startTrail({ shared = breakableStore(), instanceId = 'i-1', emit }: Setup = {}) {
-  const time = virtualTime();
+function startTrail({ shared = breakableStore(), instanceId = 'i-1', emit, time = virtualTime() }: Setup = {}) {
   const records: LogRecord[] = [];
   const reports: unknown[] = [];
   const failures = { count: 0 };
@@ -363,7 +363,7 @@ test('what need not be retained is dropped, and that is an entry itself', async 
   const { shared, time, write } = startTrail();
   await write();
   await write();
-  time.setWall(time.clock.now() + 90 * DAY);
+  time.suspend(90 * DAY);
   await time.pass(HOUR);
   const entries = await shared.entries();
   assert.deepEqual(
@@ -381,12 +381,12 @@ test('what tells of dropped entries is kept before the first is dropped, so that
   await write();
   let atStart: readonly AuditEntry[] = [];
   shared.store.pruneAudit = (now, starting) =>
-    pruneAudit(now, async () => {
-      await starting?.();
+    pruneAudit(now, async (dropped) => {
+      await starting?.(dropped);
       atStart = await shared.entries();
       throw new Error('the process ends here');
     });
-  time.setWall(time.clock.now() + 90 * DAY);
+  time.suspend(90 * DAY);
   await time.pass(MINUTE);
   assert.deepEqual(
     atStart.map(({ action }) => action),
@@ -403,18 +403,95 @@ test('a clock that was ahead for a while leaves no gap where retention ends', as
     time.setWall(start + days * DAY);
     await write();
   }
-  time.setWall(start + 95 * DAY);
+  time.suspend(95 * DAY);
   await time.pass(MINUTE);
   const entries = await shared.entries();
   assert.deepEqual(sequences(entries), [2, 3, 4]);
   assert.equal(faultsOf(entries), 0);
 });
 
+test('a clock that was decades ahead for a while retains nothing for decades', async () => {
+  const { shared, time, write } = startTrail();
+  const start = time.clock.now();
+  await write();
+  time.setWall(start + 20 * 365 * DAY);
+  await write();
+  await time.pass(HOUR);
+  assert.equal((await shared.entries()).length, 2, 'and nothing is dropped while it is');
+  await write();
+  time.setWall(start + HOUR);
+  await write();
+  for (const { compliance } of await shared.entries()) {
+    assert.ok(Date.parse(compliance.retainUntil) <= start + 90 * DAY + HOUR, compliance.retainUntil);
+  }
+  time.suspend(91 * DAY);
+  await time.pass(HOUR);
+  const entries = await shared.entries();
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['prune'],
+  );
+  assert.equal(faultsOf(entries), 0);
+});
+
+test('a clock that was set counts for retention once it has kept its new time for a day', async () => {
+  const { shared, time, write } = startTrail();
+  await write();
+  time.setWall(time.clock.now() + 100 * DAY);
+  await time.pass(HOUR);
+  time.suspend(22 * HOUR);
+  await time.pass(HOUR / 2);
+  assert.equal((await shared.entries()).length, 1);
+  time.suspend(HOUR);
+  await time.pass(HOUR);
+  assert.deepEqual(
+    (await shared.entries()).map(({ action }) => action),
+    ['prune'],
+  );
+});
+
+test('a clock that was years behind at the start, and is set right, ends the retention of nothing', async () => {
+  const time = virtualTime(Date.UTC(1970, 0, 2));
+  const { shared, write } = startTrail({ time });
+  time.setWall(Date.UTC(2026, 0, 1));
+  await write();
+  await time.pass(MINUTE);
+  time.suspend(3 * DAY);
+  await time.pass(HOUR);
+  await write();
+  assert.equal((await shared.entries()).length, 2);
+});
+
+test('what was changed is not dropped: it is what tells of the change', async () => {
+  const { shared, time, write } = startTrail();
+  await write();
+  await write();
+  const [, changed] = await shared.entries();
+  const { queryAudit } = shared.store;
+  const spoiled = breakableStore();
+  for (const audit of (await queryAudit({ limit: 10 })).entries.toReversed()) {
+    const reason = audit.id === changed?.id ? 'other' : audit.reason;
+    await spoiled.store.commit({ audit: { ...audit, ...(reason && { reason }) }, now: 0 });
+  }
+  time.suspend(91 * DAY);
+  const later = startTrail({ shared: spoiled, instanceId: 'i-2', time });
+  await later.time.pass(HOUR);
+  const left = await spoiled.entries();
+  assert.deepEqual(
+    left.map(({ id, action }) => [id, action]),
+    [
+      [changed?.id, 'enable'],
+      ['i-2-1', 'prune'],
+    ],
+  );
+  assert.equal(faultsOf(left), 1);
+});
+
 test('processes that share a trail tell once that entries are dropped', async () => {
   const shared = breakableStore();
   const trails = ['i-1', 'i-2', 'i-3'].map((instanceId) => startTrail({ shared, instanceId }));
   for (const { write } of trails) await write();
-  for (const { time } of trails) time.setWall(time.clock.now() + 90 * DAY);
+  for (const { time } of trails) time.suspend(90 * DAY);
   for (const { time } of trails) await time.pass(HOUR);
   assert.deepEqual(
     (await shared.entries()).map(({ action }) => action),

@@ -106,6 +106,14 @@ const spoiled: Record<string, [sql: string, fault: RegExp]> = {
     "UPDATE audit SET entry = json_set(entry, '$.compliance', NULL) WHERE position = 4",
     /entry 0 of process unknown \(b-1, .*\): it is not what was sealed/,
   ],
+  'the one meaning that it had, because a member is named twice': [
+    `UPDATE audit SET entry = replace(entry, '"outcome":"success"', '"outcome":"failed","outcome":"success"') WHERE position = 4`,
+    /entry 1 of process b \(b-1, .*\): it is not what was sealed/,
+  ],
+  'the one meaning that it had, because a member is named twice in other letters': [
+    `UPDATE audit SET entry = replace(entry, '"userId":', '"user\\u0049d":"nobody","userId":') WHERE position = 4`,
+    /entry 1 of process b \(b-1, .*\): it is not what was sealed/,
+  ],
   'all that it says': [
     "UPDATE audit SET entry = 'nothing' WHERE position = 4",
     /entry 0 of process unknown \(position-4, .*\): it is not what was sealed/,
@@ -172,14 +180,51 @@ test('a job that saves checkpoints and reads them the next time finds what was c
   assert.match(readFileSync(file, 'utf8'), /^a:6:/m, 'what is not whole is not saved');
 });
 
-test('what retention dropped is missed by nobody, because an entry tells of it', async (t) => {
+test('what an earlier version dropped without naming it is not missed, and the command says what it could not check', async (t) => {
   const a = chain('a', 6, '0'.repeat(64), (sequence) => (sequence === 5 ? { action: 'prune' } : {}));
   const b = chain('b', 2, a[1]?.compliance.hash);
-  const { code, stdout } = await verifyFile(t, [b[0] as AuditEntry, ...a.slice(3), b[1] as AuditEntry]);
+  const { code, stdout, stderr } = await verifyFile(t, [b[0] as AuditEntry, ...a.slice(3), b[1] as AuditEntry]);
   assert.deepEqual(
     [code, stdout],
     [0, 'The trail is whole: 5 entries of 2 processes; older ones were dropped when their retention ended.\n'],
   );
+  assert.match(
+    stderr,
+    /Not checked: where 1 process began: prunes of an earlier version do not name what they drop\.\n/,
+  );
+});
+
+test('what the command cannot find without checkpoints is said, and is in its JSON', async (t) => {
+  const { stdout, stderr } = await verifyFile(t, twoProcesses());
+  assert.equal(stdout, 'The trail is whole: 10 entries of 2 processes.\n');
+  assert.match(
+    stderr,
+    /^Not checked: entries cut off, added or sealed anew at the end of a process, and processes of which/,
+  );
+  const json = JSON.parse((await verifyFile(t, twoProcesses(), '--json')).stdout);
+  assert.match(json.unchecked[0], /^entries cut off/);
+});
+
+test('of a trail that a prune shortened the oldest entries that are left are missed', async (t) => {
+  const a = chain('a', 5);
+  const { sequence, hash, instanceId, retainUntil } = find(a, 'a', 3).compliance;
+  const dropped = { until: '2026-01-01T00:00:00.000Z', chains: [{ instanceId, sequence, hash }] };
+  const b = chain('b', 1, a[4]?.compliance.hash, () => ({ action: 'prune', dropped }));
+  const whole = await verifyFile(t, [...a.slice(3), ...b]);
+  assert.deepEqual(
+    [whole.code, whole.stdout],
+    [0, 'The trail is whole: 3 entries of 2 processes; older ones were dropped when their retention ended.\n'],
+  );
+  const cut = await verifyFile(t, [...a.slice(4), ...b]);
+  assert.equal(cut.code, 1);
+  assert.match(
+    cut.stdout,
+    /entry 5 of process a .*: the entries before it are missing, and retention dropped no more than entry 3/,
+  );
+  const checkpoint = `a:3:${hash}:${retainUntil}`;
+  const retained = await verifyFile(t, [...a.slice(3), ...b], '--checkpoint', checkpoint);
+  assert.equal(retained.code, 1);
+  assert.match(retained.stdout, /Missing: entry 3 of process a; retention did not drop it\.\n$/);
 });
 
 test('what was dropped earlier is no excuse for an entry that was there later', async (t) => {

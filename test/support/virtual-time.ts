@@ -25,7 +25,8 @@ export function virtualTime(start = Date.UTC(2026, 0, 1)) {
     wall += Math.max(0, next.due - monotonic);
     monotonic = Math.max(monotonic, next.due);
     if (next.every === undefined) timers.delete(next);
-    else next.due += next.every;
+    // As Node's: one that was held up fires once, and not for each time that it missed.
+    else next.due = Math.max(next.due, monotonic) + next.every;
     next.task();
     return true;
   }

@@ -22,12 +22,17 @@ export const auditVerify: Command = {
   ],
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('audit verify takes no operands');
-    const verifier = createVerifier({ checkpoints: givenCheckpoints(values) });
+    const checkpoints = givenCheckpoints(values);
+    const verifier = createVerifier({ checkpoints, now: terminal.now() });
     for await (const entry of trail(terminal, values)) verifier.see(entry);
     const found = verifier.finish();
     const whole = found.faults === 0 && found.cut.length === 0;
-    if (values.json === true) terminal.out(JSON.stringify({ whole, ...found }, undefined, 2));
-    else tell(terminal, found, whole);
+    const unchecked = uncheckedOf(found, { evidence: checkpoints.length > 0 });
+    if (values.json === true) terminal.out(JSON.stringify({ whole, ...found, unchecked }, undefined, 2));
+    else {
+      tell(terminal, found, whole);
+      if (whole) for (const line of unchecked) terminal.note(`Not checked: ${line}.`);
+    }
     const saved = text(values, 'save-checkpoints');
     if (whole && saved !== undefined) writeCheckpoints(saved, found.heads);
     return whole ? 0 : 1;
@@ -67,11 +72,32 @@ function tell(terminal: Terminal, { entries, heads, faults, first, cut, pruned }
     terminal.out(escapeUnprintable(`First fault: ${where}: ${first.message}.`));
     if (faults > 1) terminal.out(`${faults} faults in all.`);
   }
+  const newest = new Map(heads.map((head) => [head.instanceId, head.sequence]));
   for (const { instanceId, sequence } of cut) {
-    const head = heads.find((each) => each.instanceId === instanceId);
-    const left = head === undefined ? 'nothing is left of it' : `its newest is entry ${head.sequence}`;
-    terminal.out(`Cut off: process ${instanceId} had written entry ${sequence}; ${left}.`);
+    const left = newest.get(instanceId);
+    const line =
+      left === undefined
+        ? `Cut off: process ${instanceId} had written entry ${sequence}; nothing is left of it.`
+        : left < sequence
+          ? `Cut off: process ${instanceId} had written entry ${sequence}; its newest is entry ${left}.`
+          : `Missing: entry ${sequence} of process ${instanceId}; retention did not drop it.`;
+    terminal.out(escapeUnprintable(line));
   }
+}
+
+/** What this run could not find, had somebody done it. */
+function uncheckedOf({ unexplained }: Verification, { evidence }: { readonly evidence: boolean }): string[] {
+  const lines = [
+    evidence
+      ? 'entries cut off, added or sealed anew at the end of a process, after its last checkpoint'
+      : 'entries cut off, added or sealed anew at the end of a process, and processes of which nothing is left: ' +
+        'checkpoints that were kept elsewhere show that (--checkpoints)',
+  ];
+  if (unexplained > 0) {
+    const chains = plural(unexplained, 'process', 'processes');
+    lines.push(`where ${chains} began: prunes of an earlier version do not name what they drop`);
+  }
+  return lines;
 }
 
 function plural(count: number, one: string, many: string): string {

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { hashOf } from '../../src/audit/chain.ts';
+import { createAuditTrail } from '../../src/audit/trail.ts';
+import { type Checkpoint, createVerifier, type Verification } from '../../src/audit/verify.ts';
+import type { AuditEntry } from '../../src/protocol/messages.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+import { chainOf, DRAFT } from './entries.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** A trail of several processes, written and pruned over months; oldest entry first. */
+async function prunedTrail() {
+  const store = createMemoryStore();
+  const time = virtualTime();
+  const checkpoints: Checkpoint[] = [];
+  let ids = 0;
+  const start = (instanceId: string) =>
+    createAuditTrail({
+      store,
+      telemetry: {
+        logger: {
+          emit: ({ eventName, attributes }) => {
+            if (eventName !== 'rdcp.audit.checkpoint') return;
+            checkpoints.push({
+              instanceId,
+              sequence: Number(attributes['rdcp.audit.sequence']),
+              hash: String(attributes['rdcp.audit.hash']),
+              retainUntil: String(attributes['rdcp.audit.retain_until']),
+            });
+          },
+        },
+      },
+      clock: time.clock,
+      schedule: time.schedule,
+      chain: chainOf(instanceId),
+      randomUUID: () => `entry-${++ids}`,
+      report: (error) => assert.fail(String(error)),
+    });
+  const early = start('early');
+  const quiet = start('quiet');
+  await quiet.record(DRAFT);
+  for (let month = 0; month < 6; month += 1) {
+    const passing = start(`passing-${month}`);
+    for (let index = 0; index < 2; index += 1) await early.record(DRAFT);
+    for (let index = 0; index < 3; index += 1) await passing.record(DRAFT);
+    await early.record(DRAFT);
+    await passing.close();
+    time.suspend(30 * DAY);
+    await time.pass(HOUR);
+  }
+  // Everything that it wrote before is over, and so is what told of that.
+  time.suspend(15 * DAY);
+  await time.pass(HOUR);
+  await quiet.record(DRAFT);
+  for (const trail of [early, quiet]) await trail.close();
+  const { entries } = await store.queryAudit({ limit: 1000 });
+  return { entries: entries.toReversed(), checkpoints, now: time.clock.now() };
+}
+
+const { entries: TRAIL, checkpoints: CHECKPOINTS, now: NOW } = await prunedTrail();
+
+function verified(entries: readonly AuditEntry[], checkpoints: readonly Checkpoint[] = []): Verification {
+  const verifier = createVerifier({ checkpoints, now: NOW });
+  for (const entry of entries.toReversed()) verifier.see(JSON.parse(JSON.stringify(entry)));
+  return verifier.finish();
+}
+
+const isWhole = ({ faults, cut }: Verification) => faults === 0 && cut.length === 0;
+const isLast = (entry: AuditEntry) =>
+  TRAIL.findLast(({ compliance }) => compliance.instanceId === entry.compliance.instanceId) === entry;
+
+test('a trail that was pruned again and again is whole, also against every checkpoint since its beginning', () => {
+  assert.ok(TRAIL.filter(({ action }) => action === 'prune').length >= 3);
+  assert.ok(TRAIL.every(({ action, dropped }) => (action === 'prune') === (dropped !== undefined)));
+  const oldestOf = (instanceId: string) => TRAIL.find(({ compliance }) => compliance.instanceId === instanceId);
+  assert.ok((oldestOf('early')?.compliance.sequence ?? 0) > 3, 'a part of it was dropped');
+  assert.equal(oldestOf('quiet')?.compliance.sequence, 2, 'it wrote again when nothing of it was left');
+  assert.equal(oldestOf('passing-0'), undefined, 'all of it was dropped');
+  for (const checkpoints of [[], CHECKPOINTS]) {
+    const { faults, first, cut, pruned, unexplained } = verified(TRAIL, checkpoints);
+    assert.deepEqual(
+      { faults, first, cut, pruned, unexplained },
+      { faults: 0, first: undefined, cut: [], pruned: true, unexplained: 0 },
+    );
+  }
+});
+
+test('any entry that is taken out is missed: the oldest that are left too, and the last of a process by a checkpoint', () => {
+  for (const entry of TRAIL) {
+    const left = TRAIL.filter((each) => each !== entry);
+    assert.equal(isWhole(verified(left, CHECKPOINTS)), false, `${entry.id} against checkpoints`);
+    if (!isLast(entry)) assert.equal(isWhole(verified(left)), false, `${entry.id} by itself`);
+  }
+});
+
+test('the oldest entries of a process, the oldest of all, and a whole process are missed', () => {
+  for (let count = 1; count < TRAIL.length; count += 1) {
+    assert.equal(isWhole(verified(TRAIL.slice(count), CHECKPOINTS)), false, `the oldest ${count}`);
+    assert.equal(isWhole(verified(TRAIL.slice(0, -count), CHECKPOINTS)), false, `the newest ${count}`);
+  }
+  for (const instanceId of new Set(TRAIL.map(({ compliance }) => compliance.instanceId))) {
+    const own = TRAIL.filter(({ compliance }) => compliance.instanceId === instanceId);
+    for (let count = 1; count <= own.length; count += 1) {
+      const gone = new Set(own.slice(0, count));
+      const left = TRAIL.filter((entry) => !gone.has(entry));
+      assert.equal(isWhole(verified(left, CHECKPOINTS)), false, `the oldest ${count} of ${instanceId}`);
+      if (count < own.length)
+        assert.equal(isWhole(verified(left)), false, `the oldest ${count} of ${instanceId}, alone`);
+    }
+  }
+});
+
+test('any change of an entry is found, also one that was sealed anew', () => {
+  const edits: ((entry: AuditEntry) => AuditEntry)[] = [
+    (entry) => ({ ...entry, reason: 'other' }),
+    (entry) => ({ ...entry, dropped: { until: entry.timestamp, chains: [] } }),
+    (entry) => ({ ...entry, compliance: { ...entry.compliance, previousRetainUntil: '2026-01-01T00:00:00.000Z' } }),
+    (entry) => ({ ...entry, compliance: { ...entry.compliance, sequence: entry.compliance.sequence + 1 } }),
+    ({ compliance: { format: _, ...compliance }, ...entry }) => ({ ...entry, compliance }),
+  ];
+  const sealed = (entry: AuditEntry) => ({ ...entry, compliance: { ...entry.compliance, hash: hashOf(entry) } });
+  fc.assert(
+    fc.property(fc.nat(TRAIL.length - 1), fc.constantFrom(...edits), fc.boolean(), (at, edit, anew) => {
+      const original = TRAIL[at] as AuditEntry;
+      const changed = anew ? sealed(edit(original)) : edit(original);
+      fc.pre(hashOf(changed) !== hashOf(original));
+      assert.equal(isWhole(verified(TRAIL.with(at, changed), CHECKPOINTS)), false);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('two entries of one process that changed places are found', () => {
+  fc.assert(
+    fc.property(fc.nat(TRAIL.length - 1), fc.nat(TRAIL.length - 1), (one, other) => {
+      const [x, y] = [TRAIL[one], TRAIL[other]] as [AuditEntry, AuditEntry];
+      fc.pre(one !== other && x.compliance.instanceId === y.compliance.instanceId);
+      assert.equal(isWhole(verified(TRAIL.with(one, y).with(other, x))), false);
+    }),
+  );
+});
+
+test('a prune that somebody forged does not excuse what a checkpoint says is retained', () => {
+  const [victim] = TRAIL.filter(({ compliance }) => compliance.instanceId === 'passing-5') as [AuditEntry];
+  const { sequence, hash, instanceId } = victim.compliance;
+  const left = TRAIL.filter((entry) => entry !== victim);
+  const last = left.at(-1) as AuditEntry;
+  const forged = (until: string): AuditEntry => {
+    const entry: AuditEntry = {
+      ...last,
+      id: 'forged',
+      action: 'prune',
+      dropped: { until, chains: [{ instanceId, sequence, hash }] },
+      compliance: { ...last.compliance, sequence: last.compliance.sequence + 1, previousHash: last.compliance.hash },
+    };
+    return { ...entry, compliance: { ...entry.compliance, hash: hashOf(entry) } };
+  };
+  const checkpoint = { ...victim.compliance };
+  assert.equal(isWhole(verified([...left, forged(last.timestamp)], [checkpoint])), false);
+  assert.equal(verified([...TRAIL, forged('2099-01-01T00:00:00.000Z')]).first?.problem, 'prune');
+});
