@@ -31,6 +31,15 @@ test('a TLS file that is missing is named by its field, at once', () => {
   });
 });
 
+test('a key of a tenant stops the start of a server that has none, and is named by its client', () => {
+  const apiKeys = security.apiKeys.map((record) => ({ ...record, tenantId: 'acme' }));
+  assert.throws(() => createRdcp({ server: { port: 0 }, security: { apiKeys } }), {
+    code: 'RDCP_CONFIG_INVALID',
+    message: 'security.apiKeys.0.tenantId needs tenancy: the key of client ops belongs to a tenant',
+    details: { field: 'security.apiKeys.0.tenantId' },
+  });
+});
+
 test('once closed it does not listen, rather than name an address that nobody serves', async () => {
   const rdcp = createRdcp({ server: { port: 0 }, security });
   after(() => rdcp.close());

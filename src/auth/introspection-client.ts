@@ -36,8 +36,8 @@ const INACTIVE: Answer = { active: false };
  * others are answered at once.
  *
  * A token that the issuer refuses with a status is not active, and says nothing of the issuer. Where the status may as well
- * be about this server's own credentials, it is taken so until they have been accepted once, and for a token that was
- * active before.
+ * be about this server's own credentials, it is taken so until they have been accepted once, and again from the moment
+ * that a token is refused that was active before.
  * @returns `ask` resolves with the answer, whatever it says of the token, and rejects with `RDCP_UNAVAILABLE` when there is none
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
  */
@@ -115,7 +115,7 @@ export function createIntrospectionClient({
 
   /** @throws {RdcpError} `RDCP_UNAVAILABLE` where it may be us whom the issuer refuses */
   function refused(fault: StatusFault, known: boolean): Answer {
-    if (fault.refuses === 'either' && (known || !accepted)) {
+    if (fault.refuses === 'either' && (known || suspected || !accepted)) {
       suspect(fault);
       throw unavailable(1);
     }

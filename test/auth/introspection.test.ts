@@ -285,8 +285,12 @@ test('credentials that the issuer no longer takes are told by a token that was a
   server.answer = () => 401;
   clock.advance(60_000);
   await assert.rejects(verify('known'), unavailable);
+  await assert.rejects(verify('new'), unavailable);
   const told = 'security.introspection.endpoint answers with status 401: it refuses clientId or clientSecret';
   assert.deepEqual(lines, [told]);
+  server.answer = () => active();
+  assert.equal((await verify('known')).userId, 'ann');
+  assert.deepEqual(lines, [told, 'introspection is over']);
 });
 
 for (const status of [400, 401]) {
