@@ -256,7 +256,10 @@ const emitTo = z.union(
   { error: EMIT_TO },
 );
 
-const audit = z.strictObject({ retentionDays: positive.max(36_500).default(90) } satisfies Shape<AuditOptions>);
+const audit = z.strictObject({
+  retentionDays: positive.max(36_500).default(90),
+  refusalBytesPerDay: positive.min(1024 * 1024).default(16 * 1024 * 1024),
+} satisfies Shape<AuditOptions>);
 
 const metrics = z.strictObject({
   rateWindowSeconds: positive.max(3600).default(60),

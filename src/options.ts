@@ -185,6 +185,13 @@ export interface AuditOptions {
    * @default 90
    */
   readonly retentionDays?: number | undefined;
+  /**
+   * Bytes that entries about refused requests may take in a day, of each process, at least 1 MiB: half for known identities, half
+   * for requests without a valid credential, and a 24th of it in an hour. Beyond that, the refusals of a minute are one
+   * entry of each half, with their number.
+   * @default 16777216 (16 MiB)
+   */
+  readonly refusalBytesPerDay?: number | undefined;
 }
 
 /** How processes that share a store work together. */

@@ -300,6 +300,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
       retentionDays: resolved.audit.retentionDays,
     },
     randomUUID,
+    refusalBytesPerDay: resolved.audit.refusalBytesPerDay,
     failed: () => instruments.auditFailure(),
     condition: conditions.watch('audit'),
     report,

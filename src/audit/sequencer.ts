@@ -14,7 +14,7 @@ const MAX_DEFERRED = 1000;
 const PAGE = 100;
 
 export interface SequencerOptions {
-  readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit'>;
+  readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit' | 'check'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly schedule: Schedule;
   /** Called for every write that failed. */
@@ -174,7 +174,11 @@ export class Sequencer {
   /** What is to come before, and where the chain stands then. */
   async #prepare(): Promise<ChainHead> {
     await this.#resolveDoubt();
-    for (let next = this.#deferred[0]; next !== undefined; next = this.#deferred[0]) await this.#writeDeferred(next);
+    for (let next = this.#deferred[0]; next !== undefined; next = this.#deferred[0]) {
+      await this.#writeDeferred(next);
+      // There may be a thousand, and the application is not to wait for all of them.
+      if (this.#deferred.length > 0) await new Promise(setImmediate);
+    }
     return this.#standing();
   }
 
@@ -210,9 +214,11 @@ export class Sequencer {
     const { store, clock } = this.#options;
     const now = clock.now();
     const valid = replay !== undefined && replay.expiresAt > now;
-    const result = await store.commit({ audit, ...(valid && { replay }), now });
+    const first = await store.commit({ audit, ...(valid && { replay }), now, syncLater: true });
     // Another process answered that request id meanwhile. What happened here is told all the same.
-    return result.outcome === 'replayed' ? store.commit({ audit, now }) : result;
+    const result = first.outcome === 'replayed' ? await store.commit({ audit, now, syncLater: true }) : first;
+    if (result.outcome === 'committed') await result.durable;
+    return result;
   }
 
   async #resolveDoubt(): Promise<void> {
@@ -270,7 +276,10 @@ export class Sequencer {
   async #writeWaiting(): Promise<void> {
     const release = await this.#takeTurn();
     try {
+      const waited = this.#deferred.length > 0;
       await this.#prepare();
+      // A store that only answers reads is no better: where nothing had to be written, it is asked to write something.
+      if (!waited) await this.#options.store.check();
       this.#written();
     } catch (error) {
       this.#notWritten(error);

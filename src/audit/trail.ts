@@ -4,7 +4,7 @@ import { type Condition, UNWATCHED } from '../conditions.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
-import type { CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
+import type { Commit, CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry.ts';
 import { type ChainIdentity, hasEnded, isIntact, unsealed } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
@@ -28,13 +28,18 @@ const MAX_DEFERRED_REFUSALS = 100;
 /** Refusals of known clients that wait to be written. What comes beyond is counted by sender, as anonymous ones are. */
 const MAX_WAITING = 1000;
 
+/** Entries in one commit, where the store has commits of many: to seal and to write them takes some milliseconds, then the event loop goes on. */
+const WRITTEN_TOGETHER = 64;
+
 export interface AuditTrailOptions {
-  readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit' | 'pruneAudit'>;
+  readonly store: Pick<StateStore, 'commit' | 'commitAll' | 'newestAudit' | 'queryAudit' | 'pruneAudit' | 'check'>;
   readonly telemetry: Pick<Telemetry, 'logger' | 'beforeShutdown'>;
   readonly clock: RetentionClock;
   readonly schedule: Schedule;
   readonly chain: ChainIdentity;
   readonly randomUUID: () => string;
+  /** Bytes that entries of refusals may take in a day. @default 16 MiB */
+  readonly refusalBytesPerDay?: number;
   /** Called for every write of the trail that failed. @default nothing */
   readonly failed?: () => void;
   /** Holds while the store does not take entries. @default not watched */
@@ -58,7 +63,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   } = options;
   // An entry about many requests, or about none, belongs to the trace of none.
   const outsideRequests = AsyncLocalStorage.snapshot();
-  const tallies = createRefusalTallies();
+  const tallies = createRefusalTallies(options.refusalBytesPerDay);
   const steadyNow = createSteadyClock(clock);
   let waiting = 0;
   let closing: Promise<void> | undefined;
@@ -108,6 +113,19 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     }
   }
 
+  /** Nobody waits for these, and a loss of power may take the last of them. */
+  async function recordTogether(drafts: readonly AuditDraft[]): Promise<void> {
+    const sealed = await seal(drafts.map((draft) => ({ draft })));
+    const now = clock.now();
+    const commits = sealed.entries.map((audit): Commit => ({ audit, now, syncLater: true, background: true }));
+    try {
+      sealed.done((await store.commitAll?.(commits)) ?? [await store.commit(commits[0] as Commit)]);
+    } catch (error) {
+      sealed.failed(error);
+      throw error;
+    }
+  }
+
   const defer: AuditTrail['defer'] = ({ draft, ...rest }) => {
     const entry = entryOf(draft);
     const refused = isRefusal(draft);
@@ -120,24 +138,33 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   };
 
   /** In the background; what the store does not take now it gets when it is back. */
-  async function write(draft: AuditDraft): Promise<void> {
-    waiting += 1;
+  async function write(drafts: readonly AuditDraft[]): Promise<void> {
+    waiting += drafts.length;
     try {
-      await record(draft);
+      await recordTogether(drafts);
     } catch (error) {
-      if (!defer({ draft })) report(error);
+      for (const draft of drafts) if (!defer({ draft })) report(error);
     } finally {
-      waiting -= 1;
+      waiting -= drafts.length;
     }
   }
 
-  function writeAll(drafts: readonly AuditDraft[]): void {
-    for (const draft of drafts) void outsideRequests(() => write(draft));
+  /** Many in a commit, and a turn of the event loop after each, where the store has such commits. */
+  async function writeAll(drafts: readonly AuditDraft[]): Promise<void> {
+    const inBackground = (some: readonly AuditDraft[]) => outsideRequests(() => write(some));
+    if (store.commitAll === undefined) {
+      await Promise.all(drafts.map((draft) => inBackground([draft])));
+      return;
+    }
+    for (let start = 0; start < drafts.length; start += WRITTEN_TOGETHER) {
+      if (start > 0) await new Promise(setImmediate);
+      await inBackground(drafts.slice(start, start + WRITTEN_TOGETHER));
+    }
   }
 
   function everyMinute(): void {
     steadyNow();
-    writeAll(tallies.takeAll());
+    void writeAll(tallies.takeAll());
     // An instance that lives less than an hour should prune, too.
     if (!pruned) prune().catch(report);
   }
@@ -178,7 +205,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   }
 
   async function flush(written: () => Promise<void>): Promise<void> {
-    writeAll(tallies.takeAll());
+    await writeAll(tallies.takeAll());
     await written();
     checkpoint();
   }
@@ -191,16 +218,16 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     record,
     defer,
     note(draft) {
-      writeAll([draft]);
+      void writeAll([draft]);
     },
     refused(draft, path) {
       followProvider();
-      if (waiting < MAX_WAITING && tallies.isSingle(draft, path)) void write(draft);
+      if (waiting < MAX_WAITING && tallies.isSingle(draft, path)) void write([draft]);
       else tallies.add(draft, path);
     },
     async query(query) {
       // Whoever looks wants to see what has just been refused, too.
-      writeAll(tallies.takeUntold());
+      await writeAll(tallies.takeUntold());
       await sequencer.idle();
       try {
         return await store.queryAudit(query);

@@ -4,7 +4,7 @@ import { parseTimestamp } from '../protocol/time.ts';
 import type { ScopeKey, ScopeState, StateStore, StoreReset } from '../store/state-store.ts';
 import type { Provenance } from './deadlines.ts';
 
-export type FollowedStore = Pick<StateStore, 'load' | 'subscribe' | 'onReset' | 'newestAudit'>;
+export type FollowedStore = Pick<StateStore, 'load' | 'subscribe' | 'onReset' | 'newestAudit' | 'check'>;
 
 export interface FollowerOptions {
   readonly store: FollowedStore;
@@ -70,6 +70,8 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   async function readAll(): Promise<void> {
+    // A store that only answers reads is no better than it was.
+    if (loaded && unreachable) await store.check();
     const doubtsBefore = doubts;
     const before = new Map([...keys()].map((key) => [key, stored(key).revision]));
     const lastWritten = loaded ? undefined : await newestEntry();

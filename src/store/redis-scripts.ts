@@ -12,7 +12,7 @@ import { SIGN } from './redis-signature.ts';
 //   op       the outcome of one operation, for a minute
 //   fleet    hash: instance -> "<time of its last announcement, ms> <epoch> <version>\n<instance>"
 //   replay   an answer kept for repeats
-//   check    written to see whether writes are taken
+//   check:…  one key of each of these types, written to see whether writes are taken
 //
 // `version` counts all changes of state. A process remembers the version and operation it saw last: a store that was
 // restored from an old copy has a lower version, or another operation under that version. `epoch` is drawn when a
@@ -162,6 +162,19 @@ for index = 1, #all, 2 do
   end
 end
 return reply
+`);
+
+/**
+ * KEYS: one of each type that a commit writes. ARGV: a channel that nobody listens to. Writes by every command that a commit
+ * writes by, because a user may lack the permission for any of them, and changes nothing.
+ */
+export const PROBE = script(`
+redis.call('XADD', KEYS[1], 'MAXLEN', '1', '*', 'entry', '')
+redis.call('HSET', KEYS[2], 'version', '0')
+redis.call('HDEL', KEYS[2], 'version')
+redis.call('ZADD', KEYS[3], 0, '')
+redis.call('SET', KEYS[4], '', 'PX', 60000)
+redis.call('PUBLISH', ARGV[1], '')
 `);
 
 export interface Script {

@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { diagnostics } from '../diagnostics.ts';
+import { StoreOutage } from '../errors.ts';
 import { createRedisTrail } from './redis-audit.ts';
 import { connectionTo, invalidStore, type RedisClient } from './redis-client.ts';
 import { borrowRedis, connectRedis } from './redis-connection.ts';
 import { createRedisFleet } from './redis-fleet.ts';
 import { listenLike, listenThrough, type MessagesOptions } from './redis-messages.ts';
-import { COMMIT, type Script, SYNC } from './redis-scripts.ts';
+import { COMMIT, PROBE, type Script, SYNC } from './redis-scripts.ts';
 import { openSigned } from './redis-signature.ts';
 import { createRedisTokens } from './redis-tokens.ts';
 import { committedAt, operationOf, publishedChange, replayRecord, scopeState } from './redis-values.ts';
@@ -328,7 +329,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     pruneAudit: (now, starting = async () => true, mayDrop = () => true) => trail.prune(now, starting, mayDrop),
     async check() {
       // A Redis that is full, cannot save, is a replica or misses its replicas answers reads and refuses writes.
-      await Promise.all([sync(), send(['SET', key('check'), '', 'PX', '60000'])]);
+      const keys = ['audit', 'scopes', 'changes', 'op'].map((name) => key(`check:${name}`));
+      await Promise.all([sync(), evaluate(send, PROBE, keys, [key('check')])]);
     },
 
     async close() {
@@ -357,7 +359,14 @@ async function evaluate(
   try {
     return await send(['EVALSHA', script.sha, ...rest]);
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return send(['EVAL', script.text, ...rest]);
+    if (!(error instanceof Error)) throw error;
+    if (error.message.startsWith('NOSCRIPT')) return send(['EVAL', script.text, ...rest]).catch(rejectNamed);
+    return rejectNamed(error);
   }
+}
+
+/** What a user may not do inside a script is an error without a name of its own, up to Redis 7. */
+function rejectNamed(error: unknown): never {
+  const isForbidden = error instanceof Error && error.message.startsWith('ERR The user executing the script');
+  throw isForbidden ? new StoreOutage('the store refuses writes (NOPERM)', { cause: error }) : error;
 }

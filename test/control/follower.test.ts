@@ -25,6 +25,7 @@ test('a change of another history that is heard while the store is read is not t
       return () => {};
     },
     newestAudit: async () => undefined,
+    check: async () => {},
   };
   const follower = createFollower({
     store,

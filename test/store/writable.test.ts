@@ -49,6 +49,16 @@ describe('health on a Redis', { skip: whyNoRedis() }, () => {
         'NOREPLICAS',
       ],
       'has no memory left': [['config', 'set', 'maxmemory', '1'], ['config', 'set', 'maxmemory', '0'], 'OOM'],
+      'may not append to the trail': [
+        ['acl', 'setuser', 'default', '-xadd'],
+        ['acl', 'setuser', 'default', '+xadd'],
+        'NOPERM',
+      ],
+      'may not change the state': [
+        ['acl', 'setuser', 'default', '-hset'],
+        ['acl', 'setuser', 'default', '+hset'],
+        'NOPERM',
+      ],
       'has become a replica': [['replicaof', '127.0.0.1', '1'], ['replicaof', 'no', 'one'], 'READONLY'],
     };
   for (const [problem, [refuse, heal, code]] of Object.entries(changes)) {

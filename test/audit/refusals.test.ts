@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createRefusalTallies } from '../../src/audit/refusals.ts';
+import { createAuditTrail } from '../../src/audit/trail.ts';
+import type { AuditDraft } from '../../src/audit/types.ts';
+import { createVerifier } from '../../src/audit/verify.ts';
+import type { AuditEntry } from '../../src/protocol/messages.ts';
+import { createSqliteStore } from '../../src/store/sqlite.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+import { chainOf } from './entries.ts';
+
+const MINUTE = 60_000;
+const MIB = 2 ** 20;
+/** Minutes of the attack. A whole day is 1,440, for figures: RDCP_ATTACK_MINUTES=1440. */
+const MINUTES = Number(process.env.RDCP_ATTACK_MINUTES ?? 150);
+
+const USER_AGENT = 'a'.repeat(200);
+
+const stranger = (index: number): AuditDraft => ({
+  action: 'authenticate',
+  categories: [],
+  changes: [],
+  outcome: 'denied',
+  identity: {},
+  requestId: `r-${index}`,
+  source: {
+    address: `2001:db8:${(index >>> 16).toString(16)}:${(index & 0xffff).toString(16)}::`,
+    userAgent: USER_AGENT,
+  },
+  error: 'RDCP_AUTH_REQUIRED',
+});
+
+const known = (index: number, userId = 'reader'): AuditDraft => ({
+  ...stranger(index),
+  action: 'authorize',
+  identity: { method: 'api-key', userId, clientId: userId, scopes: ['status'] },
+  error: 'RDCP_FORBIDDEN',
+});
+
+const numberOf = (drafts: readonly Pick<AuditDraft, 'count'>[]) =>
+  drafts.reduce((sum, { count = 1 }) => sum + count, 0);
+
+test('beyond their share of an hour the refusals of a minute are one entry, and all are counted', () => {
+  const tallies = createRefusalTallies(MIB);
+  const taken: (readonly AuditDraft[])[] = [];
+  for (let minute = 0, index = 0; minute < 61; minute += 1) {
+    for (let more = 0; more < 100; more += 1, index += 1) tallies.add(stranger(index));
+    taken.push(tallies.takeAll());
+  }
+  assert.equal(numberOf(taken.flat()), 6100);
+  const counts = taken.map(({ length }) => length);
+  assert.ok((counts[0] ?? 0) > 10, 'told apart as long as there is room');
+  assert.deepEqual(counts.slice(30, 60), Array(30).fill(1));
+  assert.ok((counts[60] ?? 0) > 10, 'and again in the next hour');
+});
+
+test('strangers who spend theirs leave known identities what is theirs', () => {
+  const tallies = createRefusalTallies(MIB);
+  for (let minute = 0, index = 0; minute < 30; minute += 1) {
+    for (let more = 0; more < 100; more += 1, index += 1) tallies.add(stranger(index));
+    tallies.takeAll();
+  }
+  assert.equal(tallies.isSingle(known(1)), true);
+});
+
+test('one identity that spends its share is still named, and no longer has an entry for each refusal', () => {
+  const tallies = createRefusalTallies(MIB);
+  let singles = 0;
+  let taken: readonly AuditDraft[] = [];
+  for (let minute = 0, index = 0; minute < 59; minute += 1) {
+    for (let more = 0; more < 60; more += 1, index += 1) {
+      if (tallies.isSingle(known(index))) singles += 1;
+      else tallies.add(known(index));
+    }
+    taken = tallies.takeAll();
+  }
+  assert.ok(singles > 0 && singles < 30, `${singles} single entries`);
+  assert.deepEqual(
+    taken.map(({ identity, count, source }) => [identity.userId, count, source]),
+    [['reader', 60, undefined]],
+  );
+});
+
+test('who looks often makes no more entries than the share allows, and one a minute beyond it', () => {
+  const tallies = createRefusalTallies(MIB);
+  const perMinute: number[] = [];
+  for (let minute = 0, index = 0; minute < 59; minute += 1) {
+    let entries = 0;
+    for (let more = 0; more < 100; more += 1, index += 1) {
+      tallies.add(stranger(index));
+      entries += tallies.takeUntold().length;
+    }
+    perMinute.push(entries + tallies.takeAll().length);
+  }
+  assert.ok(Math.max(...perMinute.slice(30)) <= 2, `${perMinute.slice(30)}`);
+});
+
+test(`${MINUTES} minutes of refusals leave a bounded file, and a chain that can be verified`, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-refusals-'));
+  const store = createSqliteStore(join(folder, 'state.db'), { lasting: true });
+  t.after(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+  const time = virtualTime();
+  const trail = createAuditTrail({
+    store,
+    telemetry: { logger: { emit: () => {} } },
+    clock: time.clock,
+    schedule: time.schedule,
+    chain: chainOf('i-1'),
+    randomUUID: () => crypto.randomUUID(),
+    report: (error) => assert.fail(String(error)),
+  });
+  for (let minute = 0, index = 0; minute < MINUTES; minute += 1) {
+    for (let more = 0; more < 200; more += 1, index += 1) {
+      trail.refused(stranger(index));
+      trail.refused(known(index), `/rdcp/v1/${index % 5}`);
+    }
+    await time.pass(MINUTE);
+    await trail.query({ limit: 1 });
+  }
+  await trail.close();
+
+  const verifier = createVerifier({});
+  let count = 0;
+  await eachEntry(store, (entry) => {
+    verifier.see(entry);
+    count += entry.count ?? 1;
+  });
+  const { faults, entries } = verifier.finish();
+  assert.equal(faults, 0);
+  assert.equal(count, MINUTES * 400, 'no refusal is uncounted');
+  const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  const hours = Math.ceil(MINUTES / 60);
+  // What is written, what the database needs beside it, and one entry of each half a minute.
+  const most = (hours / 24) * 16 * MIB + MINUTES * 4096 + 8 * MIB;
+  t.diagnostic(`${entries} entries, ${(bytes / MIB).toFixed(1)} MiB in ${MINUTES} minutes`);
+  assert.ok(bytes < most, `${bytes} bytes`);
+});
+
+async function eachEntry(store: StateStore, see: (entry: AuditEntry) => void): Promise<void> {
+  let cursor: string | undefined;
+  do {
+    const page = await store.queryAudit({ limit: 1000, ...(cursor !== undefined && { cursor }) });
+    for (const entry of page.entries) see(entry);
+    cursor = page.next;
+  } while (cursor !== undefined);
+}
