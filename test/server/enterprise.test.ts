@@ -169,14 +169,17 @@ test('an identity has one budget, whether by its key, a token made from it, a ce
   const [robotRequest, request] = [await connectAs(t, url, robot), await connectAs(t, url, stranger)];
   const { body: own } = await request<TokenAnswer>(TOKEN_PATHS.token, { form: exchange });
   const { body: robots } = await robotRequest<TokenAnswer>(TOKEN_PATHS.token, { form: exchange });
-  const ways = [
-    () => request(PATHS.status, { headers: { 'x-rdcp-api-key': KEY } }),
-    () => request(PATHS.status, { headers: bearer(own.access_token) }),
-    () => robotRequest(PATHS.status),
-    () => robotRequest(PATHS.status, { headers: bearer(robots.access_token) }),
+  const ways: [Certificate, Request][] = [
+    [stranger, { headers: { 'x-rdcp-api-key': KEY } }],
+    [stranger, { headers: bearer(own.access_token) }],
+    [robot, {}],
+    [robot, { headers: bearer(robots.access_token) }],
   ];
-  for (const ask of ways) assert.equal((await ask()).status, 200);
-  for (const ask of ways) assert.equal((await ask()).status, 429);
+  // Each on a connection of its own: one ends with the refusal of somebody who goes on.
+  const ask = async ([certificate, what]: (typeof ways)[number]) =>
+    (await (await connectAs(t, url, certificate))(PATHS.status, what)).status;
+  for (const way of ways) assert.equal(await ask(way), 200);
+  for (const way of ways) assert.equal(await ask(way), 429);
 });
 
 test('the well-known document says what is enough here', async (t) => {
