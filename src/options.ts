@@ -43,7 +43,7 @@ export interface RdcpConfig {
    */
   readonly controls?: ControlsOptions | undefined;
   /**
-   * Limits of requests, categories and memory.
+   * Limits of requests, connections, categories and memory.
    * @default {}
    */
   readonly limits?: LimitsOptions | undefined;
@@ -126,7 +126,7 @@ export interface ControlsOptions {
   readonly maxTemporaryPerTenant?: number | undefined;
 }
 
-/** Limits of requests, categories and memory. A request over a limit is answered with 429. */
+/** Limits of requests, connections, categories and memory. A request over a limit is answered with 429. */
 export interface LimitsOptions {
   /**
    * Control requests of one identity in any 60 seconds.

@@ -22,3 +22,22 @@ export interface Delivered {
   /** Milliseconds from when a request was due until its answer was read, sorted; empty without a given rate. */
   readonly latencies: readonly number[];
 }
+
+/** What an attacker is to do, until it is ended. */
+export interface Attack {
+  readonly port: number;
+  readonly protocol: 'http/1.1' | 'https' | 'h2';
+  readonly connections: number;
+  /** Sent on each connection, and again after each answer; over HTTP/2 the path of ten requests at a time. */
+  readonly request: string;
+  /** Milliseconds after which it leaves a connection and comes again. @default it stays, and comes again where it is closed */
+  readonly stayMs?: number;
+  /** Comes no second time. @default false */
+  readonly once?: boolean;
+}
+
+/** How the event loop of a service was delayed since it was asked last, milliseconds. */
+export interface LoopDelay {
+  readonly p99: number;
+  readonly max: number;
+}

@@ -30,6 +30,7 @@ export function cameThroughProxy(req: AddressedRequest): boolean {
  * @param list addresses and networks (CIDR), and `unix` for what comes through a Unix socket
  */
 export function peerMatcher(list: readonly string[]): (socket: Socket) => boolean {
+  if (list.length === 0) return () => false;
   const networks = addressMatcher(list.filter((entry) => entry !== UNIX_SOCKET));
   const unix = list.includes(UNIX_SOCKET);
   return (socket) => {
@@ -49,7 +50,6 @@ function isUnixSocket({ destroyed, remoteAddress, remotePort }: Socket): boolean
  * @param trustedProxies as in {@link peerMatcher}
  */
 export function createClientAddresses(trustedProxies: readonly string[]): (req: IncomingMessage) => void {
-  if (trustedProxies.length === 0) return () => undefined;
   const isTrusted = peerMatcher(trustedProxies);
   const networks = addressMatcher(trustedProxies.filter((entry) => entry !== UNIX_SOCKET));
 

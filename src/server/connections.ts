@@ -13,6 +13,9 @@ import { answerRaw, arrivedTooSlowly } from './raw-answer.ts';
 /** The limits count as kept again when they have not been reached for so long, milliseconds. */
 const QUIET_MS = 60_000;
 
+/** Made once: a flood is answered with it, and an error takes the stack down each time. */
+const TOO_SLOW = arrivedTooSlowly();
+
 export interface ConnectionsOptions {
   readonly limits: PlaceLimits;
   /** Whether the peer is a proxy, whose connections carry the requests of many clients. */
@@ -167,7 +170,7 @@ class Connection implements Occupant {
   evict(): void {
     const { socket } = this;
     if (this.#used || this.#tls || socket.bytesRead === 0) socket.destroy();
-    else answerRaw(socket, { ...arrivedTooSlowly(), requestId: randomUUID() });
+    else answerRaw(socket, { ...TOO_SLOW, requestId: randomUUID() });
   }
 }
 
