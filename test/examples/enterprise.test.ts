@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { ROOT } from '../support/built.ts';
 import { until } from './child.ts';
 import { type Expected, followGuide, type Guided, startGuided } from './guided.ts';
 import { withProgram } from './required-program.ts';
-import { ROOT } from './running-shop.ts';
 
 const EXPECTED: Expected = [
   ['answered', /"method":"mtls","userId":"operator".*"scopes":\["admin"\]/],

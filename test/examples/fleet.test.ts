@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
 import { type Child, start, until } from './child.ts';
 import { withProgram } from './required-program.ts';
-import { assertBuilt, ROOT, shopEnvironment } from './running-shop.ts';
+import { shopEnvironment } from './running-shop.ts';
 
 const MAIN = join(ROOT, 'examples/fleet/main.ts');
 const CLI = join(ROOT, 'dist/cli/main.js');

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { assertBuilt, ROOT } from '../support/built.ts';
 import { type Child, start, until } from './child.ts';
-import { assertBuilt, ROOT } from './running-shop.ts';
 
 /** Certificates are made first, by a dozen processes. */
 const START_MS = 60_000;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ROOT } from '../support/built.ts';
 import { start, until } from './child.ts';
-import { ROOT } from './running-shop.ts';
 
 export const FOLDER = join(ROOT, 'examples/observability');
 

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ControlResponse, DiscoveredCategory, DiscoveryResponse } from '../../src/protocol/messages.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
 import { type Child, start, until } from './child.ts';
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = join(ROOT, 'examples/shop/main.ts');
-
-/** The example runs the package as it is built, as a user of it does. */
-export function assertBuilt(): void {
-  assert.ok(existsSync(join(ROOT, 'dist/register.js')), 'dist/ is missing: run npm run build first');
-}
 
 /** The example as its owner runs it, in a directory of its own and on ports that were free. */
 export interface RunningShop {

@@ -5,9 +5,10 @@ import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { AuditResponse, DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { takenPort } from '../register/running.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
 import { start, until } from './child.ts';
 import { withProgram } from './required-program.ts';
-import { assertBuilt, ROOT, type RunningShop, shopEnvironment, startShop } from './running-shop.ts';
+import { type RunningShop, shopEnvironment, startShop } from './running-shop.ts';
 
 const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'QUEUE', 'X-DISCOUNTS'];
 

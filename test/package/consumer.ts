@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { assertBuilt, ROOT } from '../support/built.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const NAME = 'opentelemetry-instrumentation-rdcp';
 const run = promisify(execFile);
 
@@ -12,8 +12,6 @@ export const MANIFEST: {
   readonly exports: Readonly<Record<string, unknown>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-
-const BUILT_FROM = ['package.json', 'README.md', 'tsconfig.json', 'tsconfig.build.json', 'build.ts', 'src'];
 
 /** The two living lines of OpenTelemetry JS. */
 export const LINES = {
@@ -33,16 +31,11 @@ export const LINES = {
 /** A tool of this repository, by its command. */
 export const tool = (name: string) => join(ROOT, 'node_modules', '.bin', name);
 
-/** Builds and packs the package below `directory`, as it would be published. The checkout stays as it is. */
+/** Packs the build into `directory`, as it would be published. @returns the tarball */
 export async function packInto(directory: string): Promise<string> {
-  const copy = join(directory, 'package');
-  mkdirSync(copy);
-  for (const name of BUILT_FROM) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  await run('npm', ['run', 'build'], { cwd: copy });
-  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], {
-    cwd: copy,
-  });
+  assertBuilt();
+  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
+  const { stdout } = await run('npm', pack, { cwd: ROOT });
   const [packed]: { readonly filename: string }[] = JSON.parse(stdout);
   return join(directory, packed?.filename ?? '');
 }
@@ -80,13 +73,33 @@ export async function installInto(
   packages: Readonly<Record<string, string>>,
   { alone = false }: { readonly alone?: boolean } = {},
 ): Promise<Consumer> {
-  mkdirSync(directory);
-  writeFileSync(join(directory, 'package.json'), '{ "private": true, "type": "module" }');
+  writeProject(directory);
   const wanted = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
   const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const install = (...names: string[]) => run('npm', ['install', ...flags, ...names], { cwd: directory });
   if (alone) await install(...wanted);
   await install(tarball, ...(alone ? [] : wanted));
+  return consumerIn(directory);
+}
+
+/**
+ * Unpacks the tarball as npm would, without a registry.
+ * @param directory below one whose `node_modules` has what the package depends on
+ */
+export async function unpackInto(directory: string, tarball: string): Promise<Consumer> {
+  writeProject(directory);
+  const target = join(directory, 'node_modules', NAME);
+  mkdirSync(target, { recursive: true });
+  await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', target]);
+  return consumerIn(directory);
+}
+
+function writeProject(directory: string): void {
+  mkdirSync(directory);
+  writeFileSync(join(directory, 'package.json'), '{ "private": true, "type": "module" }');
+}
+
+function consumerIn(directory: string): Consumer {
   return {
     directory,
     node(script, { args = [], env = {}, node = process.execPath } = {}) {

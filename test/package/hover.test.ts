@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parseDuration } from '../../src/protocol/time.ts';
-import { assertBuilt, ROOT } from '../examples/running-shop.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
 import { type LanguageServer, startLanguageServer } from './language-server.ts';
 import { type SchemaOption, schemaOptions } from './options.ts';
 

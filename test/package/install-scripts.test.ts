@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ROOT } from '../examples/running-shop.ts';
+import { ROOT } from '../support/built.ts';
 
 interface Lock {
   readonly packages: Record<string, { readonly hasInstallScript?: boolean }>;

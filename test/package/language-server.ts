@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ROOT } from '../examples/running-shop.ts';
+import { ROOT } from '../support/built.ts';
 
 interface Message {
   readonly id?: number;

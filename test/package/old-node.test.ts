@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { unsupportedNode } from '../../src/node-version.ts';
-import { assertBuilt, ROOT } from '../examples/running-shop.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
 
 /** A Node on this machine that is older than the package allows. */
 function findOldNode(): string | undefined {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Node, SyntaxKind } from 'typescript/unstable/ast';
 import { API, type Symbol as Named, type Project, SymbolFlags } from 'typescript/unstable/sync';
-import { assertBuilt, ROOT } from '../examples/running-shop.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
 import { MANIFEST } from './consumer.ts';
 
 const DIST = join(ROOT, 'dist');

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import { assertBuilt, ROOT } from '../examples/running-shop.ts';
 import { run } from '../safety/program.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
 
 const KEY = 'a-key-of-this-test-alone-and-no-other';
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');

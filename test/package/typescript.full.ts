@@ -1,4 +1,4 @@
-// Versions and resolution modes of TypeScript: `npm run test:matrix`. It checks the declarations of every dependency too.
+// The declarations of every dependency are checked too.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

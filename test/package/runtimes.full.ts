@@ -1,5 +1,3 @@
-// The other runtimes, each from npm: `npm run test:matrix`.
-
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

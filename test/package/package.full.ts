@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Consumer, finish, installInto, LINES, packInto, tool } from './consumer.ts';
+import { behavesAsPacked } from './packed.ts';
+import { ONE_GATE, WITHOUT_SDK } from './scripts.ts';
+
+/** Nothing but what the package cannot do without, in the oldest release that it allows. */
+const MINIMUM = { '@opentelemetry/api': '1.9.0', '@opentelemetry/instrumentation': '0.200.0' };
+
+const REGISTER = 'opentelemetry-instrumentation-rdcp/register';
+
+describe('the packed package', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-package-'));
+  let tarball = '';
+  const consumers: Partial<Record<'3.x' | '2.x' | 'minimum', Consumer>> = {};
+
+  function consumer(name: keyof typeof consumers): Consumer {
+    const found = consumers[name];
+    assert.ok(found, `${name} is installed`);
+    return found;
+  }
+
+  before(async () => {
+    tarball = await packInto(directory);
+    await Promise.all([
+      ...(['3.x', '2.x'] as const).map(async (line) => {
+        consumers[line] = await installInto(join(directory, line), tarball, LINES[line]);
+      }),
+      installInto(join(directory, 'minimum'), tarball, MINIMUM).then((installed) => {
+        consumers.minimum = installed;
+      }),
+    ]);
+  });
+
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  for (const line of ['3.x', '2.x'] as const) {
+    describe(`installed beside OpenTelemetry ${line}`, () => behavesAsPacked(() => consumer(line)));
+  }
+
+  it('works in an application without an SDK, and writes what is debugged on stderr', async () => {
+    const { code, stdout, stderr } = await consumer('minimum').node(WITHOUT_SDK);
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, '');
+    assert.match(
+      stderr,
+      /^\S+ DEBUG PAYMENTS charging \{"order":42\}\n\S+ DEBUG PAYMENTS in a span\n\S+ DEBUG PAYMENTS instrumented\n$/,
+    );
+  });
+
+  it('tells in one line what register lacks, and ends before the application runs', async () => {
+    const result = await consumer('minimum').node(`console.log('ran');`, { args: ['--import', REGISTER] });
+    assert.deepEqual(result, {
+      code: 1,
+      stdout: '',
+      stderr: 'rdcp: @opentelemetry/sdk-node is needed here: npm install @opentelemetry/sdk-node\n',
+    });
+  });
+
+  it('has one gate, imported, required or loaded from a second copy of the package', async () => {
+    const sameModule = await consumer('3.x').node(ONE_GATE);
+    assert.deepEqual(sameModule, { code: 0, stdout: 'Module false\n', stderr: '' });
+    const inCommonJs = await consumer('2.x').node(ONE_GATE, { args: ['--no-experimental-require-module'] });
+    assert.deepEqual(inCommonJs, { code: 0, stdout: 'Module true\n', stderr: '' });
+  });
+
+  it('is laid out as publint and attw want it', async () => {
+    const publint = await finish(tool('publint'), ['--strict', tarball], directory);
+    assert.equal(publint.code, 0, publint.stdout);
+    const attw = await finish(tool('attw'), ['--profile', 'strict', tarball], directory);
+    assert.equal(attw.code, 0, attw.stdout);
+  });
+});
