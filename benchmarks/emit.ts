@@ -3,7 +3,7 @@
 
 import { logs } from '@opentelemetry/api';
 import { LoggerProvider, type LogRecordProcessor } from '@opentelemetry/sdk-logs';
-import { built, type Candidate, publish, ratio, time, verdict } from './measurement.ts';
+import { built, type Candidate, internals, publish, ratio, time, verdict } from './measurement.ts';
 
 const { createRdcp }: typeof import('../src/index.ts') = await import(built('index.js'));
 
@@ -19,12 +19,31 @@ const provider = new LoggerProvider({ processors: [processor] });
 logs.setGlobalLoggerProvider(provider);
 
 const logger = provider.getLogger('benchmark');
-const rdcp = createRdcp({ server: false, security: { apiKeys: [] } });
+// A benchmark makes a million calls in a turn of the event loop: the default budget would drop nearly all of them.
+const rdcp = createRdcp({ server: false, security: { apiKeys: [] }, controls: { budget: false } });
 const category = rdcp.category('CHECKOUT', { enabled: true });
 const order = { id: 'o-4711', items: 3 };
 
+const { createSink, createTelemetry, GateCore, systemClock } = await internals();
+const plenty = { callsPerSecond: 1e12, burst: 1e15, bytesPerSecond: 1e15 };
+const gate = new GateCore();
+const budgeted = gate.category('CHECKOUT');
+gate
+  .attach({
+    sink: createSink({
+      telemetry: createTelemetry(),
+      clock: systemClock,
+      budget: { each: plenty, categories: {}, process: plenty },
+    }),
+    maxCategories: 1,
+    registered: () => {},
+    failed: () => {},
+  })
+  .setBase(0, true);
+
 const BARE = 'bare logger.emit';
 const OURS = '.debug that is on';
+const BUDGETED = '.debug that is on, under a budget that it keeps';
 const FUNCTION = '.debug that is on, attributes by a function';
 
 const candidates: Candidate[] = [
@@ -43,6 +62,10 @@ const candidates: Candidate[] = [
     call: () => category.debug('order placed', { 'order.id': order.id, 'order.items': order.items }),
   },
   {
+    name: BUDGETED,
+    call: () => budgeted.debug('order placed', { 'order.id': order.id, 'order.items': order.items }),
+  },
+  {
     name: FUNCTION,
     call: () => category.debug('order placed', () => ({ 'order.id': order.id, 'order.items': order.items })),
   },
@@ -54,7 +77,7 @@ await rdcp.close();
 
 publish({
   timings,
-  verdicts: [OURS, FUNCTION].map((name) => {
+  verdicts: [OURS, BUDGETED, FUNCTION].map((name) => {
     const measured = ratio(timings, name, BARE);
     return verdict(name, '<= 1.10 of a bare logger.emit', measured.toFixed(2), measured <= 1.1, measured);
   }),

@@ -1,4 +1,6 @@
 export { systemClock } from '../src/clock.ts';
 export { createControlPlane } from '../src/control/plane.ts';
+export { createSink } from '../src/emit/sink.ts';
 export { GateCore } from '../src/gate/core.ts';
 export { createMemoryStore } from '../src/store/memory.ts';
+export { createTelemetry } from '../src/telemetry.ts';

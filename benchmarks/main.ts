@@ -11,7 +11,7 @@ import { combine, formatReport, formatVerdict, type Report } from './measurement
 const PROCESSES = 3;
 const SUBJECTS = [
   ...['gate-off', 'gate-scale', 'gate-tenant', 'count', 'tenant-memory'],
-  ...['emit', 'koa-service', 'status', 'control', 'scrape', 'import', 'start-up', 'fleet', 'flood'],
+  ...['emit', 'budget', 'koa-service', 'status', 'control', 'scrape', 'import', 'start-up', 'fleet', 'flood'],
 ];
 
 function run(subject: string): Promise<Report> {

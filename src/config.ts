@@ -7,6 +7,7 @@ import type {
   ApiKeysFile,
   AuditOptions,
   Authenticate,
+  BudgetOptions,
   CategorySettings,
   CertificateIdentity,
   ControlsOptions,
@@ -17,6 +18,8 @@ import type {
   LimitsOptions,
   MetricsOptions,
   MtlsOptions,
+  ProcessBudgetOptions,
+  RateBudgetOptions,
   RdcpConfig,
   SecurityOptions,
   ServerOptions,
@@ -38,6 +41,9 @@ import type { StateStore } from './store/state-store.ts';
 const LONGEST_DURATION = 3650 * 86_400;
 
 const positive = z.number().int().positive();
+const categoryName = z
+  .string()
+  .refine(isCategoryName, 'must be a category name: ^[A-Z][A-Z0-9_]{0,63}$, or ^X-[A-Z][A-Z0-9_-]{0,61}$');
 const identifier = z.string().regex(IDENTIFIER, 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
 const instant = z.iso.datetime({ message: 'must be a UTC time such as 2026-01-31T00:00:00.000Z' });
 
@@ -177,11 +183,38 @@ const tenancy = z
     context.addIssue({ code: 'custom', path: ['namespace'], message: `${message} at isolation ${isolation}` });
   });
 
+const perSecond = z.number().int().min(1).max(1_000_000);
+const bytesPerSecond = z
+  .number()
+  .int()
+  .min(1024)
+  .max(1024 ** 3);
+
+const rateBudget = z.strictObject({
+  callsPerSecond: perSecond.optional(),
+  burst: perSecond.optional(),
+  bytesPerSecond: bytesPerSecond.optional(),
+} satisfies Shape<RateBudgetOptions>);
+
+const processBudget = z.strictObject({
+  callsPerSecond: perSecond.default(2000),
+  bytesPerSecond: bytesPerSecond.default(1024 ** 2),
+} satisfies Shape<ProcessBudgetOptions>);
+
+const budget = z.strictObject({
+  callsPerSecond: perSecond.default(500),
+  burst: perSecond.optional(),
+  bytesPerSecond: bytesPerSecond.optional(),
+  categories: z.record(categoryName, z.union([z.literal(false), rateBudget])).default({}),
+  process: z.union([z.literal(false), processBudget]).prefault({}),
+} satisfies Shape<BudgetOptions>);
+
 const controls = z
   .strictObject({
     defaultDuration: duration.default(15 * 60),
     maxDuration: duration.default(24 * 3600),
     maxTemporaryPerTenant: positive.default(100),
+    budget: z.union([z.literal(false), budget]).prefault({}),
   } satisfies Shape<ControlsOptions>)
   .refine((value) => value.maxDuration <= LONGEST_DURATION, {
     path: ['maxDuration'],
@@ -266,18 +299,14 @@ const metrics = z.strictObject({
   tenantAttribute: z.boolean().default(false),
 } satisfies Shape<MetricsOptions>);
 
-const emit = z.strictObject({ to: emitTo.optional() } satisfies Shape<EmitOptions>);
+const emit = z.strictObject({
+  to: emitTo.optional(),
+  redact: z.union([z.literal(false), z.array(z.string().min(1).max(256)).max(1000)]).default([]),
+} satisfies Shape<EmitOptions>);
 
 export const configSchema = z.strictObject({
   server: z.union([z.literal(false), server]).prefault({}),
-  categories: z
-    .record(
-      z
-        .string()
-        .refine(isCategoryName, 'must be a category name: ^[A-Z][A-Z0-9_]{0,63}$, or ^X-[A-Z][A-Z0-9_-]{0,61}$'),
-      category,
-    )
-    .default({}),
+  categories: z.record(categoryName, category).default({}),
   security: security.prefault({}),
   tenancy: z.union([z.literal(false), tenancy]).default(false),
   controls: controls.prefault({}),

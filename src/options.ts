@@ -1,4 +1,5 @@
 import type { DebugRecord } from './emit/record.ts';
+import type { BudgetOptions } from './options/budget.ts';
 import type { SecurityOptions } from './options/security.ts';
 import type { ServerOptions } from './options/server.ts';
 import type { TenancyOptions } from './options/tenancy.ts';
@@ -7,6 +8,7 @@ import type { StateStore } from './store/state-store.ts';
 
 // The documented types of all options. The schema in config.ts is held to them by the compiler.
 
+export type * from './options/budget.ts';
 export type * from './options/security.ts';
 export type * from './options/server.ts';
 export type * from './options/tenancy.ts';
@@ -124,6 +126,11 @@ export interface ControlsOptions {
    * @default 100
    */
   readonly maxTemporaryPerTenant?: number | undefined;
+  /**
+   * How much a category that is on may emit, so that it cannot harm the service. `false`: as much as it likes.
+   * @default each category 500 calls a second, all together 2000 calls and 1 MiB
+   */
+  readonly budget?: BudgetOptions | false | undefined;
 }
 
 /** Limits of requests, connections, categories and memory. A request over a limit is answered with 429. */
@@ -236,4 +243,11 @@ export interface EmitOptions {
    * @default 'otel' where an export of log records is configured, else 'stderr'
    */
   readonly to?: 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown) | undefined;
+  /**
+   * Names of attributes whose values become `[redacted]` before any output gets them, at any depth; `*` stands for any
+   * characters, and case does not count. They are added to the names that end in `password`, `passwd`, `secret`, `token`,
+   * `authorization`, `cookie`, `apikey` or `privatekey`, in which `-`, `_` and `.` do not count. `false` redacts nothing.
+   * @default []
+   */
+  readonly redact?: readonly string[] | false | undefined;
 }

@@ -18,6 +18,7 @@ import { createControlPlane } from './control/plane.ts';
 import type { ControlPlane } from './control/types.ts';
 import { withDeadline } from './deadline.ts';
 import { diagnostics } from './diagnostics.ts';
+import { budgetsOf } from './emit/budgets.ts';
 import { createSink, type EmissionSink } from './emit/sink.ts';
 import { isRdcpError, RdcpError, storeProblem } from './errors.ts';
 import { createFleet } from './fleet/fleet.ts';
@@ -154,8 +155,11 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     reporter,
     condition: conditions.watch('output'),
     delay: unrefTimeout,
+    budget: budgetsOf(resolved.controls.budget),
+    redact: resolved.emit.redact,
+    schedule: unrefInterval,
   });
-  opened.push(sink.outputs);
+  opened.push(sink);
   const shared = {
     telemetry,
     sink,
@@ -232,7 +236,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
         await closeInOrder([listener]);
         await moving;
         conditions.close();
-        await closeInOrder([...Object.values(control.parts), cluster, sink.outputs]);
+        await closeInOrder([...Object.values(control.parts), cluster, sink]);
       })();
       return closing;
     },

@@ -19,6 +19,9 @@ export const ATTR_CATEGORY_NAMES = 'rdcp.category.names';
 export const ATTR_ATTRIBUTES_TRUNCATED = 'rdcp.attributes.truncated';
 /** Why a debug call has no attributes although it was given some. */
 export const ATTR_ATTRIBUTES_ERROR = 'rdcp.attributes.error';
+/** How many calls the budget of a category dropped, and when the first of them was. */
+export const ATTR_DROPPED_COUNT = 'rdcp.dropped.count';
+export const ATTR_DROPPED_SINCE = 'rdcp.dropped.since';
 export const ATTR_TENANT_ID = 'rdcp.tenant.id';
 export const ATTR_SCOPE = 'rdcp.scope';
 export const ATTR_INSTANCE_ID = 'rdcp.instance.id';

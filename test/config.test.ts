@@ -26,7 +26,17 @@ test('without a configuration every default is filled in', () => {
     behindTlsProxy: false,
     trustedProxies: [],
   });
-  assert.deepEqual(config.controls, { defaultDuration: 900, maxDuration: 86_400, maxTemporaryPerTenant: 100 });
+  assert.deepEqual(config.controls, {
+    defaultDuration: 900,
+    maxDuration: 86_400,
+    maxTemporaryPerTenant: 100,
+    budget: {
+      callsPerSecond: 500,
+      categories: {},
+      process: { callsPerSecond: 2000, bytesPerSecond: 1024 * 1024 },
+    },
+  });
+  assert.deepEqual(config.emit, { redact: [] });
   assert.equal(config.limits.controlPerMinute, 60);
   assert.equal(config.audit.retentionDays, 90);
   assert.equal(config.store, 'memory:');

@@ -3,6 +3,7 @@ import type { AttributeFailure, Attributes } from '../gate/types.ts';
 import { ATTR_ATTRIBUTES_ERROR, ATTR_CATEGORY_NAME } from '../semconv.ts';
 import { describeThrown, isError } from './error-fields.ts';
 import { buildRecordFields } from './record-fields.ts';
+import { REDACTED, type Redacts } from './redaction.ts';
 import { type Fields, hasFields, isPlain } from './value.ts';
 
 /** What the attributes of a call became. */
@@ -11,6 +12,8 @@ export interface BuiltAttributes {
   readonly attributes: Fields;
   /** Only short strings, numbers and booleans under usual names, which every output takes as they are. */
   readonly simple: boolean;
+  /** About as many as they take in a line. */
+  readonly bytes: number;
   readonly failure?: AttributeFailure;
 }
 
@@ -23,11 +26,15 @@ const ASYNCHRONOUS = 'the attribute function is asynchronous';
  * Makes bounded plain data of whatever was given as attributes, once for all outputs. Never throws: what is hostile, or
  * too large, costs its own place and leaves the other attributes as they are.
  */
-export function buildAttributes(category: string, given: Attributes | (() => Attributes) | undefined): BuiltAttributes {
+export function buildAttributes(
+  category: string,
+  given: Attributes | (() => Attributes) | undefined,
+  redacts: Redacts = () => false,
+): BuiltAttributes {
   try {
-    if (typeof given !== 'function') return built(category, given);
+    if (typeof given !== 'function') return built(category, given, redacts);
     const made: unknown = given();
-    if (!isThenable(made)) return built(category, made);
+    if (!isThenable(made)) return built(category, made, redacts);
     // Nobody else has this promise, so its rejection, which would end the application, is ours to take. The `then` of a
     // lazy query must not be called: it would send the query.
     if (isPromise(made)) Promise.prototype.then.call(made, undefined, () => undefined);
@@ -50,17 +57,18 @@ export function withError(
 
 function failed(category: string, text: string, error: unknown): BuiltAttributes {
   const attributes = { [ATTR_CATEGORY_NAME]: category, [ATTR_ATTRIBUTES_ERROR]: text };
-  return { attributes, simple: true, failure: { error } };
+  return { attributes, simple: true, bytes: text.length, failure: { error } };
 }
 
 function isThenable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
 }
 
-function built(category: string, given: unknown): BuiltAttributes {
-  const attributes = simpleCopy(category, given);
-  if (attributes !== undefined) return { attributes, simple: true };
-  return { attributes: buildRecordFields(category, holderOf(given)), simple: false };
+function built(category: string, given: unknown, redacts: Redacts): BuiltAttributes {
+  const simple = simpleCopy(category, given, redacts);
+  if (simple !== undefined) return simple;
+  const { fields, bytes } = buildRecordFields(category, holderOf(given), redacts);
+  return { attributes: fields, simple: false, bytes };
 }
 
 /** The object whose fields are the attributes. */
@@ -83,6 +91,8 @@ const SIMPLE_LENGTH = 1000;
 const SIMPLE_ROOM = 8000;
 /** Taken off that room for each attribute, so that there are not many. */
 const SIMPLE_COST = 80;
+/** About what a name takes beside its characters, with a number or a boolean. */
+const NAME_COST = 8;
 /** Beyond, a whole number is none to OpenTelemetry's exporters. */
 const INT64 = 2 ** 63;
 
@@ -91,23 +101,29 @@ const INT64 = 2 ** 63;
  * first, so that a getter runs once and what was looked at is what is kept. Walking its names also makes V8 list them,
  * which the SDK does next: benchmarks/emit.ts.
  */
-function simpleCopy(category: string, given: unknown): Fields | undefined {
+function simpleCopy(category: string, given: unknown, redacts: Redacts): BuiltAttributes | undefined {
   if (given !== undefined && (given === null || typeof given !== 'object' || !isPlain(given))) return undefined;
   const copy = copyOf(category, given);
   if (copy === undefined) return undefined;
   let room = SIMPLE_ROOM;
+  let bytes = 0;
   for (const name in copy) {
-    const value = copy[name];
+    let value = copy[name];
+    if (value !== undefined && redacts(name) && name !== ATTR_CATEGORY_NAME) {
+      value = REDACTED;
+      copy[name] = value;
+    }
     if (typeof value === 'string') {
       if (value.length > SIMPLE_LENGTH) return undefined;
-      room -= value.length;
+      bytes += value.length;
     } else if (typeof value === 'number') {
       if (!(value < INT64 && value > -INT64)) return undefined;
     } else if (typeof value !== 'boolean') return undefined;
-    room -= name.length + SIMPLE_COST;
-    if (room < 0 || name === '__proto__' || name === '') return undefined;
+    bytes += name.length + NAME_COST;
+    room -= SIMPLE_COST;
+    if (bytes > room || name === '__proto__' || name === '') return undefined;
   }
-  return copy;
+  return { attributes: copy, simple: true, bytes };
 }
 
 /** `undefined` where a getter throws, which costs its own attribute alone. */

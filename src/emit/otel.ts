@@ -11,13 +11,13 @@ import { type Fields, setField, type Value } from './value.ts';
  */
 export function otelOutput(logger: Logger, dropped: () => DropCode): Output {
   const lanes = laneDrops();
-  return ({ message, attributes, simple, tenantId }: Call) => {
+  return ({ severity, message, attributes, simple, tenantId }: Call) => {
     const own = simple ? attributes : transportable(attributes);
     if (tenantId !== undefined) own[ATTR_TENANT_ID] = tenantId;
     const before = lanes.count;
     logger.emit({
-      severityNumber: SEVERITY.DEBUG.severityNumber,
-      severityText: SEVERITY.DEBUG.severityText,
+      severityNumber: SEVERITY[severity].severityNumber,
+      severityText: severity,
       body: message,
       attributes: own,
     });

@@ -1,6 +1,7 @@
 import { isPromise } from 'node:util/types';
 import type { Clock } from '../clock.ts';
 import { diagnostics } from '../diagnostics.ts';
+import type { DropCode } from '../gate/drops.ts';
 import { exportVariable } from '../otel-environment.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { Reporter } from '../reporter.ts';
@@ -10,7 +11,7 @@ import { type Backlog, type BacklogOptions, createBacklog } from './backlog.ts';
 import { leadsToDefaultAddress } from './default-exporter.ts';
 import { jsonLine, textLine } from './line.ts';
 import { otelOutput } from './otel.ts';
-import { type DebugRecord, type Output, recordOf } from './record.ts';
+import { type Call, type DebugRecord, type Output, recordOf } from './record.ts';
 
 /** What the option `emit.to` takes. */
 export type EmitTo = 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown);
@@ -58,9 +59,12 @@ export function createOutputs(options: OutputOptions): Outputs {
   const { telemetry, clock, to, env = {}, reporter } = options;
   const { writeLine = createStderrWriter(MAX_WAITING_BYTES - ROOM_FOR_MESSAGES) } = options;
   const backlog = createBacklog(options);
-  const write = (line: string) => (writeLine(line) === false ? backlog.drop(STDERR_NOT_READ) : undefined);
-  const stderr: Output = (call) => write(textLine(recordOf(call, clock.now())));
-  const json: Output = (call) => write(jsonLine(recordOf(call, clock.now())));
+  const write = (line: string, call: Call): DropCode | undefined => {
+    call.bytes = Buffer.byteLength(line) + 1;
+    return writeLine(line) === false ? backlog.drop(STDERR_NOT_READ) : undefined;
+  };
+  const stderr: Output = (call) => write(textLine(recordOf(call, clock.now())), call);
+  const json: Output = (call) => write(jsonLine(recordOf(call, clock.now())), call);
   const variable = exportVariable(env, 'LOGS');
   let warned = false;
   const nowhere: Output = () => {

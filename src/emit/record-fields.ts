@@ -7,11 +7,13 @@ import {
 } from '../semconv.ts';
 import { errorFields, isError } from './error-fields.ts';
 import { MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_VALUE_BYTES } from './limits.ts';
+import { REDACTED, type Redacts } from './redaction.ts';
 import { cutText } from './text.ts';
 import { type Fields, isLarge, MIN_VALUE_BYTES, readField, setField, type Value, ValueBuilder } from './value.ts';
 
 /** What the message and our own fields may take of a record. */
 const REST_OF_RECORD_BYTES = MAX_VALUE_BYTES + 4096;
+const ROOM = MAX_RECORD_BYTES - REST_OF_RECORD_BYTES;
 /** How many attributes that were cut are named, and how much of each name. */
 const MAX_TRUNCATED = 20;
 const MAX_TRUNCATED_NAME_BYTES = 100;
@@ -29,14 +31,19 @@ interface Entry {
  * The category and the fields of an object as attributes: bounded plain data, and in `rdcp.attributes.truncated` what was
  * cut. The category comes first: an SDK with a low limit keeps the first ones.
  */
-export function buildRecordFields(category: string, given: object): Fields {
-  const record = new RecordBuilder(category, given);
+export function buildRecordFields(
+  category: string,
+  given: object,
+  redacts: Redacts,
+): { readonly fields: Fields; readonly bytes: number } {
+  const record = new RecordBuilder(category, given, redacts);
   const names = Object.keys(given);
   const entries: Entry[] = names
     .slice(0, MAX_ATTRIBUTES)
     .filter((name) => name !== ATTR_CATEGORY_NAME)
     .map((name) => ({ name, value: readField(given, name, () => record.skip(name)) }))
-    .filter(({ value }) => value !== undefined);
+    .filter(({ value }) => value !== undefined)
+    .map((entry) => (redacts(entry.name) ? { ...entry, value: REDACTED } : entry));
   const subject = names.some((name) => EXCEPTION_NAMES.includes(name)) ? undefined : subjectOf(entries);
   // Short values first, so that a few large ones do not take the room of all others. The order of the names stays.
   for (const entry of entries) {
@@ -60,10 +67,12 @@ function subjectOf(entries: readonly Entry[]): Entry | undefined {
 class RecordBuilder {
   readonly #given: object;
   readonly #fields: Fields;
+  readonly #redacts: Redacts;
   readonly #truncated = new Set<string>();
-  #left = MAX_RECORD_BYTES - REST_OF_RECORD_BYTES;
+  #left = ROOM;
 
-  constructor(category: string, given: object) {
+  constructor(category: string, given: object, redacts: Redacts) {
+    this.#redacts = redacts;
     this.#fields = { [ATTR_CATEGORY_NAME]: category };
     this.#given = given;
   }
@@ -89,14 +98,18 @@ class RecordBuilder {
   /** By OpenTelemetry's conventions for exceptions; what these have no name for stays under the error's own name. */
   addException(name: string, error: Error): void {
     const { type, message, stacktrace, details } = errorFields(error);
-    this.add({ name: ATTR_EXCEPTION_TYPE, value: type });
-    this.add({ name: ATTR_EXCEPTION_MESSAGE, value: message });
-    this.add({ name: ATTR_EXCEPTION_STACKTRACE, value: stacktrace });
+    this.add(this.#redacted({ name: ATTR_EXCEPTION_TYPE, value: type }));
+    this.add(this.#redacted({ name: ATTR_EXCEPTION_MESSAGE, value: message }));
+    this.add(this.#redacted({ name: ATTR_EXCEPTION_STACKTRACE, value: stacktrace }));
     const more = Object.keys(details).length > 0;
     this.#add(name, (builder) => (more ? builder.buildDetails(error, details) : undefined));
   }
 
-  finish(more: number): Fields {
+  finish(more: number): { readonly fields: Fields; readonly bytes: number } {
+    return { fields: this.#finished(more), bytes: ROOM - this.#left };
+  }
+
+  #finished(more: number): Fields {
     if (more > 0) this.#truncated.add(`${more} more`);
     if (this.#truncated.size === 0) return this.#fields;
     const names = [...this.#truncated].map((name) => cutText(name, MAX_TRUNCATED_NAME_BYTES).text);
@@ -104,15 +117,19 @@ class RecordBuilder {
     return { ...this.#fields, [ATTR_ATTRIBUTES_TRUNCATED]: told };
   }
 
+  #redacted(entry: Entry): Entry {
+    return this.#redacts(entry.name) ? { ...entry, value: REDACTED } : entry;
+  }
+
   #add(name: string, build: (builder: ValueBuilder) => Value | undefined): void {
     const kept = this.#kept(name);
     this.#left -= Buffer.byteLength(kept) + 6;
     const room = Math.min(this.#left, MAX_VALUE_BYTES);
-    let builder = new ValueBuilder(room, this.#given, name);
+    let builder = new ValueBuilder(room, this.#given, name, this.#redacts);
     let value = room < MIN_VALUE_BYTES ? undefined : build(builder);
     // Once more, where one large field of it has left no room for the others.
     if (builder.cut && typeof value === 'object') {
-      builder = new ValueBuilder(room, this.#given, name, true);
+      builder = new ValueBuilder(room, this.#given, name, this.#redacts, true);
       value = build(builder);
     }
     this.#left -= builder.bytes;

@@ -10,7 +10,8 @@ export type { Value as RecordValue } from './value.ts';
 export interface DebugRecord {
   /** RFC 3339, UTC, milliseconds. */
   readonly timestamp: string;
-  readonly severity: 'DEBUG';
+  /** `WARN` of a record about calls that the budget dropped. */
+  readonly severity: 'DEBUG' | 'WARN';
   readonly category: string;
   readonly message: string;
   readonly attributes: { readonly [name: string]: Value };
@@ -23,24 +24,27 @@ export interface DebugRecord {
 
 /** A call that is on, with what its message and attributes became. */
 export interface Call {
+  readonly severity: 'DEBUG' | 'WARN';
   readonly message: string;
   /** The category is one of them. */
   readonly attributes: Fields;
   /** Whether the attributes are such as every output takes as they are. */
   readonly simple: boolean;
   readonly tenantId: string | undefined;
+  /** What it takes of a budget: an estimate, until it is written as a line. */
+  bytes: number;
 }
 
 /** Where calls go: why one was dropped, else nothing. What it throws is reported once for each category. */
 export type Output = (call: Call) => DropCode | undefined;
 
 /** The call as a record of this moment and the active span. */
-export function recordOf({ message, attributes, tenantId }: Call, epochMs: number): DebugRecord {
+export function recordOf({ severity, message, attributes, tenantId }: Call, epochMs: number): DebugRecord {
   const span = trace.getActiveSpan()?.spanContext();
   const { [ATTR_CATEGORY_NAME]: category, ...others } = attributes;
   return {
     timestamp: timestamp(epochMs),
-    severity: 'DEBUG',
+    severity,
     category: String(category),
     message,
     attributes: others,

@@ -1,37 +1,74 @@
-import type { DropCode } from '../gate/drops.ts';
-import type { AttributeFailure, Attributes, CategoryDescriptor, Sink, Span } from '../gate/types.ts';
+import type { Clock, Schedule } from '../clock.ts';
+import type { CategoryDescriptor, Sink, Span } from '../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
-import { buildAttributes, withError } from './attributes.ts';
-import { messageText } from './message.ts';
+import { type Budgets, type ConfiguredBudgets, createBudgets } from './budgets.ts';
 import { createOutputs, type OutputOptions, type Outputs } from './outputs.ts';
+import { createPipeline, type Pipeline, type Route } from './pipeline.ts';
+import { createRedaction } from './redaction.ts';
 import { runInSpan } from './span.ts';
+import { createTaps, type Tap } from './taps.ts';
 
-/** The gate's sink, which also says where calls go. */
-export interface EmissionSink extends Sink {
-  readonly outputs: Outputs;
+export interface SinkOptions extends OutputOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  /** @default no category has a budget */
+  readonly budget?: ConfiguredBudgets | false;
+  /** Refills the budgets. @default nothing does */
+  readonly schedule?: Schedule;
+  /** Names of attributes to redact beside the usual ones; `false` for none at all. @default [] */
+  readonly redact?: readonly string[] | false;
+  /** A total of a control's budget is used up. @default nobody is told */
+  readonly exhausted?: (category: CategoryDescriptor, tenantId: string | undefined) => void;
 }
 
-/** Where debug calls go: to the outputs that {@link createOutputs} chooses; spans to the OpenTelemetry tracer. */
-export function createSink(options: OutputOptions): EmissionSink {
-  const { telemetry } = options;
-  const outputs = createOutputs(options);
+/** The gate's sink, which also says where calls go, and takes budgets and taps. */
+export interface EmissionSink extends Sink {
+  readonly outputs: Outputs;
+  readonly budgets: Pick<Budgets, 'setControl' | 'stateOf'>;
+  /** Gives the calls of a category to a tap as well, until the function that is returned is called. */
+  addTap(category: CategoryDescriptor, tap: Tap): () => void;
+  close(): void;
+}
 
-  function emit(
-    category: CategoryDescriptor,
-    message: string,
-    given: Attributes | (() => Attributes) | undefined,
-    tenantId?: string,
-  ): AttributeFailure | DropCode | undefined {
-    const { attributes, simple, failure } = buildAttributes(
-      category.name,
-      typeof message === 'string' ? given : withError(message, given),
-    );
-    return outputs.current()({ message: messageText(message), attributes, simple, tenantId }) ?? failure;
-  }
+/** Where debug calls go: through the steps of {@link Pipeline} to the outputs; spans to the OpenTelemetry tracer. */
+export function createSink(options: SinkOptions): EmissionSink {
+  const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [], exhausted = () => {} } = options;
+  /** By category. Put together with the first call, and again after something was switched. */
+  const routes: (Route | undefined)[] = [];
+  const listeners = new Set<(index: number, tapped: boolean) => void>();
+  const tapped = new Set<number>();
+  const outputs = createOutputs(options);
+  const taps = createTaps((category, any) => {
+    routes[category.index] = undefined;
+    if (any) tapped.add(category.index);
+    else tapped.delete(category.index);
+    for (const listener of listeners) listener(category.index, any);
+  });
+  const budgets = createBudgets({
+    configured: budget,
+    clock,
+    schedule,
+    changed: ({ index }) => {
+      routes[index] = undefined;
+    },
+    overspent: (category, surplus) => pipeline.warn(category, surplus),
+    exhausted,
+  });
+  const pipeline: Pipeline = createPipeline({ budgets, redacts: createRedaction(redact), outputs, taps });
 
   return {
     outputs,
-    emit,
+    budgets,
+    addTap: taps.add,
+    emit(category, message, given, tenantId) {
+      const route = routes[category.index] ?? compose(category);
+      return route(message, given, tenantId);
+    },
+    admitSpan(category, name, tenantId) {
+      const draws = budgets.ofCall(category, tenantId);
+      const dropped = draws?.admit(name);
+      if (dropped === undefined) draws?.spend(0);
+      return dropped;
+    },
     span: <T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T =>
       runInSpan(
         () => telemetry.tracer,
@@ -39,5 +76,22 @@ export function createSink(options: OutputOptions): EmissionSink {
         { [ATTR_CATEGORY_NAME]: category.name, ...(tenantId !== undefined && { [ATTR_TENANT_ID]: tenantId }) },
         fn,
       ),
+    watchTaps(listener) {
+      listeners.add(listener);
+      for (const index of tapped) listener(index, true);
+      return () => listeners.delete(listener);
+    },
+    tapped: (category, tenantId) => taps.of(category).some((tap) => tap.matches(tenantId)),
+    tap: pipeline.tap,
+    close() {
+      budgets.close();
+      outputs.close();
+    },
   };
+
+  function compose(category: CategoryDescriptor): Route {
+    const route = pipeline.compose(category);
+    routes[category.index] = route;
+    return route;
+  }
 }

@@ -14,6 +14,7 @@ import {
 } from 'node:util/types';
 import { describeThrown, errorFields, isError } from './error-fields.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
+import { REDACTED, type Redacts } from './redaction.ts';
 import { cutText, fit, MAX_UNIT_BYTES } from './text.ts';
 
 /** What an attribute becomes: plain data, which JSON and OpenTelemetry's log records can both hold. */
@@ -49,13 +50,16 @@ export class ValueBuilder {
   /** The objects that the current one is inside of, outermost first, and under which name each next one lies. */
   readonly #ancestors: object[];
   readonly #path: string[];
+  readonly #redacts: Redacts;
   readonly #fair: boolean;
 
   /**
    * @param holder the object that the value is an attribute of
+   * @param redacts whether a value below this one must not be shown, by its name
    * @param fair give a large field half of the room that is left, not all of it, where other large ones follow
    */
-  constructor(maxBytes: number, holder: object, name: string, fair = false) {
+  constructor(maxBytes: number, holder: object, name: string, redacts: Redacts, fair = false) {
+    this.#redacts = redacts;
     this.#fair = fair;
     this.#room = maxBytes - RESERVE_BYTES;
     this.#left = this.#room;
@@ -152,7 +156,7 @@ export class ValueBuilder {
     if (isSet(value)) return this.#list(firstOf(Set.prototype.values.call(value)), sizeOf(Set, value));
     if (ArrayBuffer.isView(value)) return this.#view(value);
     if (isAnyArrayBuffer(value)) return this.#bytes(new Uint8Array(value));
-    if (value instanceof URLSearchParams) return this.#text(value.toString());
+    if (value instanceof URLSearchParams) return this.#text(this.#query(value));
     return this.#text(`[${classOf(value) ?? 'Object'}]`);
   }
 
@@ -177,8 +181,9 @@ export class ValueBuilder {
         this.#leaveOut(fields, names.length - position);
         break;
       }
-      const value = this.#read(object, name);
-      if (value === undefined) continue;
+      const given = this.#read(object, name);
+      if (given === undefined) continue;
+      const value = this.#redacts(name) ? REDACTED : given;
       const kept = this.#name(name);
       if (isLarge(value)) later.push([kept, value]);
       setField(fields, kept, isLarge(value) ? null : (this.build(value) ?? null));
@@ -223,8 +228,10 @@ export class ValueBuilder {
     return built ?? this.#null();
   }
 
+  /** Also of names and values in turn, as Node has raw headers, and of pairs. */
   #list(list: ArrayLike<unknown>, length: number): Value {
     const values: Value[] = [];
+    let before: unknown;
     this.#left -= 2;
     for (let position = 0; position < length; position++) {
       if (position === MAX_ENTRIES || this.#left <= 0) {
@@ -233,7 +240,11 @@ export class ValueBuilder {
         break;
       }
       this.#left -= 1;
-      values.push(this.#inside(String(position), this.#read(list, position)));
+      const value = this.#read(list, position);
+      const named = position % 2 === 1 && typeof before === 'string' && this.#redacts(before);
+      const built = this.#inside(String(position), named ? REDACTED : value);
+      values.push(built);
+      before = built;
     }
     return values;
   }
@@ -249,6 +260,12 @@ export class ValueBuilder {
     const fields = this.#fields(entries);
     if (size > pairs.length) this.#leaveOut(fields, size - pairs.length);
     return fields;
+  }
+
+  #query(parameters: URLSearchParams): string {
+    const entries = [...URLSearchParams.prototype.entries.call(parameters)];
+    const shown = entries.map(([name, value]) => [name, this.#redacts(name) ? REDACTED : value]);
+    return String(new URLSearchParams(shown));
   }
 
   #view(view: ArrayBufferView): Value {

@@ -45,21 +45,34 @@ export class ControllerAttachment implements Attachment {
   /** What is on for the tenants served lately, oldest first. */
   readonly #served = new Map<string, Uint32Array>();
   readonly #tenantsOn = createBits();
+  /** A tap wants the calls of the category. */
+  readonly tapped: Uint32Array;
+  readonly #unwatch: (() => void) | undefined;
   readonly #overrideCount = new Uint32Array(CAPACITY);
   readonly #onCount = new Uint32Array(CAPACITY);
   readonly #reported = createBits();
   readonly #host: Host;
 
-  /** @param base where somebody else writes it */
-  constructor(controller: Controller, host: Host, base: Uint32Array = createBits()) {
+  /** @param base where somebody else writes it @param tapped likewise */
+  constructor(
+    controller: Controller,
+    host: Host,
+    base: Uint32Array = createBits(),
+    tapped: Uint32Array = createBits(),
+  ) {
     this.controller = controller;
     this.#host = host;
     this.base = base;
+    this.tapped = tapped;
+    this.#unwatch = controller.sink.watchTaps?.((index, on) => {
+      writeBit(this.tapped, index, on);
+      host.changed(this, index >>> 5);
+    });
   }
 
   /** The categories, of one word, that anybody could want now. */
   interest(word: number): number {
-    return this.suspended ? 0 : this.base[word]! | this.#tenantsOn[word]!;
+    return this.suspended ? 0 : this.base[word]! | this.#tenantsOn[word]! | this.tapped[word]!;
   }
 
   setBase(index: number, on: boolean): void {
@@ -126,6 +139,7 @@ export class ControllerAttachment implements Attachment {
   }
 
   detach(): void {
+    this.#unwatch?.();
     this.#host.detached(this);
   }
 

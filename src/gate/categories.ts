@@ -6,7 +6,7 @@ export interface Decider {
   resolve(category: CategoryHandle): boolean;
   emit(category: CategoryHandle, message: string, attributes: Attributes | (() => Attributes) | undefined): void;
   /** Whether a span is made of a call now, asked before {@link trace}. */
-  traces(category: CategoryHandle): boolean;
+  traces(category: CategoryHandle, name: string): boolean;
   trace<T>(category: CategoryHandle, name: string, fn: (span?: Span) => T): T;
 }
 
@@ -49,7 +49,7 @@ export class CategoryHandle implements Category {
 
   span<T>(name: string, fn: (span?: Span) => T): T {
     // `fn` is called from here wherever there is no span, so that a recursive function gets no deeper than without us.
-    if ((this.interest[this.word]! & this.mask) === 0 || !this.decider.traces(this)) return fn();
+    if ((this.interest[this.word]! & this.mask) === 0 || !this.decider.traces(this, name)) return fn();
     return this.decider.trace(this, name, fn);
   }
 }

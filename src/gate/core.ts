@@ -42,6 +42,8 @@ export class GateCore implements Gate, Decider {
   readonly #tenanted: Uint32Array;
   /** On for everybody without an override. */
   readonly #base: Uint32Array;
+  /** A tap wants the calls of the category, or some of them. */
+  readonly #tapped: Uint32Array;
   readonly #storage = new AsyncLocalStorage<TenantContext>();
   readonly #calls: Float64Array;
   readonly #dropped: Float64Array;
@@ -71,6 +73,7 @@ export class GateCore implements Gate, Decider {
     this.#interest = memory.interest;
     this.#tenanted = memory.tenanted;
     this.#base = memory.base;
+    this.#tapped = memory.tapped;
     this.#calls = memory.calls;
     this.#dropped = memory.dropped;
     this.#hostThreads = hostThreads && (() => hostThreads(this.#asHost()));
@@ -112,7 +115,7 @@ export class GateCore implements Gate, Decider {
 
   /** Makes this gate follow that of the main thread, wherever nothing in this thread controls it. */
   follow(link: ThreadLink): ControllerAttachment {
-    const attachment = new ControllerAttachment(link.controller, this, this.#base);
+    const attachment = new ControllerAttachment(link.controller, this, this.#base, this.#tapped);
     this.#link = link;
     this.#linked = attachment;
     this.#attachments.unshift(attachment);
@@ -126,6 +129,7 @@ export class GateCore implements Gate, Decider {
       interest: this.#interest,
       tenanted: this.#tenanted,
       base: this.#base,
+      tapped: this.#tapped,
       get countsTenants() {
         return core.#active?.controller.countsTenants === true;
       },
@@ -138,7 +142,8 @@ export class GateCore implements Gate, Decider {
         return this.#registry.indexOf(name);
       },
       overrides: () => this.#active?.overrides() ?? [],
-      emit: (index, message, attributes, tenantId) => this.#emitForThread(index, message, attributes, tenantId),
+      emit: (index, message, attributes, tenantId, off) =>
+        this.#emitForThread(index, message, attributes, tenantId, off),
       failed: (index, error) => this.#active?.failed(this.#registry.descriptors[index]!, error),
       countTenant: (tenantId, index, calls) => this.tenantCalls.count(tenantId, index, calls),
     };
@@ -186,11 +191,29 @@ export class GateCore implements Gate, Decider {
     this.#interest[word] = active?.interest(word) ?? 0;
     this.#tenanted[word] = active?.tenanted[word] ?? 0;
     this.#base[word] = active?.base[word] ?? 0;
+    this.#tapped[word] = active?.tapped[word] ?? 0;
     this.#host?.applied(word);
   }
 
-  /** Whether a category with a set interest bit is on here and now. */
+  /** Whether a call of a category with a set interest bit reaches an output or a tap. */
   resolve(category: CategoryHandle): boolean {
+    return this.#isOn(category) || this.#isTapped(category);
+  }
+
+  #isTapped({ descriptor, word, mask }: CategoryHandle): boolean {
+    if ((this.#tapped[word]! & mask) === 0) return false;
+    const active = this.#active!;
+    const { sink } = active.controller;
+    if (sink.tapped === undefined) return true;
+    try {
+      return sink.tapped(descriptor, this.#tenantOf(descriptor, active));
+    } catch (error) {
+      active.failed(descriptor, error);
+      return false;
+    }
+  }
+
+  #isOn(category: CategoryHandle): boolean {
     const { word, mask } = category;
     if ((this.#tenanted[word]! & mask) !== 0) {
       if (this.#link !== undefined && this.#active === this.#linked && this.#link.catchUp())
@@ -230,18 +253,19 @@ export class GateCore implements Gate, Decider {
   }
 
   emit(category: CategoryHandle, message: string, attributes: Attributes | (() => Attributes) | undefined): void {
-    if (!this.resolve(category)) return;
+    const on = this.#isOn(category);
+    if (!on && !this.#isTapped(category)) return;
     const { descriptor } = category;
     const active = this.#active!;
     if (this.#emitting) {
-      this.#dropNested(descriptor, active);
+      if (on) this.#dropNested(descriptor, active);
       return;
     }
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor, active);
-      this.#count(descriptor, active, tenantId);
-      this.#passOn(descriptor, active, message, attributes, tenantId);
+      if (on) this.#count(descriptor, active, tenantId);
+      this.#passOn(descriptor, active, message, attributes, tenantId, on);
     } finally {
       this.#emitting = false;
     }
@@ -254,13 +278,17 @@ export class GateCore implements Gate, Decider {
     message: string,
     attributes: Attributes | (() => Attributes) | undefined,
     tenantId: string | undefined,
+    on: boolean,
   ): void {
+    const { sink } = active.controller;
     try {
-      const outcome = active.controller.sink.emit(descriptor, message, attributes, tenantId);
+      const outcome = on
+        ? sink.emit(descriptor, message, attributes, tenantId)
+        : sink.tap?.(descriptor, message, attributes, tenantId);
       if (typeof outcome === 'number') countDrop(this.#dropped, descriptor.index, outcome);
       else if (outcome !== undefined) active.failed(descriptor, outcome.error);
     } catch (error) {
-      countDrop(this.#dropped, descriptor.index, DROP.failed);
+      if (on) countDrop(this.#dropped, descriptor.index, DROP.failed);
       active.failed(descriptor, error);
     }
   }
@@ -271,30 +299,41 @@ export class GateCore implements Gate, Decider {
     countDrop(this.#dropped, descriptor.index, DROP.nested);
   }
 
-  /** What a worker thread decided to emit, and has counted. */
+  /** What a worker thread decided to emit, and has counted where it is on. */
   #emitForThread(
     index: number,
     message: string,
     attributes: Attributes | (() => Attributes) | undefined,
     tenantId: string | undefined,
+    off: boolean,
   ): void {
     const descriptor = this.#registry.descriptors[index];
     if (descriptor === undefined) return;
     const active = this.#active;
     if (active === undefined) {
-      countDrop(this.#dropped, index, DROP.thread);
+      if (!off) countDrop(this.#dropped, index, DROP.thread);
       return;
     }
     const before = this.#emitting;
     this.#emitting = true;
-    this.#passOn(descriptor, active, message, attributes, tenantId);
+    this.#passOn(descriptor, active, message, attributes, tenantId, !off);
     this.#emitting = before;
   }
 
-  traces(category: CategoryHandle): boolean {
-    if (!this.resolve(category)) return false;
-    if (!this.#emitting && this.#nestedSpans < MAX_NESTED_SPANS) return true;
-    this.#dropNested(category.descriptor, this.#active!);
+  /** Whether a call of `span` is traced; it counts here, before a frame is added to the stack. */
+  traces(category: CategoryHandle, name: string): boolean {
+    if (!this.#isOn(category)) return false;
+    const { descriptor } = category;
+    const active = this.#active!;
+    if (this.#emitting || this.#nestedSpans >= MAX_NESTED_SPANS) {
+      this.#dropNested(descriptor, active);
+      return false;
+    }
+    const tenantId = this.#tenantOf(descriptor, active);
+    this.#count(descriptor, active, tenantId);
+    const dropped = active.controller.sink.admitSpan?.(descriptor, name, tenantId);
+    if (dropped === undefined) return true;
+    countDrop(this.#dropped, descriptor.index, dropped);
     return false;
   }
 
@@ -305,7 +344,6 @@ export class GateCore implements Gate, Decider {
   trace<T>({ descriptor }: CategoryHandle, name: string, fn: (span?: Span) => T): T {
     const active = this.#active!;
     const tenantId = this.#tenantOf(descriptor, active);
-    this.#count(descriptor, active, tenantId);
     let started = false;
     let threw = false;
     let thrown: unknown;
@@ -358,6 +396,7 @@ function ownMemory(): GateMemory {
     interest: createBits(),
     tenanted: createBits(),
     base: createBits(),
+    tapped: createBits(),
     calls: new Float64Array(CAPACITY),
     dropped: new Float64Array(DROP_SLOTS),
   };

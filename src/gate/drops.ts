@@ -10,6 +10,10 @@ export const DROP = {
   thread: 2,
   /** Too much waits for the output already. */
   backlog: 3,
+  /** Over the budget of its category, or of the control that switched it on. */
+  budget: 4,
+  /** Over the budget of all categories together. */
+  process_budget: 5,
 } as const;
 
 export type DropReason = keyof typeof DROP;

@@ -27,6 +27,7 @@ export interface HostGate {
   readonly interest: Uint32Array;
   readonly tenanted: Uint32Array;
   readonly base: Uint32Array;
+  readonly tapped: Uint32Array;
   readonly countsTenants: boolean;
   readonly maxCategories: number;
   categories(): readonly CategoryDescriptor[];
@@ -38,6 +39,7 @@ export interface HostGate {
     message: string,
     attributes: Attributes | (() => Attributes) | undefined,
     tenantId: string | undefined,
+    off: boolean,
   ): void;
   failed(index: number, error: unknown): void;
   countTenant(tenantId: string, index: number, calls: number): void;
@@ -155,10 +157,10 @@ export class ThreadHost {
     else this.#ended(message.threadId);
   }
 
-  #emit({ memory, here }: Follower, { index: there, message, given, tenantId, span }: ThreadRecord): void {
+  #emit({ memory, here }: Follower, { index: there, message, given, tenantId, span, off }: ThreadRecord): void {
     Atomics.add(memory.state, STATE.taken, 1);
     const index = here[there];
-    if (index !== undefined) withSpan(span, () => this.#gate.emit(index, message, attributesOf(given), tenantId));
+    if (index !== undefined) withSpan(span, () => this.#gate.emit(index, message, attributesOf(given), tenantId, off));
   }
 
   #register(follower: Follower, { index: there, name, description, enabled }: Registration): void {
@@ -197,9 +199,10 @@ export class ThreadHost {
   #writeBits({ memory, there }: Follower, index: number): void {
     const at = there.get(index);
     if (at === undefined) return;
-    const { interest, tenanted, base } = this.#gate;
+    const { interest, tenanted, base, tapped } = this.#gate;
     writeSharedBit(memory.base, at, hasBit(base, index));
     writeSharedBit(memory.tenanted, at, hasBit(tenanted, index));
+    writeSharedBit(memory.tapped, at, hasBit(tapped, index));
     writeSharedBit(memory.interest, at, hasBit(interest, index));
   }
 

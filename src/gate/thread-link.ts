@@ -53,7 +53,11 @@ export class ThreadLink {
     const link = this;
     this.controller = {
       sink: {
-        emit: (category, message, attributes, tenantId) => link.#emit(category, message, attributes, tenantId),
+        emit: (category, message, attributes, tenantId) => link.#emit(category, message, attributes, tenantId, false),
+        tap: (category, message, attributes, tenantId) => {
+          link.#emit(category, message, attributes, tenantId, true);
+          return undefined;
+        },
         // There is no tracer here that the main thread knows of.
         span: (_category, _name, fn) => fn(),
       },
@@ -175,13 +179,14 @@ export class ThreadLink {
     message: string,
     attributes: Given,
     tenantId: string | undefined,
+    off: boolean,
   ): DropCode | undefined {
     const { state } = this.memory;
-    if (tenantId !== undefined && this.#countsTenants) this.#countTenant(tenantId, index);
+    if (tenantId !== undefined && this.#countsTenants && !off) this.#countTenant(tenantId, index);
     // Both wrap around after 2^31.
     if (((state[STATE.sent]! - Atomics.load(state, STATE.taken)) | 0) >= MAX_UNDERWAY) return DROP.thread;
     const given = evaluated(attributes);
-    const record = { kind: 'record', index, tenantId, span: activeSpan() } as const;
+    const record = { kind: 'record', index, off, tenantId, span: activeSpan() } as const;
     state[STATE.sent]! += 1;
     try {
       this.#say({ ...record, message, given });

@@ -30,6 +30,7 @@ export interface GateMemory {
   readonly interest: Uint32Array;
   readonly tenanted: Uint32Array;
   readonly base: Uint32Array;
+  readonly tapped: Uint32Array;
   readonly calls: Float64Array;
   /** By reason: `drops.ts`. */
   readonly dropped: Float64Array;
@@ -46,7 +47,7 @@ export interface ThreadBuffers {
 
 export function createThreadBuffers(): ThreadBuffers {
   return {
-    bits: new SharedArrayBuffer(4 * (STATES + 3 * WORDS)),
+    bits: new SharedArrayBuffer(4 * (STATES + 4 * WORDS)),
     counts: new SharedArrayBuffer(8 * (CAPACITY + DROP_SLOTS)),
   };
 }
@@ -58,6 +59,7 @@ export function viewThread({ bits, counts }: ThreadBuffers): ThreadMemory {
     interest: words(0),
     tenanted: words(1),
     base: words(2),
+    tapped: words(3),
     calls: new Float64Array(counts, 0, CAPACITY),
     dropped: new Float64Array(counts, 8 * CAPACITY, DROP_SLOTS),
   };
@@ -107,9 +109,11 @@ export type GivenAttributes =
   | { readonly thrown: unknown }
   | { readonly asynchronous: true };
 
-/** A debug call, counted already. */
+/** A debug call, counted already where it is on. */
 export interface ThreadRecord {
   readonly kind: 'record';
+  /** Off in the thread: it is for taps alone. */
+  readonly off: boolean;
   /** In the thread. */
   readonly index: number;
   readonly message: string;

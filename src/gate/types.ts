@@ -91,6 +91,22 @@ export interface Sink {
     tenantId?: string,
   ): AttributeFailure | DropCode | undefined;
   span<T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T;
+  /** Whether a span may be made. @returns why not; the function runs bare then. @default always */
+  admitSpan?(category: CategoryDescriptor, name: string, tenantId?: string): DropCode | undefined;
+  /**
+   * Calls back with every category that is tapped, at once and whenever that changes. A tap takes calls beside the outputs,
+   * without switching anything. @returns a function that ends it
+   */
+  watchTaps?(listener: (index: number, tapped: boolean) => void): () => void;
+  /** Whether a tap of the category takes calls made for this tenant. @default it takes all */
+  tapped?(category: CategoryDescriptor, tenantId?: string): boolean;
+  /** Takes a call of a tapped category that is off here and now: it goes to the taps alone, and does not count. */
+  tap?(
+    category: CategoryDescriptor,
+    message: string,
+    attributes: Attributes | (() => Attributes) | undefined,
+    tenantId?: string,
+  ): AttributeFailure | undefined;
 }
 
 /** What a control plane gives to the gate when it attaches. */

@@ -9,6 +9,7 @@ const rdcp = createRdcp({
   server: { port: 0 },
   categories: { FLOOD: { enabled: true } },
   emit: { to },
+  controls: { budget: false },
   announce: false,
 });
 const { url } = await rdcp.listen();

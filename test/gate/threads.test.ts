@@ -41,6 +41,8 @@ function control() {
   const lines: Line[] = [];
   const registered: string[] = [];
   const failures: unknown[] = [];
+  const tapped: string[] = [];
+  let tap: (index: number, on: boolean) => void = () => {};
   const attachment = gate.attach({
     sink: {
       emit: ({ name }, message, given, tenantId) => {
@@ -49,6 +51,11 @@ function control() {
         return undefined;
       },
       span: (_category, _name, fn) => fn(),
+      watchTaps: (listener) => {
+        tap = listener;
+        return () => {};
+      },
+      tap: (_category, message) => void tapped.push(message),
     },
     maxCategories: 4096,
     countsTenants: true,
@@ -58,7 +65,7 @@ function control() {
     },
     failed: (_category, error) => failures.push(error),
   });
-  return { lines, registered, failures, attachment };
+  return { lines, registered, failures, attachment, tapped, tap };
 }
 
 function indexOf(name: string): number {
@@ -76,7 +83,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 describe('worker threads', () => {
   const before = new Worker(FILE);
   after(() => before.terminate());
-  const { lines, registered, failures, attachment } = control();
+  const { lines, registered, failures, attachment, tapped, tap } = control();
   after(() => attachment.detach());
 
   it('a category that is switched on is on in a thread, whose lines come out here', async (t) => {
@@ -91,6 +98,18 @@ describe('worker threads', () => {
       { category: 'SQL', message: 'from a thread', attributes: { i: 0 }, tenantId: undefined },
     ]);
     assert.equal(gate.callsTotal(index), 1);
+  });
+
+  it('a tapped category is enabled in a thread, whose calls go to the tap alone and do not count', async (t) => {
+    const thread = start(t);
+    const index = indexOf('TAPPED');
+    tap(index, true);
+    await until(() => thread.ask('enabled', 'TAPPED'));
+    await thread.ask('emit', 'TAPPED', 2);
+    await until(() => tapped.length === 2);
+    assert.deepEqual([lines.length, gate.callsTotal(index)], [0, 0]);
+    tap(index, false);
+    await until(async () => !(await thread.ask('enabled', 'TAPPED')));
   });
 
   it('a switch reaches a thread that never comes to its event loop, a tenant’s too', async (t) => {

@@ -1,0 +1,161 @@
+import { DROP, type DropCode } from '../gate/drops.ts';
+import { NO_BUCKET, TICKS_PER_SECOND, type TokenBuckets } from './buckets.ts';
+import { FirstTexts } from './first-texts.ts';
+
+/** What a category may emit. */
+export interface Rate {
+  readonly callsPerSecond: number;
+  /** Calls that may come at once. */
+  readonly burst: number;
+  /** @default no limit of its own */
+  readonly bytesPerSecond?: number | undefined;
+}
+
+/** What a control may emit in all. When one of them is used up, the control ends. */
+export interface Totals {
+  readonly calls?: number | undefined;
+  readonly bytes?: number | undefined;
+}
+
+/** The units of one call. */
+const CALL = TICKS_PER_SECOND;
+/** Share of the rate that the first of a text may take in advance. */
+const ADVANCE = 0.1;
+
+/** A pair of buckets, for calls and for bytes. */
+export class RateBuckets {
+  readonly rate: Rate;
+  readonly #buckets: TokenBuckets;
+  readonly #calls: number;
+  readonly #bytes: number;
+  readonly #callsInAdvance: number;
+  readonly #bytesInAdvance: number;
+
+  constructor(buckets: TokenBuckets, rate: Rate) {
+    const { callsPerSecond, burst, bytesPerSecond } = rate;
+    this.rate = rate;
+    this.#buckets = buckets;
+    this.#calls = buckets.open(callsPerSecond, burst);
+    this.#bytes = bytesPerSecond === undefined ? NO_BUCKET : buckets.open(bytesPerSecond, bytesPerSecond);
+    this.#callsInAdvance = CALL - Math.max(1, Math.floor(callsPerSecond * ADVANCE)) * CALL;
+    this.#bytesInAdvance = -(bytesPerSecond ?? 0) * ADVANCE * TICKS_PER_SECOND;
+  }
+
+  /** Whether there is room for any call. */
+  get ample(): boolean {
+    const { units } = this.#buckets;
+    return units[this.#calls]! >= CALL && (this.#bytes === NO_BUCKET || units[this.#bytes]! > 0);
+  }
+
+  /** Whether there is room for the first call of a text. */
+  get enoughForFirst(): boolean {
+    const { units } = this.#buckets;
+    return (
+      units[this.#calls]! >= this.#callsInAdvance &&
+      (this.#bytes === NO_BUCKET || units[this.#bytes]! > this.#bytesInAdvance)
+    );
+  }
+
+  /** Whole calls that there is room for now. */
+  get callsLeft(): number {
+    return Math.max(0, Math.floor(this.#buckets.units[this.#calls]! / CALL));
+  }
+
+  takeCall(): void {
+    this.#buckets.units[this.#calls]! -= CALL;
+  }
+
+  takeBytes(bytes: number): void {
+    if (this.#bytes !== NO_BUCKET) this.#buckets.units[this.#bytes]! -= bytes * TICKS_PER_SECOND;
+  }
+
+  close(): void {
+    this.#buckets.close(this.#calls);
+    this.#buckets.close(this.#bytes);
+  }
+}
+
+/** No message is this. */
+const NOTHING = Symbol('nothing');
+
+/** What {@link Budget} says to those who keep it. */
+interface Keeper {
+  /** Tokens were taken: they have to come back. */
+  taken(): void;
+  /** The first call since the last record about it was dropped. */
+  overspent(budget: Budget): void;
+  /** A total is used up. */
+  exhausted(budget: Budget): void;
+}
+
+/**
+ * The budget of one category, or of one control of it. Over the rate the first call of each text passes before those of
+ * texts that were let through this second, so that one chatty line does not use up what the others need.
+ */
+export class Budget {
+  readonly own: RateBuckets | undefined;
+  /** That of the process, which every category draws on. */
+  readonly shared: RateBuckets | undefined;
+  /** Calls dropped since the last record about it. */
+  dropped = 0;
+  callsLeft: number;
+  bytesLeft: number;
+  readonly #keeper: Keeper;
+  readonly #texts = new FirstTexts();
+  /** The text refused last, and why: it is refused until the next tick brings tokens. */
+  #refused: unknown = NOTHING;
+  #refusal: DropCode = DROP.budget;
+
+  constructor(keeper: Keeper, own: RateBuckets | undefined, shared: RateBuckets | undefined, totals: Totals = {}) {
+    this.#keeper = keeper;
+    this.own = own;
+    this.shared = shared;
+    this.callsLeft = totals.calls ?? Number.POSITIVE_INFINITY;
+    this.bytesLeft = totals.bytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes what a call costs, before anything of it is built. @returns why it must be dropped, else nothing */
+  admit(message: unknown): DropCode | undefined {
+    if (message === this.#refused) {
+      this.dropped += 1;
+      return this.#refusal;
+    }
+    const { own, shared } = this;
+    if (this.callsLeft <= 0 || this.bytesLeft <= 0) return this.#refuse(message, DROP.budget);
+    if ((own === undefined || own.ample) && (shared === undefined || shared.ample)) this.#texts.passed(message);
+    else {
+      if (own?.enoughForFirst === false) return this.#refuse(message, DROP.budget);
+      if (shared?.enoughForFirst === false) return this.#refuse(message, DROP.process_budget);
+      if (!this.#texts.isFirst(message)) {
+        return this.#refuse(message, own?.ample === false ? DROP.budget : DROP.process_budget);
+      }
+    }
+    own?.takeCall();
+    shared?.takeCall();
+    this.#keeper.taken();
+    return undefined;
+  }
+
+  /** A call that was admitted came to so many bytes. */
+  spend(bytes: number): void {
+    this.own?.takeBytes(bytes);
+    this.shared?.takeBytes(bytes);
+    this.callsLeft -= 1;
+    this.bytesLeft -= bytes;
+    if (this.callsLeft <= 0 || this.bytesLeft <= 0) this.#keeper.exhausted(this);
+  }
+
+  /** Tokens came back. @param second whether another second began */
+  refilled(second: boolean): void {
+    this.#refused = NOTHING;
+    if (second) this.#texts.forget();
+  }
+
+  #refuse(message: unknown, code: DropCode): DropCode {
+    if (this.dropped === 0) this.#keeper.overspent(this);
+    this.dropped += 1;
+    this.#refused = message;
+    this.#refusal = code;
+    return code;
+  }
+}

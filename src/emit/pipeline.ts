@@ -1,0 +1,142 @@
+import { diagnostics } from '../diagnostics.ts';
+import type { DropCode } from '../gate/drops.ts';
+import type { AttributeFailure, Attributes, CategoryDescriptor } from '../gate/types.ts';
+import { timestamp } from '../protocol/time.ts';
+import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE } from '../semconv.ts';
+import { type BuiltAttributes, buildAttributes, withError } from './attributes.ts';
+import type { Budget } from './budget.ts';
+import type { Budgets, Surplus } from './budgets.ts';
+import { messageText } from './message.ts';
+import type { Outputs } from './outputs.ts';
+import type { Call } from './record.ts';
+import type { Redacts } from './redaction.ts';
+import type { Tap, Taps } from './taps.ts';
+
+type Given = Attributes | (() => Attributes) | undefined;
+type Outcome = AttributeFailure | DropCode | undefined;
+
+/** What a call of one category goes through. */
+export type Route = (message: string, given: Given, tenantId: string | undefined) => Outcome;
+
+export interface PipelineParts {
+  readonly budgets: Budgets;
+  readonly redacts: Redacts;
+  readonly outputs: Pick<Outputs, 'current'>;
+  readonly taps: Pick<Taps, 'of'>;
+}
+
+interface Built {
+  readonly call: Call;
+  readonly failure: AttributeFailure | undefined;
+}
+
+export interface Pipeline {
+  /** Puts together what applies to the category now, and nothing else: budget, attributes, redaction, taps, outputs. */
+  compose(category: CategoryDescriptor): Route;
+  /** For the taps of a category that is off here and now. */
+  tap(
+    category: CategoryDescriptor,
+    message: string,
+    given: Given,
+    tenantId: string | undefined,
+  ): AttributeFailure | undefined;
+  /** Writes the record about calls that the budget dropped. */
+  warn(category: CategoryDescriptor, surplus: Surplus): void;
+}
+
+export function createPipeline({ budgets, redacts, outputs, taps }: PipelineParts): Pipeline {
+  function build({ name }: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Built {
+    const plain = typeof message === 'string';
+    const built: BuiltAttributes = buildAttributes(name, plain ? given : withError(message, given), redacts);
+    const text = messageText(message, redacts);
+    const { attributes, simple, failure } = built;
+    const bytes = built.bytes + text.length;
+    return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
+  }
+
+  /** Each that wants this call takes it. What a tap throws costs nobody else the call. */
+  function give(wanting: readonly Tap[], category: CategoryDescriptor, call: Call): void {
+    for (const tap of wanting) {
+      try {
+        tap.take(category, call);
+      } catch (error) {
+        diagnostics.error('rdcp: a tap of debug calls failed', error);
+      }
+    }
+  }
+
+  const wanting = (category: CategoryDescriptor, tenantId: string | undefined) =>
+    taps.of(category).filter((tap) => tap.matches(tenantId) && tap.admits());
+
+  function emit(
+    category: CategoryDescriptor,
+    budget: Budget | undefined,
+    message: string,
+    given: Given,
+    tenantId: string | undefined,
+  ): Outcome {
+    const dropped = budget?.admit(message);
+    if (dropped !== undefined) return dropped;
+    const { call, failure } = build(category, message, given, tenantId);
+    const outcome = outputs.current()(call);
+    if (outcome === undefined) budget?.spend(call.bytes);
+    return outcome ?? failure;
+  }
+
+  function emitTapped(
+    category: CategoryDescriptor,
+    budget: Budget | undefined,
+    message: string,
+    given: Given,
+    tenantId: string | undefined,
+  ): Outcome {
+    const wanted = wanting(category, tenantId);
+    if (wanted.length === 0) return emit(category, budget, message, given, tenantId);
+    const dropped = budget?.admit(message);
+    const { call, failure } = build(category, message, given, tenantId);
+    give(wanted, category, call);
+    if (dropped !== undefined) return dropped;
+    // Outputs make the attributes their own.
+    const own = { ...call, attributes: { ...call.attributes } };
+    const outcome = outputs.current()(own);
+    if (outcome === undefined) budget?.spend(own.bytes);
+    return outcome ?? failure;
+  }
+
+  return {
+    compose(category) {
+      const through = taps.of(category).length > 0 ? emitTapped : emit;
+      const budget = budgets.of(category);
+      const ofTenants = budgets.ofTenants(category);
+      if (ofTenants === undefined) {
+        return (message, given, tenantId) => through(category, budget, message, given, tenantId);
+      }
+      return (message, given, tenantId) => {
+        const own = tenantId !== undefined && ofTenants.has(tenantId);
+        return through(category, own ? ofTenants.get(tenantId) : budget, message, given, tenantId);
+      };
+    },
+    tap(category, message, given, tenantId) {
+      const wanted = wanting(category, tenantId);
+      if (wanted.length === 0) return undefined;
+      const { call, failure } = build(category, message, given, tenantId);
+      give(wanted, category, call);
+      return failure;
+    },
+    warn({ name }, { dropped, since }) {
+      const from = timestamp(since);
+      try {
+        outputs.current()({
+          severity: 'WARN',
+          message: `${dropped} debug calls since ${from} were dropped: over the budget`,
+          attributes: { [ATTR_CATEGORY_NAME]: name, [ATTR_DROPPED_COUNT]: dropped, [ATTR_DROPPED_SINCE]: from },
+          simple: true,
+          tenantId: undefined,
+          bytes: 0,
+        });
+      } catch (error) {
+        diagnostics.error('rdcp: a record about dropped debug calls failed', error);
+      }
+    },
+  };
+}

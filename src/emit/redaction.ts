@@ -1,0 +1,66 @@
+/** What stands in place of a value that must not leave the process. */
+export const REDACTED = '[redacted]';
+
+/** Whether the value under a name must not leave the process. */
+export type Redacts = (name: string) => boolean;
+
+/**
+ * A name that ends in one of these, whatever its case and without the separators in it: `password`, `dbPassword`,
+ * `Set-Cookie`, `x-api-key`, `private_key`.
+ */
+const ENDINGS = ['password', 'passwd', 'secret', 'token', 'authorization', 'cookie', 'apikey', 'privatekey'];
+const SEPARATORS = /[-_.\s]/g;
+/** So much of a name's end is looked at for these. */
+const LOOKED_AT = 64;
+
+/** Names whose answer is kept, and how long a name may be for that. */
+const MAX_KEPT = 2000;
+const MAX_KEPT_LENGTH = 100;
+
+/**
+ * @param patterns names beside the usual ones: exact, or with `*` for any characters; case does not count. `false`: nothing
+ * is redacted
+ */
+export function createRedaction(patterns: readonly string[] | false): Redacts {
+  if (patterns === false) return () => false;
+  const exact = new Set<string>();
+  const wild: string[][] = [];
+  for (const pattern of patterns.map((each) => each.toLowerCase())) {
+    if (pattern.includes('*')) wild.push(pattern.split('*'));
+    else exact.add(pattern);
+  }
+  const kept = new Map<string, boolean>();
+
+  function decide(name: string): boolean {
+    const lower = name.toLowerCase();
+    const end = lower.slice(-LOOKED_AT).replaceAll(SEPARATORS, '');
+    return (
+      ENDINGS.some((ending) => end.endsWith(ending)) || exact.has(lower) || wild.some((parts) => matches(lower, parts))
+    );
+  }
+
+  return (name) => {
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    const decided = decide(name);
+    if (name.length <= MAX_KEPT_LENGTH) {
+      if (kept.size >= MAX_KEPT) kept.clear();
+      kept.set(name, decided);
+    }
+    return decided;
+  };
+}
+
+/** Whether the name begins with the first part, ends in the last, and has the others between them, in order. */
+function matches(name: string, parts: readonly string[]): boolean {
+  const first = parts[0]!;
+  const last = parts.at(-1)!;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+}

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseConfig } from '../../src/config.ts';
+import { budgetsOf } from '../../src/emit/budgets.ts';
+import { createSink, type EmissionSink } from '../../src/emit/sink.ts';
+import { GateCore } from '../../src/gate/core.ts';
+import type { DebugRecord, RdcpConfig } from '../../src/index.ts';
+import { createTelemetry } from '../../src/telemetry.ts';
+import { RecordingController } from '../gate/controllers.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+
+type BudgetOption = NonNullable<RdcpConfig['controls']>['budget'];
+
+/** Categories A, B, …, all on, whose records are kept. */
+function bench(budget: BudgetOption, names = ['A', 'B'], take?: (record: DebugRecord) => unknown) {
+  const time = virtualTime(Date.UTC(2026, 0, 31, 12));
+  const records: DebugRecord[] = [];
+  const exhausted: (readonly [string, string | undefined])[] = [];
+  const sink: EmissionSink = createSink({
+    telemetry: createTelemetry(),
+    clock: time.clock,
+    schedule: time.schedule,
+    budget: budgetsOf(parseConfig({ controls: { budget } }).controls.budget),
+    to: take ?? ((record) => void records.push(record)),
+    exhausted: ({ name }, tenantId) => exhausted.push([name, tenantId]),
+  });
+  const gate = new GateCore();
+  const categories = names.map((name) => gate.category(name));
+  const attachment = gate.attach(new RecordingController(4096, sink));
+  for (const index of names.keys()) attachment.setBase(index, true);
+  const descriptors = gate.categories();
+  const debugs = () => records.filter(({ severity }) => severity === 'DEBUG');
+  return {
+    ...{ time, records, debugs, sink, gate, attachment, descriptors, exhausted },
+    a: categories[0]!,
+    b: categories[1]!,
+    calls: (times: number, message = 'm', at = 0) => {
+      for (let call = 0; call < times; call++) categories[at]!.debug(message);
+    },
+    take: () => records.splice(0).map(({ category, message, severity }) => `${severity} ${category} ${message}`),
+  };
+}
+
+/** calls = emitted + dropped, of one category. */
+function assertBooks({ gate, debugs }: ReturnType<typeof bench>, index = 0): void {
+  const { name } = gate.categories()[index]!;
+  const emitted = debugs().filter(({ category }) => category === name).length;
+  assert.equal(gate.callsTotal(index), emitted + gate.droppedTotal(index));
+}
+
+test('a category emits a burst, then its rate, and what is beyond is dropped and counted', async () => {
+  const it = bench({});
+  it.calls(5000);
+  assert.equal(it.debugs().length, 1000);
+  assert.deepEqual([it.gate.callsTotal(0), it.gate.droppedTotal(0, 'budget')], [5000, 4000]);
+  for (let tick = 0; tick < 50; tick++) {
+    await it.time.pass(100);
+    it.calls(200);
+  }
+  assert.equal(it.debugs().length, 1000 + 5 * 500);
+  assertBooks(it);
+});
+
+test('what is dropped is dropped before its attributes are built', () => {
+  const { a } = bench({ callsPerSecond: 1, burst: 1 });
+  let built = 0;
+  for (let call = 0; call < 10; call++) a.debug('m', () => ({ built: ++built }));
+  assert.equal(built, 1);
+});
+
+test('the first of a text each second passes, however much another line fills the budget', async () => {
+  const it = bench({});
+  it.calls(100_000, 'chatty');
+  for (let second = 0; second < 5; second++) {
+    it.calls(1, `rare ${second}`);
+    it.calls(10_000, 'chatty');
+    it.calls(1, 'the same each second');
+    it.calls(1, 'the same each second');
+    for (let tick = 0; tick < 10; tick++) {
+      await it.time.pass(100);
+      it.calls(1000, 'chatty');
+    }
+  }
+  const of = (message: string) => it.debugs().filter((record) => record.message === message).length;
+  assert.deepEqual(
+    [of('the same each second'), ...[0, 1, 2, 3, 4].map((second) => of(`rare ${second}`))],
+    [5, 1, 1, 1, 1, 1],
+  );
+  assertBooks(it);
+});
+
+test('firsts have their limit too: texts that are all different stay under the rate', async () => {
+  const it = bench({ callsPerSecond: 100, burst: 100 });
+  const flood = () => {
+    for (let call = 0; call < 3000; call++) it.a.debug(`${'long '.repeat(100)} ${it.gate.callsTotal(0)}`);
+    for (let call = 0; call < 3000; call++) it.a.debug(`call ${it.gate.callsTotal(0)}`);
+  };
+  flood();
+  for (let tick = 0; tick < 100; tick++) {
+    await it.time.pass(100);
+    flood();
+  }
+  assert.ok(it.debugs().length <= 100 + 10 + 10 * 100, `${it.debugs().length}`);
+  assertBooks(it);
+});
+
+test('one category cannot use up the calls of another', () => {
+  const it = bench({});
+  it.calls(100_000, 'flood', 0);
+  it.calls(10, 'quiet', 1);
+  assert.equal(it.debugs().filter(({ category }) => category === 'B').length, 10);
+});
+
+test('all categories together stay under the budget of the process, and the first of a text passes there as well', async () => {
+  const names = ['A', 'B', 'C', 'D', 'E'];
+  const it = bench({}, names);
+  for (const at of names.keys()) it.calls(1000, 'flood', at);
+  assert.equal(it.debugs().length, 2000 + 3, 'of C, D and E the first');
+  assert.equal(it.gate.droppedTotal(4, 'process_budget'), 999);
+  it.calls(1, 'rare', 3);
+  assert.equal(it.debugs().at(-1)?.message, 'rare');
+  for (let tick = 0; tick < 20; tick++) {
+    await it.time.pass(100);
+    for (const at of names.keys()) it.calls(1000, 'flood', at);
+  }
+  assert.ok(it.debugs().length <= 2000 + 200 + 2 * 2000, `${it.debugs().length}`);
+  for (const at of names.keys()) assertBooks(it, at);
+});
+
+test('bytes count as calls do: large lines are fewer', async () => {
+  const it = bench({ process: { bytesPerSecond: 100_000 } });
+  for (let second = 0; second < 3; second++) {
+    for (let call = 0; call < 500; call++) it.a.debug('large', { text: 'x'.repeat(5000) });
+    await it.time.pass(1000);
+  }
+  const emitted = it.debugs().length;
+  assert.ok(emitted >= 60 && emitted <= 65, `${emitted} of 5 KB at 100 KB a second`);
+  assertBooks(it);
+});
+
+test('an event loop that is blocked for a minute, and a clock that jumps, refill nothing', async () => {
+  const it = bench({});
+  it.calls(2000);
+  it.time.suspend(60_000);
+  it.calls(2000);
+  it.time.setWall(0);
+  it.calls(2000);
+  assert.equal(it.debugs().length, 1000);
+});
+
+test('the timer runs only until every budget is full again', async () => {
+  const it = bench({});
+  assert.equal(it.time.pending, 0);
+  it.calls(100);
+  assert.equal(it.time.pending, 1);
+  await it.time.pass(1000);
+  assert.equal(it.time.pending, 0);
+  it.calls(3000);
+  await it.time.pass(20_000);
+  assert.equal(it.time.pending, 0, 'also after what was dropped has been told');
+});
+
+test('every ten seconds a record of severity WARN says how many calls were dropped, and since when', async () => {
+  const it = bench({ callsPerSecond: 1, burst: 1 });
+  const warnings = () => it.records.filter(({ severity }) => severity === 'WARN');
+  for (let second = 0; second < 25; second++) {
+    it.calls(100);
+    await it.time.pass(1000);
+  }
+  assert.deepEqual(
+    warnings().map(({ category, message, attributes }) => [category, message, attributes['rdcp.dropped.since']]),
+    [
+      ['A', '990 debug calls since 2026-01-31T12:00:00.000Z were dropped: over the budget', '2026-01-31T12:00:00.000Z'],
+      ['A', '990 debug calls since 2026-01-31T12:00:10.000Z were dropped: over the budget', '2026-01-31T12:00:10.000Z'],
+    ],
+  );
+  it.sink.close();
+  const total = warnings().reduce((sum, { attributes }) => sum + Number(attributes['rdcp.dropped.count']), 0);
+  assert.equal(total, it.gate.droppedTotal(0), 'what is left is told when it closes');
+  assertBooks(it);
+});
+
+test('a category has the budget that is configured for it, or none', () => {
+  const it = bench({ callsPerSecond: 10, categories: { B: false } });
+  it.calls(100, 'm', 0);
+  it.calls(10_000, 'm', 1);
+  const of = (name: string) => it.debugs().filter(({ category }) => category === name).length;
+  assert.deepEqual([of('A'), of('B')], [20, 10_000]);
+  const unlimited = bench(false);
+  unlimited.calls(10_000);
+  assert.equal(unlimited.debugs().length, 10_000);
+});
+
+test('spans take from the budget too, and run bare beyond it', () => {
+  const it = bench({ callsPerSecond: 5, burst: 10 });
+  let ran = 0;
+  let traced = 0;
+  for (let call = 0; call < 100; call++) {
+    it.a.span('s', (span) => {
+      ran += 1;
+      if (span !== undefined) traced += 1;
+    });
+  }
+  assert.deepEqual([ran, traced, it.gate.callsTotal(0), it.gate.droppedTotal(0, 'budget')], [100, 10, 100, 90]);
+});
+
+test('the budget of a control replaces the configured one until it is taken back', async () => {
+  const it = bench({});
+  const [descriptor] = it.descriptors;
+  it.sink.budgets.setControl(descriptor!, undefined, { callsPerSecond: 3 });
+  it.calls(100);
+  assert.equal(it.debugs().length, 6, 'a burst of two seconds');
+  it.sink.budgets.setControl(descriptor!, undefined, false);
+  it.calls(5000);
+  assert.equal(it.debugs().length, 5006);
+  it.sink.budgets.setControl(descriptor!, undefined, undefined);
+  it.calls(5000);
+  assert.equal(it.debugs().length, 6006);
+  assertBooks(it);
+});
+
+test('a control whose calls or bytes are used up says so once, and emits nothing more', () => {
+  const it = bench({});
+  const [descriptor, other] = it.descriptors;
+  it.sink.budgets.setControl(descriptor!, undefined, { calls: 7 });
+  it.sink.budgets.setControl(other!, undefined, { bytes: 1000 });
+  it.calls(100, 'm', 0);
+  for (let call = 0; call < 100; call++) it.b.debug('m', { text: 'x'.repeat(90) });
+  const of = (name: string) => it.debugs().filter(({ category }) => category === name).length;
+  assert.equal(of('A'), 7);
+  assert.ok(of('B') >= 7 && of('B') <= 10, `${of('B')} of 100 bytes and more`);
+  assert.deepEqual(it.exhausted, [
+    ['A', undefined],
+    ['B', undefined],
+  ]);
+  for (const at of [0, 1]) assertBooks(it, at);
+});
+
+test("the budget of a tenant's control counts that tenant's calls alone", () => {
+  const it = bench({});
+  const [descriptor] = it.descriptors;
+  it.sink.budgets.setControl(descriptor!, 'acme', { calls: 3 });
+  it.gate.runWithTenant('acme', () => it.calls(10));
+  it.gate.runWithTenant('beta', () => it.calls(10));
+  it.calls(10);
+  const of = (tenant: string | undefined) => it.debugs().filter((record) => record.tenant === tenant).length;
+  assert.deepEqual([of('acme'), of('beta'), of(undefined)], [3, 10, 10]);
+  assert.deepEqual(it.exhausted, [['A', 'acme']]);
+  assert.deepEqual(it.sink.budgets.stateOf(descriptor!, 'acme')?.callsLeft, 0);
+});
+
+test('a budget says what is left of it', () => {
+  const it = bench({ callsPerSecond: 10 });
+  const [descriptor, other] = it.descriptors;
+  it.calls(5);
+  assert.deepEqual(it.sink.budgets.stateOf(descriptor!), {
+    callsPerSecond: 10,
+    burst: 20,
+    bytesPerSecond: undefined,
+    callsLeftNow: 15,
+  });
+  it.sink.budgets.setControl(other!, undefined, { calls: 50 });
+  it.calls(5, 'm', 1);
+  assert.equal(it.sink.budgets.stateOf(other!)?.callsLeft, 45);
+  it.sink.budgets.setControl(other!, undefined, false);
+  assert.equal(it.sink.budgets.stateOf(other!), undefined);
+});
+
+test('an output that throws, rejects, or calls the category itself keeps the books right', async () => {
+  let at = 0;
+  let it: ReturnType<typeof bench>;
+  const taken: string[] = [];
+  it = bench({}, ['A'], ({ message }) => {
+    at += 1;
+    if (at % 3 === 0) throw new Error('no output');
+    taken.push(message);
+    if (at % 3 === 1) it.a.debug('from the output');
+    return at % 3 === 2 ? Promise.reject(new Error('no output later')) : undefined;
+  });
+  it.calls(600);
+  await it.time.pass(0);
+  assert.equal(it.gate.callsTotal(0), 800);
+  assert.equal(taken.length + it.gate.droppedTotal(0), 800);
+  assert.deepEqual([it.gate.droppedTotal(0, 'failed'), it.gate.droppedTotal(0, 'nested')], [200, 200]);
+});
+
+for (const [option, field] of [
+  [{ callsPerSecond: 0 }, 'callsPerSecond must be at least 1'],
+  [{ callsPerSecond: Number.NaN }, 'callsPerSecond must be a number'],
+  [{ burst: 1e12 }, 'burst must be at most 1000000'],
+  [{ categories: { A: { callsPerSecond: -1 } } }, 'categories.A.callsPerSecond must be at least 1'],
+  [{ process: { bytesPerSecond: 1e12 } }, 'process.bytesPerSecond must be at most 1073741824'],
+  [{ callPerSecond: 5 }, 'callPerSecond is not a known field'],
+] as const) {
+  test(`a budget is refused at the start: ${field}`, () => {
+    assert.throws(() => parseConfig({ controls: { budget: option } }), {
+      message: new RegExp(`^configuration: controls\\.budget\\.${field}`),
+    });
+  });
+}

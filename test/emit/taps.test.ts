@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseConfig } from '../../src/config.ts';
+import { budgetsOf } from '../../src/emit/budgets.ts';
+import type { Call } from '../../src/emit/record.ts';
+import { createSink } from '../../src/emit/sink.ts';
+import { GateCore } from '../../src/gate/core.ts';
+import { createTelemetry } from '../../src/telemetry.ts';
+import { RecordingController } from '../gate/controllers.ts';
+
+interface TapOptions {
+  readonly tenant?: string;
+  readonly most?: number;
+}
+
+/** Two categories that are off, on real outputs; A may be tapped. */
+function bench() {
+  const lines: string[] = [];
+  const sink = createSink({
+    telemetry: createTelemetry(),
+    clock: { now: () => 0 },
+    writeLine: (line) => lines.push(line),
+    to: 'stderr',
+    budget: budgetsOf(parseConfig({ controls: { budget: { callsPerSecond: 2, burst: 2 } } }).controls.budget),
+  });
+  const gate = new GateCore();
+  const [a, b] = ['A', 'B'].map((name) => gate.category(name));
+  const controller = new RecordingController(4096, sink);
+  const attachment = gate.attach(controller);
+  const [descriptor] = gate.categories();
+  function tap({ tenant, most = Number.POSITIVE_INFINITY }: TapOptions = {}) {
+    const taken: Call[] = [];
+    const remove = sink.addTap(descriptor!, {
+      matches: (tenantId) => tenant === undefined || tenantId === tenant,
+      admits: () => taken.length < most,
+      take: (_category, call) => taken.push(call),
+    });
+    return { taken, remove };
+  }
+  const counts = () => [gate.callsTotal(0), gate.droppedTotal(0), lines.length];
+  return { sink, gate, attachment, a: a!, b: b!, tap, counts, lines, controller, descriptor: descriptor! };
+}
+
+test('a tap gets the calls of a category that is off: built and redacted, without output and without being counted', () => {
+  const { a, b, tap, counts } = bench();
+  const { taken, remove } = tap();
+  assert.deepEqual([a.enabled, b.enabled], [true, false]);
+  a.debug('login', { user: 'alice', password: 'hunter2' });
+  b.debug('not tapped', () => assert.fail('was built'));
+  a.span('not a line', (span) => assert.equal(span, undefined));
+  assert.deepEqual(
+    taken.map(({ message, attributes }) => [message, attributes]),
+    [['login', { user: 'alice', password: '[redacted]', 'rdcp.category.name': 'A' }]],
+  );
+  assert.deepEqual(counts(), [0, 0, 0]);
+  remove();
+  remove();
+  assert.equal(a.enabled, false);
+  a.debug('after', () => assert.fail('was built'));
+});
+
+test('a category that is on and tapped builds once, for the outputs and every tap', () => {
+  const { a, attachment, tap, counts, lines } = bench();
+  attachment.setBase(0, true);
+  const taps = [tap(), tap({ most: 1 })];
+  let built = 0;
+  a.debug('one', () => ({ built: ++built }));
+  a.debug('two', () => ({ built: ++built }));
+  assert.deepEqual([built, ...taps.map(({ taken }) => taken.length)], [2, 2, 1]);
+  assert.deepEqual(counts(), [2, 0, 2]);
+  assert.match(lines[1]!, /two \{"built":2\}$/);
+});
+
+test('a tap gets what the budget drops, at its own rate, and nothing is built for nobody', () => {
+  const { a, attachment, tap, counts } = bench();
+  attachment.setBase(0, true);
+  const { taken } = tap({ most: 5 });
+  let built = 0;
+  for (let call = 0; call < 10; call++) a.debug('m', () => ({ built: ++built }));
+  assert.deepEqual([built, taken.length], [5, 5]);
+  assert.deepEqual(counts(), [10, 8, 2]);
+});
+
+test('a tap of one tenant gets the calls of that tenant alone, and enabled says so', () => {
+  const { a, gate, tap, counts } = bench();
+  const { taken } = tap({ tenant: 'acme' });
+  for (const tenant of ['acme', 'beta']) {
+    gate.runWithTenant(tenant, () => {
+      assert.equal(a.enabled, tenant === 'acme');
+      a.debug(tenant, tenant === 'acme' ? {} : () => assert.fail('was built'));
+    });
+  }
+  assert.equal(a.enabled, false);
+  assert.deepEqual(
+    taken.map(({ message, tenantId }) => [message, tenantId]),
+    [['acme', 'acme']],
+  );
+  assert.deepEqual(counts(), [0, 0, 0]);
+});
+
+test('a tap that throws, or debugs itself, harms neither the outputs nor other taps', () => {
+  const { a, sink, attachment, tap, descriptor, counts } = bench();
+  sink.addTap(descriptor, {
+    matches: () => true,
+    admits: () => true,
+    take: () => {
+      a.debug('from the tap');
+      throw new Error('broken tap');
+    },
+  });
+  const { taken } = tap();
+  a.debug('off');
+  assert.deepEqual([taken.length, ...counts()], [1, 0, 0, 0]);
+  attachment.setBase(0, true);
+  a.debug('on');
+  assert.deepEqual([taken.length, ...counts()], [2, 2, 1, 1], 'the nested one is dropped');
+});
+
+test('a tap ends with its control plane, follows it when it is suspended, and is there for the next one', () => {
+  const { a, gate, attachment, tap, controller } = bench();
+  tap();
+  attachment.suspend(true);
+  assert.equal(a.enabled, false);
+  attachment.suspend(false);
+  assert.equal(a.enabled, true);
+  attachment.detach();
+  assert.equal(a.enabled, false);
+  gate.attach(controller);
+  assert.equal(a.enabled, true);
+});
