@@ -69,6 +69,11 @@ export class RdcpError extends Error {
   }
 }
 
+/** 503 for what may work again in a few seconds. */
+export function unavailable(message: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_UNAVAILABLE', message, { headers: { 'Retry-After': '5' }, cause });
+}
+
 /** True for an {@link RdcpError}, also one made by another copy of this package. */
 export function isRdcpError(value: unknown): value is RdcpError {
   return typeof value === 'object' && value !== null && BRAND in value;

@@ -1,10 +1,18 @@
 import type { Clock, Schedule } from '../clock.ts';
 import type { Condition } from '../conditions.ts';
-import { failureCode, RdcpError } from '../errors.ts';
+import { failureCode, RdcpError, unavailable } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import type { CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
-import { type ChainHead, headOf, NO_PREVIOUS_HASH, seal, type UnsealedEntry } from './chain.ts';
-import type { Sealed } from './types.ts';
+import {
+  type ChainHead,
+  type ChainIdentity,
+  headOf,
+  NO_PREVIOUS_HASH,
+  seal,
+  type UnsealedEntry,
+  unsealed,
+} from './chain.ts';
+import type { AuditDraft, Recording, Sealed } from './types.ts';
 
 /** How often a store that failed is tried again, while something waits for it. */
 const RETRY_MS = 1000;
@@ -16,6 +24,12 @@ const PAGE = 100;
 export interface SequencerOptions {
   readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit' | 'check'>;
   readonly clock: Pick<Clock, 'now'>;
+  readonly chain: ChainIdentity;
+  /** Where retention begins, in milliseconds since the epoch. */
+  readonly retainFrom: () => number;
+  readonly randomUUID: () => string;
+  /** Emits the OTel record of an entry that is kept. */
+  readonly emit: (entry: AuditEntry) => void;
   readonly schedule: Schedule;
   /** Called for every write that failed. */
   readonly failed: () => void;
@@ -24,7 +38,7 @@ export interface SequencerOptions {
   readonly report: (error: unknown) => void;
 }
 
-export interface NewEntry {
+interface NewEntry {
   readonly entry: UnsealedEntry;
   /** Called with the sealed entry once the store has it. */
   readonly kept: (entry: AuditEntry) => void;
@@ -75,10 +89,14 @@ export class Sequencer {
   }
 
   /**
-   * Seals entries as the next of the chain, which is held until `done` or `failed` of the result is called.
+   * Seals drafts as the next entries of the chain, which is held until `done` or `failed` of the result is called.
    * @throws {RdcpError} `RDCP_UNAVAILABLE` when what has to come before cannot be written; nothing is held then
    */
-  async seal(entries: readonly NewEntry[]): Promise<Sealed> {
+  async seal(recordings: readonly Recording[]): Promise<Sealed> {
+    const entries = recordings.map(({ draft, whenKept = atOnce }) => ({
+      entry: this.entryOf(draft),
+      kept: (entry: AuditEntry) => whenKept(() => this.#options.emit(entry)),
+    }));
     const release = await this.#takeTurn();
     try {
       const known = this.#inDoubt === undefined && this.#deferred.length === 0 ? this.#head : undefined;
@@ -101,6 +119,12 @@ export class Sequencer {
       this.#notWritten(error);
       throw error;
     }
+  }
+
+  /** An entry that has no place in the chain yet. */
+  entryOf(draft: AuditDraft): UnsealedEntry {
+    const { chain, randomUUID, clock, retainFrom } = this.#options;
+    return unsealed(draft, chain, { id: randomUUID(), now: clock.now(), retainFrom: retainFrom() });
   }
 
   /**
@@ -164,10 +188,7 @@ export class Sequencer {
     try {
       return await this.#prepare();
     } catch (cause) {
-      throw new RdcpError('RDCP_UNAVAILABLE', 'The audit trail cannot be reached, so nothing was changed', {
-        headers: { 'Retry-After': '5' },
-        cause,
-      });
+      throw unavailable('The audit trail cannot be reached, so nothing was changed', cause);
     }
   }
 
@@ -287,6 +308,10 @@ export class Sequencer {
       release();
     }
   }
+}
+
+function atOnce(emit: () => void): void {
+  emit();
 }
 
 function lost(message: string): RdcpError {

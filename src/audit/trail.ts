@@ -1,16 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Schedule } from '../clock.ts';
+import { createSteadyClock, type RetentionClock, type Schedule } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
-import { isRdcpError, RdcpError } from '../errors.ts';
+import { isRdcpError, unavailable } from '../errors.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { Commit, CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry.ts';
-import { type ChainIdentity, hasEnded, isIntact, unsealed } from './chain.ts';
+import { type ChainIdentity, hasEnded, isIntact } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
 import { createRefusalTallies } from './refusals.ts';
 import { Sequencer } from './sequencer.ts';
-import { createSteadyClock, type RetentionClock } from './steady-clock.ts';
 import type { AuditDraft, AuditTrail } from './types.ts';
 
 const MINUTE_MS = 60_000;
@@ -84,24 +83,17 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const sequencer = new Sequencer({
     store,
     clock,
+    chain,
+    retainFrom: steadyNow,
+    randomUUID,
+    emit: (entry) => emit(() => auditRecord(entry)),
     schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
     failed,
     condition,
     report,
   });
-  const entryOf = (draft: AuditDraft) =>
-    unsealed(draft, chain, { id: randomUUID(), now: clock.now(), retainFrom: steadyNow() });
-
-  const seal: AuditTrail['seal'] = (recordings) =>
-    sequencer.seal(
-      recordings.map(({ draft, whenKept = atOnce }) => ({
-        entry: entryOf(draft),
-        kept: (entry) => whenKept(() => emit(() => auditRecord(entry))),
-      })),
-    );
-
   async function record(draft: AuditDraft, replay?: ReplayRecord): Promise<CommitResult> {
-    const sealed = await seal([{ draft }]);
+    const sealed = await sequencer.seal([{ draft }]);
     try {
       const audit = sealed.entries[0] as AuditEntry;
       const result = await store.commit({ audit, ...(replay && { replay }), now: clock.now() });
@@ -115,7 +107,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
 
   /** Nobody waits for these, and a loss of power may take the last of them. */
   async function recordTogether(drafts: readonly AuditDraft[]): Promise<void> {
-    const sealed = await seal(drafts.map((draft) => ({ draft })));
+    const sealed = await sequencer.seal(drafts.map((draft) => ({ draft })));
     const now = clock.now();
     const commits = sealed.entries.map((audit): Commit => ({ audit, now, syncLater: true, background: true }));
     try {
@@ -127,7 +119,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   }
 
   const defer: AuditTrail['defer'] = ({ draft, ...rest }) => {
-    const entry = entryOf(draft);
+    const entry = sequencer.entryOf(draft);
     const refused = isRefusal(draft);
     if (!sequencer.defer({ entry, ...rest }, refused ? MAX_DEFERRED_REFUSALS : undefined)) {
       if (refused) tallies.add(draft);
@@ -214,7 +206,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const timers = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];
 
   return {
-    seal,
+    seal: sequencer.seal.bind(sequencer),
     record,
     defer,
     note(draft) {
@@ -233,10 +225,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
         return await store.queryAudit(query);
       } catch (cause) {
         if (isRdcpError(cause)) throw cause;
-        throw new RdcpError('RDCP_UNAVAILABLE', 'The audit trail cannot be read now', {
-          headers: { 'Retry-After': '5' },
-          cause,
-        });
+        throw unavailable('The audit trail cannot be read now', cause);
       }
     },
     get healthy() {
@@ -258,8 +247,4 @@ function pruneDraft(dropped: AuditDraft['dropped'] & object): AuditDraft {
 
 function isRefusal({ outcome }: AuditDraft): boolean {
   return outcome === 'denied' || outcome === 'failed';
-}
-
-function atOnce(emit: () => void): void {
-  emit();
 }

@@ -2,26 +2,19 @@ import type { AuditDraft } from '../audit/types.ts';
 import type { Clock, Delay } from '../clock.ts';
 import { formatDuration } from '../protocol/time.ts';
 import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type Setting, type Settings } from '../store/state-store.ts';
-import { type Ended, sameOverlay } from './state.ts';
-import { nameSome } from './transition.ts';
+import { nameSome, type Snapshot, sameOverlay, stateOf } from './transition.ts';
 
 export interface AnnouncerOptions {
-  /** The settings of a scope as they are in force now. */
-  readonly settings: (key: ScopeKey) => Settings;
-  readonly ended: Ended;
-  readonly isRegistered: (category: string) => boolean;
-  /** The effective state of a category for a scope. */
-  readonly isOn: (key: ScopeKey, category: string) => boolean;
   readonly tenantOf: (key: ScopeKey) => string | undefined;
   readonly clock: Clock;
   readonly delay: Delay;
-  /** Takes one line. @default nothing is said */
+  /** Takes one line. @default nothing is announced */
   readonly announce?: ((line: string) => void) | undefined;
   /**
    * Where other processes write to the same stderr: returns true for the first of them that asks about an event.
    * @default this process says everything
    */
-  readonly claim?: () => ((event: string) => boolean) | undefined;
+  readonly claim?: (() => ((event: string) => boolean) | undefined) | undefined;
 }
 
 /** Where a change comes from. */
@@ -35,7 +28,7 @@ export interface ChangeOrigin {
   /** It was in force before this process. */
   readonly restored?: boolean | undefined;
   /** It holds in this process alone. */
-  readonly here?: boolean;
+  readonly local?: boolean;
 }
 
 type Groups = ReadonlyMap<string, readonly string[]>;
@@ -55,195 +48,195 @@ const LONGEST_NAME = 128;
 /** A change of another process is claimed this much later: the process that made it knows who and why. */
 const CLAIM_DELAY_MS = 250;
 
-/** Says what is switched in this process, and what ends: one line a change, however many categories it has. */
-export function createAnnouncer(options: AnnouncerOptions) {
-  const { settings, ended, isRegistered, isOn, tenantOf, clock, delay, announce, claim = () => undefined } = options;
-  /** Ends that were said and whose temporary control is still in the settings. */
-  const saidEnds = new Map<ScopeKey, Map<string, number>>();
-  /** Changes that came by a message while this process was writing: they may be its own. */
-  let held: Notice[] = [];
-  let writing = 0;
-  let windowBegan = Number.NEGATIVE_INFINITY;
-  let lines = 0;
-  let more = 0;
-  let cancelMore = () => {};
+/** Announces what is switched in this process, and what ends: one line a change, however many categories it has. */
+export class Announcer {
+  /** While this process writes, changes that come by a message are held: they may be its own. */
+  holding = false;
+  readonly #options: AnnouncerOptions;
+  /** Ends that were announced and whose temporary control is still in the settings. */
+  readonly #knownEnds = new Map<ScopeKey, Map<string, number>>();
+  #held: Notice[] = [];
+  #windowBegan = Number.NEGATIVE_INFINITY;
+  #lines = 0;
+  #more = 0;
+  #cancelMore = () => {};
 
-  function sayMore(): void {
-    cancelMore();
-    if (more > 0) announce?.(`${more} more ${more === 1 ? 'change' : 'changes'}, see the audit trail`);
-    more = 0;
-    lines = 1;
-    windowBegan = clock.monotonic();
+  constructor(options: AnnouncerOptions) {
+    this.#options = options;
   }
 
-  function sayLine(line: string): void {
-    const now = clock.monotonic();
-    if (more === 0 && now - windowBegan >= SECOND_MS) {
-      windowBegan = now;
-      lines = 0;
+  /**
+   * Announces what a change made of a scope.
+   * @param before its settings until then
+   * @param touched the categories whose setting may be another one
+   */
+  change(key: ScopeKey, before: Settings, after: Snapshot, touched: Iterable<string>, origin: ChangeOrigin): void {
+    if (this.#options.announce === undefined) return;
+    const settings = after.tenant ?? after.global;
+    const groups = new Map<string, string[]>();
+    for (const category of touched) {
+      const setting = settings.get(category);
+      if (origin.restored === true) {
+        if (setting?.temporary !== undefined && after.ended(setting.temporary)) {
+          this.#noteEnd(key, category, setting.temporary);
+        }
+        continue;
+      }
+      const state = this.#became(key, category, before.get(category), after, origin.changedAt);
+      if (state !== undefined) groups.set(state, [...(groups.get(state) ?? []), category]);
+      if (setting?.temporary === undefined) this.#forgetEnd(key, category);
     }
-    if (more === 0 && lines < MAX_LINES) {
-      lines += 1;
-      announce?.(line);
-      return;
-    }
-    more += 1;
-    if (more === 1) cancelMore = delay(windowBegan + SECOND_MS - now, sayMore);
+    const notice = { key, groups, origin };
+    if (this.holding && origin.draft === undefined && groups.size > 0) this.#held.push(notice);
+    else this.#announce(notice);
   }
 
-  /** In a cluster one process says a change: the one that made it, else the first to claim it. */
-  function say(notice: Notice): void {
+  /** Announces what has just ended. */
+  ended(key: ScopeKey, now: Snapshot, categories: Iterable<string>): void {
+    if (this.#options.announce === undefined) return;
+    const groups = new Map<string, string[]>();
+    for (const category of categories) {
+      const overlay = (now.tenant ?? now.global).get(category)?.temporary;
+      if (overlay === undefined || !now.defaults.has(category) || !this.#isNewEnd(key, category, overlay)) continue;
+      const state = this.#over(key, category, now);
+      groups.set(state, [...(groups.get(state) ?? []), category]);
+    }
+    this.#announce({ key, groups, origin: {} });
+  }
+
+  /** The message of a change came before the answer to it. */
+  own(key: ScopeKey, revision: number, draft: AuditDraft): void {
+    const notice = this.#held.find((each) => each.key === key && each.origin.revision === revision);
+    if (notice === undefined) return;
+    this.#held = this.#held.filter((each) => each !== notice);
+    this.#announce({ ...notice, origin: { ...notice.origin, draft } });
+  }
+
+  /** Ends {@link Announcer.holding}. */
+  release(): void {
+    this.holding = false;
+    const others = this.#held;
+    this.#held = [];
+    for (const notice of others) this.#announce(notice);
+  }
+
+  close(): void {
+    this.#writeRest();
+  }
+
+  /** In a cluster one process announces a change: the one that made it, else the first to claim it. */
+  #announce(notice: Notice): void {
     const { key, groups, origin } = notice;
     if (groups.size === 0) return;
-    const first = origin.revision === undefined ? undefined : claim();
+    const first = origin.revision === undefined ? undefined : this.#options.claim?.();
     if (first === undefined) {
-      write(notice);
+      this.#write(notice);
       return;
     }
     const event = JSON.stringify(['change', key, origin.revision, origin.changedAt]);
-    if (origin.draft === undefined) delay(CLAIM_DELAY_MS, () => first(event) && write(notice));
+    if (origin.draft === undefined) this.#options.delay(CLAIM_DELAY_MS, () => first(event) && this.#write(notice));
     else {
       first(event);
-      write(notice);
+      this.#write(notice);
     }
   }
 
-  function write({ groups, origin: { draft, here } }: Notice): void {
+  #write({ groups, origin: { draft, local } }: Notice): void {
     const what = [...groups].map(([state, names]) => `${nameSome(names)} ${state}`).join('; ');
     const who = draft?.identity.userId ?? draft?.identity.clientId;
-    sayLine(
+    this.#writeLine(
       [
         what,
         who === undefined ? '' : ` by ${who.slice(0, LONGEST_NAME)}`,
-        here === true ? ', in this process alone until the store can be reached' : '',
+        local === true ? ', in this process alone until the store can be reached' : '',
         who === undefined || draft?.reason === undefined ? '' : `: ${draft.reason}`,
       ].join(''),
     );
   }
 
+  #writeLine(line: string): void {
+    const now = this.#options.clock.monotonic();
+    if (this.#more === 0 && now - this.#windowBegan >= SECOND_MS) {
+      this.#windowBegan = now;
+      this.#lines = 0;
+    }
+    if (this.#more === 0 && this.#lines < MAX_LINES) {
+      this.#lines += 1;
+      this.#options.announce?.(line);
+      return;
+    }
+    this.#more += 1;
+    if (this.#more > 1) return;
+    this.#cancelMore = this.#options.delay(this.#windowBegan + SECOND_MS - now, () => this.#writeRest());
+  }
+
+  #writeRest(): void {
+    const { announce, clock } = this.#options;
+    this.#cancelMore();
+    if (this.#more > 0)
+      announce?.(`${this.#more} more ${this.#more === 1 ? 'change' : 'changes'}, see the audit trail`);
+    this.#more = 0;
+    this.#lines = 1;
+    this.#windowBegan = clock.monotonic();
+  }
+
   /** Returns whether this process has not noted that end before. */
-  function noteEnd(key: ScopeKey, category: string, { expiresAt }: Overlay): boolean {
-    const said = saidEnds.get(key) ?? new Map<string, number>();
-    if (said.get(category) === expiresAt) return false;
-    saidEnds.set(key, said.set(category, expiresAt));
+  #noteEnd(key: ScopeKey, category: string, { expiresAt }: Overlay): boolean {
+    const known = this.#knownEnds.get(key) ?? new Map<string, number>();
+    if (known.get(category) === expiresAt) return false;
+    this.#knownEnds.set(key, known.set(category, expiresAt));
     return true;
   }
 
-  /** Whether an end is to be said, which it is once, by one process of a cluster. */
-  function isNewEnd(key: ScopeKey, category: string, overlay: Overlay): boolean {
-    if (!noteEnd(key, category, overlay)) return false;
-    return claim()?.(JSON.stringify(['end', key, category, overlay.expiresAt])) ?? true;
+  /** Whether an end is to be announced, which it is once, by one process of a cluster. */
+  #isNewEnd(key: ScopeKey, category: string, overlay: Overlay): boolean {
+    if (!this.#noteEnd(key, category, overlay)) return false;
+    return this.#options.claim?.()?.(JSON.stringify(['end', key, category, overlay.expiresAt])) ?? true;
   }
 
-  function forgetEnd(key: ScopeKey, category: string): void {
-    const said = saidEnds.get(key);
-    if (said?.delete(category) && said.size === 0) saidEnds.delete(key);
+  #forgetEnd(key: ScopeKey, category: string): void {
+    const known = this.#knownEnds.get(key);
+    if (known?.delete(category) && known.size === 0) this.#knownEnds.delete(key);
   }
 
-  function forWhom(key: ScopeKey): string {
-    const tenantId = key === GLOBAL_SCOPE ? undefined : tenantOf(key);
+  #forWhom(key: ScopeKey): string {
+    const tenantId = key === GLOBAL_SCOPE ? undefined : this.#options.tenantOf(key);
     return tenantId === undefined ? '' : ` for tenant ${tenantId.slice(0, LONGEST_NAME)}`;
   }
 
-  const over = (key: ScopeKey, category: string) =>
-    `${isOn(key, category) ? 'on' : 'off'} again${forWhom(key)}, the time is over`;
+  #over(key: ScopeKey, category: string, now: Snapshot): string {
+    return `${stateOf(category, now).enabled ? 'on' : 'off'} again${this.#forWhom(key)}, the time is over`;
+  }
 
-  function remaining({ expiresAt }: Overlay, changedAt: number | undefined): string {
-    const now = clock.now();
+  #remaining({ expiresAt }: Overlay, changedAt: number | undefined): string {
+    const now = this.#options.clock.now();
     const sinceChange = changedAt !== undefined && Math.abs(now - changedAt) < NEAR_END_MS;
     const seconds = sinceChange ? Math.round((expiresAt - changedAt) / 1000) : Math.ceil((expiresAt - now) / 1000);
     return formatDuration(Math.max(1, seconds));
   }
 
-  /** What a category became; `undefined` when that is nothing new. */
-  function became(
+  /** What a category became; `undefined` when that is nothing new, or the category is not registered. */
+  #became(
     key: ScopeKey,
     category: string,
     before: Setting | undefined,
-    after: Setting | undefined,
+    after: Snapshot,
     changedAt: number | undefined,
   ): string | undefined {
+    if (!after.defaults.has(category)) return undefined;
+    const setting = (after.tenant ?? after.global).get(category);
     const was = before?.temporary;
-    const is = after?.temporary;
-    if (is !== undefined && !ended(is)) {
+    const is = setting?.temporary;
+    if (is !== undefined && !after.ended(is)) {
       if (was !== undefined && sameOverlay(was, is)) return undefined;
-      return `${is.enabled ? 'on' : 'off'} for ${remaining(is, changedAt)}${forWhom(key)}`;
+      return `${is.enabled ? 'on' : 'off'} for ${this.#remaining(is, changedAt)}${this.#forWhom(key)}`;
     }
-    const permanent = after?.permanent;
+    const permanent = setting?.permanent;
     const state = permanent === undefined ? 'back to default' : permanent ? 'on' : 'off';
-    const settled = `${state}${forWhom(key)}`;
-    if (was === undefined || is !== undefined) return before?.permanent === permanent ? undefined : settled;
-    const isOver = ended(was) || was.expiresAt - clock.now() <= NEAR_END_MS;
-    if (before?.permanent !== permanent || !isOver) return settled;
-    return isNewEnd(key, category, was) ? over(key, category) : undefined;
+    const lasting = `${state}${this.#forWhom(key)}`;
+    if (was === undefined || is !== undefined) return before?.permanent === permanent ? undefined : lasting;
+    const isOver = after.ended(was) || was.expiresAt - this.#options.clock.now() <= NEAR_END_MS;
+    if (before?.permanent !== permanent || !isOver) return lasting;
+    return this.#isNewEnd(key, category, was) ? this.#over(key, category, after) : undefined;
   }
-
-  return {
-    /**
-     * Says what comes of a change.
-     * @param work makes the change, and returns the categories that it touched
-     */
-    change(key: ScopeKey, origin: ChangeOrigin, work: () => Iterable<string>): void {
-      if (announce === undefined) {
-        work();
-        return;
-      }
-      const before = settings(key);
-      const touched = work();
-      const after = settings(key);
-      const groups = new Map<string, string[]>();
-      for (const category of touched) {
-        const setting = after.get(category);
-        if (origin.restored === true) {
-          if (setting?.temporary !== undefined && ended(setting.temporary)) noteEnd(key, category, setting.temporary);
-          continue;
-        }
-        const state = isRegistered(category)
-          ? became(key, category, before.get(category), setting, origin.changedAt)
-          : undefined;
-        if (state !== undefined) groups.set(state, [...(groups.get(state) ?? []), category]);
-        if (setting?.temporary === undefined) forgetEnd(key, category);
-      }
-      const notice = { key, groups, origin };
-      if (writing > 0 && origin.draft === undefined && groups.size > 0) held.push(notice);
-      else say(notice);
-    },
-
-    /** Says what has just ended. */
-    ended(key: ScopeKey, categories: Iterable<string>): void {
-      if (announce === undefined) return;
-      const groups = new Map<string, string[]>();
-      for (const category of categories) {
-        const overlay = settings(key).get(category)?.temporary;
-        if (overlay === undefined || !isRegistered(category) || !isNewEnd(key, category, overlay)) continue;
-        const state = over(key, category);
-        groups.set(state, [...(groups.get(state) ?? []), category]);
-      }
-      say({ key, groups, origin: {} });
-    },
-
-    /** Until the returned function is called, changes that come by a message are held: see {@link own}. */
-    hold(): () => void {
-      writing += 1;
-      return () => {
-        writing -= 1;
-        if (writing > 0) return;
-        const others = held;
-        held = [];
-        for (const notice of others) say(notice);
-      };
-    },
-
-    /** The message of a change came before the answer to it. */
-    own(key: ScopeKey, revision: number, draft: AuditDraft): void {
-      const notice = held.find((each) => each.key === key && each.origin.revision === revision);
-      if (notice === undefined) return;
-      held = held.filter((each) => each !== notice);
-      say({ ...notice, origin: { ...notice.origin, draft } });
-    },
-
-    close(): void {
-      sayMore();
-    },
-  };
 }

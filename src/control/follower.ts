@@ -2,15 +2,14 @@ import type { Condition } from '../conditions.ts';
 import { storeProblem } from '../errors.ts';
 import { parseTimestamp } from '../protocol/time.ts';
 import type { ScopeKey, ScopeState, StateStore, StoreReset } from '../store/state-store.ts';
-import type { Provenance } from './deadlines.ts';
+import { type Provenance, type ScopeStates, UNWRITTEN } from './scope-states.ts';
 
 export type FollowedStore = Pick<StateStore, 'load' | 'subscribe' | 'onReset' | 'newestAudit' | 'check'>;
 
 export interface FollowerOptions {
   readonly store: FollowedStore;
-  /** What this process knows of a scope. */
-  readonly stored: (key: ScopeKey) => ScopeState;
-  readonly keys: () => Iterable<ScopeKey>;
+  /** What this process knows of the scopes. */
+  readonly states: Pick<ScopeStates, 'stored' | 'keys'>;
   /** Takes over what the store holds. */
   readonly adopt: (key: ScopeKey, state: ScopeState, provenance?: Provenance) => void;
   /**
@@ -25,127 +24,125 @@ export interface FollowerOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Keeps this process's picture of the store true. */
-export interface Follower {
-  /** True once the store was read. */
-  readonly loaded: boolean;
-  /** True while the store does not answer, as far as is known. Only reading all of it anew ends this. */
-  readonly unreachable: boolean;
-  /** True when the picture may be wrong. {@link Follower.read} puts it right. */
-  readonly doubtful: boolean;
-  /** Whether the picture is the store's, up to what it told last. */
-  readonly current: boolean;
-  /** The store did not answer: what it holds is in doubt, and nobody need wait for it until it was read again. */
-  failed(): void;
+/** Makes this process follow what the store holds. */
+export class Follower {
+  /** True once the store was read, and as long as it answers, as far as is known. Only reading all of it brings that back. */
+  reachable = false;
+  /** True when what this process knows may be wrong. {@link Follower.read} puts it right. */
+  doubtful = false;
+  readonly #options: FollowerOptions;
+  readonly #unsubscribes: (() => void)[] = [];
+  #loaded = false;
+  #failing = false;
+  /** How often there was a doubt: one that comes while the store is read is not resolved by that reading. */
+  #doubts = 0;
+  #closed = false;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether this process has applied every change that it received. */
+  get current(): boolean {
+    return this.reachable && !this.doubtful && this.#reading === undefined;
+  }
+
+  /** The store did not answer: what it holds is in doubt, and commands do not wait for it until it was read again. */
+  failed(): void {
+    this.#lose();
+    void this.read();
+    this.#options.changed();
+  }
+
   /** Reads everything. Never rejects; only one at a time. */
-  read(): Promise<void>;
-  close(): void;
-}
-
-const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
-
-export function createFollower(options: FollowerOptions): Follower {
-  const { store, stored, keys, adopt, lost, changed, outage, report } = options;
-  let loaded = false;
-  let unreachable = false;
-  let doubtful = false;
-  /** How often there was a doubt: one that comes while the store is read is not settled by that reading. */
-  let doubts = 0;
-  let closed = false;
-  let reading: Promise<void> | undefined;
-  const stops: (() => void)[] = [];
-
-  function doubt(): void {
-    doubtful = true;
-    doubts += 1;
-    changed();
+  read(): Promise<void> {
+    this.#reading ??= this.#readAll()
+      .catch((error: unknown) => {
+        if (!this.#closed) {
+          if (!this.#failing) this.#options.report(error);
+          this.#options.outage.begin(storeProblem(error));
+        }
+        this.#lose();
+      })
+      .finally(() => {
+        this.#reading = undefined;
+        if (!this.#closed) this.#options.changed();
+      });
+    return this.#reading;
   }
 
-  /** Changes come in order. One that goes back, or differs without going on, tells of another history. */
-  function heard(key: ScopeKey, state: ScopeState): void {
-    if (closed) return;
-    const known = stored(key);
-    if (state.revision > known.revision) adopt(key, state);
-    else if (state.revision < known.revision || state.changedAt !== known.changedAt) doubt();
+  close(): void {
+    this.#closed = true;
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
   }
 
-  async function readAll(): Promise<void> {
+  #lose(): void {
+    this.#failing = true;
+    this.reachable = false;
+    this.doubtful = true;
+  }
+
+  #doubt(): void {
+    this.doubtful = true;
+    this.#doubts += 1;
+    this.#options.changed();
+  }
+
+  async #readAll(): Promise<void> {
+    const { store, states, outage } = this.#options;
     // A store that only answers reads is no better than it was.
-    if (loaded && unreachable) await store.check();
-    const doubtsBefore = doubts;
-    const before = new Map([...keys()].map((key) => [key, stored(key).revision]));
-    const lastWritten = loaded ? undefined : await newestEntry();
-    const states = await store.load();
-    if (closed) return;
-    for (const key of new Set([...before.keys(), ...states.keys()])) {
-      const state = states.get(key) ?? UNWRITTEN;
-      const known = stored(key);
-      // What was committed, or heard of, while the answer was on its way is newer than the answer.
-      if (known.revision !== (before.get(key) ?? 0) && known.revision >= state.revision) continue;
-      if (known.revision === state.revision && known.changedAt === state.changedAt) continue;
-      const writtenAt = Math.max(state.changedAt ?? 0, lastWritten ?? 0);
-      adopt(key, state, { writtenAt: loaded ? state.changedAt : writtenAt, restored: !loaded });
+    if (this.#loaded && this.#failing) await store.check();
+    const doubtsBefore = this.#doubts;
+    const before = new Map([...states.keys()].map((key) => [key, states.stored(key).revision]));
+    const lastWritten = this.#loaded ? undefined : await this.#newestEntry();
+    const found = await store.load();
+    if (this.#closed) return;
+    for (const key of new Set([...before.keys(), ...found.keys()])) {
+      this.#take(key, found.get(key) ?? UNWRITTEN, before.get(key) ?? 0, lastWritten);
     }
-    if (!loaded) {
-      stops.push(store.subscribe(heard));
-      if (store.onReset !== undefined) stops.push(store.onReset(reset));
+    if (!this.#loaded) {
+      this.#unsubscribes.push(store.subscribe((key, state) => this.#hear(key, state)));
+      if (store.onReset !== undefined) this.#unsubscribes.push(store.onReset((reset) => this.#reset(reset)));
     }
-    loaded = true;
-    unreachable = false;
-    doubtful = doubts !== doubtsBefore;
+    this.#loaded = true;
+    this.#failing = false;
+    this.reachable = true;
+    this.doubtful = this.#doubts !== doubtsBefore;
     outage.end();
   }
 
+  /** What was committed, or heard of, while the answer was on its way is newer than the answer. */
+  #take(key: ScopeKey, state: ScopeState, before: number, lastWritten: number | undefined): void {
+    const { states, adopt } = this.#options;
+    const known = states.stored(key);
+    if (known.revision !== before && known.revision >= state.revision) return;
+    if (known.revision === state.revision && known.changedAt === state.changedAt) return;
+    const writtenAt = Math.max(state.changedAt ?? 0, lastWritten ?? 0);
+    adopt(key, state, { writtenAt: this.#loaded ? state.changedAt : writtenAt, restored: !this.#loaded });
+  }
+
+  /** Changes come in order. One that goes back, or differs without going on, tells of another history. */
+  #hear(key: ScopeKey, state: ScopeState): void {
+    if (this.#closed) return;
+    const { states, adopt } = this.#options;
+    const known = states.stored(key);
+    if (state.revision > known.revision) adopt(key, state);
+    else if (state.revision < known.revision || state.changedAt !== known.changedAt) this.#doubt();
+  }
+
   /** A reading that had begun before may still bring what was lost: another one follows it. */
-  function reset(loss: StoreReset): void {
-    doubt();
-    lost(loss, (reading ?? Promise.resolve()).then(read));
+  #reset(reset: StoreReset): void {
+    this.#doubt();
+    this.#options.lost(
+      reset,
+      (this.#reading ?? Promise.resolve()).then(() => this.read()),
+    );
   }
 
   /** Wall time of the newest entry of the trail: by then, time had certainly come that far. */
-  async function newestEntry(): Promise<number | undefined> {
-    const entry = await store.newestAudit();
+  async #newestEntry(): Promise<number | undefined> {
+    const entry = await this.#options.store.newestAudit();
     return entry && parseTimestamp(entry.timestamp);
   }
-
-  function read(): Promise<void> {
-    reading ??= readAll()
-      .catch((error: unknown) => {
-        if (!unreachable && !closed) report(error);
-        if (!closed) outage.begin(storeProblem(error));
-        unreachable = true;
-        doubtful = true;
-      })
-      .finally(() => {
-        reading = undefined;
-        if (!closed) changed();
-      });
-    return reading;
-  }
-
-  return {
-    get loaded() {
-      return loaded;
-    },
-    get unreachable() {
-      return unreachable;
-    },
-    get doubtful() {
-      return doubtful;
-    },
-    get current() {
-      return loaded && !unreachable && !doubtful && reading === undefined;
-    },
-    failed() {
-      unreachable = true;
-      doubtful = true;
-      void read();
-      changed();
-    },
-    read,
-    close() {
-      closed = true;
-      for (const stop of stops) stop();
-    },
-  };
 }

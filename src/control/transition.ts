@@ -1,9 +1,8 @@
 import { RdcpError } from '../errors.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { ChangeRecord } from '../protocol/messages.ts';
+import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
 import { formatDuration, timestamp } from '../protocol/time.ts';
 import type { Overlay, Setting, Settings } from '../store/state-store.ts';
-import { type EffectiveState, type Ended, effectiveState, type Layers, liveOverlays, putSetting } from './state.ts';
 
 /** Names in a message; more of them are counted. */
 const NAMED = 5;
@@ -17,6 +16,79 @@ export function nameSome(names: readonly string[]): string {
   return `${names.slice(0, NAMED).join(', ')} and ${names.length - NAMED} more`;
 }
 
+/** The layers that decide a category's state for a scope: the tenant's own, where there is one, before the global ones. */
+export interface Layers {
+  readonly global: Settings;
+  /** Absent for the global scope itself. */
+  readonly tenant?: Settings | undefined;
+}
+
+/** What a category is for a scope, and which layer says so. */
+export interface EffectiveState {
+  readonly enabled: boolean;
+  readonly origin: StateOrigin;
+  /** Present when a temporary control decides, be it the scope's own or the inherited global one. */
+  readonly overlay?: Overlay;
+}
+
+/** Whether an overlay has reached its end. */
+export type Ended = (overlay: Overlay) => boolean;
+
+/** Tenant overlay, else tenant permanent, else global overlay, else global permanent, else the registered default. */
+export function effectiveState(
+  category: string,
+  { global, tenant }: Layers,
+  defaultEnabled: boolean,
+  ended: Ended,
+): EffectiveState {
+  return (
+    settingState(tenant?.get(category), 'tenant', ended) ??
+    settingState(global.get(category), 'global', ended) ?? { enabled: defaultEnabled, origin: 'default' }
+  );
+}
+
+/** What one scope's setting says by itself; `undefined` when it says nothing. */
+export function settingState(
+  setting: Setting | undefined,
+  origin: 'tenant' | 'global',
+  ended: Ended,
+): EffectiveState | undefined {
+  const overlay = setting?.temporary;
+  if (overlay !== undefined && !ended(overlay)) return { enabled: overlay.enabled, origin: 'temporary', overlay };
+  return setting?.permanent === undefined ? undefined : { enabled: setting.permanent, origin };
+}
+
+// Most settings are one of these two, of many tenants: they share them.
+const ON: Setting = Object.freeze({ permanent: true });
+const OFF: Setting = Object.freeze({ permanent: false });
+
+/** The setting of two layers; `undefined` when it has none. */
+export function settingOf(permanent: boolean | undefined, temporary: Overlay | undefined): Setting | undefined {
+  if (temporary !== undefined) return permanent === undefined ? { temporary } : { permanent, temporary };
+  if (permanent === undefined) return undefined;
+  return permanent ? ON : OFF;
+}
+
+/** Puts one category's setting into settings that are being made; one without a layer is not kept. */
+export function putSetting(settings: Map<string, Setting>, category: string, { permanent, temporary }: Setting): void {
+  const setting = settingOf(permanent, temporary);
+  if (setting === undefined) settings.delete(category);
+  else settings.set(category, setting);
+}
+
+export function sameOverlay(a: Overlay | undefined, b: Overlay | undefined): boolean {
+  return a?.enabled === b?.enabled && a?.expiresAt === b?.expiresAt;
+}
+
+/** Overlays that have not ended. */
+export function liveOverlays(settings: Settings, ended: Ended): ReadonlyMap<string, Overlay> {
+  const live = new Map<string, Overlay>();
+  for (const [category, { temporary }] of settings) {
+    if (temporary !== undefined && !ended(temporary)) live.set(category, temporary);
+  }
+  return live;
+}
+
 /** Bounds of temporary controls; durations in seconds. */
 export interface ControlLimits {
   readonly defaultDuration: number;
@@ -26,7 +98,7 @@ export interface ControlLimits {
 }
 
 /** The state that a command meets. */
-export interface Situation extends Layers {
+export interface Snapshot extends Layers {
   /** Every registered category and the state that it has where nobody switched it. */
   readonly defaults: ReadonlyMap<string, boolean>;
   readonly limits: ControlLimits;
@@ -48,35 +120,35 @@ export interface Transition {
  * @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND`, `RDCP_MALFORMED_REQUEST` for too long a duration, or
  * `RDCP_TEMPORARY_LIMIT`; nothing is applied then
  */
-export function transition(situation: Situation, request: ControlRequest, now: number): Transition {
-  const { defaults, limits } = situation;
+export function transition(snapshot: Snapshot, request: ControlRequest, now: number): Transition {
+  const { defaults, limits } = snapshot;
   const categories = request.categories ?? [...defaults.keys()].sort();
   assertKnown(categories, defaults);
   const seconds = overlaySeconds(request, limits);
   const expiresAt = seconds === undefined ? undefined : now + seconds * 1000;
-  const before = situation.tenant ?? situation.global;
+  const before = snapshot.tenant ?? snapshot.global;
 
   if (request.action === 'status') {
-    return { categories, settings: before, changes: changesBetween(situation, situation, categories, now) };
+    return { categories, settings: before, changes: changesBetween(snapshot, snapshot, categories, now) };
   }
   const settings = new Map(before);
   for (const category of categories) {
-    putSetting(settings, category, nextSetting(category, situation, request, expiresAt));
+    putSetting(settings, category, nextSetting(category, snapshot, request, expiresAt));
   }
-  if (expiresAt !== undefined) assertWithinLimit(settings, before, situation);
-  return { categories, settings, changes: changesBetween(situation, replaced(situation, settings), categories, now) };
+  if (expiresAt !== undefined) assertWithinLimit(settings, before, snapshot);
+  return { categories, settings, changes: changesBetween(snapshot, replaced(snapshot, settings), categories, now) };
 }
 
 /** Drops every ended overlay of the addressed scope, so that the layers below show again; `undefined` when there is none. */
-export function expire(situation: Situation, now: number): Transition | undefined {
-  const before = situation.tenant ?? situation.global;
-  const over = [...before].filter(([, { temporary }]) => temporary !== undefined && situation.ended(temporary));
+export function expire(snapshot: Snapshot, now: number): Transition | undefined {
+  const before = snapshot.tenant ?? snapshot.global;
+  const over = [...before].filter(([, { temporary }]) => temporary !== undefined && snapshot.ended(temporary));
   if (over.length === 0) return undefined;
   const settings = new Map(before);
   for (const [category, { permanent }] of over) putSetting(settings, category, { permanent });
   const categories = over.map(([category]) => category).sort();
-  const inForce: Situation = { ...situation, ended: () => false };
-  return { settings, categories, changes: changesBetween(inForce, replaced(situation, settings), categories, now) };
+  const inForce: Snapshot = { ...snapshot, ended: () => false };
+  return { settings, categories, changes: changesBetween(inForce, replaced(snapshot, settings), categories, now) };
 }
 
 /** Overlays put into the addressed scope, and the categories whose overlay found no room in it. */
@@ -85,13 +157,13 @@ export interface Share extends Transition {
 }
 
 /** Takes overlays over into the addressed scope as they are, by the names of their categories as many as the limit allows. */
-export function share(situation: Situation, overlays: ReadonlyMap<string, Overlay>, now: number): Share {
-  const before = situation.tenant ?? situation.global;
-  const live = liveOverlays(before, situation.ended);
+export function share(snapshot: Snapshot, overlays: ReadonlyMap<string, Overlay>, now: number): Share {
+  const before = snapshot.tenant ?? snapshot.global;
+  const live = liveOverlays(before, snapshot.ended);
   const settings = new Map(before);
   const categories: string[] = [];
   const excess: string[] = [];
-  let room = situation.limits.maxTemporary - live.size;
+  let room = snapshot.limits.maxTemporary - live.size;
   for (const [category, temporary] of [...overlays].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const another = live.has(category) ? 0 : 1;
     if (another > room) {
@@ -102,13 +174,13 @@ export function share(situation: Situation, overlays: ReadonlyMap<string, Overla
     categories.push(category);
     putSetting(settings, category, { permanent: before.get(category)?.permanent, temporary });
   }
-  const changes = changesBetween(situation, replaced(situation, settings), categories, now);
+  const changes = changesBetween(snapshot, replaced(snapshot, settings), categories, now);
   return { settings, categories, changes, excess };
 }
 
 /** The same layers with the addressed scope's settings replaced. */
-function replaced(situation: Situation, settings: Settings): Situation {
-  return situation.tenant === undefined ? { ...situation, global: settings } : { ...situation, tenant: settings };
+function replaced(snapshot: Snapshot, settings: Settings): Snapshot {
+  return snapshot.tenant === undefined ? { ...snapshot, global: settings } : { ...snapshot, tenant: settings };
 }
 
 function assertKnown(categories: readonly string[], defaults: ReadonlyMap<string, boolean>): void {
@@ -141,19 +213,20 @@ export function overlaySeconds({ options }: ControlRequest, limits: ControlLimit
 /** The addressed scope's new setting for a category. */
 function nextSetting(
   category: string,
-  situation: Situation,
+  snapshot: Snapshot,
   { action }: ControlRequest,
   expiresAt: number | undefined,
 ): Setting {
   if (action === 'reset') return {};
-  const enabled = action === 'toggle' ? !stateOf(category, situation).enabled : action === 'enable';
+  const enabled = action === 'toggle' ? !stateOf(category, snapshot).enabled : action === 'enable';
   if (expiresAt === undefined) return { permanent: enabled };
-  const current = (situation.tenant ?? situation.global).get(category);
+  const current = (snapshot.tenant ?? snapshot.global).get(category);
   return { permanent: current?.permanent, temporary: { enabled, expiresAt } };
 }
 
-function stateOf(category: string, situation: Situation): EffectiveState {
-  return effectiveState(category, situation, situation.defaults.get(category) === true, situation.ended);
+/** What a category is for the addressed scope. */
+export function stateOf(category: string, snapshot: Snapshot): EffectiveState {
+  return effectiveState(category, snapshot, snapshot.defaults.get(category) === true, snapshot.ended);
 }
 
 /**
@@ -161,8 +234,8 @@ function stateOf(category: string, situation: Situation): EffectiveState {
  * not registered (yet) have no record: nobody sees their state.
  */
 export function changesBetween(
-  before: Situation,
-  after: Situation,
+  before: Snapshot,
+  after: Snapshot,
   categories: readonly string[],
   now: number,
 ): readonly ChangeRecord[] {
@@ -182,7 +255,7 @@ export function changesBetween(
 }
 
 /** An overlay that takes another's place is none more, also where the limit was lowered meanwhile. */
-function assertWithinLimit(after: Settings, before: Settings, { limits: { maxTemporary }, ended }: Situation): void {
+function assertWithinLimit(after: Settings, before: Settings, { limits: { maxTemporary }, ended }: Snapshot): void {
   const count = liveOverlays(after, ended).size;
   if (count <= maxTemporary || count <= liveOverlays(before, ended).size) return;
   throw new RdcpError('RDCP_TEMPORARY_LIMIT', `At most ${maxTemporary} temporary controls may be in force at a time`, {

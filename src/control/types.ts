@@ -1,7 +1,8 @@
+import type { Recording } from '../audit/types.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditIdentity, ControlResponse, StateOrigin, TenantContext } from '../protocol/messages.ts';
 import type { Position } from '../store/fleet-store.ts';
-import type { ScopeKey } from '../store/state-store.ts';
+import type { Commit, CommitResult, ReplayRecord, ScopeKey } from '../store/state-store.ts';
 
 /** Whose settings are addressed or read. */
 export interface Scope {
@@ -69,4 +70,18 @@ export interface ControlPlane {
   setEnabled(enabled: boolean): void;
   /** Ends timers and the subscription, and waits for the commands that were accepted. */
   close(): Promise<void>;
+}
+
+/** One atomic step: new settings of a scope, where there are any, the entry that tells of them, the answer kept for repeats. */
+export interface Write extends Recording {
+  readonly state?: NonNullable<Commit['state']>;
+  readonly replay?: ReplayRecord | undefined;
+}
+
+/** Writes to store and trail; what was written is in force behind it. */
+export interface Writer {
+  /** @throws {RdcpError} with nothing changed */
+  write(write: Write): Promise<CommitResult>;
+  /** Writes an entry that changes no state, when the store is back if need be. Never rejects. */
+  note(entry: Omit<Write, 'state' | 'whenKept'>): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UNWATCHED } from '../../src/conditions.ts';
-import { createFollower, type FollowedStore } from '../../src/control/follower.ts';
+import { type FollowedStore, Follower } from '../../src/control/follower.ts';
 import { GLOBAL_SCOPE, type ScopeState, type StoreReset } from '../../src/store/state-store.ts';
 
 const state = (revision: number, changedAt: number): ScopeState => ({ revision, changedAt, settings: new Map() });
@@ -27,10 +27,9 @@ test('a change of another history that is heard while the store is read is not t
     newestAudit: async () => undefined,
     check: async () => {},
   };
-  const follower = createFollower({
+  const follower = new Follower({
     store,
-    stored: (key) => known.get(key) ?? { revision: 0, settings: new Map() },
-    keys: () => known.keys(),
+    states: { stored: (key) => known.get(key) ?? { revision: 0, settings: new Map() }, keys: () => known.keys() },
     adopt: (key, adopted) => void known.set(key, adopted),
     lost: () => {},
     changed: () => {},

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { expire, type Situation, transition } from '../../src/control/transition.ts';
+import { expire, type Snapshot, transition } from '../../src/control/transition.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import type { Setting, Settings } from '../../src/store/state-store.ts';
@@ -15,7 +15,7 @@ const DEFAULTS = new Map([
 ]);
 const NOW = Date.UTC(2026, 0, 1);
 
-function situation(global: Record<string, Setting> = {}, tenant?: Record<string, Setting>, now = NOW): Situation {
+function situation(global: Record<string, Setting> = {}, tenant?: Record<string, Setting>, now = NOW): Snapshot {
   return {
     global: new Map(Object.entries(global)),
     ...(tenant !== undefined && { tenant: new Map(Object.entries(tenant)) }),
@@ -220,7 +220,7 @@ test('any sequence of commands and times agrees with a simple model', () => {
       for (const { scope, action, categories, seconds, elapsed } of steps) {
         now += elapsed;
         const at = now;
-        const current: Situation = {
+        const current: Snapshot = {
           global: scopes.global,
           ...(scope === 'tenant' && { tenant: scopes.tenant }),
           defaults: DEFAULTS,

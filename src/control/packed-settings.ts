@@ -1,5 +1,5 @@
 import type { Overlay, Setting, Settings } from '../store/state-store.ts';
-import { settingOf } from './state.ts';
+import { settingOf } from './transition.ts';
 
 // A tenant's settings as a Map take a kilobyte, and there may be 100,000 tenants. At rest they are therefore a string of
 // one code unit per category, and the overlays: a string is the smallest array that V8 has, 16 bytes and two per unit.

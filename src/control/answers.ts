@@ -1,17 +1,67 @@
 import type { AuditDraft } from '../audit/types.ts';
 import type { RdcpError } from '../errors.ts';
-import { EVERYBODY, REPLAY_WINDOW_MS } from '../protocol/constants.ts';
+import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { AuditEntry, AuditOutcome, ControlResponse } from '../protocol/messages.ts';
+import type { AuditEntry, AuditOutcome, ChangeRecord, ControlResponse } from '../protocol/messages.ts';
+import { timestamp } from '../protocol/time.ts';
 import type { ReplayRecord } from '../store/state-store.ts';
-import { MAX_REFUSED_NAMES, type Transition } from './transition.ts';
+import { MAX_REFUSED_NAMES, nameSome, type Transition } from './transition.ts';
 import type { CommandContext } from './types.ts';
+
+/** What a command addressed, and what became of it. */
+export type Changes = Pick<Transition, 'categories' | 'changes'>;
+
+/**
+ * The answer to a control request that was applied.
+ * @param status `partial` where it holds in this process alone
+ */
+export function controlResponse(
+  { action }: ControlRequest,
+  { categories, changes }: Changes,
+  status: 'success' | 'partial',
+  now: number,
+  tenant: CommandContext['tenant'],
+): ControlResponse {
+  const message = describe(action, changes);
+  return {
+    protocol: PROTOCOL,
+    timestamp: timestamp(now),
+    ...(tenant !== undefined && { tenant }),
+    action,
+    categories,
+    status,
+    message: status === 'success' ? message : `${message}, in this process alone until the store can be reached again`,
+    changes,
+  };
+}
+
+const DONE = { enable: 'Enabled', disable: 'Disabled', toggle: 'Toggled', reset: 'Reset' } as const;
+
+/** One line for the person who asked. */
+function describe(action: ControlRequest['action'], changes: readonly ChangeRecord[]): string {
+  if (action === 'status') {
+    const on = changes.filter(({ newState }) => newState).length;
+    return `${on} of ${changes.length === 1 ? '1 category' : `${changes.length} categories`} enabled`;
+  }
+  const subject = changes.length === 0 ? 'nothing' : nameSome(changes.map(({ category }) => category));
+  const until = action === 'reset' ? undefined : changes.find(({ expiresAt }) => expiresAt !== undefined)?.expiresAt;
+  return `${DONE[action]} ${subject}${until === undefined ? '' : ` until ${until}`}`;
+}
+
+/** The answer as it is kept for a repeat, where the client named the request id. */
+export function replayRecord(
+  { replay }: CommandContext,
+  response: ControlResponse,
+  now: number,
+): ReplayRecord | undefined {
+  return replay && { ...replay, response: JSON.stringify(response), expiresAt: now + REPLAY_WINDOW_MS };
+}
 
 /** What the trail says of a command that was carried out. Of `status` it says what was asked, not what was answered. */
 export function commandDraft(
   request: ControlRequest,
   context: CommandContext,
-  { categories, changes }: Pick<Transition, 'categories' | 'changes'>,
+  { categories, changes }: Changes,
   outcome: AuditOutcome,
 ): AuditDraft {
   if (request.action === 'status') return draftOf(request, context, request.categories ?? [], [], outcome);
@@ -53,26 +103,19 @@ function tenantOf({ scope, tenant, tenantName }: CommandContext): AuditEntry['te
 }
 
 /** What the trail says when temporary controls ended. */
-export function expiryDraft(
-  over: Pick<Transition, 'categories' | 'changes'>,
-  tenantId: string | undefined,
-): AuditDraft {
+export function expiryDraft(over: Changes, tenantId: string | undefined): AuditDraft {
   return ownDraft('expire', over, tenantId);
 }
 
 /** What the trail says when what held in this process alone became everybody's, or what everybody has holds here again. */
-export function reconciliationDraft(
-  reconciled: Pick<Transition, 'categories' | 'changes'>,
-  tenantId: string | undefined,
-  reason: string,
-): AuditDraft {
+export function reconciliationDraft(reconciled: Changes, tenantId: string | undefined, reason: string): AuditDraft {
   return { ...ownDraft('reconcile', reconciled, tenantId), reason };
 }
 
-/** Of what nobody has asked for just then. */
+/** For what no request asked for just then. */
 function ownDraft(
   action: AuditDraft['action'],
-  { categories, changes }: Pick<Transition, 'categories' | 'changes'>,
+  { categories, changes }: Changes,
   tenantId: string | undefined,
 ): AuditDraft {
   return {
@@ -83,13 +126,4 @@ function ownDraft(
     identity: {},
     ...(tenantId !== undefined && { tenant: { id: tenantId } }),
   };
-}
-
-/** The answer as it is kept for a repeat, where the client named the request id. */
-export function replayRecord(
-  { replay }: CommandContext,
-  response: ControlResponse,
-  now: number,
-): ReplayRecord | undefined {
-  return replay && { ...replay, response: JSON.stringify(response), expiresAt: now + REPLAY_WINDOW_MS };
 }

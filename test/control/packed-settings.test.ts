@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createSettingsPacker } from '../../src/control/settings.ts';
+import { createSettingsPacker } from '../../src/control/packed-settings.ts';
 import type { Overlay, Setting } from '../../src/store/state-store.ts';
 
 const plain = { noNullPrototype: true };

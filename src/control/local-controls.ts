@@ -1,0 +1,184 @@
+import type { AuditRecorder } from '../audit/types.ts';
+import type { Clock } from '../clock.ts';
+import type { RdcpError } from '../errors.ts';
+import type { SecurityLevel } from '../protocol/constants.ts';
+import type { ControlRequest } from '../protocol/control-request.ts';
+import { GLOBAL_SCOPE, type Overlay, type ReplayRecord, type ScopeKey, type Settings } from '../store/state-store.ts';
+import {
+  type Changes,
+  commandDraft,
+  controlResponse,
+  expiryDraft,
+  reconciliationDraft,
+  replayRecord,
+} from './answers.ts';
+import type { Follower } from './follower.ts';
+import type { GateBinding } from './gate-binding.ts';
+import type { ScopeStates } from './scope-states.ts';
+import { changesBetween, expire, overlaySeconds, type Snapshot, sameOverlay, share, transition } from './transition.ts';
+import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
+
+export interface LocalControlsOptions {
+  readonly states: ScopeStates;
+  readonly binding: GateBinding;
+  readonly follower: Follower;
+  readonly audit: AuditRecorder;
+  readonly writer: Writer;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly securityLevel: SecurityLevel;
+  readonly tenantOf: (key: ScopeKey) => string | undefined;
+  /** Called when there are temporary controls of this process alone to be watched. */
+  readonly changed: () => void;
+}
+
+/** New settings of a scope, and the entry that tells of them. */
+interface Computed extends Pick<Write, 'draft'> {
+  readonly settings: Settings;
+}
+
+/** How often a reconciliation is written again when others keep changing the scope. */
+const MAX_ATTEMPTS = 16;
+
+/**
+ * Temporary controls that hold in this process alone, while the store cannot be reached. When it is back they become
+ * everybody's, those that ended go out of the state, and the trail tells of both.
+ */
+export class LocalControls {
+  /** Answers that hold in this process alone, until the store has them. */
+  readonly answers: Map<string, ReplayRecord> = new Map();
+  readonly #options: LocalControlsOptions;
+
+  constructor(options: LocalControlsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The store may be the very thing that is broken: a temporary control still holds here. What is for good is refused, and
+   * at level enterprise everything.
+   * @throws {RdcpError} `failure` where the command cannot hold here
+   */
+  apply(request: ControlRequest, context: CommandContext, failure: RdcpError): ControlOutcome {
+    const { binding, audit, clock, securityLevel, changed } = this.#options;
+    const { key } = context.scope;
+    binding.sweep();
+    const snapshot = binding.snapshot(key);
+    if (overlaySeconds(request, snapshot.limits) === undefined || securityLevel === 'enterprise') throw failure;
+    const now = clock.now();
+    const next = transition(snapshot, request, now);
+    const overlays = new Map<string, Overlay>();
+    for (const category of next.categories) {
+      const overlay = next.settings.get(category)?.temporary;
+      if (overlay !== undefined) overlays.set(category, overlay);
+    }
+    const response = controlResponse(request, next, 'partial', now, context.tenant);
+    const replay = replayRecord(context, response, now);
+    const draft = commandDraft(request, context, next, 'partial');
+    const kept = () => {
+      if (replay !== undefined) this.answers.delete(replay.key);
+    };
+    if (!audit.defer({ draft, replay, kept })) throw failure;
+    if (replay !== undefined) this.answers.set(replay.key, replay);
+    binding.addLocal(key, overlays, { draft, changedAt: now, local: true });
+    changed();
+    return { response, replayed: false };
+  }
+
+  /**
+   * Brings a scope and the store together. An end in the store is written once, by whoever of the processes that share it
+   * comes first: the others find it gone.
+   * @throws {RdcpError} when the store did not take it; the scope stays {@link ScopeStates.unsettled}
+   */
+  async reconcile(key: ScopeKey): Promise<void> {
+    if (this.#options.states.local(key).size > 0) {
+      await this.#end(key);
+      await this.#write(key, () => this.#shared(key));
+    }
+    await this.#write(key, () => this.#expired(key));
+  }
+
+  /**
+   * Tells which temporary controls of this process alone a change for everybody has just ended.
+   * @param before the scope until then
+   * @param local what of it was of this process alone
+   */
+  superseded(key: ScopeKey, before: Snapshot, local: ReadonlyMap<string, Overlay>): void {
+    const { states } = this.#options;
+    const { settings } = states.stored(key);
+    const still = states.local(key);
+    const categories = [...local]
+      .filter(([category, overlay]) => !still.has(category) && !sameOverlay(settings.get(category)?.temporary, overlay))
+      .map(([category]) => category)
+      .sort();
+    if (categories.length > 0)
+      this.#defer(key, this.#changesSince(key, before, categories), 'changed for all meanwhile');
+  }
+
+  /** Only this process knows of these, so it tells of their end itself, when the store is back if need be. */
+  async #end(key: ScopeKey): Promise<void> {
+    const { states, binding, writer, tenantOf } = this.#options;
+    const over = new Map([...states.local(key)].filter(([, overlay]) => states.ended(overlay)));
+    if (over.size === 0) return;
+    const before = binding.snapshot(key);
+    const overlays = new Set(over.values());
+    const inForce: Snapshot = { ...before, ended: (overlay) => !overlays.has(overlay) && before.ended(overlay) };
+    await writer.note({ draft: expiryDraft(this.#drop(key, inForce, [...over.keys()].sort()), tenantOf(key)) });
+  }
+
+  /** What was set in this process alone, as everybody's; `undefined` when there is nothing (left) to share. */
+  #shared(key: ScopeKey): Computed | undefined {
+    const { states, binding, clock, tenantOf } = this.#options;
+    const local = states.local(key);
+    if (local.size === 0) return undefined;
+    const { settings, categories, changes, excess } = share(this.#stored(key), local, clock.now());
+    if (excess.length > 0) {
+      const left = this.#drop(key, binding.snapshot(key), excess);
+      this.#defer(key, left, 'no room among the temporary controls in force');
+    }
+    if (categories.length === 0) return undefined;
+    const reason = 'set in one process while the store could not be reached';
+    return { settings, draft: reconciliationDraft({ categories, changes }, tenantOf(key), reason) };
+  }
+
+  #expired(key: ScopeKey): Computed | undefined {
+    const expiry = expire(this.#stored(key), this.#options.clock.now());
+    return expiry && { settings: expiry.settings, draft: expiryDraft(expiry, this.#options.tenantOf(key)) };
+  }
+
+  /**
+   * Writes what is computed on what the store holds, until there is nothing to write. Where others who change the scope come
+   * first each time, it stays unsettled.
+   */
+  async #write(key: ScopeKey, compute: () => Computed | undefined): Promise<void> {
+    const { states, follower, writer } = this.#options;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && follower.reachable; attempt++) {
+      const computed = compute();
+      if (computed === undefined) return;
+      const { revision: expectedRevision } = states.stored(key);
+      const settings = states.pack(key, computed.settings);
+      await writer.write({ draft: computed.draft, state: { scope: key, expectedRevision, settings } });
+    }
+  }
+
+  /** What the store says, without what is in force in this process alone. */
+  #stored(key: ScopeKey): Snapshot {
+    const { states, binding } = this.#options;
+    const { settings } = states.stored(key);
+    const snapshot = binding.snapshot(key);
+    return key === GLOBAL_SCOPE ? { ...snapshot, global: settings } : { ...snapshot, tenant: settings };
+  }
+
+  #drop(key: ScopeKey, before: Snapshot, categories: readonly string[]): Changes {
+    this.#options.binding.dropLocal(key, categories);
+    return this.#changesSince(key, before, categories);
+  }
+
+  #changesSince(key: ScopeKey, before: Snapshot, categories: readonly string[]): Changes {
+    const { binding, clock } = this.#options;
+    return { categories, changes: changesBetween(before, binding.snapshot(key), categories, clock.now()) };
+  }
+
+  #defer(key: ScopeKey, changes: Changes, reason: string): void {
+    const { audit, tenantOf } = this.#options;
+    audit.defer({ draft: reconciliationDraft(changes, tenantOf(key), reason) });
+  }
+}

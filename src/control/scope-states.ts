@@ -1,0 +1,329 @@
+import type { Clock } from '../clock.ts';
+import { MAX_CLOCK_SKEW_MS } from '../protocol/constants.ts';
+import {
+  GLOBAL_SCOPE,
+  type Overlay,
+  type ScopeKey,
+  type ScopeState,
+  type Setting,
+  type Settings,
+} from '../store/state-store.ts';
+import { createSettingsPacker } from './packed-settings.ts';
+import { type Ended, type Layers, liveOverlays, putSetting, sameOverlay } from './transition.ts';
+
+/** A scope that was never written. */
+export const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
+const NO_OVERLAYS: ReadonlyMap<string, Overlay> = new Map();
+const NONE_ENDED: ReadonlyMap<ScopeKey, ReadonlySet<string>> = new Map();
+const NEVER: Moment = { wall: Number.POSITIVE_INFINITY, monotonic: Number.POSITIVE_INFINITY };
+
+/** Wall time may differ from the monotonic clock's by this much more than before, in milliseconds, and count as not set. */
+const STEP_MS = 1000;
+
+/** What is known of the time at which a scope's state was written. */
+export interface Provenance {
+  /** Wall time, by whoever wrote it, that had certainly come already; milliseconds since the epoch. */
+  readonly writtenAt?: number | undefined;
+  /**
+   * The state comes from before this process. When the clock then reads much earlier than `writtenAt` it was set back by an
+   * unknown amount, and overlays end at once.
+   */
+  readonly restored?: boolean;
+}
+
+/** A point in time on both clocks. An overlay ends at whichever comes first. */
+interface Moment {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+/** What has ended since the last look. */
+interface Sweep {
+  /** The wall clock was set: ends are other ones now. */
+  readonly clockSet: boolean;
+  /** Every category with a temporary control that ended and is not yet taken out; empty where none ended since. */
+  readonly ended: ReadonlyMap<ScopeKey, ReadonlySet<string>>;
+}
+
+/** What this process knows of every scope, and which of its temporary controls are over. */
+export class ScopeStates {
+  /** Scopes with temporary controls that ended and are not yet taken out, or that hold in this process alone. */
+  readonly unsettled: Set<ScopeKey> = new Set();
+  readonly ended: Ended = (overlay) => this.#deadlines.hasEnded(overlay, this.#now());
+  readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
+  readonly #packTenant = createSettingsPacker();
+  readonly #states = new Map<ScopeKey, ScopeState>();
+  /** Temporary controls of this process alone, and the settings of such scopes with them put in. */
+  readonly #local = new Map<ScopeKey, ReadonlyMap<string, Overlay>>();
+  readonly #merged = new Map<ScopeKey, Settings>();
+  /** Scopes with temporary controls, so that a few are found without a walk through all tenants. */
+  readonly #temporary = new Set<ScopeKey>();
+  #nextEnd = NEVER;
+  #offset: number;
+
+  /** @param maxDuration seconds that no overlay lasts longer, whatever its end says */
+  constructor(clock: Clock, maxDuration: number) {
+    this.#clock = clock;
+    this.#deadlines = new Deadlines(maxDuration * 1000);
+    this.#offset = clock.now() - clock.monotonic();
+  }
+
+  /** The scope as the store holds it, as far as this process knows. */
+  stored(key: ScopeKey): ScopeState {
+    return this.#states.get(key) ?? UNWRITTEN;
+  }
+
+  /** The scope's settings as they are in force in this process. */
+  settings(key: ScopeKey): Settings {
+    return this.#merged.get(key) ?? this.stored(key).settings;
+  }
+
+  /** The layers that decide for a scope in this process. */
+  layers(key: ScopeKey): Layers {
+    return { global: this.settings(GLOBAL_SCOPE), tenant: key === GLOBAL_SCOPE ? undefined : this.settings(key) };
+  }
+
+  /** Every scope that was ever written. */
+  keys(): Iterable<ScopeKey> {
+    return this.#states.keys();
+  }
+
+  /** Temporary controls of this process alone. */
+  local(key: ScopeKey): ReadonlyMap<string, Overlay> {
+    return this.#local.get(key) ?? NO_OVERLAYS;
+  }
+
+  /** Makes settings that are kept take less memory. There is one global scope, read by every call: it stays as it is. */
+  pack(key: ScopeKey, settings: Settings): Settings {
+    return key === GLOBAL_SCOPE ? settings : this.#packTenant(settings);
+  }
+
+  /** Takes over what the store holds for a scope. Returns the categories whose setting may be another one. */
+  adopt(key: ScopeKey, state: ScopeState, provenance: Provenance = { writtenAt: state.changedAt }): Set<string> {
+    const now = this.#now();
+    const previous = this.stored(key).settings;
+    const adopted = this.#deadlines.adopt(state.settings, previous, provenance, now);
+    const touched = changedBetween(previous, adopted);
+    this.#states.set(key, withSettings(state, this.pack(key, adopted)));
+    const local = this.local(key);
+    if (local.size > 0) {
+      // Whoever changed the category later, for all processes, is right; what the store has is not of this one alone.
+      const left = [...local].filter(
+        ([category, overlay]) => !touched.has(category) && !sameOverlay(adopted.get(category)?.temporary, overlay),
+      );
+      this.#setLocal(key, new Map(left), now);
+    } else this.#index(key, now);
+    return touched;
+  }
+
+  /** Puts temporary controls in force in this process alone. */
+  addLocal(key: ScopeKey, overlays: ReadonlyMap<string, Overlay>): void {
+    const now = this.#now();
+    const before = this.local(key);
+    this.#setLocal(key, this.#withDeadlines(new Map([...before, ...overlays]), before, now), now);
+  }
+
+  /** Takes back temporary controls of this process alone, where there are any. */
+  dropLocal(key: ScopeKey, categories: Iterable<string>): void {
+    const left = new Map(this.local(key));
+    for (const category of categories) left.delete(category);
+    if (left.size < this.local(key).size) this.#setLocal(key, left, this.#now());
+  }
+
+  /** Costs next to nothing while no temporary control ended since the last look. */
+  sweep(): Sweep {
+    const now = this.#now();
+    const clockSet = Math.abs(now.wall - now.monotonic - this.#offset) > STEP_MS;
+    if (clockSet) this.#correctEnds(now);
+    if (now.wall < this.#nextEnd.wall && now.monotonic < this.#nextEnd.monotonic)
+      return { clockSet, ended: NONE_ENDED };
+    const ended = new Map<ScopeKey, Set<string>>();
+    this.#nextEnd = NEVER;
+    for (const key of this.#temporary) {
+      this.#eachOverlay(key, (overlay, category) => {
+        if (this.#deadlines.hasEnded(overlay, now)) ended.set(key, (ended.get(key) ?? new Set()).add(category));
+        else this.#nextEnd = earlier(this.#nextEnd, this.#deadlines.endOf(overlay));
+      });
+    }
+    for (const key of ended.keys()) this.unsettled.add(key);
+    return { clockSet, ended };
+  }
+
+  /** Milliseconds until the next temporary control ends; infinity when none lives. */
+  untilNextEnd(): number {
+    const { wall, monotonic } = this.#now();
+    return Math.min(this.#nextEnd.wall - wall, this.#nextEnd.monotonic - monotonic);
+  }
+
+  /** Live temporary controls of a scope. */
+  live(key: ScopeKey): number {
+    return liveOverlays(this.settings(key), this.ended).size;
+  }
+
+  /** Live temporary controls of all scopes. */
+  liveEverywhere(): number {
+    return [...this.#temporary].reduce((sum, key) => sum + this.live(key), 0);
+  }
+
+  #now(): Moment {
+    return { wall: this.#clock.now(), monotonic: this.#clock.monotonic() };
+  }
+
+  /** Visits every overlay of a scope, the stored ones and those of this process alone, ended or not. */
+  #eachOverlay(key: ScopeKey, visit: (overlay: Overlay, category: string) => void): void {
+    this.stored(key).settings.forEach(({ temporary }, category) => {
+      if (temporary !== undefined) visit(temporary, category);
+    });
+    this.local(key).forEach(visit);
+  }
+
+  /** Keeps the lists of what is temporary and what ends next, after a scope became another one. */
+  #index(key: ScopeKey, now: Moment): void {
+    const local = this.local(key);
+    if (local.size === 0) this.#merged.delete(key);
+    else {
+      const merged = new Map(this.stored(key).settings);
+      for (const [category, temporary] of local) {
+        putSetting(merged, category, { ...merged.get(category), temporary });
+      }
+      this.#merged.set(key, merged);
+    }
+    this.#temporary.delete(key);
+    this.unsettled.delete(key);
+    if (local.size > 0) this.unsettled.add(key);
+    this.#eachOverlay(key, (overlay) => {
+      this.#temporary.add(key);
+      if (this.#deadlines.hasEnded(overlay, now)) this.unsettled.add(key);
+      else this.#nextEnd = earlier(this.#nextEnd, this.#deadlines.endOf(overlay));
+    });
+  }
+
+  #setLocal(key: ScopeKey, overlays: ReadonlyMap<string, Overlay>, now: Moment): void {
+    if (overlays.size === 0) this.#local.delete(key);
+    else this.#local.set(key, overlays);
+    this.#index(key, now);
+  }
+
+  #withDeadlines(overlays: ReadonlyMap<string, Overlay>, previous: ReadonlyMap<string, Overlay>, now: Moment) {
+    const asSettings = (map: ReadonlyMap<string, Overlay>): Settings =>
+      new Map([...map].map(([category, overlay]) => [category, { temporary: overlay }]));
+    const adopted = this.#deadlines.adopt(asSettings(overlays), asSettings(previous), {}, now);
+    return new Map([...adopted].flatMap(([category, { temporary }]) => (temporary ? [[category, temporary]] : [])));
+  }
+
+  /** Recomputes ends after the wall clock was set. */
+  #correctEnds(now: Moment): void {
+    this.#offset = now.wall - now.monotonic;
+    for (const key of this.#temporary) {
+      const state = this.stored(key);
+      const settings = this.#deadlines.adopt(state.settings, state.settings, {}, now);
+      this.#states.set(key, withSettings(state, this.pack(key, settings)));
+      const local = this.local(key);
+      if (local.size > 0) this.#local.set(key, this.#withDeadlines(local, local, now));
+    }
+    for (const key of [...this.#temporary]) this.#index(key, now);
+  }
+}
+
+interface Deadline {
+  /** On the monotonic clock; minus infinity once it has ended. */
+  at: number;
+  /** The overlay as it was written: its end identifies it after ours was corrected. */
+  readonly written: Overlay;
+}
+
+/**
+ * When overlays end. Each has its end in wall time, which the store keeps, and gets one on the monotonic clock when this
+ * process first sees it. The earlier one counts: a clock that is set may shorten a temporary control, never prolong it.
+ */
+class Deadlines {
+  readonly #deadlines = new WeakMap<Overlay, Deadline>();
+  readonly #maxDurationMs: number;
+
+  constructor(maxDurationMs: number) {
+    this.#maxDurationMs = maxDurationMs;
+  }
+
+  endOf(overlay: Overlay): Moment {
+    return { wall: overlay.expiresAt, monotonic: this.#deadlines.get(overlay)?.at ?? Number.POSITIVE_INFINITY };
+  }
+
+  /** An overlay that has ended once stays so, whatever the clock says later. */
+  hasEnded(overlay: Overlay, now: Moment): boolean {
+    const deadline = this.#deadlines.get(overlay);
+    if (now.wall < overlay.expiresAt && (deadline === undefined || now.monotonic < deadline.at)) return false;
+    if (deadline !== undefined) deadline.at = Number.NEGATIVE_INFINITY;
+    return true;
+  }
+
+  /**
+   * The settings with a deadline for every overlay. One that was there before keeps the deadline it has; where the wall
+   * clock was set back, its `expiresAt` follows. Returns the same object where that changes nothing.
+   */
+  adopt(settings: Settings, previous: Settings, provenance: Provenance, now: Moment): Settings {
+    let result: Map<string, Setting> | undefined;
+    settings.forEach((setting, category) => {
+      const { temporary } = setting;
+      if (temporary === undefined) return;
+      const deadline =
+        this.#deadlines.get(temporary) ??
+        this.#carriedOver(temporary, previous.get(category)?.temporary) ??
+        this.#firstSeen(temporary, provenance, now);
+      const overlay = corrected(temporary, deadline, now);
+      this.#deadlines.set(overlay, deadline);
+      if (overlay === temporary) return;
+      result ??= new Map(settings);
+      result.set(category, { ...setting, temporary: overlay });
+    });
+    return result ?? settings;
+  }
+
+  /** The deadline of an overlay that was there before, under an end that may have been corrected since. */
+  #carriedOver(overlay: Overlay, before: Overlay | undefined): Deadline | undefined {
+    const deadline = before && this.#deadlines.get(before);
+    if (before?.enabled !== overlay.enabled || deadline === undefined) return undefined;
+    return overlay.expiresAt === before.expiresAt || overlay.expiresAt === deadline.written.expiresAt
+      ? deadline
+      : undefined;
+  }
+
+  #firstSeen(written: Overlay, { writtenAt = 0, restored = false }: Provenance, now: Moment): Deadline {
+    if (restored && writtenAt - now.wall > MAX_CLOCK_SKEW_MS) return { at: Number.NEGATIVE_INFINITY, written };
+    const remaining = Math.min(written.expiresAt - Math.max(now.wall, writtenAt), this.#maxDurationMs);
+    return { at: now.monotonic + remaining, written };
+  }
+}
+
+/** The overlay as it ends by the wall clock that there is now. */
+function corrected(overlay: Overlay, deadline: Deadline, now: Moment): Overlay {
+  const end = Math.floor(now.wall + deadline.at - now.monotonic);
+  // What has ended already keeps the end that it was given: it is history.
+  if (overlay.expiresAt - end <= STEP_MS || end <= now.wall) return overlay;
+  return { enabled: overlay.enabled, expiresAt: end };
+}
+
+function withSettings({ revision, changedAt }: ScopeState, settings: Settings): ScopeState {
+  return changedAt === undefined ? { revision, settings } : { revision, settings, changedAt };
+}
+
+function earlier(a: Moment, b: Moment): Moment {
+  return { wall: Math.min(a.wall, b.wall), monotonic: Math.min(a.monotonic, b.monotonic) };
+}
+
+/** The categories whose setting is another one. */
+function changedBetween(before: Settings, after: Settings): Set<string> {
+  const changed = new Set<string>();
+  after.forEach((setting, category) => {
+    if (!sameSetting(before.get(category), setting)) changed.add(category);
+  });
+  before.forEach((_setting, category) => {
+    if (!after.has(category)) changed.add(category);
+  });
+  return changed;
+}
+
+function sameSetting(a: Setting | undefined, b: Setting | undefined): boolean {
+  if (a === b) return true;
+  return a?.permanent === b?.permanent && sameOverlay(a?.temporary, b?.temporary);
+}

@@ -1,0 +1,76 @@
+import type { Clock, Delay } from '../clock.ts';
+import type { Condition } from '../conditions.ts';
+import type { ChangeRecord } from '../protocol/messages.ts';
+import { timestamp } from '../protocol/time.ts';
+import type { StoreReset } from '../store/state-store.ts';
+import type { CategoryView, Writer } from './types.ts';
+
+/** How long health tells of a loss where nothing is changed after it, in milliseconds. */
+const TOLD_MS = 3_600_000;
+/** How long a process may have been away and still know that the loss is in the trail, in milliseconds. */
+const NOTED_MS = 86_400_000;
+
+const REASON = {
+  empty: 'the store came back empty',
+  rollback: 'the store came back with an older state',
+} as const;
+
+export interface StoreResetsOptions {
+  readonly writer: Writer;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** Every category of the global scope. */
+  readonly view: () => readonly CategoryView[];
+  readonly delay: Delay;
+  /** Holds from a loss until something is switched, for an hour at most. */
+  readonly condition: Condition;
+}
+
+/** Tells of state that a store had acknowledged and lost: in the trail, once for all processes, and to health. */
+export class StoreResets {
+  readonly #options: StoreResetsOptions;
+  /** When what the store holds after the last loss was taken over, on the monotonic clock. */
+  #since: number | undefined;
+  #cancelEnd = () => {};
+
+  constructor(options: StoreResetsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the store has lost state, and nothing was changed since. */
+  get unseen(): boolean {
+    return this.#since !== undefined && this.#options.clock.monotonic() - this.#since < TOLD_MS;
+  }
+
+  /** Once what the store holds is in force. The first of the processes to come writes the entry. */
+  async tell({ reason, history }: StoreReset, before: readonly CategoryView[]): Promise<void> {
+    const { writer, clock, delay, condition } = this.#options;
+    this.#since = clock.monotonic();
+    condition.begin(`the store has lost changes: ${REASON[reason]}`);
+    this.#cancelEnd();
+    this.#cancelEnd = delay(TOLD_MS, condition.end);
+    const changes = this.#changesFrom(before);
+    const categories = changes.map(({ category }) => category);
+    await writer.note({
+      draft: { action: 'state_reset', categories, changes, outcome: 'success', identity: {}, reason: REASON[reason] },
+      replay: { key: `state_reset ${history}`, fingerprint: '', response: '', expiresAt: clock.now() + NOTED_MS },
+    });
+  }
+
+  /** Something is as somebody wants it again. */
+  changed(): void {
+    this.#since = undefined;
+    this.#cancelEnd();
+    this.#options.condition.end();
+  }
+
+  #changesFrom(before: readonly CategoryView[]): readonly ChangeRecord[] {
+    const effectiveAt = timestamp(this.#options.clock.now());
+    const previous = new Map(before.map(({ name, enabled }) => [name, enabled]));
+    return this.#options.view().flatMap(({ name, enabled, temporary, expiresAt }) => {
+      const previousState = previous.get(name) ?? enabled;
+      if (previousState === enabled) return [];
+      const end = expiresAt === undefined ? {} : { expiresAt: timestamp(expiresAt) };
+      return [{ category: name, previousState, newState: enabled, temporary, effectiveAt, ...end }];
+    });
+  }
+}
