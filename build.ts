@@ -7,7 +7,9 @@ import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync, wri
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type OutputBundle } from 'rolldown';
 
-const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'store-contract'];
+const ENTRIES = ['index', 'api', 'register', 'client', 'redis'];
+/** Bundled alone: what tests share with the other entries would split those into more files. */
+const CONTRACT = 'store-contract';
 const COMMAND = 'cli/main';
 /** Files of their own, so that they run before any chunk. */
 const NODE_CHECKS = ['ends-on-old-node', 'throws-on-old-node'];
@@ -58,7 +60,7 @@ const benchmarks: BuildOptions = {
 
 /** Every declaration that can be reached from those of the entries, by its path below dist/. */
 function publicDeclarations(): ReadonlySet<string> {
-  const reached = new Set(ENTRIES.map((entry) => `${entry}.d.ts`));
+  const reached = new Set([...ENTRIES, CONTRACT].map((entry) => `${entry}.d.ts`));
   for (const file of reached) {
     const text = readFileSync(join('dist', file), 'utf8');
     for (const [, target = ''] of text.matchAll(/(?:\bfrom |\bimport\(|\bimport )'(\.[^']+)\.ts'/g)) {
@@ -88,8 +90,10 @@ function declare(): void {
 }
 
 await build(bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist', cleanDir: true }));
+await build(bundle([CONTRACT], { dir: 'dist' }));
 // By itself: what its commands share would split the other entries into more files.
 await build(bundle([COMMAND], { dir: 'dist', chunkFileNames: 'cli/chunks/[name].js' }));
+await build(bundle([CONTRACT], { dir: 'dist/cjs', format: 'cjs' }));
 await build({
   ...bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist/cjs', format: 'cjs', dynamicImportInCjs: false }),
   checks: { emptyImportMeta: false }, // without it `register` loads the CommonJS of the SDK
