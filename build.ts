@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type BuildOptions, build, type OutputBundle } from 'rolldown';
+import { type BuildOptions, build, type OutputBundle, type OutputOptions } from 'rolldown';
 
 const ENTRIES = ['index', 'api', 'register', 'client', 'redis'];
 /** Bundled alone: what tests share with the other entries would split those into more files. */
@@ -33,6 +33,14 @@ const latin1 = {
       file.code = file.code.replace(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
     }
   },
+};
+
+/** Code of the root that other entries, or what it loads later, need too: otherwise each combination is a file of its own. */
+const SHARED: NonNullable<Exclude<OutputOptions['codeSplitting'], boolean | undefined>> = {
+  groups: [
+    { name: 'protocol', test: /\/src\/(?:errors|protocol\/(?:constants|time))\.ts$/, priority: 1 },
+    { name: 'shared', test: /\/src\/(?:clock|conditions|deadline|server\/(?:client-address|error-answer))\.ts$/ },
+  ],
 };
 
 /** Code that several entries need is in shared chunks, once. What is loaded by `import()` is a chunk of its own. */
@@ -89,13 +97,18 @@ function declare(): void {
   }
 }
 
-await build(bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist', cleanDir: true }));
+await build(bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist', cleanDir: true, codeSplitting: SHARED }));
 await build(bundle([CONTRACT], { dir: 'dist' }));
+await build(bundle([CONTRACT], { dir: 'dist/cjs', format: 'cjs' }));
 // By itself: what its commands share would split the other entries into more files.
 await build(bundle([COMMAND], { dir: 'dist', chunkFileNames: 'cli/chunks/[name].js' }));
-await build(bundle([CONTRACT], { dir: 'dist/cjs', format: 'cjs' }));
 await build({
-  ...bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist/cjs', format: 'cjs', dynamicImportInCjs: false }),
+  ...bundle([...ENTRIES, ...NODE_CHECKS], {
+    dir: 'dist/cjs',
+    format: 'cjs',
+    dynamicImportInCjs: false,
+    codeSplitting: SHARED,
+  }),
   checks: { emptyImportMeta: false }, // without it `register` loads the CommonJS of the SDK
 });
 copyFileSync('node_modules/zod/LICENSE', 'dist/LICENSE.zod');

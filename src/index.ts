@@ -1,6 +1,6 @@
 import './throws-on-old-node.ts';
 
-export { type DebugLaneOptions, debugLane, type LogProcessor } from './emit/debug-lane.ts';
+export { type DebugLaneOptions, debugLane, type LogProcessor, type LogRecord } from './emit/debug-lane.ts';
 export type { DebugRecord, RecordValue } from './emit/record.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
 export type {
@@ -37,5 +37,6 @@ export type { ValidationMetadata, ValidationResult, ValidCredential } from './pr
 export { createRdcp, type Rdcp, type RdcpCallback } from './rdcp.ts';
 export type { MessageLogger } from './reporter.ts';
 export type * from './store/fleet-store.ts';
+export { type DroppedHead, type Placed, type PrunePlan, planPrune } from './store/prune-plan.ts';
 export type * from './store/state-store.ts';
 export type * from './store/token-store.ts';

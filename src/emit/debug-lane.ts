@@ -1,7 +1,7 @@
 import { SEVERITY } from '../telemetry.ts';
 
 /** The part of a log record that decides which lane it takes. */
-interface LogRecord {
+export interface LogRecord {
   readonly severityNumber?: number | undefined;
 }
 
