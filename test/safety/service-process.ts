@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DiagConsoleLogger, DiagLogLevel, diag, logs } from '@opentelemetry/api';
 import { LoggerProvider, type ReadWriteLogRecord } from '@opentelemetry/sdk-logs';
 import { createRdcp, type RdcpConfig } from '../../src/index.ts';
@@ -48,8 +49,16 @@ setInterval(() => {
   moments.push(hostClock());
   if (moments.length > 100) moments.shift();
 }, 2).unref();
+/** Node records the time between two runs of its timer, which holds the timer's own interval. */
+const delay = monitorEventLoopDelay({ resolution: 1 });
 process.on('message', (message) => {
   if (message === 'moments') process.send?.(moments);
+  if (message !== 'delay') return;
+  const p99 = Math.max(0, delay.percentile(99) / 1e6 - 1);
+  const longest = Math.max(0, delay.max / 1e6 - 1);
+  delay.enable();
+  delay.reset();
+  process.send?.({ p99, longest });
 });
 process.channel?.unref();
 process.stdout.write(`ready ${url}\n`);

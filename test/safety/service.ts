@@ -39,6 +39,8 @@ export interface Service extends Program {
   request<T>(path: string, request?: TestRequest): Promise<TestAnswer<T>>;
   control(body: object, requestId?: string): Promise<TestAnswer<ControlResponse>>;
   states(): Promise<StatusResponse['categories']>;
+  /** How long its event loop was held since this was asked last, in milliseconds. */
+  delay(): Promise<{ readonly p99: number; readonly longest: number }>;
   /** The last moments at which its gate said yes, by {@link hostClock}. */
   momentsOn(): Promise<readonly number[]>;
 }
@@ -73,6 +75,11 @@ export function serviceOf(program: Program, url: string): Service {
         body,
         ...(requestId !== undefined && { headers: { 'X-RDCP-Request-ID': requestId } }),
       }),
+    delay: async () => {
+      program.child.send('delay');
+      const [delay] = await once(program.child, 'message');
+      return delay as { readonly p99: number; readonly longest: number };
+    },
     momentsOn: async () => {
       program.child.send('moments');
       const [moments] = await once(program.child, 'message');

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { HealthResponse } from '../../src/protocol/messages.ts';
+import { until } from '../examples/child.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { startLoad } from './load.ts';
+import { type Service, startService, temporaryDirectory } from './service.ts';
+
+/** How long each fault lasts under load, in milliseconds. */
+const FAULT_MS = Number(process.env.RDCP_FAULT_MS ?? 1500);
+const CLIENTS = 8;
+/** What a fault may hold the event loop for, beyond what the same load on the same machine does without one. */
+const MAX_P99_MS = 20;
+
+interface Fault {
+  /** Makes it; what is returned ends it. */
+  readonly begin: () => (() => unknown) | undefined;
+  /** What health says of the store meanwhile. */
+  readonly reason: RegExp;
+}
+
+const storeCheck = async (service: Service) => {
+  const { body } = await service.request<HealthResponse>(PATHS.health, { key: 'status' });
+  const check = body.checks.find(({ name }) => name === 'store');
+  return { overall: body.status, status: check?.status, reason: check?.otelrdcp_reason ?? '' };
+};
+
+/** The delay of the event loop under load, while it lasts. */
+async function underLoad(service: Service, milliseconds: number) {
+  await service.delay();
+  const load = startLoad(service.url, CLIENTS);
+  await sleep(milliseconds);
+  const delay = await service.delay();
+  const outcomes = await load.stop();
+  return { ...delay, requests: outcomes.length };
+}
+
+async function holds(t: TestContext, service: Service, name: string, { begin, reason }: Fault): Promise<void> {
+  const quiet = await underLoad(service, FAULT_MS);
+  const end = begin();
+  const faulty = await underLoad(service, FAULT_MS);
+  await until(`${name} in health`, async () => {
+    const { status, reason: said } = await storeCheck(service);
+    return status === 'warn' && reason.test(said) ? true : undefined;
+  });
+  const alone = await service.control({ action: 'enable', categories: ['DATABASE'], options: { duration: '1m' } });
+  assert.equal(alone.body.status, 'partial', 'an operator can still switch something on for a while');
+  end?.();
+  if (end !== undefined) {
+    await until(`health after ${name}`, async () => ((await storeCheck(service)).status === 'pass' ? true : undefined));
+  }
+  t.diagnostic(
+    `${name}: event-loop delay p99 ${faulty.p99.toFixed(1)} ms, longest ${faulty.longest.toFixed(1)} ms, ` +
+      `${faulty.requests} requests; without it ${quiet.p99.toFixed(1)} ms, ${quiet.longest.toFixed(1)} ms, ` +
+      `${quiet.requests}; load ${loadavg()[0]?.toFixed(1)}`,
+  );
+  const most = MAX_P99_MS + quiet.p99 + quiet.longest;
+  assert.ok(faulty.p99 < most, `p99 ${faulty.p99} ms; without the fault ${quiet.p99} ms, longest ${quiet.longest} ms`);
+}
+
+describe('a SQLite file that fails under load holds up nothing, and health says why:', () => {
+  const faults: Readonly<Record<string, (file: string) => Fault>> = {
+    'locked by another program': (file) => ({
+      begin() {
+        const holder = new DatabaseSync(file);
+        holder.exec('BEGIN IMMEDIATE');
+        return () => holder.close();
+      },
+      reason: /is locked by another program/,
+    }),
+    'moved away': (file) => ({
+      begin() {
+        renameSync(file, `${file}.old`);
+        return () => renameSync(`${file}.old`, file);
+      },
+      reason: /was taken away/,
+    }),
+    truncated: (file) => ({
+      begin() {
+        truncateSync(file, 0);
+        return undefined;
+      },
+      reason: /was truncated/,
+    }),
+  };
+  for (const [name, fault] of Object.entries(faults)) {
+    test(name, async (t) => {
+      const file = join(temporaryDirectory(t), 'state.db');
+      const service = await startService(t, { config: { store: `sqlite:${file}` } });
+      await holds(t, service, name, fault(file));
+    });
+  }
+
+  test('on a full disk', { skip: whyNoMount() }, async (t) => {
+    const disk = smallDisk(t);
+    const file = join(disk, 'state.db');
+    const service = await startService(t, { config: { store: `sqlite:${file}` } });
+    const filler = join(disk, 'filler');
+    await holds(t, service, 'on a full disk', {
+      begin() {
+        for (let bytes = 16 * 2 ** 20; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+          try {
+            writeFileSync(filler, Buffer.alloc(bytes), { flag: 'a' });
+          } catch {}
+        }
+        assert.ok(statSync(filler).size > 0);
+        return () => rmSync(filler);
+      },
+      reason: /the disk is full|I\/O error/,
+    });
+  });
+});
+
+describe('a Redis that fails under load holds up nothing, and health says why:', { skip: whyNoRedis() }, () => {
+  test('frozen, full, and without permission', async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.close());
+    const service = await startService(t, { config: { store: redis.url } });
+    t.after(() => redis.thaw());
+    await holds(t, service, 'frozen', {
+      begin() {
+        redis.freeze();
+        return () => redis.thaw();
+      },
+      reason: /cannot be reached/,
+    });
+    await holds(t, service, 'full', {
+      begin() {
+        redis.command('config', 'set', 'maxmemory', '1');
+        return () => redis.command('config', 'set', 'maxmemory', '0');
+      },
+      reason: /refuses writes \(OOM\)/,
+    });
+    await holds(t, service, 'without permission', {
+      begin() {
+        redis.command('acl', 'setuser', 'default', '-xadd');
+        return () => redis.command('acl', 'setuser', 'default', '+xadd');
+      },
+      reason: /refuses writes \(NOPERM\)/,
+    });
+  });
+});
+
+function smallDisk(t: TestContext): string {
+  let disk = '';
+  // Before its directory is removed.
+  t.after(() => spawnSync('umount', ['-l', disk]));
+  disk = join(temporaryDirectory(t), 'disk');
+  mkdirSync(disk);
+  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', disk]).status, 0);
+  return disk;
+}
+
+function canMount(): boolean {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-mount-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', directory]).status === 0;
+  if (mounted) spawnSync('umount', ['-l', directory]);
+  rmdirSync(directory);
+  return mounted;
+}
+
+function whyNoMount(): string | false {
+  return canMount() ? false : 'needs the right to mount a small disk';
+}
