@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createRdcp } from '../src/rdcp.ts';
+import { built } from './support/built.ts';
 
 const KEY = 'a-secret-of-thirty-two-characters';
-const source = (path: string) => new URL(`../src/${path}`, import.meta.url).href;
 
 /** Prepares a process whose code can ask which of the packages that take long to load it has loaded: `heavy()`. */
 const HEAVY = `
@@ -49,7 +49,7 @@ test('Koa is loaded to listen, koa-body with the first body, and jose without to
     t,
     `
     import { createHash } from 'node:crypto';
-    const { createRdcp } = await import('${source('index.ts')}');
+    const { createRdcp } = await import('${built('index.js')}');
     const hash = 'sha256:' + createHash('sha256').update('${KEY}').digest('hex');
     const apiKeys = [{ id: 'k', hash, clientId: 'c', scopes: ['status', 'control'] }];
     const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, categories: { A: {} } });
@@ -79,15 +79,15 @@ test('under register the first statement comes before the server half, which com
       console.log('later:', heavy());
       clearInterval(waiting);
     }, 10);`;
-  const { stdout } = await run(t, app, [source('register.ts')]);
+  const { stdout } = await run(t, app, [built('register.js')]);
   assert.match(stdout, /^first: \nlater: .*koa\n$/);
 });
 
 test('under register a category that is on by default loses none of its first lines', async (t) => {
   const app = `
-    import { category } from '${source('api.ts')}';
+    import { category } from '${built('api.js')}';
     category('PAYMENTS', { enabled: true }).debug('at once');`;
-  const { stderr } = await run(t, app, [source('register.ts')]);
+  const { stderr } = await run(t, app, [built('register.js')]);
   assert.match(stderr, / DEBUG PAYMENTS at once/);
 });
 
@@ -111,7 +111,7 @@ test('a request that comes before the routes are loaded is answered, its body in
     import { createServer } from 'node:http';
     import { createHash } from 'node:crypto';
     import { once } from 'node:events';
-    const { createRdcp } = await import('${source('index.ts')}');
+    const { createRdcp } = await import('${built('index.js')}');
     const hash = 'sha256:' + createHash('sha256').update('${KEY}').digest('hex');
     const apiKeys = [{ id: 'k', hash, clientId: 'c', scopes: ['control'] }];
     const rdcp = createRdcp({ server: false, security: { apiKeys }, categories: { A: {} } });

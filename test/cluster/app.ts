@@ -2,13 +2,13 @@
 // none has to. The test talks to the primary, which passes on what is for its workers and collects what they answer.
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { category } from '../../src/api.ts';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
 
 const { workers, remote, config, workersImport } = JSON.parse(process.argv[2] as string);
 const orders = category('ORDERS', { description: 'in the test' });
 
 if (remote === 'all' || (remote === 'workers' && cluster.isWorker)) {
-  const { createRdcp } = await import('../../src/index.ts');
+  const { createRdcp } = await import('opentelemetry-instrumentation-rdcp');
   const rdcp = createRdcp(config);
   process.once('SIGTERM', () => void rdcp.close().then(() => process.exit(0)));
   const { url } = await rdcp.listen();

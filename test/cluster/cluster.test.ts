@@ -11,9 +11,10 @@ import type { AuditResponse, ControlResponse, DiscoveryResponse, FleetResponse }
 import { samples } from '../metrics/scrape.ts';
 import { run } from '../safety/program.ts';
 import { serviceOf, testConfig } from '../safety/service.ts';
+import { built } from '../support/built.ts';
 
 const APP = join(import.meta.dirname, 'app.ts');
-const REGISTER = join(import.meta.dirname, '../../src/register.ts');
+const REGISTER = built('register.js');
 const ENABLE = { action: 'enable', categories: ['ORDERS'] };
 
 interface Setting {

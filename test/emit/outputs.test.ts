@@ -16,6 +16,7 @@ import { createSink } from '../../src/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
+import { built } from '../support/built.ts';
 
 // The one that NodeSDK makes by itself.
 const require = createRequire(createRequire(import.meta.url).resolve('@opentelemetry/sdk-node'));
@@ -184,7 +185,7 @@ describe('debug calls', () => {
 });
 
 describe('a NodeSDK of the application', () => {
-  const root = JSON.stringify(new URL('../../src/index.ts', import.meta.url).href);
+  const root = JSON.stringify(built('index.js'));
   const run = (sdkOptions: string, env: Record<string, string> = {}) => {
     const script = `
       const { NodeSDK } = await import('@opentelemetry/sdk-node');

@@ -1,6 +1,6 @@
 // One process of a fleet: a service with three debug categories, under remote control on a port of its own. Its
 // configuration is its argument; it tells its parent where it listens, and what its gate says when it is asked.
-import { createRdcp } from '../../src/index.ts';
+import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
 import type { MemberConfig } from './processes.ts';
 
 const { redis, ...config } = JSON.parse(process.argv[2] as string) as MemberConfig;
@@ -15,7 +15,7 @@ process.send?.({ url });
 
 async function storeIn(redis: NonNullable<MemberConfig['redis']>) {
   const { createCluster, createSentinel } = await import('redis');
-  const { createRedisStore } = await import('../../src/redis.ts');
+  const { createRedisStore } = await import('opentelemetry-instrumentation-rdcp/redis');
   const client = 'sentinel' in redis ? createSentinel(redis.sentinel) : createCluster(redis.cluster);
   client.on('error', () => {});
   await client.connect();

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { runsApplication } from '../../src/register/application.ts';
 import { start } from '../examples/child.ts';
-import { freePort, KEY, REGISTER, source } from './running.ts';
+import { built, ROOT } from '../support/built.ts';
+import { freePort, KEY, REGISTER } from './running.ts';
 
 const INHERITED = { NODE_OPTIONS: `--import ${REGISTER}` };
 const NAMED = ['--import', REGISTER];
@@ -76,8 +76,8 @@ describe('which process runs an application', () => {
   });
 
   it('the command of this package does not, an example of it does', () => {
-    assert.equal(runs(fileURLToPath(source('cli/main.ts'))), false);
-    assert.equal(runs(fileURLToPath(source('../examples/shop/main.ts'))), true);
+    assert.equal(runs(built('cli/main.js')), false);
+    assert.equal(runs(join(ROOT, 'examples/shop/main.ts')), true);
   });
 
   it('code without a file does when register was named for it, not when it is inherited', () => {
@@ -141,7 +141,7 @@ describe('with register in NODE_OPTIONS', { concurrency: 2 }, () => {
   });
 
   it('the rdcp command opens nothing and says nothing of it', async (t) => {
-    const command = `node ${fileURLToPath(source('cli/main.ts'))} --version`;
+    const command = `node ${built('cli/main.js')} --version`;
     assert.deepEqual(await inherit(t, command, {}), { code: 0, stdout: '0.1.0\n', stderr: '' });
   });
 });

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { built } from '../support/built.ts';
 import { openReceiver } from './otlp-receiver.ts';
-import { announced, enable, KEY, source, start, until, WAIT } from './running.ts';
+import { announced, enable, KEY, start, until, WAIT } from './running.ts';
 
 /** A refusal without a valid credential waits to be counted with others; it is written at the end of the process. */
 const ALL = ['enable', 'authenticate', 'rdcp.audit.checkpoint'];
 
 const OWN_SDK = `
   import { NodeSDK } from '${import.meta.resolve('@opentelemetry/sdk-node')}';
-  import { RdcpInstrumentation } from '${source('index.ts')}';
+  import { RdcpInstrumentation } from '${built('index.js')}';
   const instrumentation = new RdcpInstrumentation({
     server: { port: 0 },
     security: { apiKeys: [{

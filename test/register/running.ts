@@ -7,9 +7,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { built } from '../support/built.ts';
 
 export const KEY = 'a-secret-of-thirty-two-characters';
-export const source = (path: string) => new URL(`../../src/${path}`, import.meta.url).href;
 /** The API as this package finds it: the application runs in a directory of its own. */
 export const API = import.meta.resolve('@opentelemetry/api');
 
@@ -25,14 +25,14 @@ interface Run {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-export const REGISTER = source('register.ts');
+export const REGISTER = built('register.js');
 
 /** Runs an application in an empty directory, under `--import register` if nothing else is said. */
 export async function start(t: TestContext, { env = {}, app, options = ['--import', REGISTER], files = {} }: Run) {
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-register-'));
   const metricsPort = await freePort();
   const file = join(cwd, 'app.mjs');
-  writeFileSync(file, `import { category } from '${source('api.ts')}';\n${app}`);
+  writeFileSync(file, `import { category } from '${built('api.js')}';\n${app}`);
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), text);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { PATHS } from '../../src/protocol/constants.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { built } from '../support/built.ts';
 import { requestText } from '../support/raw-http.ts';
 import { type Program, run } from './program.ts';
 import { serviceOf, temporaryDirectory, testConfig, trailOf } from './service.ts';
@@ -13,7 +14,7 @@ import { serviceOf, temporaryDirectory, testConfig, trailOf } from './service.ts
 const PATIENCE_MS = 8000;
 
 const APP = join(import.meta.dirname, 'finishing-app.ts');
-const REGISTER = join(import.meta.dirname, '../../src/register.ts');
+const REGISTER = built('register.js');
 
 /** Clients that hold connections open: one that was served, one in the middle of a request, one that says nothing. */
 async function holdConnections(t: TestContext, url: string): Promise<void> {

@@ -16,8 +16,8 @@ globalThis.clearInterval = (timer) => {
   clear(timer);
 };
 
-const { category } = await import('../../src/api.ts');
-const { createRdcp } = await import('../../src/index.ts');
+const { category } = await import('opentelemetry-instrumentation-rdcp/api');
+const { createRdcp } = await import('opentelemetry-instrumentation-rdcp');
 
 export interface Attempt {
   readonly name: string;

@@ -2,8 +2,8 @@
 // health checks. It keeps a list of what was thrown at it, and tells when it is asked.
 import { type Context, DiagLogLevel, diag, logs, metrics, trace } from '@opentelemetry/api';
 import { LoggerProvider } from '@opentelemetry/sdk-logs';
-import { type RdcpConfig, RdcpInstrumentation } from '../../src/index.ts';
-import { CATEGORIES } from '../support/server.ts';
+import { type RdcpConfig, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
+import { CATEGORIES } from '../support/categories.ts';
 
 const [faults, configText] = process.argv.slice(2) as [string, string];
 const broken = new Set(faults.split(','));

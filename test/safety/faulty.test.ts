@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse, HealthResponse, MetricsResponse } from '../../src/protocol/messages.ts';
-import { CATEGORIES } from '../support/server.ts';
+import { CATEGORIES } from '../support/categories.ts';
 import { run } from './program.ts';
 import { serviceOf, testConfig } from './service.ts';
 

@@ -1,9 +1,9 @@
 // An application whose work is done when its parent says so. It closes nothing: it ends because nothing is left to do.
 // With a configuration as its argument it has an instrumentation of its own.
 import { once } from 'node:events';
-import { category } from '../../src/api.ts';
-import { type RdcpConfig, RdcpInstrumentation } from '../../src/index.ts';
-import { CATEGORIES } from '../support/server.ts';
+import { type RdcpConfig, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
+import { CATEGORIES } from '../support/categories.ts';
 
 const [config] = process.argv.slice(2);
 const categories = CATEGORIES.map((name) => category(name));

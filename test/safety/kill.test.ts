@@ -8,7 +8,8 @@ import { type Checkpoint, createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry, ControlResponse } from '../../src/protocol/messages.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
-import { CATEGORIES, type TestAnswer } from '../support/server.ts';
+import { CATEGORIES } from '../support/categories.ts';
+import type { TestAnswer } from '../support/server.ts';
 import { run } from './program.ts';
 import { type Service, startService, temporaryDirectory, testConfig, trailOf } from './service.ts';
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
-import { CATEGORIES, KEYS } from '../support/server.ts';
+import { CATEGORIES } from '../support/categories.ts';
+import { KEYS } from '../support/server.ts';
 
 type Kind = 'read' | 'control' | 'refused';
 

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DiagConsoleLogger, DiagLogLevel, diag, logs } from '@opentelemetry/api';
 import { LoggerProvider, type ReadWriteLogRecord } from '@opentelemetry/sdk-logs';
-import { createRdcp, type RdcpConfig } from '../../src/index.ts';
-import { CATEGORIES } from '../support/server.ts';
+import { createRdcp, type RdcpConfig } from 'opentelemetry-instrumentation-rdcp';
+import { CATEGORIES } from '../support/categories.ts';
 import { hostClock } from './host-clock.ts';
 
 interface Instructions {

@@ -6,8 +6,8 @@ import { verify } from '../../src/audit/verify.ts';
 import type { RdcpConfig } from '../../src/options.ts';
 import { until } from '../examples/child.ts';
 import { shopEnvironment } from '../examples/running-shop.ts';
-import { assertBuilt, ROOT } from '../support/built.ts';
-import { CATEGORIES } from '../support/server.ts';
+import { assertBuilt, built, ROOT } from '../support/built.ts';
+import { CATEGORIES } from '../support/categories.ts';
 import { startLoad } from './load.ts';
 import { type Program, run } from './program.ts';
 import { startService, temporaryDirectory, testConfig, trailOf } from './service.ts';
@@ -73,8 +73,7 @@ const WAYS: Readonly<
   },
   'an application under register that handles no signal': {
     end: 'SIGTERM',
-    start: (t, place) =>
-      startUnderRegister(t, place, join(HERE, '../../src/register.ts'), join(HERE, 'waiting-app.ts')),
+    start: (t, place) => startUnderRegister(t, place, built('register.js'), join(HERE, 'waiting-app.ts')),
   },
 };
 

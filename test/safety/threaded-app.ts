@@ -2,8 +2,8 @@
 // of its own.
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { category } from '../../src/api.ts';
-import { type RdcpConfig, RdcpInstrumentation } from '../../src/index.ts';
+import { type RdcpConfig, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
 
 const database = category('DATABASE');
 

@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { built } from '../support/built.ts';
 import { run } from './program.ts';
 import { serviceOf, temporaryDirectory, testConfig } from './service.ts';
 
 const APP = join(import.meta.dirname, 'threaded-app.ts');
-const REGISTER = join(import.meta.dirname, '../../src/register.ts');
+const REGISTER = built('register.js');
 const ENABLE = { action: 'enable', categories: 'DATABASE' };
 
 test('under register a worker thread starts nothing of its own, follows the main thread, and keeps nothing alive', async (t) => {

@@ -1,6 +1,6 @@
 // An application that knows nothing of remote control but its debug categories, and handles no signal.
-import { category } from '../../src/api.ts';
-import { CATEGORIES } from '../support/server.ts';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
+import { CATEGORIES } from '../support/categories.ts';
 
 const categories = CATEGORIES.map((name) => category(name));
 setInterval(() => {

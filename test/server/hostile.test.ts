@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { HEADERS, PATHS, PROTOCOL } from '../../src/protocol/constants.ts';
 import type { ControlResponse, ErrorResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import { CATEGORIES } from '../support/categories.ts';
 import { exchange, parseAnswer } from '../support/raw-http.ts';
-import { CATEGORIES, KEYS, startServer, type TestServer } from '../support/server.ts';
+import { KEYS, startServer, type TestServer } from '../support/server.ts';
 import { HOSTILE } from './hostile-requests.ts';
 
 function assertEnvelope(body: ErrorResponse, code?: string): void {

@@ -13,7 +13,8 @@ import type {
   WellKnownDocument,
 } from '../../src/protocol/messages.ts';
 import { parseTimestamp } from '../../src/protocol/time.ts';
-import { CATEGORIES, startServer, type TestRequest } from '../support/server.ts';
+import { CATEGORIES } from '../support/categories.ts';
+import { startServer, type TestRequest } from '../support/server.ts';
 
 const ENABLE = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'DATABASE' } } as const;
 

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { built } from '../support/built.ts';
 
-const STORE = join(import.meta.dirname, '../../src/store/redis.ts');
+const STORE = built('redis.js');
 
 /**
  * Runs a program in which `createRedisStore` is at hand, and which the application's own `work` keeps alive for three

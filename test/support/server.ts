@@ -19,9 +19,7 @@ import { createMemoryStore } from '../../src/store/memory.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
 import { createIsolation } from '../../src/tenancy/isolation.ts';
-
-/** The categories that every test server has. */
-export const CATEGORIES = ['DATABASE', 'HTTP', 'X-CUSTOM'] as const;
+import { CATEGORIES } from './categories.ts';
 
 /** A key for each set of scopes that tests need. */
 export const KEY_SCOPES = {

@@ -1,0 +1,2 @@
+/** The categories of the services that tests start. */
+export const CATEGORIES = ['DATABASE', 'HTTP', 'X-CUSTOM'] as const;
