@@ -39,9 +39,11 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     super(INSTRUMENTATION_NAME, VERSION, { ...config, enabled: false });
     this.setConfig(config);
     const { enabled = true, ...rdcp } = config;
-    parseConfig(rdcp);
     this.#config = rdcp;
-    if (!enabled) return;
+    if (!enabled) {
+      parseConfig(rdcp);
+      return;
+    }
     this.#rdcp = this.#create();
     this.enable();
   }

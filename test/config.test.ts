@@ -6,6 +6,8 @@ import { parseConfig } from '../src/config.ts';
 import { isRdcpError } from '../src/errors.ts';
 import { VERSION } from '../src/version.ts';
 
+const ISSUER = { issuer: 'them', audience: 'us', algorithms: ['HS256'], secret: 's'.repeat(32) };
+
 function refusal(input: unknown): string {
   try {
     parseConfig(input);
@@ -70,6 +72,14 @@ test('a wrong configuration is told in one line that names the field and what is
     [{ categories: { 'A\nB': {} } }, /categories\.A\\u000aB must be a category name/],
     [{ audit: { retentionDays: 1e9 } }, /audit\.retentionDays must be at most 36500$/],
     [{ controls: { maxDuration: '100000d' } }, /controls\.maxDuration must be at most 3650d$/],
+    [
+      { security: { jwt: { ...ISSUER, algorithms: [] } } },
+      /security\.jwt\.algorithms must hold at least one algorithm$/,
+    ],
+    [{ security: { jwt: { ...ISSUER, audience: [] } } }, /security\.jwt\.audience must have at least 1 items$/],
+    [{ security: { jwt: [{ ...ISSUER, audience: [''] }] } }, /security\.jwt\.0\.audience\.0 must have at least 1 char/],
+    [{ security: { jwt: { ...ISSUER, audience: '' } } }, /security\.jwt\.audience must have at least 1 char/],
+    [{ security: { jwt: { ...ISSUER, issuer: '' } } }, /security\.jwt\.issuer must not be empty$/],
     ['x', /object/],
   ];
   for (const [input, expected] of cases) {

@@ -74,7 +74,6 @@ export function trustIssuers(
   if (own !== undefined) trusted.set(own.issuer, own);
   for (const [index, issuer] of issuers.entries()) {
     const field = issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`;
-    if (issuer.issuer === '') throw invalid(`${field}.issuer`, 'must not be empty');
     if (trusted.has(issuer.issuer)) throw invalid(`${field}.issuer`, 'is that of an earlier issuer');
     trusted.set(issuer.issuer, trust(issuer, field, remote));
   }
@@ -82,12 +81,9 @@ export function trustIssuers(
 }
 
 function trust(issuer: JwtIssuer, field: string, remote: RemoteSurroundings): TrustedIssuer {
-  const audience = typeof issuer.audience === 'string' ? [issuer.audience] : [...issuer.audience];
-  if (audience.length === 0 || audience.includes('')) throw invalid(`${field}.audience`, 'must not be empty');
-  if (issuer.algorithms.length === 0) throw invalid(`${field}.algorithms`, 'must hold at least one algorithm');
   return {
     issuer: issuer.issuer,
-    audience,
+    audience: typeof issuer.audience === 'string' ? [issuer.audience] : [...issuer.audience],
     algorithms: [...issuer.algorithms],
     scopeClaims: issuer.scopeClaim === undefined ? ['scope', 'scopes'] : [issuer.scopeClaim],
     tenantClaim: issuer.tenantClaim ?? 'tenant_id',
