@@ -292,6 +292,7 @@ const emitTo = z.union(
 const audit = z.strictObject({
   retentionDays: positive.max(36_500).default(90),
   refusalBytesPerDay: positive.min(1024 * 1024).default(16 * 1024 * 1024),
+  signingKeyFile: z.string().min(1).optional(),
 } satisfies Shape<AuditOptions>);
 
 const metrics = z.strictObject({

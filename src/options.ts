@@ -199,6 +199,12 @@ export interface AuditOptions {
    * @default 16777216 (16 MiB)
    */
   readonly refusalBytesPerDay?: number | undefined;
+  /**
+   * File of a private key (Ed25519, PKCS #8, PEM; mode 0600 or 0400) that signs what is written, so that nobody who may write
+   * the store can forge the trail. It is read at the start.
+   * @default none
+   */
+  readonly signingKeyFile?: string | undefined;
 }
 
 /** How processes that share a store work together. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import { afterStart } from './after-start.ts';
 import { credentialsDraft } from './audit/credentials.ts';
+import { openSigner } from './audit/signing-key-file.ts';
 import { createAuditTrail } from './audit/trail.ts';
 import type { AuditTrail } from './audit/types.ts';
 import { hasCredentials, openAuthentication } from './auth/configured.ts';
@@ -305,6 +306,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     },
     randomUUID,
     refusalBytesPerDay: resolved.audit.refusalBytesPerDay,
+    sign: resolved.audit.signingKeyFile === undefined ? undefined : openSigner(resolved.audit.signingKeyFile),
     failed: () => instruments.auditFailure(),
     condition: conditions.watch('audit'),
     report,

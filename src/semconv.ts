@@ -46,6 +46,7 @@ export const ATTR_AUDIT_PREVIOUS_HASH = 'rdcp.audit.previous_hash';
 export const ATTR_AUDIT_PREVIOUS_RETAIN_UNTIL = 'rdcp.audit.previous_retain_until';
 export const ATTR_AUDIT_HASH = 'rdcp.audit.hash';
 export const ATTR_AUDIT_RETAIN_UNTIL = 'rdcp.audit.retain_until';
+export const ATTR_AUDIT_SIGNATURE = 'rdcp.audit.signature';
 export const ATTR_AUDIT_DROPPED = 'rdcp.audit.dropped';
 
 /** Event name of the log record of an audit entry. */

@@ -163,6 +163,8 @@ const ARROWS: Record<string, readonly string[]> = {
     'version.ts',
     'clock.ts',
     'audit/verify.ts',
+    'audit/exported-records.ts',
+    'audit/signature.ts',
     'store/open.ts',
   ],
 };

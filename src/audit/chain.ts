@@ -83,9 +83,9 @@ function later(a: Timestamp, b: Timestamp | undefined): Timestamp {
   return b !== undefined && b > a ? b : a;
 }
 
-/** SHA-256 over the canonical JSON of an entry without its hash, lower-case hex. */
+/** SHA-256 over the canonical JSON of an entry without its hash and signature, lower-case hex. */
 export function hashOf(entry: AuditEntry): string {
-  const { hash: _, ...compliance } = entry.compliance;
+  const { hash: _, signature: __, ...compliance } = entry.compliance;
   return digest({ ...entry, compliance });
 }
 

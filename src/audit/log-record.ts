@@ -10,6 +10,7 @@ import {
   ATTR_AUDIT_PREVIOUS_RETAIN_UNTIL,
   ATTR_AUDIT_RETAIN_UNTIL,
   ATTR_AUDIT_SEQUENCE,
+  ATTR_AUDIT_SIGNATURE,
   ATTR_AUDIT_TIMESTAMP,
   ATTR_AUTH_METHOD,
   ATTR_CATEGORY_NAMES,
@@ -72,6 +73,7 @@ export function auditRecord(entry: AuditEntry | UnsealedEntry): LogRecord {
       [ATTR_AUDIT_PREVIOUS_RETAIN_UNTIL]: compliance.previousRetainUntil,
       [ATTR_AUDIT_HASH]: compliance.hash,
       [ATTR_AUDIT_RETAIN_UNTIL]: compliance.retainUntil,
+      [ATTR_AUDIT_SIGNATURE]: compliance.signature && Object.values(compliance.signature).join(':'),
     }),
   };
 }

@@ -12,6 +12,7 @@ import {
   type UnsealedEntry,
   unsealed,
 } from './chain.ts';
+import type { Signer } from './signature.ts';
 import type { AuditDraft, Recording, Sealed } from './types.ts';
 
 /** How often a store that failed is tried again, while something waits for it. */
@@ -31,6 +32,8 @@ export interface SequencerOptions {
   /** Emits the OTel record of an entry that is kept. */
   readonly emit: (entry: AuditEntry) => void;
   readonly schedule: Schedule;
+  /** @default nothing is signed */
+  readonly sign?: Signer | undefined;
   /** Called for every write that failed. */
   readonly failed: () => void;
   /** Holds while the store does not take entries. */
@@ -170,6 +173,7 @@ export class Sequencer {
       heads.push(headOf(next, head));
       return next;
     });
+    this.#sign(sealed);
     const keep = (count: number) => {
       if (count > 0) this.#head = heads[count];
       for (let index = 0; index < count; index++) entries[index]?.kept(sealed[index] as AuditEntry);
@@ -182,6 +186,14 @@ export class Sequencer {
         if (last !== undefined) this.#inDoubt = { last, from, kept: () => keep(sealed.length) };
       },
     };
+  }
+
+  /** The last entry of a write is signed for all of them, and for those before. */
+  #sign(sealed: AuditEntry[]): void {
+    const last = sealed.at(-1);
+    const { sign } = this.#options;
+    if (last === undefined || sign === undefined) return;
+    sealed[sealed.length - 1] = { ...last, compliance: { ...last.compliance, signature: sign(last.compliance.hash) } };
   }
 
   async #prepared(): Promise<ChainHead> {

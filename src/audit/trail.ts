@@ -10,6 +10,7 @@ import { type ChainIdentity, hasEnded, isIntact } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
 import { createRefusalTallies } from './refusals.ts';
 import { Sequencer } from './sequencer.ts';
+import type { Signer } from './signature.ts';
 import type { AuditDraft, AuditTrail } from './types.ts';
 
 const MINUTE_MS = 60_000;
@@ -39,6 +40,8 @@ export interface AuditTrailOptions {
   readonly randomUUID: () => string;
   /** Bytes that entries of refusals may take in a day. @default 16 MiB */
   readonly refusalBytesPerDay?: number;
+  /** Signs what is written, so that whoever may write the store cannot forge it. @default nothing is signed */
+  readonly sign?: Signer | undefined;
   /** Called for every write of the trail that failed. @default nothing */
   readonly failed?: () => void;
   /** Holds while the store does not take entries. @default not watched */
@@ -56,6 +59,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     schedule,
     chain,
     randomUUID,
+    sign,
     failed = () => undefined,
     condition = UNWATCHED,
     report,
@@ -88,6 +92,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     randomUUID,
     emit: (entry) => emit(() => auditRecord(entry)),
     schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
+    sign,
     failed,
     condition,
     report,

@@ -2,6 +2,8 @@ import { asAuditEntry } from '../protocol/audit-entry.ts';
 import type { AuditEntry } from '../protocol/messages.ts';
 import { type Timestamp, timestamp } from '../protocol/time.ts';
 import { type ChainHead, headOf, isIntact, NO_PREVIOUS_HASH } from './chain.ts';
+import { retainUntilOf, saysWhatWasExported } from './exported-records.ts';
+import type { PublicKeys } from './signature.ts';
 
 /** Something wrong with a trail. */
 export interface ChainFault {
@@ -9,9 +11,10 @@ export interface ChainFault {
   /**
    * `hash`: the entry was changed. `sequence`, `link`: one before it was taken out, put in, moved or sealed anew. `start`:
    * what came before it is missing, and retention did not drop it. `checkpoint`: it was sealed anew, with all that follows in
-   * its chain. `prune`: it says that entries were dropped whose retention was not over when it was written.
+   * its chain. `record`: it is not what its log record told. `signature`: it is not signed as it must be, nor is any after it
+   * in its chain. `prune`: it says that entries were dropped whose retention was not over when it was written.
    */
-  readonly problem: 'hash' | 'sequence' | 'link' | 'start' | 'checkpoint' | 'prune';
+  readonly problem: 'hash' | 'sequence' | 'link' | 'start' | 'checkpoint' | 'record' | 'signature' | 'prune';
   readonly message: string;
 }
 
@@ -31,6 +34,8 @@ export interface Verification {
   readonly first?: ChainFault;
   /** Checkpoints whose entry is missing, although retention did not drop it. */
   readonly cut: readonly Checkpoint[];
+  /** Ids of entries that waited for the store when their records were exported, and are not in the trail. */
+  readonly lost: readonly string[];
   /** Retention has dropped what came before. */
   readonly pruned: boolean;
   /** Chains whose beginning could not be checked, because prunes of an earlier version do not name what they drop. */
@@ -40,6 +45,12 @@ export interface Verification {
 export interface VerifierOptions {
   /** Where chains stood earlier. Without any, a trail whose end was cut off looks whole. */
   readonly checkpoints?: Iterable<Checkpoint>;
+  /** Exported records of entries that had no place in a chain yet, by the entry's id. */
+  readonly waiting?: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  /** Keys that chains must be signed with. @default signatures are not looked at */
+  readonly keys?: PublicKeys | undefined;
+  /** Milliseconds since the epoch: entries that were written earlier need no signature. @default all need one */
+  readonly signedSince?: number | undefined;
   /** Take it for granted that what is missing before the oldest entry was dropped by retention. @default false */
   readonly assumeRetention?: boolean;
   /** Milliseconds since the epoch: what is retained until later must be there, whatever the trail says. @default not compared */
@@ -55,6 +66,8 @@ export interface Verifier {
 /** A chain, as far as it was walked. */
 interface Walked {
   readonly head: Checkpoint;
+  /** Whether a signature vouches for what comes next, or one is missing already. */
+  signed: boolean;
   /** The oldest entry that was seen, and where. */
   oldest: AuditEntry;
   position: number;
@@ -78,7 +91,9 @@ type Located = ChainFault & { readonly position: number };
  * links of each process's chain, and that each chain begins at an entry that is there, or right behind one that retention
  * dropped. Its memory grows with the number of processes and checkpoints, not of entries.
  */
-export function createVerifier({ checkpoints = [], assumeRetention = false, now }: VerifierOptions = {}): Verifier {
+export function createVerifier(options: VerifierOptions = {}): Verifier {
+  const { checkpoints = [], waiting, keys, signedSince = 0, assumeRetention = false, now } = options;
+  const told = new Map(waiting);
   const chains = new Map<string, Walked>();
   /** Chains that begin at an entry which is still to come, by its hash. */
   const awaited = new Map<string, Walked[]>();
@@ -112,6 +127,31 @@ export function createVerifier({ checkpoints = [], assumeRetention = false, now 
     } else if (newer.hash !== undefined && hash !== newer.hash) {
       fault({ entry, position: at, problem: 'link', message: 'it does not point at the one before it' });
     }
+  }
+
+  /** The newest signature of a chain vouches for all before it: links lead there. */
+  function isVouchedFor(newer: Walked | undefined, entry: AuditEntry): boolean {
+    if (keys === undefined || newer?.signed === true) return true;
+    const { hash, signature } = entry.compliance;
+    const found = signature === undefined ? 'unknown' : keys.check(hash, signature);
+    if (found === 'right') return true;
+    if (found === 'unknown' && Date.parse(entry.timestamp) < signedSince) return false;
+    const message =
+      signature === undefined
+        ? 'neither it nor anything that its process wrote after it is signed'
+        : found === 'unknown'
+          ? 'it is signed with a key that was not given'
+          : 'its signature is wrong';
+    fault({ entry, position, problem: 'signature', message });
+    return true;
+  }
+
+  function compareRecord(entry: AuditEntry): void {
+    const exported = told.get(entry.id);
+    if (exported === undefined) return;
+    told.delete(entry.id);
+    if (saysWhatWasExported(entry, exported)) return;
+    fault({ entry, position, problem: 'record', message: 'it does not say what its log record told' });
   }
 
   function seePrune(entry: AuditEntry): void {
@@ -168,6 +208,7 @@ export function createVerifier({ checkpoints = [], assumeRetention = false, now 
         const message = 'it is not the entry that the checkpoint tells of';
         fault({ entry, position, problem: 'checkpoint', message });
       }
+      compareRecord(entry);
       if (entry.action === 'prune') seePrune(entry);
       const end = dropped.get(instanceId);
       if (end?.sequence === sequence && end.hash === hash) end.remains = true;
@@ -176,6 +217,7 @@ export function createVerifier({ checkpoints = [], assumeRetention = false, now 
     const before = newer?.sequence;
     const walked: Walked = {
       head: newer?.head ?? { instanceId, ...headOf(entry) },
+      signed: intact ? isVouchedFor(newer, entry) : newer?.signed === true,
       oldest: entry,
       position,
       sequence: intact ? sequence - 1 : before === undefined ? undefined : before - 1,
@@ -244,6 +286,7 @@ export function createVerifier({ checkpoints = [], assumeRetention = false, now 
         faults,
         ...(first && { first: found as ChainFault }),
         cut: [...expected.contradicted, ...expected.unmet().filter((checkpoint) => !isDropped(checkpoint))],
+        lost: [...told].filter(([, record]) => !mayBeDropped(retainUntilOf(record) ?? '')).map(([id]) => id),
         pruned: prunedUntil !== undefined,
         unexplained,
       };

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { UsageError } from './command.ts';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
@@ -12,8 +12,20 @@ const PROBLEMS: Readonly<Record<string, string>> = {
  * @throws {UsageError} one line with the option and the path
  */
 export function readText(file: string, option: string): string {
+  return reading(file, option, () => readFileSync(file, 'utf8'));
+}
+
+/**
+ * For a file that is too large to be read at once.
+ * @throws {UsageError} as {@link readText}
+ */
+export function assertReadable(file: string, option: string): void {
+  reading(file, option, () => closeSync(openSync(file, 'r')));
+}
+
+function reading<T>(file: string, option: string, read: () => T): T {
   try {
-    return readFileSync(file, 'utf8');
+    return read();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     throw new UsageError(`${option}: ${file} ${PROBLEMS[code] ?? `cannot be read (${code})`}`);

@@ -42,8 +42,13 @@ function isAuditEntry(value: unknown): value is AuditEntry {
     [compliance.instanceId, compliance.previousHash, compliance.hash, compliance.retainUntil].every(isText) &&
     (compliance.format === undefined || compliance.format === 2) &&
     (compliance.previousRetainUntil === undefined || isText(compliance.previousRetainUntil)) &&
+    (compliance.signature === undefined || isSignature(compliance.signature)) &&
     typeof compliance.sequence === 'number'
   );
+}
+
+function isSignature(value: unknown): boolean {
+  return isObject(value) && isText(value.keyId) && isText(value.value);
 }
 
 function tellsOfDropped(value: unknown): boolean {

@@ -251,9 +251,14 @@ export interface AuditEntry {
      * that time was over, or nearly.
      */
     readonly previousRetainUntil?: Timestamp;
-    /** SHA-256 over the canonical JSON (RFC 8785) of the entry without this field, lower-case hex. */
+    /** SHA-256 over the canonical JSON (RFC 8785) of the entry without this field and `signature`, lower-case hex. */
     readonly hash: string;
     readonly retainUntil: Timestamp;
+    /**
+     * Ed25519 over `rdcp.audit.entry:` and the hash, base64url; not a part of what is hashed. The last entry of each write has
+     * it, and vouches for all that come before it in the chain.
+     */
+    readonly signature?: { readonly keyId: string; readonly value: string };
   };
 }
 

@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs';
+import { type PublicKeys, parsePublicKeys } from '../../audit/signature.ts';
 import { type Checkpoint, createVerifier, type Verification } from '../../audit/verify.ts';
 import { escapeUnprintable } from '../../printable.ts';
+import { parseTimestamp } from '../../protocol/time.ts';
 import { parseCheckpoint, readCheckpoints, writeCheckpoints } from '../checkpoints.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { readText } from '../read-text.ts';
+import { readRecords } from '../records.ts';
 import { trailOfServer, trailOfStore } from '../trail.ts';
 
 export const auditVerify: Command = {
@@ -12,22 +16,49 @@ export const auditVerify: Command = {
     store: { type: 'string', value: 'STORE', help: 'look into sqlite:FILE or redis://… itself, instead of a service' },
     checkpoint: { type: 'string', value: 'ID:N:HASH', help: 'where a process stood: entry N had that hash' },
     checkpoints: { type: 'string', value: 'FILE', help: 'holds checkpoints, one a line' },
+    records: {
+      type: 'string',
+      value: 'FILE',
+      help: 'exported log records of the trail, JSON lines (OTLP, or our own)',
+    },
+    service: { type: 'string', value: 'NAME', help: 'of the exported records, those of this service.name alone' },
+    'public-key': {
+      type: 'string',
+      value: 'FILE',
+      help: 'Ed25519 public keys (PEM) that every process must sign with',
+    },
+    'signed-since': {
+      type: 'string',
+      value: 'WHEN',
+      help: 'entries before 2026-01-31T00:00:00.000Z need no signature',
+    },
     'save-checkpoints': { type: 'string', value: 'FILE', help: 'write where every process stands, if all is well' },
     ...CONNECTION_OPTIONS,
   },
   notes: [
-    'Entries that were cut off at the end show only against a checkpoint that was kept elsewhere. Each process tells its',
-    'own every hour, in a log record named rdcp.audit.checkpoint; --save-checkpoints F, and --checkpoints F the next',
-    'time, does as well.',
+    'Entries that were cut off at the end show only against what was kept elsewhere: checkpoints, which each process exports',
+    'every hour in a log record named rdcp.audit.checkpoint (--save-checkpoints F, and --checkpoints F the next time, does as',
+    'well), or exported records of the entries themselves (--records). See docs/audit.md.',
   ],
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('audit verify takes no operands');
-    const checkpoints = givenCheckpoints(values);
-    const verifier = createVerifier({ checkpoints, now: terminal.now() });
+    const file = text(values, 'records');
+    const service = text(values, 'service');
+    if (service !== undefined && file === undefined) throw new UsageError('--service needs --records');
+    const records = file === undefined ? undefined : await readRecords(terminal, file, service);
+    const checkpoints = [...givenCheckpoints(values), ...(records?.checkpoints ?? [])];
+    const keys = givenKeys(values);
+    const verifier = createVerifier({
+      checkpoints,
+      ...(records && { waiting: records.waiting }),
+      keys,
+      signedSince: givenInstant(values, 'signed-since'),
+      now: terminal.now(),
+    });
     for await (const entry of trail(terminal, values)) verifier.see(entry);
     const found = verifier.finish();
-    const whole = found.faults === 0 && found.cut.length === 0;
-    const unchecked = uncheckedOf(found, { evidence: checkpoints.length > 0 });
+    const whole = found.faults === 0 && found.cut.length === 0 && found.lost.length === 0;
+    const unchecked = uncheckedOf(found, { evidence: checkpoints.length > 0, signed: keys !== undefined });
     if (values.json === true) terminal.out(JSON.stringify({ whole, ...found, unchecked }, undefined, 2));
     else {
       tell(terminal, found, whole);
@@ -57,7 +88,31 @@ function givenCheckpoints(values: Values): Checkpoint[] {
   ];
 }
 
-function tell(terminal: Terminal, { entries, heads, faults, first, cut, pruned }: Verification, whole: boolean): void {
+function givenKeys(values: Values): PublicKeys | undefined {
+  const file = text(values, 'public-key');
+  if (file === undefined) {
+    if (text(values, 'signed-since') !== undefined) throw new UsageError('--signed-since needs --public-key');
+    return undefined;
+  }
+  const keys = parsePublicKeys(readText(file, '--public-key'));
+  if (keys === undefined) throw new UsageError(`--public-key: ${file} must hold Ed25519 public keys (PEM)`);
+  return keys;
+}
+
+function givenInstant(values: Values, name: string): number | undefined {
+  const value = text(values, name);
+  const instant = value === undefined ? undefined : parseTimestamp(value);
+  if (value !== undefined && instant === undefined) {
+    throw new UsageError(`--${name} must be as 2026-01-31T00:00:00.000Z`);
+  }
+  return instant;
+}
+
+function tell(
+  terminal: Terminal,
+  { entries, heads, faults, first, cut, lost, pruned }: Verification,
+  whole: boolean,
+): void {
   const count = `${plural(entries, 'entry', 'entries')} of ${plural(heads.length, 'process', 'processes')}`;
   if (whole) {
     terminal.out(
@@ -83,15 +138,24 @@ function tell(terminal: Terminal, { entries, heads, faults, first, cut, pruned }
           : `Missing: entry ${sequence} of process ${instanceId}; retention did not drop it.`;
     terminal.out(escapeUnprintable(line));
   }
+  for (const id of lost) {
+    terminal.out(
+      escapeUnprintable(`Missing: entry ${id}, whose log record was exported while it waited for the store.`),
+    );
+  }
 }
 
 /** What this run could not find, had somebody done it. */
-function uncheckedOf({ unexplained }: Verification, { evidence }: { readonly evidence: boolean }): string[] {
+function uncheckedOf(
+  { unexplained }: Verification,
+  { evidence, signed }: { readonly evidence: boolean; readonly signed: boolean },
+): string[] {
+  const forged = signed ? '' : ', added or sealed anew';
   const lines = [
     evidence
-      ? 'entries cut off, added or sealed anew at the end of a process, after its last checkpoint'
-      : 'entries cut off, added or sealed anew at the end of a process, and processes of which nothing is left: ' +
-        'checkpoints that were kept elsewhere show that (--checkpoints)',
+      ? `entries cut off${forged} at the end of a process, after its last checkpoint or record`
+      : `entries cut off${forged} at the end of a process, and processes of which nothing is left: ` +
+        'only checkpoints or records that were kept elsewhere show that (--checkpoints, --records)',
   ];
   if (unexplained > 0) {
     const chains = plural(unexplained, 'process', 'processes');

@@ -1,0 +1,116 @@
+import type { AuditEntry } from '../protocol/messages.ts';
+import {
+  ATTR_AUDIT_HASH,
+  ATTR_AUDIT_ID,
+  ATTR_AUDIT_PREVIOUS_HASH,
+  ATTR_AUDIT_PREVIOUS_RETAIN_UNTIL,
+  ATTR_AUDIT_RETAIN_UNTIL,
+  ATTR_AUDIT_SEQUENCE,
+  ATTR_AUDIT_SIGNATURE,
+  ATTR_CLIENT_ADDRESS,
+  ATTR_ERROR_TYPE,
+  ATTR_INSTANCE_ID,
+  ATTR_SESSION_ID,
+  ATTR_USER_AGENT_ORIGINAL,
+  ATTR_USER_ID,
+} from '../semconv.ts';
+import { auditRecord } from './log-record.ts';
+import type { Checkpoint } from './verify.ts';
+
+type Attributes = Readonly<Record<string, unknown>>;
+
+/** What exported log records say of a trail. */
+export interface ExportedRecords {
+  /** Of each record that has its place in a chain. */
+  readonly checkpoints: Checkpoint[];
+  /** By the id of the entry: records of entries that waited for the store, and had no place yet. */
+  readonly waiting: Map<string, Attributes>;
+}
+
+/**
+ * Adds what is said by a value that was exported: OTLP in JSON (`resourceLogs`), a log record with `attributes`, or an array
+ * of either. What is no record of the trail is passed over.
+ * @param service takes of OTLP the records of that `service.name` alone. @default all
+ */
+export function addExported(value: unknown, { checkpoints, waiting }: ExportedRecords, service?: string): void {
+  for (const attributes of attributesIn(value, service)) {
+    const instanceId = attributes[ATTR_INSTANCE_ID];
+    const sequence = attributes[ATTR_AUDIT_SEQUENCE];
+    const hash = attributes[ATTR_AUDIT_HASH];
+    const retainUntil = attributes[ATTR_AUDIT_RETAIN_UNTIL];
+    const id = attributes[ATTR_AUDIT_ID];
+    if (typeof instanceId === 'string' && typeof sequence === 'number' && typeof hash === 'string') {
+      checkpoints.push({ instanceId, sequence, hash, ...(typeof retainUntil === 'string' && { retainUntil }) });
+    } else if (typeof id === 'string') waiting.set(id, attributes);
+  }
+}
+
+/** Until when the entry of a record that waited is retained. */
+export function retainUntilOf(attributes: Attributes): string | undefined {
+  const retainUntil = attributes[ATTR_AUDIT_RETAIN_UNTIL];
+  return typeof retainUntil === 'string' ? retainUntil : undefined;
+}
+
+/** What an entry gets when it is written; a record that waited has none of it. */
+const PLACE: ReadonlySet<string> = new Set([
+  ATTR_AUDIT_SEQUENCE,
+  ATTR_AUDIT_PREVIOUS_HASH,
+  ATTR_AUDIT_PREVIOUS_RETAIN_UNTIL,
+  ATTR_AUDIT_HASH,
+  ATTR_AUDIT_SIGNATURE,
+]);
+const OURS: ReadonlySet<string> = new Set([
+  ATTR_USER_ID,
+  ATTR_SESSION_ID,
+  ATTR_CLIENT_ADDRESS,
+  ATTR_USER_AGENT_ORIGINAL,
+  ATTR_ERROR_TYPE,
+]);
+
+/** Whether an entry says what was exported when it waited. Attributes that others added on the way are passed over. */
+export function saysWhatWasExported(entry: AuditEntry, exported: Attributes): boolean {
+  const said = auditRecord(entry).attributes;
+  const names = new Set([...Object.keys(said), ...Object.keys(exported)]);
+  return [...names]
+    .filter((name) => (name.startsWith('rdcp.') || OURS.has(name)) && !PLACE.has(name))
+    .every((name) => JSON.stringify(said[name]) === JSON.stringify(exported[name]));
+}
+
+function* attributesIn(value: unknown, service: string | undefined): Generator<Attributes> {
+  if (Array.isArray(value)) {
+    for (const each of value) yield* attributesIn(each, service);
+    return;
+  }
+  if (!isObject(value)) return;
+  for (const { resource, scopeLogs } of objects(value.resourceLogs)) {
+    const name = isObject(resource) ? attributesOf(resource.attributes)['service.name'] : undefined;
+    if (service !== undefined && name !== service) continue;
+    for (const { logRecords } of objects(scopeLogs)) {
+      for (const { attributes } of objects(logRecords)) yield attributesOf(attributes);
+    }
+  }
+  if ('attributes' in value) yield attributesOf(value.attributes);
+}
+
+/** OTLP has a list of keys with typed values, an SDK's own record an object. */
+function attributesOf(value: unknown): Attributes {
+  if (!Array.isArray(value)) return isObject(value) ? value : {};
+  return Object.fromEntries(objects(value).map(({ key, value: typed }) => [String(key), plain(typed)]));
+}
+
+/** An AnyValue of OTLP. 64-bit integers are texts in its JSON. */
+function plain(typed: unknown): unknown {
+  if (!isObject(typed)) return undefined;
+  const { stringValue, boolValue, intValue, doubleValue, arrayValue } = typed;
+  if (intValue !== undefined) return Number(intValue);
+  if (isObject(arrayValue)) return objects(arrayValue.values).map(plain);
+  return stringValue ?? boolValue ?? doubleValue;
+}
+
+function objects(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
