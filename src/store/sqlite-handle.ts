@@ -45,7 +45,6 @@ export interface SqliteHandle<S> {
   saveLog(): boolean;
   /** Resolves when everything that was written before the call survives a loss of power. */
   sync(): Promise<void>;
-  readonly isOpen: boolean;
   close(): Promise<void>;
 }
 
@@ -223,9 +222,6 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
       const current = whole();
       saveLog(current);
       await current.log.sync();
-    },
-    get isOpen() {
-      return connection !== undefined && !closed;
     },
     async close() {
       if (closed) return;

@@ -8,6 +8,7 @@ import { createAuditTrail } from '../../src/audit/trail.ts';
 import type { AuditDraft } from '../../src/audit/types.ts';
 import { createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry } from '../../src/protocol/messages.ts';
+import { createMemoryStore } from '../../src/store/memory.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -97,6 +98,36 @@ test('who looks often makes no more entries than the share allows, and one a min
     perMinute.push(entries + tallies.takeAll().length);
   }
   assert.ok(Math.max(...perMinute.slice(30)) <= 2, `${perMinute.slice(30)}`);
+});
+
+test('the refusals of a minute are one commit that nobody waits for, and the event loop goes on between large ones', async () => {
+  const time = virtualTime();
+  const store = createMemoryStore();
+  const sizes: number[] = [];
+  const trail = createAuditTrail({
+    store: {
+      ...store,
+      async commitAll(commits) {
+        assert.ok(commits.every(({ background, syncLater }) => background === true && syncLater === true));
+        sizes.push(commits.length);
+        return (await store.commitAll?.(commits)) ?? [];
+      },
+    },
+    telemetry: { logger: { emit: () => {} } },
+    clock: time.clock,
+    schedule: time.schedule,
+    chain: chainOf('i-1'),
+    randomUUID: () => crypto.randomUUID(),
+    report: (error) => assert.fail(String(error)),
+  });
+  for (let index = 0; index < 500; index += 1) trail.refused(stranger(index));
+  await time.pass(MINUTE);
+  assert.deepEqual(sizes, [51]);
+  for (let user = 0; user < 150; user += 1) {
+    for (let index = 0; index < 12; index += 1) trail.refused(known(1, `user-${user}`));
+  }
+  await trail.close();
+  assert.ok(Math.max(...sizes) <= 64, `${sizes}`);
 });
 
 test(`${MINUTES} minutes of refusals leave a bounded file, and a chain that can be verified`, async (t) => {
