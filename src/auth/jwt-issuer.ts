@@ -2,6 +2,7 @@ import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import type { Conditions } from '../conditions.ts';
 import { RdcpError } from '../errors.ts';
+import type { JwtIssuerOptions } from '../options.ts';
 import { createRemoteKeys, type RemoteKeysOptions } from './jwks.ts';
 import type { Principal } from './principal.ts';
 
@@ -13,25 +14,7 @@ export interface RemoteSurroundings extends Pick<RemoteKeysOptions, 'fetch' | 'c
   readonly conditions: Pick<Conditions, 'watch'>;
 }
 
-/** Who may issue tokens, and how they are checked. Exactly one of `secret`, `publicKey` and `jwksUri` is given. */
-export interface JwtIssuer {
-  /** The `iss` claim, compared character by character. */
-  readonly issuer: string;
-  /** One of these must be in the `aud` claim. */
-  readonly audience: string | readonly string[];
-  /** The only signature algorithms that are accepted. A secret goes with `HS256` alone, a public key never with it. */
-  readonly algorithms: readonly JwtAlgorithm[];
-  /** Shared secret for HS256, at least 32 bytes in UTF-8. */
-  readonly secret?: string | undefined;
-  /** Public key or certificate, PEM. RSA keys have at least 2048 bits. */
-  readonly publicKey?: string | undefined;
-  /** Where the issuer publishes its keys (RFC 7517). Plain HTTP is accepted on loopback alone. */
-  readonly jwksUri?: string | undefined;
-  /** The claim with the scopes, separated by spaces or as a list. @default 'scope', else 'scopes' */
-  readonly scopeClaim?: string | undefined;
-  /** The claim with the tenant's id. @default 'tenant_id' */
-  readonly tenantClaim?: string | undefined;
-}
+export type JwtIssuer = JwtIssuerOptions;
 
 /** An issuer that was checked, with the way to its keys. */
 export interface TrustedIssuer {

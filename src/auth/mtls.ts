@@ -1,26 +1,13 @@
 import { hash, type X509Certificate } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { RdcpError } from '../errors.ts';
-import type { Scope } from '../protocol/constants.ts';
+import type { CertificateIdentity } from '../options.ts';
 import type { ClientCertificate } from './authenticator.ts';
 import { alternativeNames, configuredAlternativeName, configuredSubject, subjectOf } from './certificate-names.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
-/** Who a client certificate is. Exactly one of `fingerprint256`, `san` and `subject` is given. */
-export interface CertificateIdentity {
-  /** SHA-256 of the certificate: 64 hex digits, with or without colons. */
-  readonly fingerprint256?: string | undefined;
-  /** One of its subject alternative names, `DNS:ops.example` or `URI:spiffe://example/ops`; without a type it is told by its form. */
-  readonly san?: string | undefined;
-  /** Its whole subject, `CN=ops,O=Example` (RFC 4514), from either end. */
-  readonly subject?: string | undefined;
-  readonly userId: string;
-  /** @default the userId */
-  readonly clientId?: string | undefined;
-  readonly tenantId?: string | undefined;
-  readonly scopes: readonly Scope[];
-}
+export type { CertificateIdentity };
 
 /** A certificate that TLS and we have found valid. */
 export interface VerifiedCertificate {

@@ -177,6 +177,7 @@ export interface CertificateIdentity {
   readonly fingerprint256?: string | undefined;
   /**
    * One of its subject alternative names: `DNS:ops.example`, `URI:spiffe://example/ops`, `email:…` or `IP:…`.
+   * Without a type, the type follows from its form.
    * @default none
    */
   readonly san?: string | undefined;
