@@ -34,7 +34,7 @@ const BARE = `a bare Koa route with koa-body, ${answerBytes} bytes`;
 const MEMORY = 'control, audited, memory store';
 const SQLITE = 'control, audited, SQLite, durable';
 const contenders: Contender[] = [
-  { name: BARE, service: bare, requests: toggles.map((body) => request('/', headers, body)) },
+  { name: BARE, service: bare, requests: toggles.map((body) => request('/rdcp/v1/control', headers, body)) },
   { name: MEMORY, service: memory, requests: controls },
   { name: SQLITE, service: sqlite, requests: controls },
 ];

@@ -1,5 +1,5 @@
-// GET /rdcp/v1/status through the whole endpoint: its hardened port, authentication, limits, headers; beside a Koa route
-// that sends a string of the same length. By an API key, and by a token that was verified before.
+// GET /rdcp/v1/status through the whole endpoint: its hardened port, authentication, limits, headers; beside a Koa
+// service with the same routes that sends a string of the same length. By an API key, and by a token that was verified before.
 
 import { beside, contest, createGenerator, request, start } from './load/contest.ts';
 import { publish, verdict } from './measurement.ts';
@@ -26,7 +26,7 @@ const KEY = 'status by an API key';
 const TOKEN = 'status by a token seen before';
 
 const outcomes = await contest([
-  { name: BARE, service: bare, requests: [request('/')] },
+  { name: BARE, service: bare, requests: [request(PATH)] },
   { name: KEY, service: endpoint, requests: [byKey] },
   { name: TOKEN, service: endpoint, requests: [byToken] },
 ]);

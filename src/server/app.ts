@@ -58,7 +58,6 @@ import { status } from './routes/status.ts';
 import { tenants } from './routes/tenants.ts';
 import { token } from './routes/token.ts';
 import { wellKnown } from './routes/well-known.ts';
-import { routesByPath } from './routes-by-path.ts';
 import { type Payers, SpentQuotas } from './spent-quotas.ts';
 import { endpoint, steps } from './steps.ts';
 import { withoutTracing } from './suppress-tracing.ts';
@@ -205,8 +204,8 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     ),
   );
   app.use(timeout(requestTimeoutSeconds, report));
-  app.use(routesByPath(router));
-  app.use(endpoint(methodNotAllowed(router)));
+  app.use(router.routes());
+  app.use(endpoint(methodNotAllowed()));
   // The boundary has answered and reported every error; what is left is a client that went away.
   app.on('error', () => undefined);
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { Router } from '@koa/router';
+import type { RouterContext } from '@koa/router';
 import { RdcpError } from '../../errors.ts';
 import { PATH_PREFIX, PATHS, PROTOCOL } from '../../protocol/constants.ts';
-import type { RequestState, Step } from '../context.ts';
+import type { Step } from '../context.ts';
 import type { MetadataPath } from '../metadata-path.ts';
 import { originForm } from '../request-target.ts';
 
@@ -40,10 +40,13 @@ export function versionUnsupported(): RdcpError {
 }
 
 /** After the router: a path that is known, by a method that it has not. `OPTIONS` is one like any other. */
-export function methodNotAllowed(router: Router<RequestState>): Step {
+export function methodNotAllowed(): Step {
   return (ctx) => {
-    const methods = router.stack.filter(({ path }) => path === ctx.path).flatMap((layer) => layer.methods);
-    const allow = [...methods].sort().join(', ');
+    const { matched = [] } = ctx as Partial<RouterContext>;
+    const allow = matched
+      .flatMap(({ methods }) => methods)
+      .sort()
+      .join(', ');
     throw new RdcpError('RDCP_METHOD_NOT_ALLOWED', `This resource allows ${allow}`, { headers: { Allow: allow } });
   };
 }

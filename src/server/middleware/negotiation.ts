@@ -1,7 +1,7 @@
 import { RdcpError } from '../../errors.ts';
 import { JSON_MEDIA_TYPE, PROTOCOL, RDCP_MEDIA_TYPE, REQUEST_HEADERS } from '../../protocol/constants.ts';
-import { negotiate } from '../accept.ts';
 import { header, type Step } from '../context.ts';
+import { contentType } from '../error-answer.ts';
 import { versionUnsupported } from './known-path.ts';
 
 /** A client that states another version of the protocol is told so, rather than answered in this one. */
@@ -12,18 +12,22 @@ export function protocolVersion(): Step {
   };
 }
 
+/** As answers name them, so that ranges with a charset match too. */
+const AVAILABLE = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE].flatMap((type) => [type, contentType(type)]);
+const VERSIONED = /^application\/vnd\.rdcp\.v\d+\+json$/i;
+
 /** Chooses the media type of the answer. An answer that says no acceptable one is left is `application/json`. */
 export function contentNegotiation(): Step {
   return (ctx) => {
     const { accept } = ctx.req.headers;
     // What nearly everybody sends needs no weighing; the state says so already.
     if (accept === undefined || accept === '*/*' || accept === JSON_MEDIA_TYPE) return;
-    const negotiation = negotiate(accept);
-    if ('mediaType' in negotiation) {
-      ctx.state.mediaType = negotiation.mediaType;
+    const accepted = ctx.accepts(AVAILABLE);
+    if (accepted !== false) {
+      ctx.state.mediaType = String(accepted).startsWith(RDCP_MEDIA_TYPE) ? RDCP_MEDIA_TYPE : JSON_MEDIA_TYPE;
       return;
     }
-    if (negotiation.refused === 'version') throw versionUnsupported();
+    if ([ctx.accepts()].flat().some((type) => VERSIONED.test(String(type)))) throw versionUnsupported();
     throw new RdcpError('RDCP_MEDIA_NOT_ACCEPTABLE', `Answers are ${JSON_MEDIA_TYPE} or ${RDCP_MEDIA_TYPE}`, {
       details: { available: [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE] },
     });
