@@ -40,6 +40,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/state-store.ts',
   ],
   'json-fault.ts': [],
+  'file-changes.ts': [],
   'environment.ts': ['json-fault.ts', 'config.ts', 'options.ts', 'auth', 'errors.ts', 'protocol'],
   store: ['protocol', 'errors.ts', 'diagnostics.ts'],
   'store-contract': ['store', 'protocol', 'errors.ts'],
@@ -58,6 +59,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   auth: [
     'json-fault.ts',
+    'file-changes.ts',
     'protocol',
     'errors.ts',
     'clock.ts',
@@ -127,6 +129,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'hosts.ts',
     'conditions.ts',
     'config.ts',
+    'file-changes.ts',
     'version.ts',
     'store/state-store.ts',
   ],
