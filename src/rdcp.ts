@@ -326,6 +326,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
       maxCategories: limits.maxCategories,
     },
     overrides: resolved.categories,
+    limit: sink.budgets.setControl,
     securityLevel: security.level,
     tenantOf: isolation.tenantOf,
     countsTenants: isolation.separatesMetrics || tenantAttribute,
@@ -399,6 +400,7 @@ function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, o
     isolation,
     fleet,
     outputs: sink.outputs,
+    budgets: { ...sink.budgets, dropped: (index) => gate.droppedTotal(index) },
     checkStore: async () => {
       try {
         await store.check();

@@ -143,8 +143,11 @@ export const categoryPanels = [
     .height(8),
   graph(
     'Debug records lost a second',
-    'Calls made while on whose output was dropped: too much waited for it, it threw, or they came from inside an emission.',
-    series(perSecond('rdcp_debug_dropped_total', 'rdcp_category_name'), '{{rdcp_category_name}}'),
+    'Calls made while on whose output was dropped: over a budget, too much waited for it, it threw, or they came from inside an emission.',
+    series(
+      perSecond('rdcp_debug_dropped_total', 'rdcp_category_name, rdcp_reason'),
+      '{{rdcp_category_name}}, {{rdcp_reason}}',
+    ),
   ).unit(RECORDS_PER_SECOND),
 ];
 

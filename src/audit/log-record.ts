@@ -1,6 +1,7 @@
 import type { AuditEntry } from '../protocol/messages.ts';
 import {
   ATTR_ACTION,
+  ATTR_AUDIT_BUDGET,
   ATTR_AUDIT_CHANGES,
   ATTR_AUDIT_COUNT,
   ATTR_AUDIT_DROPPED,
@@ -61,6 +62,7 @@ export function auditRecord(entry: AuditEntry | UnsealedEntry): LogRecord {
       [ATTR_TENANT_NAME]: entry.tenant?.name,
       [ATTR_REQUEST_ID]: entry.requestId,
       [ATTR_REASON]: entry.reason,
+      [ATTR_AUDIT_BUDGET]: entry.otelrdcp_budget === undefined ? undefined : JSON.stringify(entry.otelrdcp_budget),
       [ATTR_CLIENT_ADDRESS]: source?.address,
       [ATTR_USER_AGENT_ORIGINAL]: source?.userAgent,
       [ATTR_ERROR_TYPE]: entry.error,

@@ -3,7 +3,9 @@ import type { AuditPage, AuditQuery, CommitResult, ReplayRecord } from '../store
 
 /** What an audit entry says before the trail seals it with id, time, sequence and hash. */
 export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 'outcome' | 'identity'> &
-  Partial<Pick<AuditEntry, 'tenant' | 'requestId' | 'reason' | 'source' | 'error' | 'count' | 'dropped'>>;
+  Partial<
+    Pick<AuditEntry, 'tenant' | 'requestId' | 'reason' | 'otelrdcp_budget' | 'source' | 'error' | 'count' | 'dropped'>
+  >;
 
 /** A draft, and who emits its OTel record. */
 export interface Recording {

@@ -3,6 +3,7 @@ import { type ControlAction, PATHS } from '../protocol/constants.ts';
 import type {
   AuditEntry,
   AuditResponse,
+  ControlBudget,
   ControlResponse,
   DiscoveryResponse,
   FleetResponse,
@@ -28,6 +29,12 @@ export interface ControlOptions {
   readonly duration?: number | string;
   /** Why, for the audit trail: 1 to 500 characters. */
   readonly reason?: string;
+  /**
+   * What each category may emit in a process, over what is configured there; the change ends by itself, and before its time
+   * when `calls` or `bytes` are used up. More calls a second than configured, or `false` (any number), need the scope
+   * `admin`. An addition of this implementation. @default what the server is configured with
+   */
+  readonly otelrdcp_budget?: ControlBudget | false;
 }
 
 /** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */

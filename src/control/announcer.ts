@@ -6,6 +6,8 @@ import { nameSome, type Snapshot, sameOverlay, stateOf } from './transition.ts';
 
 export interface AnnouncerOptions {
   readonly tenantOf: (key: ScopeKey) => string | undefined;
+  /** Whether it ended because its budget was used up. */
+  readonly spent: (overlay: Overlay) => boolean;
   readonly clock: Clock;
   readonly delay: Delay;
   /** Takes one line. @default nothing is announced */
@@ -98,7 +100,7 @@ export class Announcer {
     for (const category of categories) {
       const overlay = (now.tenant ?? now.global).get(category)?.temporary;
       if (overlay === undefined || !now.defaults.has(category) || !this.#isNewEnd(key, category, overlay)) continue;
-      const state = this.#over(key, category, now);
+      const state = this.#over(key, category, now, overlay);
       groups.set(state, [...(groups.get(state) ?? []), category]);
     }
     this.#announce({ key, groups, origin: {} });
@@ -204,8 +206,9 @@ export class Announcer {
     return tenantId === undefined ? '' : ` for tenant ${tenantId.slice(0, LONGEST_NAME)}`;
   }
 
-  #over(key: ScopeKey, category: string, now: Snapshot): string {
-    return `${stateOf(category, now).enabled ? 'on' : 'off'} again${this.#forWhom(key)}, the time is over`;
+  #over(key: ScopeKey, category: string, now: Snapshot, overlay: Overlay): string {
+    const why = this.#options.spent(overlay) ? 'the budget is used up' : 'the time is over';
+    return `${stateOf(category, now).enabled ? 'on' : 'off'} again${this.#forWhom(key)}, ${why}`;
   }
 
   #remaining({ expiresAt }: Overlay, changedAt: number | undefined): string {
@@ -237,6 +240,6 @@ export class Announcer {
     if (was === undefined || is !== undefined) return before?.permanent === permanent ? undefined : lasting;
     const isOver = after.ended(was) || was.expiresAt - this.#options.clock.now() <= NEAR_END_MS;
     if (before?.permanent !== permanent || !isOver) return lasting;
-    return this.#isNewEnd(key, category, was) ? this.#over(key, category, after) : undefined;
+    return this.#isNewEnd(key, category, was) ? this.#over(key, category, after, was) : undefined;
   }
 }

@@ -92,6 +92,7 @@ function draftOf(
     ...(tenant !== undefined && { tenant }),
     requestId: context.requestId,
     ...(options?.reason !== undefined && { reason: options.reason }),
+    ...(options?.otelrdcp_budget !== undefined && { otelrdcp_budget: options.otelrdcp_budget }),
     ...(context.source !== undefined && { source: context.source }),
   };
 }
@@ -102,9 +103,9 @@ function tenantOf({ scope, tenant, tenantName }: CommandContext): AuditEntry['te
   return id === undefined ? undefined : { id, ...(tenantName !== undefined && { name: tenantName }) };
 }
 
-/** What the trail says when temporary controls ended. */
-export function expiryDraft(over: Changes, tenantId: string | undefined): AuditDraft {
-  return ownDraft('expire', over, tenantId);
+/** What the trail says when temporary controls ended. @param spent by their budget */
+export function expiryDraft(over: Changes, tenantId: string | undefined, spent: boolean): AuditDraft {
+  return { ...ownDraft('expire', over, tenantId), ...(spent && { reason: 'budget' }) };
 }
 
 /** What the trail says when what held in this process alone became everybody's, or what everybody has holds here again. */

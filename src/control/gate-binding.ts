@@ -1,10 +1,11 @@
 import type { AuditDraft } from '../audit/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { Attachment, CategoryDescriptor, Gate, Sink } from '../gate/types.ts';
+import type { ControlBudget } from '../protocol/messages.ts';
 import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type ScopeState, type Settings } from '../store/state-store.ts';
 import type { Announcer, ChangeOrigin } from './announcer.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';
-import { type ControlLimits, effectiveState, type Snapshot, settingState } from './transition.ts';
+import { type ControlLimits, effectiveState, type Snapshot, sameOverlay, settingState } from './transition.ts';
 import type { CategoryView } from './types.ts';
 
 /** What the owner of the service says of a category, over what the code registered. */
@@ -24,6 +25,16 @@ export interface GateOptions {
   readonly countsTenants?: boolean;
   /** The tenant of the current work where no `runWithTenant` names one. @default none */
   readonly currentTenant?: (() => string | undefined) | undefined;
+  /**
+   * Limits what a category emits, for a tenant where one is named; `undefined`: as it is configured. `exhausted` is called
+   * when a total is used up. @default nothing is limited
+   */
+  readonly limit?: (
+    category: CategoryDescriptor,
+    tenantId: string | undefined,
+    budget: ControlBudget | false | undefined,
+    exhausted: () => void,
+  ) => void;
   /** Gets what goes wrong outside any request. */
   readonly report: (error: unknown) => void;
 }
@@ -31,6 +42,8 @@ export interface GateOptions {
 export interface GateBindingOptions extends GateOptions {
   readonly states: ScopeStates;
   readonly announcer: Announcer;
+  /** Called when the budget of a control is used up, from inside a debug call. */
+  readonly exhausted: (key: ScopeKey, category: string) => void;
   /** The tenant whose calls are decided by a scope; `undefined` for a scope that is not ours. */
   readonly tenantOf: (key: ScopeKey) => string | undefined;
   /**
@@ -59,6 +72,8 @@ export class GateBinding {
   readonly #indexes = new Map<string, number>();
   /** Scopes with a setting for a category that is not registered yet. */
   readonly #waiting = new Map<string, Set<ScopeKey>>();
+  /** Controls whose budget is in force, by scope and category. */
+  readonly #limited = new Map<string, Overlay>();
   readonly #views = new Map<ScopeKey, readonly CategoryView[]>();
   #sorted: readonly CatalogueEntry[] | undefined;
   /** Categories of the sorted list whose description may still be filled in, which is announced by no event. */
@@ -195,14 +210,29 @@ export class GateBinding {
     }
     const setting = settings.get(name);
     if (key === GLOBAL_SCOPE) {
-      const on = settingState(setting, 'global', states.ended)?.enabled ?? this.defaults.get(name) === true;
-      this.#attachment.setBase(index, on);
+      const state = settingState(setting, 'global', states.ended);
+      this.#limit(key, name, index, undefined, state?.overlay);
+      this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true);
       return;
     }
     const tenantId = tenantOf(key);
     if (tenantId !== undefined) {
-      this.#attachment.setTenant(tenantId, index, settingState(setting, 'tenant', states.ended)?.enabled);
+      const state = settingState(setting, 'tenant', states.ended);
+      this.#limit(key, name, index, tenantId, state?.overlay);
+      this.#attachment.setTenant(tenantId, index, state?.enabled);
     }
+  }
+
+  /** Puts the budget of a control in force once: what is used up of it must not come back. */
+  #limit(key: ScopeKey, name: string, index: number, tenantId: string | undefined, overlay: Overlay | undefined): void {
+    const { gate, limit, exhausted } = this.#options;
+    const place = `${key} ${name}`;
+    const before = this.#limited.get(place);
+    const limited = overlay?.budget === undefined ? undefined : overlay;
+    if (sameOverlay(before, limited)) return;
+    if (limited === undefined) this.#limited.delete(place);
+    else this.#limited.set(place, limited);
+    limit?.(gate.categories()[index]!, tenantId, limited?.budget, () => exhausted(key, name));
   }
 
   #register(category: CategoryDescriptor): void {

@@ -121,7 +121,8 @@ export class LocalControls {
     const before = binding.snapshot(key);
     const overlays = new Set(over.values());
     const inForce: Snapshot = { ...before, ended: (overlay) => !overlays.has(overlay) && before.ended(overlay) };
-    await writer.note({ draft: expiryDraft(this.#drop(key, inForce, [...over.keys()].sort()), tenantOf(key)) });
+    const ended = this.#drop(key, inForce, [...over.keys()].sort());
+    await writer.note({ draft: expiryDraft(ended, tenantOf(key), [...overlays].every(states.spent)) });
   }
 
   /** What was set in this process alone, as everybody's; `undefined` when there is nothing (left) to share. */
@@ -140,8 +141,14 @@ export class LocalControls {
   }
 
   #expired(key: ScopeKey): Computed | undefined {
-    const expiry = expire(this.#stored(key), this.#options.clock.now());
-    return expiry && { settings: expiry.settings, draft: expiryDraft(expiry, this.#options.tenantOf(key)) };
+    const { states, clock, tenantOf } = this.#options;
+    const stored = this.#stored(key);
+    const now = clock.now();
+    // Those whose budget is used up have an entry of their own, which says so.
+    const spent = expire({ ...stored, ended: states.spent }, now);
+    const expiry = spent ?? expire(stored, now);
+    const draft = expiry && expiryDraft(expiry, tenantOf(key), spent !== undefined);
+    return expiry && draft && { settings: expiry.settings, draft };
   }
 
   /**

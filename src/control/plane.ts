@@ -83,12 +83,13 @@ class Plane implements ControlPlane {
     const tenantOf = (key: ScopeKey) => (key === GLOBAL_SCOPE ? undefined : tenantOfScope(key));
     const delay: Delay = (milliseconds, task) => this.#outsideRequests(() => options.delay(milliseconds, task));
     const states = new ScopeStates(clock, limits.maxDuration);
-    const announcer = new Announcer({ ...options, tenantOf, delay });
+    const announcer = new Announcer({ ...options, tenantOf, delay, spent: states.spent });
     const binding = new GateBinding({
       ...options,
       states,
       announcer,
       tenantOf,
+      exhausted: (key, category) => this.#outsideRequests(() => queueMicrotask(() => this.#spend(key, category))),
       adopted: (key, before, local) => {
         if (before !== undefined) commands.local.superseded(key, before, local);
         resets.changed();
@@ -288,6 +289,14 @@ class Plane implements ControlPlane {
     if (this.#states.unsettled.size === 0 || this.#reconciling || this.#closed) return;
     this.#reconciling = true;
     this.#outsideRequests(() => this.#serially(() => this.#reconcile())).catch(this.#options.report);
+  }
+
+  /** The budget of a control is used up. */
+  #spend(key: ScopeKey, category: string): void {
+    if (this.#closed) return;
+    this.#states.spend(key, category);
+    this.#sweep();
+    this.#watch();
   }
 
   async #reconcile(): Promise<void> {

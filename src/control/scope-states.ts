@@ -50,6 +50,8 @@ export class ScopeStates {
   /** Scopes with temporary controls that ended and are not yet taken out, or that hold in this process alone. */
   readonly unsettled: Set<ScopeKey> = new Set();
   readonly ended: Ended = (overlay) => this.#deadlines.hasEnded(overlay, this.#now());
+  /** Whether it ended because its budget was used up. */
+  readonly spent: Ended = (overlay) => this.#deadlines.isSpent(overlay);
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #packTenant = createSettingsPacker();
@@ -129,6 +131,14 @@ export class ScopeStates {
     const left = new Map(this.local(key));
     for (const category of categories) left.delete(category);
     if (left.size < this.local(key).size) this.#setLocal(key, left, this.#now());
+  }
+
+  /** Ends a temporary control whose budget is used up; the next sweep finds it. */
+  spend(key: ScopeKey, category: string): void {
+    const overlay = this.settings(key).get(category)?.temporary;
+    if (overlay?.budget === undefined) return;
+    this.#deadlines.spend(overlay);
+    this.#nextEnd = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
   }
 
   /** Costs next to nothing while no temporary control ended since the last look. */
@@ -229,6 +239,8 @@ export class ScopeStates {
 interface Deadline {
   /** On the monotonic clock; minus infinity once it has ended. */
   at: number;
+  /** Its budget was used up before its time. */
+  spent?: true;
   /** The overlay as it was written: its end identifies it after ours was corrected. */
   readonly written: Overlay;
 }
@@ -255,6 +267,17 @@ class Deadlines {
     if (now.wall < overlay.expiresAt && (deadline === undefined || now.monotonic < deadline.at)) return false;
     if (deadline !== undefined) deadline.at = Number.NEGATIVE_INFINITY;
     return true;
+  }
+
+  spend(overlay: Overlay): void {
+    const deadline = this.#deadlines.get(overlay);
+    if (deadline === undefined || deadline.at === Number.NEGATIVE_INFINITY) return;
+    deadline.at = Number.NEGATIVE_INFINITY;
+    deadline.spent = true;
+  }
+
+  isSpent(overlay: Overlay): boolean {
+    return this.#deadlines.get(overlay)?.spent === true;
   }
 
   /**
@@ -300,7 +323,7 @@ function corrected(overlay: Overlay, deadline: Deadline, now: Moment): Overlay {
   const end = Math.floor(now.wall + deadline.at - now.monotonic);
   // What has ended already keeps the end that it was given: it is history.
   if (overlay.expiresAt - end <= STEP_MS || end <= now.wall) return overlay;
-  return { enabled: overlay.enabled, expiresAt: end };
+  return { ...overlay, expiresAt: end };
 }
 
 function withSettings({ revision, changedAt }: ScopeState, settings: Settings): ScopeState {

@@ -77,7 +77,11 @@ export function putSetting(settings: Map<string, Setting>, category: string, { p
 }
 
 export function sameOverlay(a: Overlay | undefined, b: Overlay | undefined): boolean {
-  return a?.enabled === b?.enabled && a?.expiresAt === b?.expiresAt;
+  return a?.enabled === b?.enabled && a?.expiresAt === b?.expiresAt && sameBudget(a?.budget, b?.budget);
+}
+
+function sameBudget(a: Overlay['budget'], b: Overlay['budget']): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Overlays that have not ended. */
@@ -201,7 +205,8 @@ function assertKnown(categories: readonly string[], defaults: ReadonlyMap<string
  */
 export function overlaySeconds({ options }: ControlRequest, limits: ControlLimits): number | undefined {
   const duration = options?.duration;
-  if (duration === undefined && options?.temporary !== true) return undefined;
+  const lasting = options?.temporary !== true && options?.otelrdcp_budget === undefined;
+  if (duration === undefined && lasting) return undefined;
   const seconds = duration ?? limits.defaultDuration;
   if (seconds <= limits.maxDuration) return seconds;
   const maximum = formatDuration(limits.maxDuration);
@@ -214,14 +219,18 @@ export function overlaySeconds({ options }: ControlRequest, limits: ControlLimit
 function nextSetting(
   category: string,
   snapshot: Snapshot,
-  { action }: ControlRequest,
+  { action, options }: ControlRequest,
   expiresAt: number | undefined,
 ): Setting {
   if (action === 'reset') return {};
   const enabled = action === 'toggle' ? !stateOf(category, snapshot).enabled : action === 'enable';
   if (expiresAt === undefined) return { permanent: enabled };
   const current = (snapshot.tenant ?? snapshot.global).get(category);
-  return { permanent: current?.permanent, temporary: { enabled, expiresAt } };
+  const budget = options?.otelrdcp_budget;
+  return {
+    permanent: current?.permanent,
+    temporary: enabled && budget !== undefined ? { enabled, expiresAt, budget } : { enabled, expiresAt },
+  };
 }
 
 /** What a category is for the addressed scope. */

@@ -1,7 +1,10 @@
 import type { Clock, Schedule } from '../clock.ts';
 import type { CategoryDescriptor } from '../gate/types.ts';
+import type { BudgetState, ControlBudget } from '../protocol/messages.ts';
 import { TICK_MS, TICKS_PER_SECOND, TokenBuckets } from './buckets.ts';
 import { Budget, type Rate, RateBuckets, type Totals } from './budget.ts';
+
+type Named = Pick<CategoryDescriptor, 'index' | 'name'>;
 
 /** What is configured: `controls.budget`. */
 export interface ConfiguredBudgets {
@@ -48,11 +51,6 @@ export function budgetsOf(config: BudgetConfig | false): ConfiguredBudgets | fal
   };
 }
 
-/** What a control says of the budget of its categories. */
-export interface ControlBudget extends Totals {
-  readonly callsPerSecond?: number | undefined;
-}
-
 /** Calls of a category that were dropped by its budget. */
 export interface Surplus {
   readonly dropped: number;
@@ -60,42 +58,37 @@ export interface Surplus {
   readonly since: number;
 }
 
-/** A budget, and what is left of it. */
-export interface BudgetState extends Partial<Rate> {
-  /** Calls that there is room for at once. */
-  readonly callsLeftNow?: number;
-  /** What is left of the control's totals, where it has any. */
-  readonly callsLeft?: number;
-  readonly bytesLeft?: number;
-}
-
 export interface BudgetsOptions {
   readonly configured: ConfiguredBudgets | false;
   readonly clock: Pick<Clock, 'now'>;
   readonly schedule: Schedule;
   /** Another budget applies to a category. */
-  readonly changed: (category: CategoryDescriptor) => void;
+  readonly changed: (category: Named) => void;
   /** Says, ten seconds after a first call was dropped, how many there were. */
-  readonly overspent: (category: CategoryDescriptor, surplus: Surplus) => void;
-  /** A total of a control is used up. Called once. */
-  readonly exhausted: (category: CategoryDescriptor, tenantId: string | undefined) => void;
+  readonly overspent: (category: Named, surplus: Surplus) => void;
 }
 
 /** Which budget a call draws on: `undefined` for none. */
 export interface Budgets {
-  of(category: CategoryDescriptor): Budget | undefined;
+  of(category: Named): Budget | undefined;
   /** Those of controls by tenant, where there are any. */
-  ofTenants(category: CategoryDescriptor): ReadonlyMap<string, Budget | undefined> | undefined;
+  ofTenants(category: Named): ReadonlyMap<string, Budget | undefined> | undefined;
   /** The one that a call in that tenant's context draws on. */
-  ofCall(category: CategoryDescriptor, tenantId: string | undefined): Budget | undefined;
-  /** @param control `undefined`: that of the configuration again */
+  ofCall(category: Named, tenantId: string | undefined): Budget | undefined;
+  /**
+   * @param control `undefined`: that of the configuration again
+   * @param exhausted called once, when a total of it is used up
+   */
   setControl(
-    category: CategoryDescriptor,
+    category: Named,
     tenantId: string | undefined,
     control: ControlBudget | false | undefined,
+    exhausted?: () => void,
   ): void;
+  /** Calls a second that are configured for a category; `undefined` where it has no limit. */
+  configuredRate(name: string): number | undefined;
   /** What applies to calls in no tenant's context, or in that tenant's. @returns `undefined` where nothing is limited */
-  stateOf(category: CategoryDescriptor, tenantId?: string): BudgetState | undefined;
+  stateOf(category: Named, tenantId?: string): BudgetState | undefined;
   close(): void;
 }
 
@@ -105,8 +98,8 @@ const TELL_TICKS = 10 * TICKS_PER_SECOND;
 const GLOBAL = '';
 
 interface Owner {
-  readonly category: CategoryDescriptor;
-  readonly tenantId: string | undefined;
+  readonly category: Named;
+  readonly exhausted?: (() => void) | undefined;
 }
 
 export function createBudgets(options: BudgetsOptions): Budgets {
@@ -118,7 +111,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   /** By category, then by tenant; that of everybody under {@link GLOBAL}. `undefined`: no limit. */
   const controls = new Map<number, Map<string, Budget | undefined>>();
   const owners = new Map<Budget, Owner>();
-  const overspent = new Map<Budget, Owner & { readonly since: number; readonly tellAt: number }>();
+  const overspent = new Map<Budget, { readonly category: Named; readonly since: number; readonly tellAt: number }>();
   let tick = 0;
   let stop: (() => void) | undefined;
 
@@ -128,11 +121,10 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     },
     overspent(budget: Budget) {
       stop ??= schedule(TICK_MS, onTick);
-      overspent.set(budget, { ...owners.get(budget)!, since: clock.now(), tellAt: tick + TELL_TICKS });
+      overspent.set(budget, { category: owners.get(budget)!.category, since: clock.now(), tellAt: tick + TELL_TICKS });
     },
     exhausted(budget: Budget) {
-      const { category, tenantId } = owners.get(budget)!;
-      options.exhausted(category, tenantId);
+      owners.get(budget)?.exhausted?.();
     },
   };
 
@@ -157,7 +149,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     options.overspent(category, { dropped, since });
   }
 
-  function rateOf({ name }: CategoryDescriptor): Rate | false {
+  function rateOf({ name }: Pick<Named, 'name'>): Rate | false {
     if (configured === false) return false;
     return Object.hasOwn(configured.categories, name) ? configured.categories[name]! : configured.each;
   }
@@ -183,17 +175,17 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     return open(owner, { callsPerSecond, burst: callsPerSecond * BURST_SECONDS, bytesPerSecond }, totals);
   }
 
-  function of(category: CategoryDescriptor): Budget | undefined {
+  function of(category: Named): Budget | undefined {
     const { index } = category;
     const ofControls = controls.get(index);
     if (ofControls?.has(GLOBAL) === true) return ofControls.get(GLOBAL);
     const rate = rateOf(category);
     if (rate === false) return undefined;
-    own[index] ??= open({ category, tenantId: undefined }, rate);
+    own[index] ??= open({ category }, rate);
     return own[index];
   }
 
-  function ofCall(category: CategoryDescriptor, tenantId: string | undefined): Budget | undefined {
+  function ofCall(category: Named, tenantId: string | undefined): Budget | undefined {
     const ofTenants = tenantId === undefined ? undefined : controls.get(category.index);
     return ofTenants?.has(tenantId!) === true ? ofTenants.get(tenantId!) : of(category);
   }
@@ -202,7 +194,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     of,
     ofTenants: ({ index }) => controls.get(index),
     ofCall,
-    setControl(category, tenantId, control) {
+    setControl(category, tenantId, control, exhausted) {
       const { index } = category;
       const key = tenantId ?? GLOBAL;
       const ofControls = controls.get(index) ?? new Map<string, Budget | undefined>();
@@ -212,10 +204,14 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         before.own?.close();
       }
       if (control === undefined) ofControls.delete(key);
-      else ofControls.set(key, openControl({ category, tenantId }, control));
+      else ofControls.set(key, openControl({ category, exhausted }, control));
       if (ofControls.size === 0) controls.delete(index);
       else controls.set(index, ofControls);
       options.changed(category);
+    },
+    configuredRate(name) {
+      const rate = rateOf({ name });
+      return rate === false ? undefined : rate.callsPerSecond;
     },
     stateOf(category, tenantId) {
       const budget = ofCall(category, tenantId);
@@ -231,8 +227,12 @@ export function createBudgets(options: BudgetsOptions): Budgets {
 
 function stateOf({ own, callsLeft, bytesLeft }: Budget): BudgetState {
   return {
-    ...(own && { ...own.rate, callsLeftNow: own.callsLeft }),
+    ...(own && { ...rate(own), callsLeftNow: own.callsLeft }),
     ...(callsLeft < Number.POSITIVE_INFINITY && { callsLeft: Math.max(0, callsLeft) }),
     ...(bytesLeft < Number.POSITIVE_INFINITY && { bytesLeft: Math.max(0, bytesLeft) }),
   };
+}
+
+function rate({ rate: { callsPerSecond, burst, bytesPerSecond } }: RateBuckets): BudgetState {
+  return { callsPerSecond, burst, ...(bytesPerSecond !== undefined && { bytesPerSecond }) };
 }

@@ -41,7 +41,7 @@ export interface Pipeline {
     tenantId: string | undefined,
   ): AttributeFailure | undefined;
   /** Writes the record about calls that the budget dropped. */
-  warn(category: CategoryDescriptor, surplus: Surplus): void;
+  warn(category: Pick<CategoryDescriptor, 'name'>, surplus: Surplus): void;
 }
 
 export function createPipeline({ budgets, redacts, outputs, taps }: PipelineParts): Pipeline {

@@ -16,14 +16,12 @@ export interface SinkOptions extends OutputOptions {
   readonly schedule?: Schedule;
   /** Names of attributes to redact beside the usual ones; `false` for none at all. @default [] */
   readonly redact?: readonly string[] | false;
-  /** A total of a control's budget is used up. @default nobody is told */
-  readonly exhausted?: (category: CategoryDescriptor, tenantId: string | undefined) => void;
 }
 
 /** The gate's sink, which also says where calls go, and takes budgets and taps. */
 export interface EmissionSink extends Sink {
   readonly outputs: Outputs;
-  readonly budgets: Pick<Budgets, 'setControl' | 'stateOf'>;
+  readonly budgets: Pick<Budgets, 'setControl' | 'stateOf' | 'configuredRate'>;
   /** Gives the calls of a category to a tap as well, until the function that is returned is called. */
   addTap(category: CategoryDescriptor, tap: Tap): () => void;
   close(): void;
@@ -31,7 +29,7 @@ export interface EmissionSink extends Sink {
 
 /** Where debug calls go: through the steps of {@link Pipeline} to the outputs; spans to the OpenTelemetry tracer. */
 export function createSink(options: SinkOptions): EmissionSink {
-  const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [], exhausted = () => {} } = options;
+  const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [] } = options;
   /** By category. Put together with the first call, and again after something was switched. */
   const routes: (Route | undefined)[] = [];
   const listeners = new Set<(index: number, tapped: boolean) => void>();
@@ -51,7 +49,6 @@ export function createSink(options: SinkOptions): EmissionSink {
       routes[index] = undefined;
     },
     overspent: (category, surplus) => pipeline.warn(category, surplus),
-    exhausted,
   });
   const pipeline: Pipeline = createPipeline({ budgets, redacts: createRedaction(redact), outputs, taps });
 

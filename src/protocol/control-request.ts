@@ -29,6 +29,23 @@ export const duration = z.union([z.number(), z.string()]).transform((value, cont
 /** Every C0 and C1 control character: a reason goes into log lines and consoles. */
 const CONTROL_CHARACTERS = /\p{Cc}/u;
 
+const total = z.number().int().min(1).max(1e9);
+
+/** What the control's categories may emit; `false` for as much as they like. */
+const budget = z.union([
+  z.literal(false),
+  z
+    .strictObject({
+      callsPerSecond: z.number().int().min(1).max(1_000_000).optional(),
+      calls: total.optional(),
+      bytes: total.optional(),
+    })
+    .refine(
+      (given) => Object.values(given).some((limit) => limit !== undefined),
+      'must hold callsPerSecond, calls or bytes',
+    ),
+]);
+
 const options = z.strictObject({
   temporary: z.boolean().optional(),
   duration: duration.optional(),
@@ -40,6 +57,7 @@ const options = z.strictObject({
     // The audit entry that keeps it is hashed, and RFC 8785 (section 3.2.2.2) has no form for such a string.
     .refine((text) => text.isWellFormed(), 'must not hold half of a surrogate pair')
     .optional(),
+  otelrdcp_budget: budget.optional(),
 });
 
 /**
@@ -55,13 +73,17 @@ export const controlRequestSchema = z
   })
   .superRefine((request, context) => {
     const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-    const { temporary, duration } = request.options ?? {};
+    const { temporary, duration, otelrdcp_budget } = request.options ?? {};
     const changesState = request.action !== 'reset' && request.action !== 'status';
     if (changesState && request.categories === undefined) refuse(['categories'], `is required for ${request.action}`);
     if (!changesState && temporary !== undefined)
       refuse(['options', 'temporary'], `is not allowed for ${request.action}`);
     if (!changesState && duration !== undefined)
       refuse(['options', 'duration'], `is not allowed for ${request.action}`);
+    if (otelrdcp_budget !== undefined && (!changesState || request.action === 'disable'))
+      refuse(['options', 'otelrdcp_budget'], `is not allowed for ${request.action}`);
+    if (temporary === false && otelrdcp_budget !== undefined)
+      refuse(['options', 'otelrdcp_budget'], 'needs a temporary control');
     if (temporary === false && duration !== undefined) refuse(['options', 'duration'], 'contradicts temporary: false');
   });
 

@@ -59,6 +59,26 @@ export interface WellKnownDocument {
 /** Which layer decides a category's effective state. */
 export type StateOrigin = 'default' | 'global' | 'tenant' | 'temporary';
 
+/** What a control lets its categories emit. When `calls` or `bytes` are used up, the control ends. */
+export interface ControlBudget {
+  readonly callsPerSecond?: number | undefined;
+  readonly calls?: number | undefined;
+  readonly bytes?: number | undefined;
+}
+
+/** A budget in force, and what is left of it now. */
+export interface BudgetState {
+  readonly callsPerSecond?: number;
+  /** Calls that may come at once. */
+  readonly burst?: number;
+  readonly bytesPerSecond?: number;
+  /** Calls that there is room for at once. */
+  readonly callsLeftNow?: number;
+  /** Of a control's totals, where it has any. */
+  readonly callsLeft?: number;
+  readonly bytesLeft?: number;
+}
+
 export interface DiscoveredCategory {
   readonly name: string;
   readonly description: string;
@@ -69,6 +89,10 @@ export interface DiscoveredCategory {
   readonly otelrdcp_default: boolean;
   readonly otelrdcp_origin: StateOrigin;
   readonly otelrdcp_expiresAt?: Timestamp;
+  /** Of a category that is on: what it may emit in the process that answers; `false` for anything. */
+  readonly otelrdcp_budget?: BudgetState | false;
+  /** Its calls whose output was dropped, where there are any. */
+  readonly otelrdcp_dropped?: number;
 }
 
 export interface DiscoveryResponse extends RdcpAnswer {
@@ -225,6 +249,8 @@ export interface AuditEntry {
   readonly tenant?: { readonly id: string; readonly name?: string };
   readonly requestId?: string;
   readonly reason?: string;
+  /** The option of the control. */
+  readonly otelrdcp_budget?: ControlBudget | false;
   readonly source?: { readonly address?: string; readonly userAgent?: string };
   /** An error code, on refusals and failures. */
   readonly error?: string;

@@ -14,6 +14,7 @@ import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
 import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
 import type { Emission } from '../protocol/emission.ts';
+import type { BudgetState } from '../protocol/messages.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import { createClientAddresses } from './client-address.ts';
@@ -68,6 +69,16 @@ export interface DebugOutputs {
   readonly lost: boolean;
 }
 
+/** What categories may emit. */
+export interface Budgets {
+  /** `undefined` where nothing is limited. */
+  stateOf(category: { readonly index: number; readonly name: string }, tenantId?: string): BudgetState | undefined;
+  /** Calls a second that are configured for a category; `undefined` where it has no limit. */
+  configuredRate(name: string): number | undefined;
+  /** Calls of a category whose output was dropped. */
+  dropped(index: number): number;
+}
+
 export interface AppDependencies {
   readonly config: ResolvedConfig;
   readonly plane: ControlPlane;
@@ -85,6 +96,8 @@ export interface AppDependencies {
   readonly fleet?: Fleet | undefined;
   /** Where debug calls go, and whether that is nowhere. @default not told */
   readonly outputs?: DebugOutputs;
+  /** What debug calls may emit. @default not told, and any may be asked for */
+  readonly budgets?: Budgets;
   /** Resolves when the store answers, and takes what is written. */
   readonly checkStore: () => Promise<void>;
   /** True once the server closes: every request is then answered 503. */

@@ -1,4 +1,4 @@
-import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/messages.ts';
+import type { AuditAction, AuditEntry, AuditOutcome, ControlBudget } from '../protocol/messages.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
 import type { DroppedHead } from './prune-plan.ts';
 import type { TokenStore } from './token-store.ts';
@@ -7,6 +7,8 @@ import type { TokenStore } from './token-store.ts';
 export interface Overlay {
   readonly enabled: boolean;
   readonly expiresAt: number;
+  /** What its category may emit. @default what is configured */
+  readonly budget?: ControlBudget | false | undefined;
 }
 
 /** What one scope says about one category. A setting with neither layer is not kept at all. */

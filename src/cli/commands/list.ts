@@ -14,18 +14,34 @@ export const list: Command = {
       terminal.out(JSON.stringify(answer, undefined, 2));
       return 0;
     }
+    const limited = answer.categories.some(({ otelrdcp_budget }) => otelrdcp_budget !== undefined);
     const rows = answer.categories.map((category) => [
       category.name,
       category.enabled ? 'on' : 'off',
       until(category, terminal.now()),
       String(category.metrics.callsTotal),
       category.metrics.callsPerSecond.toFixed(1),
+      ...(limited ? [budget(category), String(category.otelrdcp_dropped ?? '-')] : []),
       category.description,
     ]);
-    terminal.out(table(['CATEGORY', 'STATE', 'FOR', 'CALLS', 'CALLS/S', 'DESCRIPTION'], rows));
+    const limits = limited ? ['BUDGET', 'DROPPED'] : [];
+    terminal.out(table(['CATEGORY', 'STATE', 'FOR', 'CALLS', 'CALLS/S', ...limits, 'DESCRIPTION'], rows));
     return 0;
   },
 };
+
+/** Calls a second that are allowed, and what is left of a total. */
+function budget({ otelrdcp_budget: given }: DiscoveredCategory): string {
+  if (given === undefined) return '-';
+  if (given === false) return 'none';
+  const { callsPerSecond, callsLeft, bytesLeft } = given;
+  const parts = [
+    callsPerSecond === undefined ? [] : `${callsPerSecond}/s`,
+    callsLeft === undefined ? [] : `${callsLeft} calls left`,
+    bytesLeft === undefined ? [] : `${bytesLeft} bytes left`,
+  ];
+  return parts.flat().join(', ');
+}
 
 /** Another implementation of the protocol may tell that a setting is temporary without telling until when. */
 function until({ temporary, otelrdcp_expiresAt }: DiscoveredCategory, now: number): string {

@@ -1,4 +1,4 @@
-import type { ControlCommand } from '../../client/client.ts';
+import type { ControlCommand, ControlOptions } from '../../client/client.ts';
 import { escapeUnprintable } from '../../printable.ts';
 import type { ControlAction } from '../../protocol/constants.ts';
 import type { ControlResponse } from '../../protocol/messages.ts';
@@ -11,11 +11,16 @@ import { table } from '../table.ts';
 
 const FOR: Option = { type: 'string', value: '5m', help: 'end by itself after that time (default: stays)' };
 const REASON: Option = { type: 'string', value: 'TEXT', help: 'why, for the audit trail' };
+const RATE: Option = { type: 'string', value: 'N', help: 'most calls a second; more than configured needs admin' };
+const CALLS: Option = { type: 'string', value: 'N', help: 'end after that many calls' };
+const BYTES: Option = { type: 'string', value: 'N', help: 'end after that many bytes' };
+const UNLIMITED: Option = { type: 'boolean', help: 'any number of calls (needs admin)' };
+const BUDGET = { rate: RATE, calls: CALLS, bytes: BYTES, unlimited: UNLIMITED };
 const ALL: Option = { type: 'boolean', help: 'every category' };
 
-export const enable = switching('enable', 'switch categories on', { for: FOR });
+export const enable = switching('enable', 'switch categories on', { for: FOR, ...BUDGET });
 export const disable = switching('disable', 'switch categories off', { for: FOR });
-export const toggle = switching('toggle', 'switch categories to the other state', { for: FOR });
+export const toggle = switching('toggle', 'switch categories to the other state', { for: FOR, ...BUDGET });
 export const reset = switching('reset', 'drop what was set: categories return to what they inherit', { all: ALL });
 
 function switching(action: ControlAction, summary: string, options: Readonly<Record<string, Option>>): Command {
@@ -41,12 +46,32 @@ function commandOf(action: ControlAction, values: Values, names: readonly string
   const options = {
     ...(duration === undefined ? {} : { temporary: true, duration }),
     ...(reason === undefined ? {} : { reason }),
+    ...budgetOf(values),
   };
   return {
     action,
     ...(values.all === true ? everything(names) : { categories: checkedNames(action, names) }),
     ...(Object.keys(options).length === 0 ? {} : { options }),
   };
+}
+
+function budgetOf(values: Values): Pick<ControlOptions, 'otelrdcp_budget'> {
+  const limits = {
+    callsPerSecond: limit(values, 'rate'),
+    calls: limit(values, 'calls'),
+    bytes: limit(values, 'bytes'),
+  };
+  const limited = Object.values(limits).some((value) => value !== undefined);
+  if (values.unlimited !== true) return limited ? { otelrdcp_budget: limits } : {};
+  if (limited) throw new UsageError('--unlimited excludes --rate, --calls and --bytes');
+  return { otelrdcp_budget: false };
+}
+
+function limit(values: Values, name: string): number | undefined {
+  const given = text(values, name);
+  if (given === undefined) return undefined;
+  if (!/^[1-9]\d{0,9}$/.test(given)) throw new UsageError(`--${name} must be a positive whole number`);
+  return Number(given);
 }
 
 function everything(names: readonly string[]): Record<never, never> {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { identityKey } from '../../auth/principal.ts';
+import { assertScope, identityKey, type Principal } from '../../auth/principal.ts';
 import type { Clock } from '../../clock.ts';
 import type { CommandContext, ControlPlane } from '../../control/types.ts';
 import { isRdcpError } from '../../errors.ts';
@@ -8,22 +8,25 @@ import type { ControlInstruments } from '../../metrics/types.ts';
 import { HEADERS } from '../../protocol/constants.ts';
 import type { ControlRequest } from '../../protocol/control-request.ts';
 import { acknowledged } from '../acknowledgement.ts';
+import type { Budgets } from '../app.ts';
 import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../context.ts';
 
 interface Sources {
   readonly plane: ControlPlane;
   readonly instruments: ControlInstruments;
   readonly fleet?: Fleet | undefined;
+  readonly budgets?: Budgets | undefined;
   readonly clock: Clock;
 }
 
 /** `POST /rdcp/v1/control`: hands the checked request to the control plane and counts what came of it. */
-export function control({ plane, instruments, fleet, clock }: Sources): Handler {
+export function control({ plane, instruments, fleet, budgets, clock }: Sources): Handler {
   return async (ctx) => {
     const request = required(ctx, 'control');
     const started = clock.monotonic();
     const seconds = () => (clock.monotonic() - started) / 1000;
     try {
+      if (budgets !== undefined) assertMayRaise(required(ctx, 'principal'), request, budgets);
       const outcome = await plane.control(request, commandContext(ctx, request));
       const response = await acknowledged(outcome, fleet);
       instruments.controlRequest(request.action, response.status, seconds());
@@ -35,6 +38,14 @@ export function control({ plane, instruments, fleet, clock }: Sources): Handler 
       throw error;
     }
   };
+}
+
+/** To lift a limit that the owner of the service has set needs `admin`. */
+function assertMayRaise(principal: Principal, { categories = [], options }: ControlRequest, budgets: Budgets): void {
+  const budget = options?.otelrdcp_budget;
+  const asked = budget === false ? Number.POSITIVE_INFINITY : (budget?.callsPerSecond ?? 0);
+  const raised = categories.some((name) => asked > (budgets.configuredRate(name) ?? Number.POSITIVE_INFINITY));
+  if (raised) assertScope(principal, ['admin'], 'A larger budget');
 }
 
 function commandContext(ctx: Context, request: ControlRequest): CommandContext {
@@ -57,6 +68,7 @@ function commandContext(ctx: Context, request: ControlRequest): CommandContext {
 
 /** Tells whether a repeated request id asks for the same: the same fields in another order or spelling are. */
 function fingerprint({ action, categories, options }: ControlRequest, { tenantId }: Tenancy): string {
-  const { temporary, duration, reason } = options ?? {};
-  return hash('sha256', JSON.stringify([tenantId, action, categories, temporary, duration, reason]), 'hex');
+  const { temporary, duration, reason, otelrdcp_budget: budget } = options ?? {};
+  const limits = budget && [budget.callsPerSecond, budget.calls, budget.bytes];
+  return hash('sha256', JSON.stringify([tenantId, action, categories, temporary, duration, reason, limits]), 'hex');
 }

@@ -3,19 +3,20 @@ import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
-import { type Handler, required } from '../context.ts';
+import type { Budgets } from '../app.ts';
+import { type Handler, required, type Tenancy } from '../context.ts';
 import { measured, visibleCalls } from './calls.ts';
 import { openingMembers } from './opening.ts';
 
 interface Sources {
   readonly plane: ControlPlane;
   readonly measurements: Measurements;
+  readonly budgets?: Budgets | undefined;
   readonly clock: Clock;
 }
 
 interface WrittenCategory {
-  readonly index: number;
-  readonly name: string;
+  readonly view: CategoryView;
   /** The category as JSON up to its last member, the measurements. */
   readonly json: string;
 }
@@ -24,7 +25,7 @@ interface WrittenCategory {
  * `GET /rdcp/v1/discovery`: every category with its state and what it emitted. With thousands of categories nearly all of
  * the answer stays the same until something is switched, so that part is written once.
  */
-export function discovery({ plane, measurements, clock }: Sources): Handler {
+export function discovery({ plane, measurements, budgets, clock }: Sources): Handler {
   const written = new WeakMap<readonly CategoryView[], readonly WrittenCategory[]>();
 
   function categoriesOf(views: readonly CategoryView[]): readonly WrittenCategory[] {
@@ -43,10 +44,12 @@ export function discovery({ plane, measurements, clock }: Sources): Handler {
     let totalPerSecond = 0;
     let categories = '';
     let breakdown = '';
-    for (const { index, name, json } of categoriesOf(plane.view(tenancy.scope))) {
+    for (const { view, json } of categoriesOf(plane.view(tenancy.scope))) {
+      const { index, name } = view;
       const { callsTotal, callsPerSecond } = measured(index, calls);
       const separator = categories === '' ? '' : ',';
-      categories += `${separator}${json}{"callsTotal":${callsTotal},"callsPerSecond":${callsPerSecond}}}`;
+      const limits = view.enabled && budgets !== undefined ? limitsOf(view, tenancy, budgets) : '';
+      categories += `${separator}${json}{"callsTotal":${callsTotal},"callsPerSecond":${callsPerSecond}}${limits}}`;
       breakdown += `${separator}"${name}":${callsTotal}`;
       totalCalls += callsTotal;
       totalPerSecond += callsPerSecond;
@@ -55,6 +58,18 @@ export function discovery({ plane, measurements, clock }: Sources): Handler {
     const performance = `{${totals},"categoryBreakdown":{${breakdown}}}`;
     return { body: `{${openingMembers(ctx, clock)},"categories":[${categories}],"performance":${performance}}` };
   };
+}
+
+/**
+ * The members of a category that is on about its budget. Where tenants are kept apart one is shown nothing of the process's:
+ * what is left of it, and what was dropped, tells of others.
+ */
+function limitsOf(view: CategoryView, { scope, callsOf }: Tenancy, budgets: Budgets): string {
+  const { callsLeftNow, ...state } = budgets.stateOf(view, scope.tenantId) ?? {};
+  const shown = callsOf === undefined && callsLeftNow !== undefined ? { ...state, callsLeftNow } : state;
+  const budget = Object.keys(shown).length > 0 && shown;
+  const dropped = callsOf === undefined ? budgets.dropped(view.index) : 0;
+  return `,"otelrdcp_budget":${JSON.stringify(budget)}${dropped > 0 ? `,"otelrdcp_dropped":${dropped}` : ''}`;
 }
 
 function write(view: CategoryView): WrittenCategory {
@@ -67,5 +82,5 @@ function write(view: CategoryView): WrittenCategory {
     otelrdcp_origin: view.origin,
     ...(view.expiresAt !== undefined && { otelrdcp_expiresAt: timestamp(view.expiresAt) }),
   };
-  return { index: view.index, name: view.name, json: `${JSON.stringify(described).slice(0, -1)},"metrics":` };
+  return { view, json: `${JSON.stringify(described).slice(0, -1)},"metrics":` };
 }

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRdcpClient } from '../../src/client.ts';
+import type { DebugRecord } from '../../src/index.ts';
+import { createRdcp, type RdcpConfig } from '../../src/index.ts';
+import { makeKey } from '../auth/records.ts';
+import { rdcp as command } from '../cli/run.ts';
+
+async function service(t: TestContext, name: string, config: RdcpConfig = {}) {
+  const operator = makeKey({ id: 'operator', scopes: ['discovery', 'control'] });
+  const admin = makeKey({ id: 'admin', scopes: ['admin'] });
+  const records: DebugRecord[] = [];
+  const messages: string[] = [];
+  const say = (message: string) => void messages.push(message);
+  const rdcp = createRdcp({
+    server: { port: 0 },
+    security: { apiKeys: [operator.record, admin.record] },
+    emit: { to: (record) => void records.push(record) },
+    logger: { info: say, warn: say, error: say },
+    ...config,
+  });
+  t.after(() => rdcp.close());
+  const category = rdcp.category(name);
+  const { url } = await rdcp.listen();
+  const clientOf = (apiKey: string) => createRdcpClient({ baseUrl: url, apiKey });
+  const discovered = async () => {
+    const { categories } = await clientOf(operator.key).discovery();
+    return categories.find((each) => each.name === name)!;
+  };
+  const call = (times: number) => {
+    for (let at = 0; at < times; at++) category.debug('m');
+  };
+  const emitted = () => records.filter(({ severity, category: of }) => severity === 'DEBUG' && of === name).length;
+  return {
+    ...{ rdcp, url, category, records, messages, discovered, call, emitted, name },
+    operator: clientOf(operator.key),
+    admin: clientOf(admin.key),
+    keys: { operator: operator.key, admin: admin.key },
+  };
+}
+
+test('a control whose calls are used up ends at once, says so, and has an entry whose reason is budget', async (t) => {
+  const it = await service(t, 'BUDGET_CALLS');
+  await it.operator.enable(it.name, { duration: '5m', otelrdcp_budget: { calls: 5 } });
+  assert.equal(
+    (await it.discovered()).otelrdcp_budget &&
+      ((await it.discovered()).otelrdcp_budget as { callsLeft?: number }).callsLeft,
+    5,
+  );
+  it.call(20);
+  assert.equal(it.emitted(), 5);
+  await Promise.resolve();
+  assert.equal(it.category.enabled, false);
+  const { enabled, temporary } = await it.discovered();
+  assert.deepEqual([enabled, temporary], [false, false]);
+  const [expiry, enabling] = (await it.admin.audit()).entries;
+  assert.deepEqual([expiry?.action, expiry?.reason, expiry?.categories], ['expire', 'budget', [it.name]]);
+  assert.deepEqual([enabling?.action, enabling?.otelrdcp_budget], ['enable', { calls: 5 }]);
+  assert.ok(it.messages.includes(`rdcp: ${it.name} off again, the budget is used up`), it.messages.join('\n'));
+  await it.operator.enable(it.name, { duration: '5m', otelrdcp_budget: { calls: 3 } });
+  it.call(20);
+  assert.equal(it.emitted(), 8, 'a new control has a new budget');
+});
+
+test('a control whose bytes are used up ends as well', async (t) => {
+  const it = await service(t, 'BUDGET_BYTES');
+  await it.operator.enable(it.name, { otelrdcp_budget: { bytes: 2000 } });
+  assert.equal((await it.discovered()).temporary, true, 'a budget makes a control temporary');
+  for (let at = 0; at < 100; at++) it.category.debug('m', { text: 'x'.repeat(180) });
+  assert.ok(it.emitted() >= 8 && it.emitted() <= 10, `${it.emitted()}`);
+  await sleep(0);
+  assert.equal(it.category.enabled, false);
+});
+
+test('a control ends by its budget in every process that shares the store, with one entry', async (t) => {
+  const store = `sqlite:${mkdtempSync(join(tmpdir(), 'rdcp-budget-'))}/state.sqlite`;
+  const one = await service(t, 'BUDGET_FLEET', { store });
+  // The gate is one in a process, so the other control plane is asked alone.
+  const other = await service(t, 'BUDGET_FLEET', { store });
+  await one.operator.enable(one.name, { duration: '5m', otelrdcp_budget: { calls: 2 } });
+  for (let waited = 0; !(await other.discovered()).temporary; waited += 20) {
+    assert.ok(waited < 5000, 'not in time');
+    await sleep(20);
+  }
+  other.call(3);
+  for (let waited = 0; (await one.discovered()).temporary; waited += 20) {
+    assert.ok(waited < 5000, 'not in time');
+    await sleep(20);
+  }
+  const entries = (await one.admin.audit()).entries.filter(({ action }) => action === 'expire');
+  assert.deepEqual(
+    entries.map(({ reason }) => reason),
+    ['budget'],
+  );
+});
+
+test('a lower rate needs control, a higher one or none at all needs admin', async (t) => {
+  const it = await service(t, 'BUDGET_RATE', { controls: { budget: { callsPerSecond: 10 } } });
+  await it.operator.enable(it.name, { duration: 60, otelrdcp_budget: { callsPerSecond: 2 } });
+  it.call(100);
+  assert.equal(it.emitted(), 4);
+  assert.deepEqual((await it.discovered()).otelrdcp_budget, { callsPerSecond: 2, burst: 4, callsLeftNow: 0 });
+  assert.equal((await it.discovered()).otelrdcp_dropped, 96);
+  for (const otelrdcp_budget of [{ callsPerSecond: 11 }, false] as const) {
+    await assert.rejects(it.operator.enable(it.name, { duration: 60, otelrdcp_budget }), { code: 'RDCP_FORBIDDEN' });
+    await it.admin.enable(it.name, { duration: 60, otelrdcp_budget });
+  }
+  assert.equal((await it.discovered()).otelrdcp_budget, false);
+  it.call(100);
+  assert.equal(it.emitted(), 104);
+  await it.operator.reset(it.name);
+  await it.operator.enable(it.name);
+  assert.equal(((await it.discovered()).otelrdcp_budget as { callsPerSecond: number }).callsPerSecond, 10);
+});
+
+test('a budget of a control that makes no sense is refused, and names the field', async (t) => {
+  const it = await service(t, 'BUDGET_BAD');
+  const refused = async (action: 'enable' | 'disable' | 'reset', options: object, field: RegExp) => {
+    await assert.rejects(
+      it.admin.control({ action, categories: it.name, options }),
+      (error: { code: string; details: { field: string } }) =>
+        error.code === 'RDCP_MALFORMED_REQUEST' && field.test(error.details.field),
+    );
+  };
+  const place = /^options\.otelrdcp_budget/;
+  for (const otelrdcp_budget of [
+    {},
+    true,
+    5,
+    { calls: 0 },
+    { calls: 1e12 },
+    { bytes: -1 },
+    { callsPerSecond: 0.5 },
+    { call: 5 },
+  ]) {
+    await refused('enable', { otelrdcp_budget }, place);
+  }
+  await refused('enable', { temporary: false, otelrdcp_budget: { calls: 5 } }, place);
+  await refused('disable', { otelrdcp_budget: { calls: 5 } }, place);
+  await refused('reset', { otelrdcp_budget: false }, place);
+});
+
+test('a repeated request id with another budget is another request', async (t) => {
+  const it = await service(t, 'BUDGET_REPEAT');
+  const enable = (calls: number) =>
+    it.operator.control(
+      { action: 'enable', categories: it.name, options: { otelrdcp_budget: { calls } } },
+      { requestId: 'one' },
+    );
+  await enable(5);
+  await enable(5);
+  await assert.rejects(enable(6), { code: 'RDCP_REQUEST_ID_REUSED' });
+});
+
+test('the command sets a budget, and lists it with what was dropped', async (t) => {
+  const it = await service(t, 'BUDGET_CLI');
+  const run = (...args: string[]) => command([...args, '--url', it.url], { env: { RDCP_API_KEY: it.keys.operator } });
+  const { code } = await run('enable', it.name, '--for', '5m', '--rate', '3', '--calls', '100');
+  assert.equal(code, 0);
+  it.call(20);
+  const { stdout } = await run('list');
+  assert.match(stdout, /CALLS\/S +BUDGET +DROPPED/);
+  assert.match(stdout, /BUDGET_CLI +on +5m.* 3\/s, 94 calls left +14/);
+  assert.match((await run('enable', it.name, '--unlimited', '--rate', '3')).stderr, /--unlimited excludes/);
+  assert.match((await run('enable', it.name, '--rate', '0')).stderr, /--rate must be a positive whole number/);
+  assert.match((await run('enable', it.name, '--unlimited')).stderr, /admin/);
+});
