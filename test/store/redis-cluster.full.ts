@@ -1,57 +1,28 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createCluster } from 'redis';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { applicationClientsContract } from './application-clients.ts';
 import { failoverContract } from './failover.ts';
 import { CONVERGED_MS, eventually, type Follower, follow } from './follower.ts';
-import { PASSWORD, type RedisServer, whyNoRedis } from './redis-server.ts';
-import { type ClusterSetup, startCluster } from './redis-topologies.ts';
+import { PASSWORD, type RedisServer } from './redis-server.ts';
 import { auditIds, change, committedRevision, until } from './samples.ts';
 import { toggleAtOnce } from './toggles.ts';
+import { underCluster } from './under-topology.ts';
 
-const missing = whyNoRedis();
-describe('Redis Cluster', { skip: missing }, () => {
-  let setup: ClusterSetup;
-  // Making one takes long. The handles of different processes come by different ones.
-  let clients: Awaited<ReturnType<typeof connected>>[];
-  before(async () => {
-    setup = await startCluster(1_500);
-    clients = await Promise.all([connected(), connected(), connected()]);
-  });
-  after(async () => {
-    for (const client of clients) await client.destroy();
-    await setup.close();
-  });
+underCluster(({ setup, clients }) => {
+  applicationClientsContract('Redis Cluster', 'createCluster', () => setup().options, clients);
 
-  async function connected() {
-    const cluster = createCluster(setup.options);
-    cluster.on('error', () => {});
-    await cluster.connect();
-    return cluster;
-  }
-
-  applicationClientsContract(
-    'Redis Cluster',
-    'createCluster',
-    () => setup.options,
-    () => clients,
-  );
-
-  failoverContract(
-    () => setup,
-    () => clients,
-  );
+  failoverContract(setup, clients);
 
   describe('when it is rearranged', () => {
     let followers: Follower[];
 
     beforeEach(async () => {
       const prefix = `${randomUUID()}:`;
-      followers = await Promise.all(clients.map((client) => follow(createRedisStore({ client, prefix }))));
+      followers = await Promise.all(clients().map((client) => follow(createRedisStore({ client, prefix }))));
     });
     afterEach(async () => {
       for (const { store } of followers) await store.close();
@@ -78,10 +49,10 @@ describe('Redis Cluster', { skip: missing }, () => {
     }
 
     test('a primary that changes places with its replica loses no change', () =>
-      whileToggling(() => setup.changePlaces()));
+      whileToggling(() => setup().changePlaces()));
 
     test('a slot that is moved to another node and back loses no change', async () => {
-      const [from, to] = [setup.primary, setup.others[0] as RedisServer];
+      const [from, to] = [setup().primary, setup().others[0] as RedisServer];
       await whileToggling(async () => {
         await moveKeys(from, to);
         own(to);
@@ -91,8 +62,8 @@ describe('Redis Cluster', { skip: missing }, () => {
     });
 
     test('while a slot is moved its state is read, and a change of it waits for the end', async (t) => {
-      const [from, to] = [setup.primary, setup.others[0] as RedisServer];
-      const store = createRedisStore({ client: clients[0] as RedisClient, deadlineMs: 30_000 });
+      const [from, to] = [setup().primary, setup().others[0] as RedisServer];
+      const store = createRedisStore({ client: clients()[0] as RedisClient, deadlineMs: 30_000 });
       t.after(() => store.close());
       await store.commit(change('acme', 0, { A: { permanent: true } }));
       await moveKeys(from, to);
@@ -107,10 +78,10 @@ describe('Redis Cluster', { skip: missing }, () => {
 
     /** Moves the keys of the slot; whose it is remains to be said. */
     async function moveKeys(from: RedisServer, to: RedisServer): Promise<void> {
-      to.command('CLUSTER', 'SETSLOT', setup.slot, 'IMPORTING', idOf(from));
-      from.command('CLUSTER', 'SETSLOT', setup.slot, 'MIGRATING', idOf(to));
+      to.command('CLUSTER', 'SETSLOT', setup().slot, 'IMPORTING', idOf(from));
+      from.command('CLUSTER', 'SETSLOT', setup().slot, 'MIGRATING', idOf(to));
       for (;;) {
-        const keys = from.command('CLUSTER', 'GETKEYSINSLOT', setup.slot, '50').split('\n').filter(Boolean);
+        const keys = from.command('CLUSTER', 'GETKEYSINSLOT', setup().slot, '50').split('\n').filter(Boolean);
         if (keys.length === 0) return;
         from.command('MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'AUTH', PASSWORD, 'KEYS', ...keys);
         // In between, whoever misses a key asks for it.
@@ -119,8 +90,8 @@ describe('Redis Cluster', { skip: missing }, () => {
     }
 
     function own(owner: RedisServer): void {
-      const nodes = [owner, setup.primary, ...setup.others];
-      for (const node of nodes) node.command('CLUSTER', 'SETSLOT', setup.slot, 'NODE', idOf(owner));
+      const nodes = [owner, setup().primary, ...setup().others];
+      for (const node of nodes) node.command('CLUSTER', 'SETSLOT', setup().slot, 'NODE', idOf(owner));
     }
 
     const idOf = (node: RedisServer) => node.command('CLUSTER', 'MYID');
