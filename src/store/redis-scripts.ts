@@ -165,17 +165,22 @@ return reply
 `);
 
 /**
- * KEYS: one of each type that a commit writes. ARGV: a channel that nobody listens to. Writes by every command that a commit
- * writes by, because a user may lack the permission for any of them, and changes nothing.
+ * Each writes its KEYS 1, of a type of its own, and changes nothing: by every command that a commit writes by, because a user
+ * may lack the permission for any of them. ARGV: a channel that nobody listens to. A script with several keys would wait
+ * while a cluster moves their slot.
  */
-export const PROBE = script(`
-redis.call('XADD', KEYS[1], 'MAXLEN', '1', '*', 'entry', '')
-redis.call('HSET', KEYS[2], 'version', '0')
-redis.call('HDEL', KEYS[2], 'version')
-redis.call('ZADD', KEYS[3], 0, '')
-redis.call('SET', KEYS[4], '', 'PX', 60000)
+export const PROBES = {
+  audit: script(`redis.call('XADD', KEYS[1], 'MAXLEN', '1', '*', 'entry', '')`),
+  scopes: script(`
+redis.call('HSET', KEYS[1], 'version', '0')
+redis.call('HDEL', KEYS[1], 'version')
+`),
+  changes: script(`redis.call('ZADD', KEYS[1], 0, '')`),
+  op: script(`
+redis.call('SET', KEYS[1], '', 'PX', 60000)
 redis.call('PUBLISH', ARGV[1], '')
-`);
+`),
+};
 
 export interface Script {
   readonly text: string;

@@ -6,7 +6,7 @@ import { connectionTo, invalidStore, type RedisClient } from './redis-client.ts'
 import { borrowRedis, connectRedis } from './redis-connection.ts';
 import { createRedisFleet } from './redis-fleet.ts';
 import { listenLike, listenThrough, type MessagesOptions } from './redis-messages.ts';
-import { COMMIT, PROBE, type Script, SYNC } from './redis-scripts.ts';
+import { COMMIT, PROBES, type Script, SYNC } from './redis-scripts.ts';
 import { openSigned } from './redis-signature.ts';
 import { createRedisTokens } from './redis-tokens.ts';
 import { committedAt, operationOf, publishedChange, replayRecord, scopeState } from './redis-values.ts';
@@ -329,8 +329,10 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     pruneAudit: (now, starting = async () => true, mayDrop = () => true) => trail.prune(now, starting, mayDrop),
     async check() {
       // A Redis that is full, cannot save, is a replica or misses its replicas answers reads and refuses writes.
-      const keys = ['audit', 'scopes', 'changes', 'op'].map((name) => key(`check:${name}`));
-      await Promise.all([sync(), evaluate(send, PROBE, keys, [key('check')])]);
+      const probes = Object.entries(PROBES).map(([name, probe]) =>
+        evaluate(send, probe, [key(`check:${name}`)], [key('check')]),
+      );
+      await Promise.all([sync(), ...probes]);
     },
 
     async close() {
