@@ -70,13 +70,22 @@ export class RdcpError extends Error {
 }
 
 /** 503 for what may work again in a few seconds. */
-export function unavailable(message: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_UNAVAILABLE', message, { headers: { 'Retry-After': '5' }, cause });
+export function unavailable(message: string, cause?: unknown, retryAfterSeconds = 5): RdcpError {
+  return new RdcpError('RDCP_UNAVAILABLE', message, { headers: { 'Retry-After': String(retryAfterSeconds) }, cause });
 }
 
 /** True for an {@link RdcpError}, also one made by another copy of this package. */
 export function isRdcpError(value: unknown): value is RdcpError {
   return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+/**
+ * A configuration that cannot be used.
+ * @param field the option, such as `server.port`
+ * @param problem what is wrong with it, behind its name
+ */
+export function configurationError(field: string, problem: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field }, cause });
 }
 
 /**

@@ -21,7 +21,7 @@ import { withDeadline } from './deadline.ts';
 import { diagnostics } from './diagnostics.ts';
 import { budgetsOf } from './emit/budgets.ts';
 import { createSink, type EmissionSink } from './emit/sink.ts';
-import { isRdcpError, RdcpError, storeProblem } from './errors.ts';
+import { configurationError, isRdcpError, RdcpError, storeProblem } from './errors.ts';
 import { createFleet } from './fleet/fleet.ts';
 import { describeInstance } from './fleet/instance.ts';
 import type { Fleet } from './fleet/types.ts';
@@ -101,7 +101,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
   const { server, security } = resolved;
   assertLevel(resolved);
   if (server !== false && !hasCredentials(security) && !isLoopback(server.host)) {
-    throw invalid(
+    throw configurationError(
       'security.apiKeys',
       `is required to listen on ${server.host}: without a credential only loopback is served`,
     );
@@ -219,7 +219,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       return sink.outputs.emission;
     },
     listen: async () => {
-      if (listener === undefined) throw invalid('server', 'is false: mount callback() instead of listening');
+      if (listener === undefined) throw configurationError('server', 'is false: mount callback() instead of listening');
       if (closing !== undefined) throw new RdcpError('RDCP_UNAVAILABLE', 'The remote control is closed');
       const { host, port } = server as Exclude<typeof server, false>;
       return cluster.listen('rdcp', `${host}:${port}`, () => listener.listen());
@@ -445,10 +445,6 @@ async function closeInOrder(parts: readonly (Closable | undefined)[]): Promise<v
   for (const part of parts) {
     await withDeadline((async () => part?.close())().catch(diagnose), CLOSE_DEADLINE_MS);
   }
-}
-
-function invalid(field: string, problem: string): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field } });
 }
 
 /**

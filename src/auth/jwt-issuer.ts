@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import type { Conditions } from '../conditions.ts';
-import { RdcpError } from '../errors.ts';
+import { configurationError } from '../errors.ts';
 import type { JwtIssuerOptions } from '../options.ts';
 import { createRemoteKeys, type RemoteKeysOptions } from './jwks.ts';
 import type { Principal } from './principal.ts';
@@ -57,7 +57,7 @@ export function trustIssuers(
   if (own !== undefined) trusted.set(own.issuer, own);
   for (const [index, issuer] of issuers.entries()) {
     const field = issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`;
-    if (trusted.has(issuer.issuer)) throw invalid(`${field}.issuer`, 'is that of an earlier issuer');
+    if (trusted.has(issuer.issuer)) throw configurationError(`${field}.issuer`, 'is that of an earlier issuer');
     trusted.set(issuer.issuer, trust(issuer, field, remote));
   }
   return trusted;
@@ -80,10 +80,11 @@ function keysOf(
   remote: RemoteSurroundings,
 ): Pick<TrustedIssuer, 'key' | 'check' | 'close'> {
   const sources = [secret, publicKey, jwksUri].filter((source) => source !== undefined);
-  if (sources.length !== 1) throw invalid(field, 'must hold one of secret, publicKey and jwksUri');
+  if (sources.length !== 1) throw configurationError(field, 'must hold one of secret, publicKey and jwksUri');
   // An issuer that took both kinds would accept a token signed with its own public key as the shared secret.
   const wrong = algorithms.find((name) => (name === 'HS256') !== (secret !== undefined));
-  if (wrong !== undefined) throw invalid(`${field}.algorithms`, `must not hold ${wrong} with this kind of key`);
+  if (wrong !== undefined)
+    throw configurationError(`${field}.algorithms`, `must not hold ${wrong} with this kind of key`);
   if (secret !== undefined) {
     const key = secretKey(secret, `${field}.secret`);
     return { key: () => key };
@@ -102,17 +103,17 @@ function keysOf(
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when it is too short for HS256 */
 export function secretKey(secret: string, field: string): KeyObject {
   const bytes = Buffer.from(secret, 'utf8');
-  if (bytes.length < MIN_SECRET_BYTES) throw invalid(field, `must hold at least ${MIN_SECRET_BYTES} bytes`);
+  if (bytes.length < MIN_SECRET_BYTES) throw configurationError(field, `must hold at least ${MIN_SECRET_BYTES} bytes`);
   return createSecretKey(bytes);
 }
 
 function publicKeyOf(pem: string, algorithms: readonly JwtAlgorithm[], field: string): KeyObject {
-  if (pem.includes('PRIVATE KEY')) throw invalid(field, 'must be a public key, not a private one');
+  if (pem.includes('PRIVATE KEY')) throw configurationError(field, 'must be a public key, not a private one');
   const key = readPem(pem, field);
   const misfit = algorithms.find((name) => !fits(key, name));
-  if (misfit !== undefined) throw invalid(field, `must be a key for ${misfit}`);
+  if (misfit !== undefined) throw configurationError(field, `must be a key for ${misfit}`);
   if (key.asymmetricKeyType === 'rsa' && (key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
-    throw invalid(field, `must have at least ${MIN_RSA_BITS} bits`);
+    throw configurationError(field, `must have at least ${MIN_RSA_BITS} bits`);
   }
   return key;
 }
@@ -121,7 +122,7 @@ function readPem(pem: string, field: string): KeyObject {
   try {
     return createPublicKey(pem);
   } catch (cause) {
-    throw invalid(field, 'must be a public key or certificate in PEM form', cause);
+    throw configurationError(field, 'must be a public key or certificate in PEM form', cause);
   }
 }
 
@@ -143,11 +144,7 @@ export function trustedUri(uri: string, field: string): string {
   const url = URL.parse(uri);
   const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackName(url.hostname));
   if (url === null || !trusted || url.username !== '' || url.password !== '') {
-    throw invalid(field, 'must be an https URL without a user name or password');
+    throw configurationError(field, 'must be an https URL without a user name or password');
   }
   return url.href;
-}
-
-function invalid(field: string, problem: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field }, cause });
 }

@@ -1,5 +1,5 @@
 import type { ResolvedConfig } from '../config.ts';
-import { RdcpError } from '../errors.ts';
+import { configurationError } from '../errors.ts';
 
 type Settings = Pick<ResolvedConfig, 'server' | 'security'>;
 
@@ -11,27 +11,29 @@ export function assertLevel({ server, security }: Settings): void {
   const { level, mtls, jwt, introspection, tokens, authenticate } = security;
   const asksForCertificates = server === false || server.tls?.clientCaFile !== undefined;
   if (mtls !== undefined && !asksForCertificates) {
-    throw invalid('security.mtls', 'needs server.tls.clientCaFile: without it no client is asked for a certificate');
+    throw configurationError(
+      'security.mtls',
+      'needs server.tls.clientCaFile: without it no client is asked for a certificate',
+    );
   }
   if (level === 'basic') return;
   if (level === 'enterprise' && !asksForCertificates) {
-    throw invalid('security.level', 'enterprise needs server.tls.clientCaFile: every client shows a certificate');
+    throw configurationError(
+      'security.level',
+      'enterprise needs server.tls.clientCaFile: every client shows a certificate',
+    );
   }
   const takesTokens = [jwt, introspection, tokens, authenticate].some((kind) => kind !== undefined);
   if (level === 'standard' && !takesTokens) {
-    throw invalid(
+    throw configurationError(
       'security.level',
       'standard needs bearer tokens: one of security.jwt, introspection, tokens and authenticate',
     );
   }
   if (level === 'enterprise' && mtls === undefined && !takesTokens) {
-    throw invalid(
+    throw configurationError(
       'security.level',
       'enterprise needs security.mtls, or tokens to go with certificates: jwt, introspection, tokens or authenticate',
     );
   }
-}
-
-function invalid(field: string, problem: string): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field } });
 }

@@ -1,6 +1,6 @@
 import { hash, type X509Certificate } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { RdcpError } from '../errors.ts';
+import { configurationError } from '../errors.ts';
 import type { CertificateIdentity } from '../options.ts';
 import type { ClientCertificate } from './authenticator.ts';
 import { alternativeNames, configuredAlternativeName, configuredSubject, subjectOf } from './certificate-names.ts';
@@ -75,10 +75,10 @@ function createIdentification(identities: readonly CertificateIdentity[]) {
     const field = `security.mtls.identities.${index}`;
     const { fingerprint256, san, subject } = identity;
     if ([fingerprint256, san, subject].filter((name) => name !== undefined).length !== 1) {
-      throw invalid(field, 'must hold one of fingerprint256, san and subject');
+      throw configurationError(field, 'must hold one of fingerprint256, san and subject');
     }
     const add = (names: Map<string, Principal>, name: string) => {
-      if (names.has(name)) throw invalid(field, 'is the certificate of an earlier identity');
+      if (names.has(name)) throw configurationError(field, 'is the certificate of an earlier identity');
       names.set(name, principalOf(identity));
     };
     if (fingerprint256 !== undefined) add(byFingerprint, fingerprint256.replaceAll(':', '').toLowerCase());
@@ -103,8 +103,4 @@ function principalOf({ userId, clientId, tenantId, scopes }: CertificateIdentity
     ...(tenantId !== undefined && { tenantId }),
     scopes: [...new Set(scopes)],
   };
-}
-
-function invalid(field: string, problem: string): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field } });
 }

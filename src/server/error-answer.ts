@@ -104,8 +104,3 @@ export function setAnswerHeaders(req: IncomingMessage, res: ServerResponse): voi
 export function contentType(mediaType: string = JSON_MEDIA_TYPE): string {
   return `${mediaType}; charset=utf-8`;
 }
-
-/** A service that is going away, or cannot reach what it needs. */
-export function unavailable(message: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_UNAVAILABLE', message, { headers: { 'Retry-After': '1' }, cause });
-}

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ResolvedConfig } from '../config.ts';
-import { RdcpError } from '../errors.ts';
+import { configurationError } from '../errors.ts';
 import { createHostCheck, isLoopback } from '../hosts.ts';
 
 /** What a listener of our own demands of the `Host` and `Origin` of the requests that came through it. */
@@ -17,10 +17,9 @@ type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback */
 export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): void {
   if (tls !== undefined || behindTlsProxy || isLoopback(host)) return;
-  throw new RdcpError(
-    'RDCP_CONFIG_INVALID',
-    `configuration: server.host ${host} is not a loopback address: plain HTTP needs 127.0.0.1, ::1 or localhost; set server.tls, or server.behindTlsProxy where TLS ends before this process`,
-    { details: { field: 'server.host' } },
+  throw configurationError(
+    'server.host',
+    `${host} is not a loopback address: plain HTTP needs 127.0.0.1, ::1 or localhost; set server.tls, or server.behindTlsProxy where TLS ends before this process`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { ResolvedConfig } from '../config.ts';
-import { RdcpError } from '../errors.ts';
+import { configurationError, type RdcpError } from '../errors.ts';
 import { parseRevocationList, type RevocationList, subjectOf } from './tls-revocation.ts';
 import { type ClientTrust, createClientTrust, isSelfSigned, pemBlocks } from './tls-trust.ts';
 
@@ -133,8 +133,5 @@ function notValidNow({ validFrom, validTo }: X509Certificate): RdcpError {
 }
 
 export function invalid(field: TlsField, problem: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: server.tls.${field} ${problem}`, {
-    details: { field: `server.tls.${field}` },
-    cause,
-  });
+  return configurationError(`server.tls.${field}`, problem, cause);
 }

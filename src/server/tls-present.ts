@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { RdcpError } from '../errors.ts';
+import { configurationError } from '../errors.ts';
 import type { ServerConfig } from './listener.ts';
 
 /**
@@ -13,12 +13,8 @@ export function assertTlsFiles({ tls }: Pick<ServerConfig, 'tls'>): void {
     try {
       accessSync(file, constants.R_OK);
     } catch (cause) {
-      const field = `server.tls.${name}`;
       const code = cause instanceof Error && 'code' in cause ? cause.code : 'unknown error';
-      throw new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} cannot be read (${code})`, {
-        details: { field },
-        cause,
-      });
+      throw configurationError(`server.tls.${name}`, `cannot be read (${code})`, cause);
     }
   }
 }

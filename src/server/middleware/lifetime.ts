@@ -1,7 +1,6 @@
 import type { Middleware } from 'koa';
-import { isRdcpError, RdcpError } from '../../errors.ts';
+import { isRdcpError, RdcpError, unavailable } from '../../errors.ts';
 import type { RequestState, Step } from '../context.ts';
-import { unavailable } from '../error-answer.ts';
 import { endConnection } from '../http2-request.ts';
 
 /** Once the server closes, what arrives is sent elsewhere; what was accepted before is still answered. */
@@ -9,7 +8,7 @@ export function refuseWhileClosing(closing: () => boolean): Step {
   return (ctx) => {
     if (!closing()) return;
     endConnection(ctx.res);
-    throw unavailable('The server is shutting down');
+    throw unavailable('The server is shutting down', undefined, 1);
   };
 }
 
