@@ -7,8 +7,11 @@ const QUIET_MS = 5000;
 
 /** Lines that were dropped because the output still holds too many: told when it begins, and with their number when it ends. */
 export interface Backlog {
-  /** @param problem what is not read, for people */
-  drop(problem: string): typeof DROP.backlog;
+  /**
+   * @param problem what is not read, for people
+   * @param full whether the output is still not read: the condition lasts as long, also when nothing more is dropped
+   */
+  drop(problem: string, full?: () => boolean): typeof DROP.backlog;
   close(): void;
 }
 
@@ -22,11 +25,12 @@ export interface BacklogOptions {
 export function createBacklog({ condition = UNWATCHED, delay = () => () => {} }: BacklogOptions): Backlog {
   let dropped = 0;
   let checked = 0;
+  let stillFull = () => false;
   let cancel: (() => void) | undefined;
 
   function check(): void {
     cancel = undefined;
-    if (dropped === checked) {
+    if (dropped === checked && !stillFull()) {
       condition.end(`${dropped} were dropped`);
       dropped = 0;
       checked = 0;
@@ -39,8 +43,9 @@ export function createBacklog({ condition = UNWATCHED, delay = () => () => {} }:
   }
 
   return {
-    drop(problem) {
+    drop(problem, full = () => false) {
       dropped += 1;
+      stillFull = full;
       if (cancel === undefined) {
         condition.begin(problem);
         wait();

@@ -27,6 +27,8 @@ export interface OutputOptions extends BacklogOptions {
   readonly reporter?: Pick<Reporter, 'warn'>;
   /** Takes a line without its end; `false` where it dropped it. @default writes it on stderr */
   readonly writeLine?: (line: string) => unknown;
+  /** Bytes that wait for that output. @default those that wait for stderr */
+  readonly waitingBytes?: () => number;
 }
 
 export interface Outputs {
@@ -58,10 +60,12 @@ const FUNCTION_TOO_SLOW = `the function of emit.to is too slow: ${MAX_PENDING} o
 export function createOutputs(options: OutputOptions): Outputs {
   const { telemetry, clock, to, env = {}, reporter } = options;
   const { writeLine = createStderrWriter(MAX_WAITING_BYTES - ROOM_FOR_MESSAGES) } = options;
+  const { waitingBytes = () => process.stderr.writableLength } = options;
   const backlog = createBacklog(options);
+  const notRead = () => waitingBytes() > MAX_WAITING_BYTES / 2;
   const write = (line: string, call: Call): DropCode | undefined => {
     call.bytes = Buffer.byteLength(line) + 1;
-    return writeLine(line) === false ? backlog.drop(STDERR_NOT_READ) : undefined;
+    return writeLine(line) === false ? backlog.drop(STDERR_NOT_READ, notRead) : undefined;
   };
   const stderr: Output = (call) => write(textLine(recordOf(call, clock.now())), call);
   const json: Output = (call) => write(jsonLine(recordOf(call, clock.now())), call);
@@ -133,6 +137,7 @@ export function createOutputs(options: OutputOptions): Outputs {
 function functionOutput(take: (record: DebugRecord) => unknown, clock: Pick<Clock, 'now'>, backlog: Backlog): Output {
   let pending = 0;
   let reported = false;
+  const tooSlow = () => pending > MAX_PENDING / 2;
   const fulfilled = () => {
     pending -= 1;
   };
@@ -142,7 +147,7 @@ function functionOutput(take: (record: DebugRecord) => unknown, clock: Pick<Cloc
     reported = true;
   };
   return (call) => {
-    if (pending >= MAX_PENDING) return backlog.drop(FUNCTION_TOO_SLOW);
+    if (pending >= MAX_PENDING) return backlog.drop(FUNCTION_TOO_SLOW, tooSlow);
     const result = take(recordOf(call, clock.now()));
     if (isPromise(result)) {
       pending += 1;

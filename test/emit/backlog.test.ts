@@ -76,6 +76,24 @@ test('lines that stderr has no room for are counted, told once, and told with th
   assert.equal(conditions.holding.length, 1, 'the next time is told again');
 });
 
+test('an output that is still not read is said to be so, also when nothing more is dropped', async () => {
+  let waiting = MIB;
+  const { time, messages, conditions, category } = bench({ writeLine: () => false, waitingBytes: () => waiting });
+  category.debug('not read');
+  await time.pass(60_000);
+  assert.deepEqual([conditions.holding.length, messages.length], [1, 1]);
+  waiting = 0;
+  await time.pass(5000);
+  assert.deepEqual([conditions.holding.length, messages[1]], [0, 'debug lines are read again: 1 were dropped']);
+});
+
+test('a function whose promises never settle is said to be too slow for as long', async () => {
+  const { time, conditions, category } = bench({ to: () => new Promise<void>(() => {}) });
+  for (let call = 0; call < 1001; call++) category.debug('stored in a moment');
+  await time.pass(60_000);
+  assert.equal(conditions.holding.length, 1);
+});
+
 test('a function whose promises stay pending is asked no further, until they settle', async () => {
   const settle: (() => void)[] = [];
   const to = (_record: DebugRecord) => new Promise<void>((resolve) => settle.push(resolve));
