@@ -70,34 +70,18 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
 
   function emit(
     category: CategoryDescriptor,
-    budget: Budget | undefined,
+    { budget, wanted }: { readonly budget: Budget | undefined; readonly wanted: readonly Tap[] },
     message: string,
     given: Given,
     tenantId: string | undefined,
   ): Outcome {
     const dropped = budget?.admit(message);
-    if (dropped !== undefined) return dropped;
-    const { call, failure } = build(category, message, given, tenantId);
-    const outcome = outputs.current()(call);
-    if (outcome === undefined) budget?.spend(call.bytes);
-    return outcome ?? failure;
-  }
-
-  function emitTapped(
-    category: CategoryDescriptor,
-    budget: Budget | undefined,
-    message: string,
-    given: Given,
-    tenantId: string | undefined,
-  ): Outcome {
-    const wanted = wanting(category, tenantId);
-    if (wanted.length === 0) return emit(category, budget, message, given, tenantId);
-    const dropped = budget?.admit(message);
+    if (dropped !== undefined && wanted.length === 0) return dropped;
     const { call, failure } = build(category, message, given, tenantId);
     give(wanted, category, call);
     if (dropped !== undefined) return dropped;
     // Outputs make the attributes their own.
-    const own = { ...call, attributes: { ...call.attributes } };
+    const own = wanted.length === 0 ? call : { ...call, attributes: { ...call.attributes } };
     const outcome = outputs.current()(own);
     if (outcome === undefined) budget?.spend(own.bytes);
     return outcome ?? failure;
@@ -105,15 +89,20 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
 
   return {
     compose(category) {
-      const through = taps.of(category).length > 0 ? emitTapped : emit;
       const budget = budgets.of(category);
       const ofTenants = budgets.ofTenants(category);
-      if (ofTenants === undefined) {
-        return (message, given, tenantId) => through(category, budget, message, given, tenantId);
+      const tapped = taps.of(category).length > 0;
+      if (!tapped && ofTenants === undefined) {
+        const fixed = { budget, wanted: [] };
+        return (message, given, tenantId) => emit(category, fixed, message, given, tenantId);
       }
       return (message, given, tenantId) => {
-        const own = tenantId !== undefined && ofTenants.has(tenantId);
-        return through(category, own ? ofTenants.get(tenantId) : budget, message, given, tenantId);
+        const own = tenantId !== undefined && ofTenants?.has(tenantId) === true;
+        const parts = {
+          budget: own ? ofTenants?.get(tenantId) : budget,
+          wanted: tapped ? wanting(category, tenantId) : [],
+        };
+        return emit(category, parts, message, given, tenantId);
       };
     },
     tap(category, message, given, tenantId) {
