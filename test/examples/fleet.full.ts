@@ -1,0 +1,3 @@
+import { fleetExample } from './fleet.ts';
+
+fleetExample(8);

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
+import { type Child, start, until } from './child.ts';
+import { withProgram } from './required-program.ts';
+import { shopEnvironment } from './running-shop.ts';
+
+const MAIN = join(ROOT, 'examples/fleet/main.ts');
+const CLI = join(ROOT, 'dist/cli/main.js');
+
+interface RunningFleet {
+  readonly child: Child;
+  readonly cwd: string;
+  readonly client: RdcpClient;
+}
+
+async function startFleet(cwd: string, processes: number): Promise<RunningFleet> {
+  assertBuilt();
+  const env = await shopEnvironment();
+  const child = await start(process.execPath, [MAIN], {
+    cwd,
+    env: { ...env, SHOP_PORT: env.METRICS_PORT, FLEET_SIZE: String(processes) },
+  });
+  await until('the guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined), 90_000).catch(
+    async (cause) => {
+      await child.end();
+      throw new Error(`the example did not start: ${child.output.stdout}${child.output.stderr}`, { cause });
+    },
+  );
+  const apiKey = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
+  // Each request on a connection of its own: the one before may lead to a process that was stopped since.
+  const headers = { Connection: 'close' };
+  const client = createRdcpClient({ baseUrl: `http://127.0.0.1:${env.RDCP_PORT}`, apiKey, headers });
+  return { child, cwd, client };
+}
+
+/** The example as a user tries it, with that many shops. */
+export function fleetExample(processes: number): void {
+  test(`${processes} shops behind one port do what any of them is told, and the answers tell who is missing`, (t) =>
+    withProgram(t, 'redis-server', async () => {
+      const cwd = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
+      const { child, client } = await startFleet(cwd, processes);
+      t.after(async () => {
+        await child.end();
+        rmSync(cwd, { recursive: true });
+      });
+
+      await t.test('a change is acknowledged by all, and seen in what they print', async () => {
+        const { status, otelrdcp_fleet } = await client.enable('DATABASE', { duration: '5m' });
+        assert.deepEqual(
+          [status, otelrdcp_fleet?.instances, otelrdcp_fleet?.applied],
+          ['success', processes, processes],
+        );
+        await until('debug lines of several processes', () => {
+          const pids = new Set([...child.output.stderr.matchAll(/^\[(\d+)\] .*DATABASE/gm)].map(([, pid]) => pid));
+          return pids.size > 1 ? true : undefined;
+        });
+      });
+
+      await t.test('one that is stopped is named, and catches up when it goes on', async () => {
+        const { instances } = await client.fleet();
+        const [victim] = instances;
+        assert.ok(victim);
+        assert.equal(victim.service, 'shop');
+        process.kill(victim.pid, 'SIGSTOP');
+        const { status, otelrdcp_fleet } = await client.toggle('CACHE');
+        assert.equal(status, 'partial');
+        assert.ok(otelrdcp_fleet?.pending.includes(victim.id));
+        process.kill(victim.pid, 'SIGCONT');
+        await until('all', async () => {
+          const { otelrdcp_fleet: now } = await client.status();
+          return now?.instances === processes && now.applied === processes ? true : undefined;
+        });
+      });
+
+      await t.test('one that is killed is missed for a while, and then the fleet is smaller by one', async () => {
+        const victim = (await client.fleet()).instances.at(-1);
+        assert.ok(victim);
+        process.kill(victim.pid, 'SIGKILL');
+        const { otelrdcp_fleet } = await client.toggle('CACHE');
+        assert.ok(otelrdcp_fleet?.pending.includes(victim.id));
+        await until('one less', async () => {
+          const { otelrdcp_fleet: now } = await client.status();
+          return now?.instances === processes - 1 && now.applied === processes - 1 ? true : undefined;
+        });
+        assert.equal((await client.toggle('CACHE')).otelrdcp_fleet?.instances, processes - 1);
+      });
+
+      await t.test('the commands that it tells work as they stand', async () => {
+        const commands = child.output.stdout.split('\n').filter((line) => /^ {2}(RDCP_URL=\S+ )?npx rdcp /.test(line));
+        assert.equal(commands.length, 4);
+        for (const command of commands) {
+          const run = await start('sh', ['-c', command.replace('npx rdcp', `${process.execPath} ${CLI}`)], { cwd });
+          assert.equal(await run.ended, 0, `${command}: ${run.output.stdout}${run.output.stderr}`);
+        }
+      });
+
+      await t.test('SIGTERM ends all of it with exit code 0', async () => {
+        const { instances } = await client.fleet();
+        assert.equal(await child.end(), 0, child.output.stderr);
+        for (const { pid } of instances) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+      });
+    }));
+}

@@ -1,0 +1,3 @@
+import { refusesBadRequests } from './bad-requests.ts';
+
+refusesBadRequests(10_000);

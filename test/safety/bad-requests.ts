@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { PATHS, PROTOCOL } from '../../src/protocol/constants.ts';
+import type { ErrorResponse, MetricsResponse } from '../../src/protocol/messages.ts';
+import { HOSTILE } from '../server/hostile-requests.ts';
+import { CATEGORIES } from '../support/categories.ts';
+import { exchange, parseAnswer } from '../support/raw-http.ts';
+import { KEYS } from '../support/server.ts';
+import { type BadRequest, badRequest, FAULT_COUNT } from './bad-requests/bad-request.ts';
+import { CANARY } from './bad-requests/text.ts';
+import { startService, temporaryDirectory, trailOf } from './service.ts';
+
+/** Sent at the same time. */
+const AT_ONCE = 20;
+
+const ALL_OFF = Object.fromEntries(CATEGORIES.map((name) => [name, false]));
+
+/** No credential is shown, not even a wrong one. */
+function assertNoCredential(text: string): void {
+  for (const secret of [...Object.values(KEYS), CANARY]) assert.ok(!text.includes(secret), `a credential in: ${text}`);
+}
+
+/** What is told shows nothing of the code behind. */
+function assertNothingLeaks(text: string): void {
+  assertNoCredential(text);
+  assert.doesNotMatch(text, /node_modules|node:internal|\.[jt]s:\d|\n\s+at /);
+  assert.ok(!text.includes(process.cwd()), `a path in: ${text}`);
+}
+
+function assertRefused(name: string, text: string, codes: readonly string[]): void {
+  assert.equal(text.split('HTTP/1.1 ').length - 1, 1, `${name}: one answer, not: ${text}`);
+  const answer = parseAnswer(text);
+  const status = answer?.status ?? 0;
+  assert.ok(status >= 400 && status < 500, `${name}: ${text}`);
+  assert.match(answer?.headers.get('content-type') ?? '', /^application\/json/, name);
+  assert.equal(answer?.headers.get('x-rdcp-protocol'), PROTOCOL, name);
+  const { protocol, error }: ErrorResponse = JSON.parse(answer?.body ?? '');
+  assert.equal(protocol, PROTOCOL, name);
+  assert.equal(error.protocol, PROTOCOL, name);
+  assert.ok(error.message.length > 0, name);
+  assert.ok(codes.includes(error.code), `${name}: ${error.code} is none of ${codes}: ${error.message}`);
+  assertNothingLeaks(text);
+}
+
+export function refusesBadRequests(count: number): void {
+  test(`${count} bad requests are each refused in the envelope, and leave no trace but in the trail`, async (t) => {
+    const directory = temporaryDirectory(t);
+    const file = join(directory, 'state.db');
+    const service = await startService(t, { config: { store: `sqlite:${file}` }, logsRecords: true });
+
+    const send = async ({ faults, bytes, ends, codes }: BadRequest) => {
+      const answer = await exchange(service.url, bytes, (socket) => {
+        if (ends) socket.end();
+      });
+      assertRefused(faults.join(' + '), answer, codes);
+    };
+    const met = new Map<string, number>();
+    let sent = 0;
+    const atOnce = fc.array(badRequest, { minLength: AT_ONCE, maxLength: AT_ONCE });
+    await fc.assert(
+      fc.asyncProperty(atOnce, async (requests) => {
+        await Promise.all(requests.map(send));
+        sent += requests.length;
+        for (const name of requests.flatMap(({ faults }) => faults)) met.set(name, (met.get(name) ?? 0) + 1);
+        assert.deepEqual(await service.states(), ALL_OFF);
+      }),
+      { numRuns: count / AT_ONCE, endOnFailure: true },
+    );
+    for (const { name, bytes, code } of HOSTILE) assertRefused(name, await exchange(service.url, bytes), [code]);
+    assert.deepEqual(await service.states(), ALL_OFF);
+    assert.equal(sent, count);
+    assert.equal(met.size, FAULT_COUNT, 'every kind of fault was met');
+    t.diagnostic(`${sent} generated with ${FAULT_COUNT} kinds of faults, and ${HOSTILE.length} known ones`);
+
+    const { body } = await service.request<MetricsResponse>(PATHS.metrics, { key: 'admin' });
+    assert.equal(body.metrics.temporaryControls?.value, 0);
+    service.child.kill('SIGTERM');
+    assert.equal(await service.ended, 0);
+    assert.equal(service.output.stderr, '');
+    assertNothingLeaks(service.output.stdout);
+
+    const trail = await trailOf(file);
+    const refused = trail.filter(({ outcome }) => outcome === 'denied' || outcome === 'failed');
+    const refusals = refused.reduce((sum, { count = 1 }) => sum + count, 0);
+    assert.ok(refusals > 100, `${refusals} refusals in ${refused.length} entries`);
+    t.diagnostic(`${refusals} refusals in ${refused.length} entries`);
+    assert.deepEqual(
+      trail.filter((entry) => !refused.includes(entry)),
+      [],
+    );
+    assert.ok(service.output.stdout.includes('rdcp.audit'), 'records were looked at');
+    for (const name of readdirSync(directory)) assertNoCredential(readFileSync(join(directory, name), 'latin1'));
+  });
+}

@@ -1,0 +1,3 @@
+import { killRounds } from './kill.ts';
+
+killRounds(200);
