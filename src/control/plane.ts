@@ -5,6 +5,7 @@ import { type Condition, UNWATCHED } from '../conditions.ts';
 import { RdcpError, unavailable } from '../errors.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
+import { Serial } from '../serial.ts';
 import { GLOBAL_SCOPE, type ScopeKey, type StateStore } from '../store/state-store.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { type Command, Commands, reused } from './commands.ts';
@@ -73,7 +74,8 @@ class Plane implements ControlPlane {
   readonly #inProgress = new Map<string, string>();
   #scheduled = false;
   #closed = false;
-  #tail: Promise<unknown> = Promise.resolve();
+  /** So that each command computes on what the one before it left. */
+  readonly #serial = new Serial();
   #reconciling = false;
   #timer: { readonly dueAt: number; readonly stop: () => void } | undefined;
 
@@ -102,7 +104,7 @@ class Plane implements ControlPlane {
       adopt: (key, state, provenance) => binding.adopt(key, state, provenance),
       lost: (reset, reread) => {
         const before = this.#view(GLOBAL_SCOPE);
-        reread.then(() => this.#serially(() => resets.tell(reset, before))).catch(report);
+        reread.then(() => this.#serial.run(() => resets.tell(reset, before))).catch(report);
       },
       changed: () => this.#watch(),
       outage: options.outage ?? UNWATCHED,
@@ -139,7 +141,7 @@ class Plane implements ControlPlane {
 
   /** Commands that come meanwhile wait for it, rather than be refused. */
   start(): Promise<void> {
-    return this.#serially(() => this.#follower.read()).then(() => this.#sweep());
+    return this.#serial.run(() => this.#follower.read()).then(() => this.#sweep());
   }
 
   async control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
@@ -201,7 +203,7 @@ class Plane implements ControlPlane {
     this.#timer?.stop();
     this.#follower.close();
     await Promise.allSettled(this.#answers);
-    await this.#tail;
+    await this.#serial.idle();
     this.#announcer.close();
     this.#binding.detach();
   }
@@ -239,7 +241,7 @@ class Plane implements ControlPlane {
     try {
       outcome = await promise;
     } catch (error) {
-      return this.#serially(() => this.#commands.afterFailure(request, context, error));
+      return this.#serial.run(() => this.#commands.afterFailure(request, context, error));
     } finally {
       answered = true;
     }
@@ -252,7 +254,7 @@ class Plane implements ControlPlane {
   #schedule(): void {
     if (this.#scheduled || this.#waiting.size === 0) return;
     this.#scheduled = true;
-    this.#serially(() => this.#carryOut()).catch(this.#options.report);
+    this.#serial.run(() => this.#carryOut()).catch(this.#options.report);
   }
 
   /** Schedules the rest behind what came meanwhile, such as the entry of a refusal. */
@@ -276,19 +278,12 @@ class Plane implements ControlPlane {
     return taken;
   }
 
-  /** One after the other, so that each command computes on what the one before it left. */
-  #serially<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#tail.then(work);
-    this.#tail = done.catch(() => undefined);
-    return done;
-  }
-
   /** Ends what is over: for the gate at once, for the store and the trail as soon as it is their turn. */
   #sweep(): void {
     this.#binding.sweep();
     if (this.#states.unsettled.size === 0 || this.#reconciling || this.#closed) return;
     this.#reconciling = true;
-    this.#outsideRequests(() => this.#serially(() => this.#reconcile())).catch(this.#options.report);
+    this.#outsideRequests(() => this.#serial.run(() => this.#reconcile())).catch(this.#options.report);
   }
 
   /** The budget of a control is used up. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { Serial } from '../serial.ts';
 import type { Commit, CommitResult, ReplayRecord, ScopeKey, ScopeState, StateStore } from '../store/state-store.ts';
 
 /** Replay records kept; beyond that the oldest are dropped before their time. */
@@ -14,7 +15,7 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 export function createProcessStore(trail: StateStore): StateStore {
   const scopes = new Map<ScopeKey, ScopeState>();
   const replays = new LRUCache<string, ReplayRecord>({ max: MAX_REPLAYS });
-  let tail: Promise<unknown> = Promise.resolve();
+  const serial = new Serial();
   let closed = false;
 
   function liveReplay(key: string, now: number): ReplayRecord | undefined {
@@ -46,11 +47,7 @@ export function createProcessStore(trail: StateStore): StateStore {
       return new Map(scopes);
     },
 
-    commit(commit) {
-      const done = tail.then(() => write(commit));
-      tail = done.catch(() => undefined);
-      return done;
-    },
+    commit: (commit) => serial.run(() => write(commit)),
 
     async findReplay(key, now) {
       if (closed) throw new Error('the store is closed');
