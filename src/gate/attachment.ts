@@ -2,26 +2,23 @@ import {
   CAPACITY,
   createBits,
   hasBit,
-  layOver,
   type PackedOverrides,
   readOverride,
   unpack,
   withOverride,
+  withOverrides,
   writeBit,
 } from './bits.ts';
 import type { Attachment, CategoryDescriptor, Controller } from './types.ts';
 
-/**
- * Tenants whose bitset is kept, 512 bytes and a typed array's own 200 each. A request of another one makes it again, in
- * about a microsecond.
- */
-const MOST_SERVED = 256;
+/** Tenants whose bitset is cached, about 700 bytes each. Rebuilding one takes about a microsecond. */
+const MAX_CACHED_TENANTS = 256;
 
-/** What an attachment tells the gate. */
-interface Host {
-  /** Something of this attachment changed that the word's interest follows from. */
+/** Receives the changes of an attachment: the gate. */
+interface AttachmentListener {
+  /** The interest bits of this word may have changed. */
   changed(attachment: ControllerAttachment, word: number): void;
-  /** What {@link ControllerAttachment.wordsOf} gave may not hold any more. */
+  /** Results of {@link ControllerAttachment.wordsOf} may be stale. */
   tenantsChanged(attachment: ControllerAttachment): void;
   /** A tenant's override was set, or removed (`undefined`). */
   overridden(attachment: ControllerAttachment, tenantId: string, index: number, on: boolean | undefined): void;
@@ -30,20 +27,17 @@ interface Host {
   detached(attachment: ControllerAttachment): void;
 }
 
-/**
- * What one control plane has set. It is kept whether or not the gate follows it now, so that it can be applied again
- * when a later attachment goes away.
- */
+/** The state set by one control plane. Kept while inactive, and applied again when a later attachment detaches. */
 export class ControllerAttachment implements Attachment {
   readonly controller: Controller;
-  /** On for everybody without an override. */
+  /** Categories that are on where no override applies. */
   readonly base: Uint32Array;
-  /** Some tenant overrides the category. Where clear, nobody needs to know the tenant. */
+  /** Categories that at least one tenant overrides. Where a bit is clear, the tenant is not looked up. */
   readonly tenanted = createBits();
   suspended = false;
   readonly #tenants = new Map<string, PackedOverrides>();
-  /** What is on for the tenants served lately, oldest first. */
-  readonly #served = new Map<string, Uint32Array>();
+  /** Cached bitsets by tenant, oldest first. */
+  readonly #cachedWords = new Map<string, Uint32Array>();
   readonly #tenantsOn = createBits();
   /** A tap wants the calls of the category. */
   readonly tapped: Uint32Array;
@@ -51,35 +45,35 @@ export class ControllerAttachment implements Attachment {
   readonly #overrideCount = new Uint32Array(CAPACITY);
   readonly #onCount = new Uint32Array(CAPACITY);
   readonly #reported = createBits();
-  readonly #host: Host;
+  readonly #listener: AttachmentListener;
 
   /** @param base where somebody else writes it @param tapped likewise */
   constructor(
     controller: Controller,
-    host: Host,
+    listener: AttachmentListener,
     base: Uint32Array = createBits(),
     tapped: Uint32Array = createBits(),
   ) {
     this.controller = controller;
-    this.#host = host;
+    this.#listener = listener;
     this.base = base;
     this.tapped = tapped;
     this.#unwatch = controller.sink.watchTaps?.((index, on) => {
       writeBit(this.tapped, index, on);
-      host.changed(this, index >>> 5);
+      listener.changed(this, index >>> 5);
     });
   }
 
-  /** The categories, of one word, that anybody could want now. */
+  /** The categories of one word that are on globally or for some tenant. */
   interest(word: number): number {
     return this.suspended ? 0 : this.base[word]! | this.#tenantsOn[word]! | this.tapped[word]!;
   }
 
   setBase(index: number, on: boolean): void {
     writeBit(this.base, index, on);
-    this.#served.clear();
-    this.#host.tenantsChanged(this);
-    this.#host.changed(this, index >>> 5);
+    this.#cachedWords.clear();
+    this.#listener.tenantsChanged(this);
+    this.#listener.changed(this, index >>> 5);
   }
 
   setTenant(tenantId: string, index: number, on: boolean | undefined): void {
@@ -89,58 +83,58 @@ export class ControllerAttachment implements Attachment {
     const after = withOverride(packed, index, on);
     if (after === undefined) this.#tenants.delete(tenantId);
     else this.#tenants.set(tenantId, after);
-    this.#served.delete(tenantId);
-    this.#host.tenantsChanged(this);
+    this.#cachedWords.delete(tenantId);
+    this.#listener.tenantsChanged(this);
     this.#overrideCount[index]! += Number(on !== undefined) - Number(before !== undefined);
     this.#onCount[index]! += Number(on === true) - Number(before === true);
     writeBit(this.tenanted, index, this.#overrideCount[index]! > 0);
     writeBit(this.#tenantsOn, index, this.#onCount[index]! > 0);
-    this.#host.overridden(this, tenantId, index, on);
-    this.#host.changed(this, index >>> 5);
+    this.#listener.overridden(this, tenantId, index, on);
+    this.#listener.changed(this, index >>> 5);
   }
 
-  /** What is on for a tenant, as long as nothing is switched. */
+  /** The tenant's bitset. Valid until the next change. */
   wordsOf(tenantId: string): Uint32Array {
-    const served = this.#served.get(tenantId);
-    if (served !== undefined) return served;
+    const cached = this.#cachedWords.get(tenantId);
+    if (cached !== undefined) return cached;
     const packed = this.#tenants.get(tenantId);
     if (packed === undefined) return this.base;
-    const words = layOver(this.base, packed);
-    for (const [oldest] of this.#served) {
-      if (this.#served.size < MOST_SERVED) break;
-      this.#served.delete(oldest);
+    const words = withOverrides(this.base, packed);
+    for (const [oldest] of this.#cachedWords) {
+      if (this.#cachedWords.size < MAX_CACHED_TENANTS) break;
+      this.#cachedWords.delete(oldest);
     }
-    this.#served.set(tenantId, words);
+    this.#cachedWords.set(tenantId, words);
     return words;
   }
 
-  /** Everything that tenants override. */
+  /** All overrides of all tenants. */
   *overrides(): Generator<readonly [tenantId: string, index: number, on: boolean]> {
     for (const [tenantId, packed] of this.#tenants) {
       for (const entry of unpack(packed)) yield [tenantId, entry >>> 1, (entry & 1) === 1];
     }
   }
 
-  /** The base was written by somebody else. */
+  /** Invalidates the cache after the main thread has written the base. */
   baseChanged(): void {
-    this.#served.clear();
-    this.#host.tenantsChanged(this);
+    this.#cachedWords.clear();
+    this.#listener.tenantsChanged(this);
   }
 
-  /** Drops every override, where somebody else decides which categories are overridden at all. */
-  forgetTenants(): void {
+  /** Drops every override. `tenanted` stays: in a worker thread the main thread writes it. */
+  clearOverrides(): void {
     this.#tenants.clear();
     this.baseChanged();
   }
 
   suspend(suspended: boolean): void {
     this.suspended = suspended;
-    this.#host.replaced(this);
+    this.#listener.replaced(this);
   }
 
   detach(): void {
     this.#unwatch?.();
-    this.#host.detached(this);
+    this.#listener.detached(this);
   }
 
   registered(category: CategoryDescriptor): void {
@@ -151,7 +145,7 @@ export class ControllerAttachment implements Attachment {
     }
   }
 
-  /** The tenant of the current work, where the controller knows one. */
+  /** The tenant that the controller's hook returns for the current request; `undefined` without a hook or when it throws. */
   currentTenant(category: CategoryDescriptor): string | undefined {
     try {
       return this.controller.currentTenant?.();
@@ -161,14 +155,14 @@ export class ControllerAttachment implements Attachment {
     }
   }
 
-  /** Reports what a hook threw, once per category: a broken one throws on every call. */
+  /** Reports an error of a hook, once per category: a broken hook throws on every call. */
   failed(category: CategoryDescriptor, error: unknown): void {
     if (hasBit(this.#reported, category.index)) return;
     writeBit(this.#reported, category.index, true);
     try {
       this.controller.failed(category, error);
     } catch {
-      // The reporter is broken too. The application must not suffer for either.
+      // A failing reporter must not break the application.
     }
   }
 }

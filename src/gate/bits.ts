@@ -1,7 +1,4 @@
-/**
- * Most categories a process can have. The arrays are never reallocated, so that a handle may keep its array, word and
- * mask for life: 4096 bits are 512 bytes.
- */
+/** Maximum number of categories per process. Arrays are never reallocated, so a handle keeps its array, word and mask. */
 export const CAPACITY = 4096;
 
 /** One bit per category: word `index >>> 5`, mask `1 << (index & 31)`. */
@@ -19,12 +16,12 @@ export function writeBit(bits: Uint32Array, index: number, on: boolean): void {
   else bits[index >>> 5]! &= ~mask;
 }
 
-// One tenant's overrides at rest, packed into a string (in this file because each file more delays the import of the api). A string is the smallest array that V8 has: 16 bytes and two
-// per code unit, where a typed array takes 200 before its first element. With 100,000 tenants that decides the memory
-// of the process. Tenants that are being served have a bitset as well (see layOver).
+// One tenant's overrides, packed into a string: V8's smallest array, 16 bytes plus two per code unit, where a typed array
+// takes 200 before its first element. This bounds the memory of 100,000 tenants. Active tenants also have a bitset (see
+// withOverrides). In this file because each additional file delays the import of the api.
 //
-// Few overrides are a sorted list of `index << 1 | on`. Many are a bitmap behind a mark: two bits per category, eight
-// categories per code unit, cut after the last override. The shorter form is taken.
+// Few overrides are a sorted list of `index << 1 | on`. Many are a bitmap after a marker: two bits per category, eight
+// categories per code unit, cut after the last override. The shorter form is used.
 
 export type PackedOverrides = string;
 
@@ -32,10 +29,10 @@ export type PackedOverrides = string;
 const INHERITED = 0;
 const OVERRIDDEN = 2;
 
-/** No list starts with it: the highest index is 4095. */
+/** Marks a bitmap. No list starts with it: the highest index is 4095. */
 const BITMAP = 0xffff;
 
-/** What the tenant says of one category; `undefined` where it says nothing. */
+/** Returns the tenant's override of a category, or `undefined`. */
 export function readOverride(packed: PackedOverrides, index: number): boolean | undefined {
   if (packed.charCodeAt(0) === BITMAP) {
     const state = (packed.charCodeAt(1 + (index >>> 3)) >>> ((index & 7) << 1)) & 3;
@@ -48,7 +45,7 @@ export function readOverride(packed: PackedOverrides, index: number): boolean | 
   return undefined;
 }
 
-/** The overrides with one of them set or, with `undefined`, removed; `undefined` when none is left. */
+/** Returns the overrides with one set (or removed, for `undefined`); `undefined` when none is left. */
 export function withOverride(
   packed: PackedOverrides | undefined,
   index: number,
@@ -63,7 +60,7 @@ export function withOverride(
   return entries.length === 0 ? undefined : pack(entries);
 }
 
-/** Sorted `index << 1 | on`, from either form. */
+/** Returns the sorted list of `index << 1 | on`, from either form. */
 export function unpack(packed: PackedOverrides): number[] {
   const entries: number[] = [];
   if (packed.charCodeAt(0) !== BITMAP) {
@@ -91,8 +88,8 @@ function pack(entries: readonly number[]): PackedOverrides {
   return String.fromCharCode(...bitmap);
 }
 
-/** The base with the tenant's overrides laid over it: what is on for the tenant, one bit per category. */
-export function layOver(base: Uint32Array, packed: PackedOverrides): Uint32Array {
+/** Returns the tenant's bitset: the base with the tenant's overrides applied. */
+export function withOverrides(base: Uint32Array, packed: PackedOverrides): Uint32Array {
   const words = base.slice();
   for (const entry of unpack(packed)) writeBit(words, entry >>> 1, (entry & 1) === 1);
   return words;

@@ -1,19 +1,19 @@
 import { CAPACITY } from './bits.ts';
 import type { Attributes, Category, CategoryDescriptor, CategoryOptions, Span } from './types.ts';
 
-/** What a handle asks once its interest bit is set. */
+/** Decides and emits for a handle once its interest bit is set. */
 export interface Decider {
   resolve(category: CategoryHandle): boolean;
   emit(category: CategoryHandle, message: string, attributes: Attributes | (() => Attributes) | undefined): void;
-  /** Whether a span is made of a call now, asked before {@link trace}. */
+  /** Whether a call creates a span now. Called before {@link trace}. */
   traces(category: CategoryHandle, name: string): boolean;
   trace<T>(category: CategoryHandle, name: string, fn: (span?: Span) => T): T;
 }
 
 /**
- * A category as the application holds it. The shape was chosen by measurement (benchmarks/gate-off.ts): V8 folds
- * constant plain fields of a constant object, and so tests a bit for 0.1 to 0.2 ns; private fields cost 1 ns, closures
- * made per handle 5 to 10 ns. The fields are not enumerable, so that a logged handle shows its name alone.
+ * The category object that applications use. Plain fields because of benchmarks/gate-off.ts: V8 folds constant fields of
+ * a constant object, so that a check takes 0.1 to 0.2 ns; private fields getOrRegister 1 ns, closures per handle 5 to 10 ns. The
+ * fields are not enumerable, so that a logged handle shows only its name.
  */
 export class CategoryHandle implements Category {
   readonly name: string;
@@ -48,14 +48,14 @@ export class CategoryHandle implements Category {
   }
 
   span<T>(name: string, fn: (span?: Span) => T): T {
-    // `fn` is called from here wherever there is no span, so that a recursive function gets no deeper than without us.
+    // Without a span, `fn` is called directly, so that a recursive function uses no additional stack.
     if ((this.interest[this.word]! & this.mask) === 0 || !this.decider.traces(this, name)) return fn();
     return this.decider.trace(this, name, fn);
   }
 }
 
-// The same two patterns as the protocol's (RDCP 1.0, CategoryName, and its custom categories). They stand here again
-// because applications import the gate without the rest; a test holds the two equal.
+// Copies of the protocol's two patterns (RDCP 1.0, CategoryName and custom categories), because applications import the
+// gate alone. A test compares them.
 export const CATEGORY_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
 export const CUSTOM_CATEGORY_NAME = /^X-[A-Z][A-Z0-9_-]{0,61}$/;
 
@@ -67,7 +67,7 @@ interface MutableDescriptor extends CategoryDescriptor {
 interface Entry {
   readonly descriptor: MutableDescriptor;
   readonly handle: CategoryHandle;
-  /** Whether somebody said what the default is. The first who does is believed. */
+  /** Whether a registration gave a default. The first one wins. */
   defaultGiven: boolean;
 }
 
@@ -82,12 +82,12 @@ export class CategoryRegistry {
   }
 
   /**
-   * The handle of that name. `announce` is called when the category is new, and again when its default became known
-   * later and is not what was announced.
+   * Returns the handle of that name, and registers it on first use. Calls `announce` when the category is new, and when a
+   * later registration changes its default.
    * @throws {RangeError} when `limit` or {@link CAPACITY} categories exist
    * @throws {TypeError} when the name is not a category name
    */
-  take(
+  getOrRegister(
     name: string,
     options: CategoryOptions | undefined,
     limit: number,
@@ -107,7 +107,7 @@ export class CategoryRegistry {
     return existing.handle;
   }
 
-  /** -1 where there is no such category. */
+  /** Returns the category's index, or -1. */
   indexOf(name: string): number {
     return this.#entries.get(name)?.descriptor.index ?? -1;
   }
@@ -119,7 +119,7 @@ export class CategoryRegistry {
     announce: (descriptor: CategoryDescriptor) => void,
   ): Entry {
     checkName(name);
-    checkRoom(name, this.descriptors.length, limit);
+    checkCapacity(name, this.descriptors.length, limit);
     const descriptor: MutableDescriptor = {
       index: this.descriptors.length,
       name,
@@ -142,16 +142,16 @@ function checkName(name: unknown): void {
   if (typeof name === 'string' && (CATEGORY_NAME.test(name) || CUSTOM_CATEGORY_NAME.test(name))) return;
   const given = typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : `a value of type ${typeof name}`;
   throw new TypeError(
-    `${given} is not a category name: it must match ${CATEGORY_NAME.source}, or ${CUSTOM_CATEGORY_NAME.source} for a custom category`,
+    `invalid category name ${given}: it must match ${CATEGORY_NAME.source}, or ${CUSTOM_CATEGORY_NAME.source} for a custom category`,
   );
 }
 
-function checkRoom(name: string, count: number, limit: number): void {
+function checkCapacity(name: string, count: number, limit: number): void {
   if (count < Math.min(limit, CAPACITY)) return;
   const advice =
     limit < CAPACITY
       ? `register fewer, broader categories, or raise limits.maxCategories (at most ${CAPACITY})`
-      : 'register fewer, broader categories, and none whose name is made from data';
+      : 'register fewer, broader categories, and do not build names from data';
   throw new RangeError(
     `category ${name} was not registered: the limit of ${Math.min(limit, CAPACITY)} categories is reached; ${advice}`,
   );

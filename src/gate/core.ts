@@ -19,12 +19,12 @@ import type {
 } from './types.ts';
 
 /**
- * Most spans within each other on one stack. Each takes about ten frames, and a function that calls itself must not
- * overflow the stack because its debug category is on.
+ * Maximum depth of nested spans on one stack. Each takes about ten frames, and a recursive function must not overflow the
+ * stack because its debug category is on.
  */
 const MAX_NESTED_SPANS = 64;
 
-/** What is in the async context: a tenant, and what was on for it at an epoch. */
+/** Content of the async context: a tenant, and its bitset as of an epoch. */
 interface TenantContext {
   readonly tenantId: string;
   words: Uint32Array;
@@ -32,15 +32,15 @@ interface TenantContext {
 }
 
 /**
- * The gate. Everything that decides is done when something is switched; a check reads `interest` alone while a category
- * is off for everybody, and what follows is narrower at each step: a tenant's override, then the base.
+ * The gate. Decisions are computed when a category is switched. A check reads only `interest` while a category is off for
+ * every tenant; then the tenant's override decides, then the base.
  */
 export class GateCore implements Gate, Decider {
-  /** Whoever could want a category now: the one array that is read while everything is off. */
+  /** Categories that are on globally or for some tenant. The only array that is read while everything is off. */
   readonly #interest: Uint32Array;
-  /** Some tenant overrides the category; where clear, nobody needs to know the tenant. */
+  /** Categories that at least one tenant overrides. Where a bit is clear, the tenant is not looked up. */
   readonly #tenanted: Uint32Array;
-  /** On for everybody without an override. */
+  /** Categories that are on where no override applies. */
   readonly #base: Uint32Array;
   /** A tap wants the calls of the category, or some of them. */
   readonly #tapped: Uint32Array;
@@ -52,21 +52,21 @@ export class GateCore implements Gate, Decider {
   /** The last one is active. */
   readonly #attachments: ControllerAttachment[] = [];
   #active: ControllerAttachment | undefined;
-  /** In a worker thread: the main thread, which decides where nothing in the thread does. */
+  /** In a worker thread: the link to the main thread, which controls this gate while no control plane is attached here. */
   #link: ThreadLink | undefined;
   #linked: ControllerAttachment | undefined;
-  /** In the main thread: the worker threads, once there is a control plane. */
+  /** In the main thread: the worker threads, once a control plane is attached. */
   #host: ThreadHost | undefined;
   readonly #hostThreads: (() => ThreadHost | undefined) | undefined;
-  /** Counts up whenever more or less may be on for a tenant than a context holds. */
+  /** Incremented when bitsets held by contexts become stale. */
   #epoch = 1;
-  /** Whether there ever was a tenant's context. Emitting reads none before, so that it costs nothing without tenants. */
+  /** Whether `runWithTenant` was ever called. Until then, emitting does not read the async context. */
   #hasContexts = false;
-  /** Whether the active one knows a tenant where no context does. */
-  #asksForTenant = false;
-  /** True while an attribute function or a sink runs: what they emit themselves is cut, or it would never end. */
+  /** Whether the active controller has a `currentTenant` hook. */
+  #hasTenantHook = false;
+  /** True while an attribute function or a sink runs. Their own calls are dropped to prevent infinite recursion. */
   #emitting = false;
-  /** Spans whose functions are on the stack. */
+  /** Number of span functions on the stack. */
   #nestedSpans = 0;
 
   constructor({ memory = ownMemory(), hostThreads }: GateCoreOptions = {}) {
@@ -82,7 +82,7 @@ export class GateCore implements Gate, Decider {
 
   category(name: string, options?: CategoryOptions): Category {
     const limit = this.#active?.controller.maxCategories ?? CAPACITY;
-    return this.#registry.take(name, options, limit, (descriptor) => {
+    return this.#registry.getOrRegister(name, options, limit, (descriptor) => {
       this.#host?.registered();
       for (const attachment of [...this.#attachments]) attachment.registered(descriptor);
     });
@@ -113,7 +113,7 @@ export class GateCore implements Gate, Decider {
     return attachment;
   }
 
-  /** Makes this gate follow that of the main thread, wherever nothing in this thread controls it. */
+  /** Follows the main thread's gate while no control plane is attached in this thread. */
   follow(link: ThreadLink): ControllerAttachment {
     const attachment = new ControllerAttachment(link.controller, this, this.#base, this.#tapped);
     this.#link = link;
@@ -179,14 +179,14 @@ export class GateCore implements Gate, Decider {
       else if (this.#active === this.#linked) this.#link?.pause();
     }
     this.#active = active;
-    this.#asksForTenant = active?.controller.currentTenant !== undefined;
+    this.#hasTenantHook = active?.controller.currentTenant !== undefined;
     this.#epoch += 1;
     this.#host?.replaced();
     for (let word = 0; word < this.#interest.length; word++) this.#apply(active, word);
   }
 
   #apply(active: ControllerAttachment | undefined, word: number): void {
-    // The main thread writes it.
+    // The main thread writes these bits.
     if (active !== undefined && active === this.#linked) return;
     this.#interest[word] = active?.interest(word) ?? 0;
     this.#tenanted[word] = active?.tenanted[word] ?? 0;
@@ -223,12 +223,12 @@ export class GateCore implements Gate, Decider {
         const words = context.epoch === this.#epoch ? context.words : this.#refresh(context);
         return (words[word]! & mask) !== 0;
       }
-      if (this.#asksForTenant) return this.#resolveAsked(category);
+      if (this.#hasTenantHook) return this.#resolveWithHook(category);
     }
     return (this.#base[word]! & mask) !== 0;
   }
 
-  #resolveAsked({ descriptor, word, mask }: CategoryHandle): boolean {
+  #resolveWithHook({ descriptor, word, mask }: CategoryHandle): boolean {
     const active = this.#active!;
     const tenantId = active.currentTenant(descriptor);
     const words = tenantId === undefined ? this.#base : active.wordsOf(tenantId);
@@ -238,7 +238,7 @@ export class GateCore implements Gate, Decider {
   #tenantOf(descriptor: CategoryDescriptor, active: ControllerAttachment): string | undefined {
     const context = this.#hasContexts ? this.#storage.getStore() : undefined;
     if (context !== undefined) return context.tenantId;
-    return this.#asksForTenant ? active.currentTenant(descriptor) : undefined;
+    return this.#hasTenantHook ? active.currentTenant(descriptor) : undefined;
   }
 
   #count({ index }: CategoryDescriptor, active: ControllerAttachment, tenantId: string | undefined): void {
@@ -265,14 +265,14 @@ export class GateCore implements Gate, Decider {
     try {
       const tenantId = this.#tenantOf(descriptor, active);
       if (on) this.#count(descriptor, active, tenantId);
-      this.#passOn(descriptor, active, message, attributes, tenantId, on);
+      this.#sendToSink(descriptor, active, message, attributes, tenantId, on);
     } finally {
       this.#emitting = false;
     }
   }
 
-  /** To the sink, whatever it does. */
-  #passOn(
+  /** Emits to the sink. Never throws: a failing sink counts as a drop. */
+  #sendToSink(
     descriptor: CategoryDescriptor,
     active: ControllerAttachment,
     message: string,
@@ -293,7 +293,7 @@ export class GateCore implements Gate, Decider {
     }
   }
 
-  /** Asks nobody for the tenant: that might call again. */
+  /** Does not call the `currentTenant` hook, because the hook could emit again. */
   #dropNested(descriptor: CategoryDescriptor, active: ControllerAttachment): void {
     this.#count(descriptor, active, this.#hasContexts ? this.#storage.getStore()?.tenantId : undefined);
     countDrop(this.#dropped, descriptor.index, DROP.nested);
@@ -316,7 +316,7 @@ export class GateCore implements Gate, Decider {
     }
     const before = this.#emitting;
     this.#emitting = true;
-    this.#passOn(descriptor, active, message, attributes, tenantId, !off);
+    this.#sendToSink(descriptor, active, message, attributes, tenantId, !off);
     this.#emitting = before;
   }
 
@@ -337,10 +337,7 @@ export class GateCore implements Gate, Decider {
     return false;
   }
 
-  /**
-   * Runs `fn` in a span of the sink. Whatever the sink does, `fn` runs exactly once and its own outcome is what the
-   * caller gets.
-   */
+  /** Runs `fn` in a span of the sink. Even if the sink fails, `fn` runs exactly once and the caller gets its outcome. */
   trace<T>({ descriptor }: CategoryHandle, name: string, fn: (span?: Span) => T): T {
     const active = this.#active!;
     const tenantId = this.#tenantOf(descriptor, active);
@@ -351,7 +348,7 @@ export class GateCore implements Gate, Decider {
     const once = (span?: Span): T => {
       if (!started) {
         started = true;
-        // The function is the application's own: what it emits is no recursion.
+        // `fn` is application code: calls that it makes are not nested emissions.
         this.#emitting = false;
         try {
           value = fn(span);
@@ -385,9 +382,9 @@ export class GateCore implements Gate, Decider {
 }
 
 export interface GateCoreOptions {
-  /** @default memory of this thread alone */
+  /** @default memory that is not shared between threads */
   readonly memory?: GateMemory;
-  /** Called when the first control plane attaches, in the main thread of a process. @default no thread follows */
+  /** Called in the main thread when the first control plane attaches. @default worker threads do not follow */
   readonly hostThreads?: (gate: HostGate) => ThreadHost | undefined;
 }
 

@@ -1,14 +1,14 @@
 import { CAPACITY } from './bits.ts';
 
-/** Why a call that was on has no output. The names are values of the metric attribute `rdcp.reason`. */
+/** Why a call of an enabled category produced no output. The names are values of the metric attribute `rdcp.reason`. */
 export const DROP = {
-  /** Made from inside the emission of another call. */
+  /** Made during the emission of another call. */
   nested: 0,
   /** The output threw. */
   failed: 1,
-  /** A worker thread was too far ahead of the main thread. */
+  /** A worker thread had too many records in flight to the main thread. */
   thread: 2,
-  /** Too much waits for the output already. */
+  /** The output's queue is full. */
   backlog: 3,
   /** Over the budget of its category, or of the control that switched it on. */
   budget: 4,
@@ -21,14 +21,14 @@ export type DropCode = (typeof DROP)[DropReason];
 
 export const DROP_REASONS = Object.keys(DROP) as readonly DropReason[];
 
-/** Counts of dropped calls: one for each reason and category. */
+/** Number of drop counters: one per reason and category. */
 export const DROP_SLOTS = DROP_REASONS.length * CAPACITY;
 
 export function countDrop(slots: Float64Array, index: number, code: DropCode): void {
   slots[code * CAPACITY + index]! += 1;
 }
 
-/** Dropped calls of a category, for one reason or for all. */
+/** Returns the number of dropped calls of a category, for one reason or for all. */
 export function dropsOf(slots: Float64Array, index: number, reason?: DropReason): number {
   if (reason !== undefined) return slots[DROP[reason] * CAPACITY + index] ?? 0;
   let total = 0;

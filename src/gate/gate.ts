@@ -5,8 +5,8 @@ import type { Category, CategoryOptions, Gate } from './types.ts';
 
 type Threads = typeof import('node:worker_threads');
 
-// Keyed by the major version of the contract, as the OpenTelemetry API does: two copies of the package in one process
-// share the gate of the one that was loaded first.
+// Keyed by the contract's major version, as in the OpenTelemetry API: two copies of the package in one process share the
+// gate of the copy that was loadThreads first.
 const REGISTRY_KEY = Symbol.for('opentelemetry-instrumentation-rdcp.gate.v1');
 
 function processWideGate(): Gate {
@@ -18,22 +18,21 @@ function processWideGate(): Gate {
 }
 
 /**
- * A worker thread has a gate of its own, which follows that of the main thread. To load `node:worker_threads` takes
- * milliseconds, so the main thread does it with the first control plane, and tells a worker thread by what Node has
- * disabled there.
+ * A worker thread has its own gate, which follows the main thread's. Loading `node:worker_threads` takes milliseconds, so
+ * the main thread loads it with the first control plane. `process.chdir.disabled` identifies a worker thread without it.
  */
 function createGate(): GateCore {
-  const loaded = (): Threads => process.getBuiltinModule('node:worker_threads');
+  const loadThreads = (): Threads => process.getBuiltinModule('node:worker_threads');
   try {
-    const threads = Reflect.get(process.chdir, 'disabled') === true ? loaded() : undefined;
+    const threads = Reflect.get(process.chdir, 'disabled') === true ? loadThreads() : undefined;
     if (threads !== undefined && !threads.isMainThread) return followMainThread(threads);
   } catch {
-    // A runtime that has other threads than Node: this one is alone.
+    // A runtime whose threads differ from Node's: no gate is followed.
   }
   return new GateCore({
     hostThreads: (gate) => {
       try {
-        return loaded().isMainThread ? new ThreadHost(loaded(), gate) : undefined;
+        return loadThreads().isMainThread ? new ThreadHost(loadThreads(), gate) : undefined;
       } catch {
         return undefined;
       }
@@ -48,12 +47,12 @@ function followMainThread(threads: Threads): GateCore {
   return core;
 }
 
-/** The one gate of this process. */
+/** The gate of this process. */
 export const gate: Gate = processWideGate();
 
 /**
- * The category of that name, registered on first use: the same name gives the same handle, process-wide. A description
- * given later fills an empty one; of several defaults the first one given counts.
+ * Returns the category of that name, and registers it on first use. The same name returns the same handle, process-wide.
+ * A later description fills an empty one; the first default given wins.
  * @param name `^[A-Z][A-Z0-9_]{0,63}$`, or `^X-[A-Z][A-Z0-9_-]{0,61}$` for a custom category
  * @throws {RangeError} when the limit on categories is reached
  * @throws {TypeError} when the name is not a category name
@@ -62,7 +61,7 @@ export function category(name: string, options?: CategoryOptions): Category {
   return gate.category(name, options);
 }
 
-/** Runs `fn` so that everything in it, also asynchronously, is the tenant's. Returns what `fn` returns. */
+/** Runs `fn` in the tenant's async context. Returns the result of `fn`. */
 export function runWithTenant<T>(tenantId: string, fn: () => T): T {
   return gate.runWithTenant(tenantId, fn);
 }

@@ -1,6 +1,6 @@
 import type { SpanIds } from './thread-memory.ts';
 
-// The gate imports nothing, so what OpenTelemetry's API has registered is found where all copies of it look.
+// The gate imports nothing, so it reads the global registry that all copies of the OpenTelemetry API share.
 
 const API_REGISTRY = Symbol.for('opentelemetry.js.api.1');
 const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN');
@@ -19,13 +19,13 @@ function contextManager(): ContextManager | undefined {
   return (globalThis as { [API_REGISTRY]?: { context?: ContextManager } })[API_REGISTRY]?.context;
 }
 
-/** Ids of the active span; `undefined` without one, or without OpenTelemetry. */
+/** Returns the ids of the active span, or `undefined` without a span or without OpenTelemetry. */
 export function activeSpan(): SpanIds | undefined {
   const span = contextManager()?.active().getValue(SPAN_KEY)?.spanContext();
   return span && { traceId: span.traceId, spanId: span.spanId, traceFlags: span.traceFlags };
 }
 
-/** Runs `fn` as if that span of another thread were active here. */
+/** Runs `fn` with a span of another thread as the active span. */
 export function withSpan(span: SpanIds | undefined, fn: () => void): void {
   const manager = contextManager();
   if (span === undefined || manager === undefined) {

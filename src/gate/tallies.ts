@@ -1,22 +1,22 @@
 import type { TenantCalls } from './types.ts';
 
-/** Tenants counted at a time. Beyond that, the one that emitted longest ago begins anew. */
+/** Maximum number of tenants counted. Beyond it, the counts of the least recently active tenant are evicted. */
 const MAX_TENANTS = 100_000;
-/** As many categories are found by looking through a list; a tenant that calls more gets an index of them. */
-const LISTED = 16;
+/** Up to this many categories are found by linear search. A tenant with more gets an index. */
+const MAX_LINEAR_SEARCH = 16;
 
-/** What a tenant's counts were when a mark was made, and at any mark since the copy before. */
-interface Copy {
+/** A tenant's counts at a mark, and at every mark since the previous snapshot. */
+interface Snapshot {
   readonly mark: number;
   readonly counts: readonly number[];
 }
 
 class Tally {
-  /** In the order of their first call. */
+  /** Ordered by first call. */
   readonly categories: number[] = [];
   counts: number[] = [];
   /** Oldest first. */
-  copies: Copy[] = [];
+  snapshots: Snapshot[] = [];
   #positions: Map<number, number> | undefined;
 
   add(category: number, calls: number): void {
@@ -28,7 +28,8 @@ class Tally {
     this.categories.push(category);
     this.counts.push(calls);
     if (this.#positions !== undefined) this.#positions.set(category, this.categories.length - 1);
-    else if (this.categories.length > LISTED) this.#positions = new Map(this.categories.map((each, at) => [each, at]));
+    else if (this.categories.length > MAX_LINEAR_SEARCH)
+      this.#positions = new Map(this.categories.map((each, at) => [each, at]));
   }
 
   total(category: number, counts: readonly number[] = this.counts): number {
@@ -44,13 +45,13 @@ class Tally {
 }
 
 /**
- * Counts of calls by tenant and category. A mark remembers all of them as they are, at no cost: a tenant's are copied by
- * its first call after the mark, and what nobody called since needs no copy.
+ * Counts calls by tenant and category. A mark is a snapshot-on-write snapshot: a tenant's counts are copied by its first call
+ * after the mark.
  */
 export class TenantCallCounts implements TenantCalls {
-  /** Whoever began to count after the latest mark longest ago comes first. */
+  /** Ordered by the tenant's first call after its latest mark, oldest first. */
   readonly #tallies = new Map<string, Tally>();
-  readonly #copied = new Set<Tally>();
+  readonly #withSnapshots = new Set<Tally>();
   readonly #maxTenants: number;
   #mark = 0;
 
@@ -60,7 +61,7 @@ export class TenantCallCounts implements TenantCalls {
 
   count(tenantId: string, category: number, calls = 1): void {
     let tally = this.#tallies.get(tenantId);
-    if (tally === undefined || tally.copies.at(-1)?.mark !== this.#mark) tally = this.#keep(tenantId, tally);
+    if (tally === undefined || tally.snapshots.at(-1)?.mark !== this.#mark) tally = this.#takeSnapshot(tenantId, tally);
     tally.add(category, calls);
   }
 
@@ -70,13 +71,13 @@ export class TenantCallCounts implements TenantCalls {
 
   totalAt(tenantId: string, category: number, mark: number): number {
     const tally = this.#tallies.get(tenantId);
-    return tally?.total(category, tally.copies.find((copy) => copy.mark >= mark)?.counts) ?? 0;
+    return tally?.total(category, tally.snapshots.find((snapshot) => snapshot.mark >= mark)?.counts) ?? 0;
   }
 
   mark(oldest: number): number {
-    for (const tally of this.#copied) {
-      tally.copies = tally.copies.filter(({ mark }) => mark >= oldest);
-      if (tally.copies.length === 0) this.#copied.delete(tally);
+    for (const tally of this.#withSnapshots) {
+      tally.snapshots = tally.snapshots.filter(({ mark }) => mark >= oldest);
+      if (tally.snapshots.length === 0) this.#withSnapshots.delete(tally);
     }
     this.#mark += 1;
     return this.#mark;
@@ -90,20 +91,20 @@ export class TenantCallCounts implements TenantCalls {
     }
   }
 
-  #keep(tenantId: string, existing: Tally | undefined): Tally {
+  #takeSnapshot(tenantId: string, existing: Tally | undefined): Tally {
     const tally = existing ?? new Tally();
-    tally.copies.push({ mark: this.#mark, counts: tally.counts.slice() });
-    this.#copied.add(tally);
+    tally.snapshots.push({ mark: this.#mark, counts: tally.counts.slice() });
+    this.#withSnapshots.add(tally);
     this.#tallies.delete(tenantId);
-    if (this.#tallies.size >= this.#maxTenants) this.#forgetOldest();
+    if (this.#tallies.size >= this.#maxTenants) this.#evictOldest();
     this.#tallies.set(tenantId, tally);
     return tally;
   }
 
-  #forgetOldest(): void {
+  #evictOldest(): void {
     for (const [tenantId, tally] of this.#tallies) {
       this.#tallies.delete(tenantId);
-      this.#copied.delete(tally);
+      this.#withSnapshots.delete(tally);
       return;
     }
   }

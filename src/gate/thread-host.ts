@@ -22,7 +22,7 @@ import type { Attributes, CategoryDescriptor } from './types.ts';
 
 type Threads = typeof import('node:worker_threads');
 
-/** What the threads need of the main thread's gate. */
+/** The part of the main thread's gate that {@link ThreadHost} uses. */
 export interface HostGate {
   readonly interest: Uint32Array;
   readonly tenanted: Uint32Array;
@@ -31,7 +31,7 @@ export interface HostGate {
   readonly countsTenants: boolean;
   readonly maxCategories: number;
   categories(): readonly CategoryDescriptor[];
-  /** Returns the index. */
+  /** Returns the category's index. */
   register(name: string, options: { readonly description: string; readonly enabled?: boolean }): number;
   overrides(): Iterable<Override>;
   emit(
@@ -45,16 +45,16 @@ export interface HostGate {
   countTenant(tenantId: string, index: number, calls: number): void;
 }
 
-/** One worker thread. */
+/** One worker thread that follows the main thread's gate. */
 interface Follower {
   readonly id: string;
   readonly threadId: number;
   readonly ancestors: readonly number[];
   readonly memory: ThreadMemory;
   readonly channel: BroadcastChannel;
-  /** From the thread's index to ours, and back. */
-  readonly here: number[];
-  readonly there: Map<number, number>;
+  /** Category indexes of the main thread by the thread's, and the reverse. */
+  readonly localIndexes: number[];
+  readonly threadIndexes: Map<number, number>;
 }
 
 /** The worker threads that follow the gate of the main thread. */
@@ -64,7 +64,7 @@ export class ThreadHost {
   readonly #followers = new Set<Follower>();
   readonly #names: string[] = [];
   readonly #on: Uint32Array = new Uint32Array(new SharedArrayBuffer(createBits().byteLength));
-  /** Of threads that ended. */
+  /** Calls of threads that ended. */
   readonly #calls = new Float64Array(CAPACITY);
   readonly #dropped = new Float64Array(DROP_SLOTS);
 
@@ -72,23 +72,23 @@ export class ThreadHost {
     this.#threads = threads;
     this.#gate = gate;
     const inheritance: Inheritance = { names: this.#names, on: this.#on, ancestors: [] };
-    // Each new thread gets a copy of the names as they are then.
+    // Each new thread gets a copy of the names at its start.
     threads.setEnvironmentData(THREADS, inheritance as never);
     const common = new threads.BroadcastChannel(THREADS);
-    common.onmessage = (event) => this.#heard(dataOf(event) as OnCommonChannel);
+    common.onmessage = (event) => this.#onCommonMessage(dataOf(event) as OnCommonChannel);
     common.unref();
     common.postMessage({ kind: 'here' } satisfies OnCommonChannel);
-    process.on('worker', (worker) => this.#watch(worker));
+    process.on('worker', (worker) => this.#watchExit(worker));
     this.registered();
     for (let word = 0; word < this.#on.length; word++) this.applied(word);
   }
 
-  /** A category was registered here. */
+  /** Adds new categories of the main thread to what new threads inherit. */
   registered(): void {
     for (const { name } of this.#gate.categories().slice(this.#names.length)) this.#names.push(name);
   }
 
-  /** What is on has changed, of the categories of one word. */
+  /** Copies the bits of one word to every thread. */
   applied(word: number): void {
     this.#on[word] = this.#gate.interest[word]! & this.#gate.base[word]!;
     for (const follower of this.#followers) {
@@ -98,38 +98,38 @@ export class ThreadHost {
     }
   }
 
-  /** A tenant's override has changed; {@link ThreadHost.applied} follows. */
+  /** Sends a changed override to every thread. {@link ThreadHost.applied} follows. */
   overridden(tenantId: string, index: number, on: boolean | undefined): void {
     for (const follower of this.#followers) {
-      const there = follower.there.get(index);
-      if (there !== undefined) this.#tell(follower, [[tenantId, there, on]]);
+      const threadIndex = follower.threadIndexes.get(index);
+      if (threadIndex !== undefined) this.#sendOverrides(follower, [[tenantId, threadIndex, on]]);
     }
   }
 
-  /** Another control plane decides. */
+  /** Sends the complete state to every thread after the active control plane changed. */
   replaced(): void {
-    for (const follower of this.#followers) this.#tellAll(follower);
+    for (const follower of this.#followers) this.#sendState(follower);
   }
 
   callsTotal(index: number): number {
-    return this.#total(index, this.#calls[index] ?? 0, ({ calls }, there) => calls[there]!);
+    return this.#total(index, this.#calls[index] ?? 0, ({ calls }, threadIndex) => calls[threadIndex]!);
   }
 
   droppedTotal(index: number, reason?: DropReason): number {
     const ended = dropsOf(this.#dropped, index, reason);
-    return this.#total(index, ended, ({ dropped }, there) => dropsOf(dropped, there, reason));
+    return this.#total(index, ended, ({ dropped }, threadIndex) => dropsOf(dropped, threadIndex, reason));
   }
 
-  #total(index: number, ended: number, countOf: (memory: ThreadMemory, there: number) => number): number {
+  #total(index: number, ended: number, countOf: (memory: ThreadMemory, threadIndex: number) => number): number {
     let total = ended;
-    for (const { there, memory } of this.#followers) {
-      const at = there.get(index);
+    for (const { threadIndexes, memory } of this.#followers) {
+      const at = threadIndexes.get(index);
       if (at !== undefined) total += countOf(memory, at);
     }
     return total;
   }
 
-  #heard(message: OnCommonChannel): void {
+  #onCommonMessage(message: OnCommonChannel): void {
     if (message.kind === 'hello') this.#join(message);
     if (message.kind !== 'early') return;
     for (const follower of this.#followers) if (follower.id === message.id) this.#receive(follower, message.message);
@@ -139,13 +139,13 @@ export class ThreadHost {
     for (const follower of this.#followers) if (follower.id === id) return;
     const channel = new this.#threads.BroadcastChannel(id);
     const memory = viewThread(buffers);
-    const follower: Follower = { id, threadId, ancestors, memory, channel, here: [], there: new Map() };
+    const follower: Follower = { id, threadId, ancestors, memory, channel, localIndexes: [], threadIndexes: new Map() };
     channel.onmessage = (event) => this.#receive(follower, dataOf(event) as FromThread);
     channel.unref();
     this.#followers.add(follower);
     Atomics.store(memory.state, STATE.joined, 1);
     for (const registration of registered) this.#register(follower, registration);
-    this.#tellAll(follower);
+    this.#sendState(follower);
   }
 
   #receive(follower: Follower, message: FromThread): void {
@@ -153,17 +153,20 @@ export class ThreadHost {
     else if (message.kind === 'record') this.#emit(follower, message);
     else if (message.kind === 'tenantCalls') this.#countTenants(follower, message.calls);
     else if (message.kind === 'failed') this.#failed(follower, message.index, message.reason);
-    else if (message.kind === 'released') this.#tellAll(follower);
+    else if (message.kind === 'released') this.#sendState(follower);
     else this.#ended(message.threadId);
   }
 
-  #emit({ memory, here }: Follower, { index: there, message, given, tenantId, span, off }: ThreadRecord): void {
+  #emit(
+    { memory, localIndexes }: Follower,
+    { index: threadIndex, message, given, tenantId, span, off }: ThreadRecord,
+  ): void {
     Atomics.add(memory.state, STATE.taken, 1);
-    const index = here[there];
+    const index = localIndexes[threadIndex];
     if (index !== undefined) withSpan(span, () => this.#gate.emit(index, message, attributesOf(given), tenantId, off));
   }
 
-  #register(follower: Follower, { index: there, name, description, enabled }: Registration): void {
+  #register(follower: Follower, { index: threadIndex, name, description, enabled }: Registration): void {
     let index: number;
     try {
       index = this.#gate.register(name, { description, ...(enabled && { enabled }) });
@@ -171,33 +174,33 @@ export class ThreadHost {
       process.emitWarning(error instanceof Error ? error.message : String(error), 'RdcpWarning');
       return;
     }
-    follower.here[there] = index;
-    follower.there.set(index, there);
+    follower.localIndexes[threadIndex] = index;
+    follower.threadIndexes.set(index, threadIndex);
     write(follower, () => this.#writeBits(follower, index));
     if (!hasBit(this.#gate.tenanted, index)) return;
     const overrides = [...this.#gate.overrides()].filter(([, overridden]) => overridden === index);
-    this.#tell(
+    this.#sendOverrides(
       follower,
-      overrides.map(([tenantId, , on]) => [tenantId, there, on]),
+      overrides.map(([tenantId, , on]) => [tenantId, threadIndex, on]),
     );
     write(follower, () => {});
   }
 
-  #failed({ here }: Follower, there: number, reason: string): void {
-    const index = here[there];
+  #failed({ localIndexes }: Follower, threadIndex: number, reason: string): void {
+    const index = localIndexes[threadIndex];
     if (index !== undefined) this.#gate.failed(index, new Error(`in a worker thread: ${reason}`));
   }
 
   #countTenants(follower: Follower, calls: readonly TenantCallsOf[]): void {
     if (!this.#gate.countsTenants) return;
-    for (const [tenantId, there, times] of calls) {
-      const index = follower.here[there];
+    for (const [tenantId, threadIndex, times] of calls) {
+      const index = follower.localIndexes[threadIndex];
       if (index !== undefined) this.#gate.countTenant(tenantId, index, times);
     }
   }
 
-  #writeBits({ memory, there }: Follower, index: number): void {
-    const at = there.get(index);
+  #writeBits({ memory, threadIndexes }: Follower, index: number): void {
+    const at = threadIndexes.get(index);
     if (at === undefined) return;
     const { interest, tenanted, base, tapped } = this.#gate;
     writeSharedBit(memory.base, at, hasBit(base, index));
@@ -206,32 +209,32 @@ export class ThreadHost {
     writeSharedBit(memory.interest, at, hasBit(interest, index));
   }
 
-  #tellAll(follower: Follower): void {
+  #sendState(follower: Follower): void {
     const overrides = [...this.#gate.overrides()].flatMap(([tenantId, index, on]): Override[] => {
-      const there = follower.there.get(index);
-      return there === undefined ? [] : [[tenantId, there, on]];
+      const threadIndex = follower.threadIndexes.get(index);
+      return threadIndex === undefined ? [] : [[tenantId, threadIndex, on]];
     });
-    this.#tell(follower, overrides, true);
+    this.#sendOverrides(follower, overrides, true);
     write(follower, () => {
-      for (const index of follower.there.keys()) this.#writeBits(follower, index);
+      for (const index of follower.threadIndexes.keys()) this.#writeBits(follower, index);
     });
   }
 
-  #tell({ channel }: Follower, overrides: readonly Override[], afresh = false): void {
+  #sendOverrides({ channel }: Follower, overrides: readonly Override[], afresh = false): void {
     const { countsTenants, maxCategories } = this.#gate;
     channel.postMessage({ afresh, overrides, countsTenants, maxCategories } satisfies FromMain);
   }
 
-  #watch(worker: Worker): void {
+  #watchExit(worker: Worker): void {
     const { threadId } = worker;
     worker.once('exit', () => this.#ended(threadId));
   }
 
-  /** With a thread those that it made have ended as well. */
+  /** Removes a thread, and the threads that it created, which end with it. */
   #ended(threadId: number): void {
     for (const follower of this.#followers) {
       if (follower.threadId !== threadId && !follower.ancestors.includes(threadId)) continue;
-      // What it said last may not have been heard yet.
+      // Its last messages may still be queued.
       for (;;) {
         const received = this.#threads.receiveMessageOnPort(follower.channel as never);
         if (received === undefined) break;
@@ -239,16 +242,16 @@ export class ThreadHost {
       }
       follower.channel.close();
       this.#followers.delete(follower);
-      for (const [there, index] of follower.here.entries()) {
-        this.#calls[index]! += follower.memory.calls[there]!;
+      for (const [threadIndex, index] of follower.localIndexes.entries()) {
+        this.#calls[index]! += follower.memory.calls[threadIndex]!;
         for (let slots = 0; slots < DROP_SLOTS; slots += CAPACITY)
-          this.#dropped[slots + index]! += follower.memory.dropped[slots + there]!;
+          this.#dropped[slots + index]! += follower.memory.dropped[slots + threadIndex]!;
       }
     }
   }
 }
 
-/** What a function for attributes came to in the thread, it comes to here. */
+/** Returns attributes that behave here as the original ones did in the thread. */
 function attributesOf(given: GivenAttributes): Attributes | (() => Attributes) | undefined {
   if ('value' in given) return given.value as Attributes | undefined;
   if ('asynchronous' in given) return (async () => ({})) as unknown as () => Attributes;
@@ -257,7 +260,7 @@ function attributesOf(given: GivenAttributes): Attributes | (() => Attributes) |
   };
 }
 
-/** Writes what a thread reads, unless something of its own controls it. */
+/** Writes to a thread's memory, unless a control plane of the thread controls its gate. */
 function write({ memory: { state } }: Follower, work: () => void): void {
   Atomics.add(state, STATE.written, 1);
   if (Atomics.load(state, STATE.own) === 0) work();

@@ -21,12 +21,12 @@ import {
 } from './thread-memory.ts';
 import type { Attributes, CategoryDescriptor, Controller } from './types.ts';
 
-/** Records that may be on their way to the main thread. A thread that emits faster loses the lines beyond, and counts them. */
-const MAX_UNDERWAY = 1000;
+/** Maximum number of records in flight to the main thread. A thread drops and counts records beyond it. */
+const MAX_IN_FLIGHT = 1000;
 
 type Threads = typeof import('node:worker_threads');
 
-/** The gate of a worker thread, as far as it follows that of the main thread. */
+/** Connects the gate of a worker thread to the main thread's gate. */
 export class ThreadLink {
   readonly memory: ThreadMemory;
   readonly controller: Controller;
@@ -35,7 +35,7 @@ export class ThreadLink {
   readonly #inherited: Inheritance | undefined;
   readonly #own: BroadcastChannel;
   readonly #id: string;
-  /** What was registered before the main thread heard this one's own channel. */
+  /** Registrations made before the main thread subscribed to this thread's channel. */
   readonly #early: Registration[] = [];
   #common: BroadcastChannel | undefined;
   #tenantCalls = new Map<string, Map<number, number>>();
@@ -49,7 +49,7 @@ export class ThreadLink {
     this.#inherited = threads.getEnvironmentData(THREADS) as unknown as Inheritance | undefined;
     this.memory = viewThread(this.#buffers);
     this.#id = `${THREADS}.${threads.threadId}.${globalThis.crypto.randomUUID()}`;
-    this.#own = this.#open(this.#id, (message) => this.#told(message as FromMain));
+    this.#own = this.#open(this.#id, (message) => this.#onMessage(message as FromMain));
     const link = this;
     this.controller = {
       sink: {
@@ -58,7 +58,7 @@ export class ThreadLink {
           link.#emit(category, message, attributes, tenantId, true);
           return undefined;
         },
-        // There is no tracer here that the main thread knows of.
+        // The main thread cannot create a span in this thread.
         span: (_category, _name, fn) => fn(),
       },
       get maxCategories() {
@@ -66,11 +66,11 @@ export class ThreadLink {
       },
       registered: (category) => link.#registered(category),
       failed: ({ index }, error) =>
-        link.#say({ kind: 'failed', index, reason: error instanceof Error ? error.message : textOf(error) }),
+        link.#send({ kind: 'failed', index, reason: error instanceof Error ? error.message : textOf(error) }),
     };
   }
 
-  /** Says hello to the main thread, now and whenever it comes. */
+  /** Announces this thread to the main thread, now and when the main thread starts later. */
   start(core: GateCore): void {
     this.#attachment = core.follow(this);
     const { threadId, setEnvironmentData } = this.#threads;
@@ -78,7 +78,7 @@ export class ThreadLink {
     if (this.#inherited !== undefined) {
       setEnvironmentData(THREADS, { ...this.#inherited, ancestors: [...ancestors, threadId] } as never);
     }
-    const sayHello = () => {
+    const announce = () => {
       const registered = this.#early;
       const hello: OnCommonChannel = {
         kind: 'hello',
@@ -91,24 +91,24 @@ export class ThreadLink {
       this.#common?.postMessage(hello);
     };
     this.#common = this.#open(THREADS, (message) => {
-      if ((message as OnCommonChannel).kind === 'here' && !this.#joined) sayHello();
+      if ((message as OnCommonChannel).kind === 'here' && !this.#joined) announce();
     });
-    sayHello();
+    announce();
     process.on('worker', (worker) => {
       const ended = worker.threadId;
-      worker.once('exit', () => this.#say({ kind: 'ended', threadId: ended }));
+      worker.once('exit', () => this.#send({ kind: 'ended', threadId: ended }));
     });
-    process.on('exit', () => this.#sayTenantCalls());
+    process.on('exit', () => this.#sendTenantCalls());
   }
 
-  /** The main thread writes from now on. */
+  /** Hands the memory back to the main thread. */
   resume(): void {
     this.memory.interest.fill(0);
     Atomics.store(this.memory.state, STATE.own, 0);
-    this.#say({ kind: 'released' });
+    this.#send({ kind: 'released' });
   }
 
-  /** The main thread does not write any more once this returns; it takes microseconds where it is writing. */
+  /** Stops writes of the main thread. Waits, for microseconds, while one is in progress. */
   pause(): void {
     const { state } = this.memory;
     Atomics.store(state, STATE.own, 1);
@@ -119,7 +119,7 @@ export class ThreadLink {
     }
   }
 
-  /** Takes over what the main thread said, also in a thread that never comes to its event loop. Returns whether it did. */
+  /** Applies pending messages of the main thread, even if this thread blocks its event loop. Returns whether there were any. */
   catchUp(): boolean {
     const written = Atomics.load(this.memory.state, STATE.written);
     if (written === this.#seen) return false;
@@ -127,7 +127,7 @@ export class ThreadLink {
     for (;;) {
       const received = this.#threads.receiveMessageOnPort(this.#own as never);
       if (received === undefined) return true;
-      this.#told(received.message as FromMain);
+      this.#onMessage(received.message as FromMain);
     }
   }
 
@@ -142,19 +142,19 @@ export class ThreadLink {
     return channel;
   }
 
-  #told({ afresh, overrides, countsTenants, maxCategories }: FromMain): void {
+  #onMessage({ afresh, overrides, countsTenants, maxCategories }: FromMain): void {
     this.#common?.close();
     this.#common = undefined;
     this.#countsTenants = countsTenants;
     this.#maxCategories = maxCategories;
-    if (afresh) this.#attachment?.forgetTenants();
+    if (afresh) this.#attachment?.clearOverrides();
     for (const [tenantId, index, on] of overrides) this.#attachment?.setTenant(tenantId, index, on);
   }
 
-  /** On the channel that the main thread hears for certain: this thread may not come to its event loop for long. */
-  #say(message: FromThread): void {
+  /** Sends on the shared channel until the main thread has subscribed to this thread's own: nothing here waits for events. */
+  #send(message: FromThread): void {
     if (this.#joined) {
-      // Two channels keep no order between them, and what follows is of these.
+      // Order between two channels is not guaranteed: registrations go first on the own channel.
       for (const registration of this.#early.splice(0)) this.#own.postMessage(registration);
       this.#own.postMessage(message);
       return;
@@ -166,12 +166,12 @@ export class ThreadLink {
   #registered({ index, name, description, defaultEnabled }: CategoryDescriptor): void {
     const { interest, base, state } = this.memory;
     const known = this.#inherited?.names.indexOf(name) ?? -1;
-    // The main thread would say so in a moment; where it waits for this thread it cannot.
+    // Applies the inherited state at once: the main thread may be blocked waiting for this thread.
     if (known !== -1 && Atomics.load(state, STATE.own) === 0 && hasBit(this.#inherited!.on, known)) {
       writeSharedBit(base, index, true);
       writeSharedBit(interest, index, true);
     }
-    this.#say({ kind: 'registered', index, name, description, enabled: defaultEnabled });
+    this.#send({ kind: 'registered', index, name, description, enabled: defaultEnabled });
   }
 
   #emit(
@@ -183,17 +183,17 @@ export class ThreadLink {
   ): DropCode | undefined {
     const { state } = this.memory;
     if (tenantId !== undefined && this.#countsTenants && !off) this.#countTenant(tenantId, index);
-    // Both wrap around after 2^31.
-    if (((state[STATE.sent]! - Atomics.load(state, STATE.taken)) | 0) >= MAX_UNDERWAY) return DROP.thread;
-    const given = evaluated(attributes);
+    // Both counters wrap around at 2^31.
+    if (((state[STATE.sent]! - Atomics.load(state, STATE.taken)) | 0) >= MAX_IN_FLIGHT) return DROP.thread;
+    const given = evaluate(attributes);
     const record = { kind: 'record', index, off, tenantId, span: activeSpan() } as const;
     state[STATE.sent]! += 1;
     try {
-      this.#say({ ...record, message, given });
+      this.#send({ ...record, message, given });
     } catch {
-      this.#say({ ...record, message: textOf(message), given: cloneable(given) });
+      this.#send({ ...record, message: textOf(message), given: toCloneable(given) });
     }
-    this.#sayTenantCalls();
+    this.#sendTenantCalls();
     return undefined;
   }
 
@@ -202,19 +202,19 @@ export class ThreadLink {
     this.#tenantCalls.set(tenantId, calls.set(index, (calls.get(index) ?? 0) + 1));
   }
 
-  #sayTenantCalls(): void {
+  #sendTenantCalls(): void {
     if (this.#tenantCalls.size === 0) return;
     const calls = [...this.#tenantCalls].flatMap(([tenantId, byIndex]) =>
       [...byIndex].map(([index, times]): TenantCallsOf => [tenantId, index, times]),
     );
     this.#tenantCalls.clear();
-    this.#say({ kind: 'tenantCalls', calls });
+    this.#send({ kind: 'tenantCalls', calls });
   }
 }
 
 type Given = Attributes | (() => Attributes) | undefined;
 
-function evaluated(attributes: Given): GivenAttributes {
+function evaluate(attributes: Given): GivenAttributes {
   if (typeof attributes !== 'function') return { value: attributes };
   try {
     const value: unknown = attributes();
@@ -226,8 +226,8 @@ function evaluated(attributes: Given): GivenAttributes {
   }
 }
 
-/** What cannot be sent to another thread, a function say, goes as its text. */
-function cloneable(given: GivenAttributes): GivenAttributes {
+/** Returns a copy in which values that cannot be cloned, such as functions, are text. */
+function toCloneable(given: GivenAttributes): GivenAttributes {
   if ('thrown' in given) return { thrown: new Error(textOf(given.thrown)) };
   if ('asynchronous' in given || typeof given.value !== 'object' || given.value === null) return given;
   const values: Record<string, unknown> = {};
@@ -242,7 +242,7 @@ function cloneable(given: GivenAttributes): GivenAttributes {
   return { value: values };
 }
 
-/** @param value also a function that gives it */
+/** @param value a value, or a function that returns it */
 function textOf(value: unknown): string {
   try {
     const text: unknown = typeof value === 'function' ? value() : value;

@@ -1,38 +1,38 @@
 import { CAPACITY } from './bits.ts';
 import { DROP_SLOTS } from './drops.ts';
 
-// What the main thread and a worker thread have in common. The thread makes the memory; the main thread writes the bits,
-// the thread its counts, so that each has one writer and a check stays one plain load. Plain loads of shared memory see
-// a write of the other thread within microseconds; only a loop that V8 compiled and that calls nothing at all could keep
-// an old value in a register, and a debug point calls.
+// Memory shared by the main thread and a worker thread. The worker allocates it; the main thread writes the bits and the
+// worker writes its counts, so that each part has one writer and a check stays one plain load. A plain load sees a write
+// of the other thread within microseconds. Only a compiled loop without any call could keep an old value in a register,
+// and a debug point is a call.
 
-/** Begins the names of channels and keys. Another one for each version of what is said there. */
+/** Prefix of channel names and keys. Its version changes with the messages. */
 export const THREADS = 'opentelemetry-instrumentation-rdcp.threads.v2';
 
 const WORDS = CAPACITY >>> 5;
 
-/** Numbers at the beginning of the bits. */
+/** Positions of the counters and flags at the start of the shared bits. */
 export const STATE = {
-  /** Counts up before and after the main thread writes; odd meanwhile. */
+  /** Incremented before and after each write of the main thread; odd during a write. */
   written: 0,
-  /** 1 while something in the thread controls its gate: the main thread writes nothing then. */
+  /** 1 while a control plane in the thread controls its gate: the main thread does not write then. */
   own: 1,
-  /** 1 once the main thread hears the thread's channel. */
+  /** 1 once the main thread has subscribed to the thread's channel. */
   joined: 2,
-  /** Records sent by the thread, and taken by the main thread. */
+  /** Records sent by the thread, and received by the main thread. */
   sent: 3,
   taken: 4,
 } as const;
 const STATES = 8;
 
-/** Where a gate keeps what it reads and counts. */
+/** Bits and counters of a gate. */
 export interface GateMemory {
   readonly interest: Uint32Array;
   readonly tenanted: Uint32Array;
   readonly base: Uint32Array;
   readonly tapped: Uint32Array;
   readonly calls: Float64Array;
-  /** By reason: `drops.ts`. */
+  /** By reason and category (`drops.ts`). */
   readonly dropped: Float64Array;
 }
 
@@ -65,45 +65,45 @@ export function viewThread({ bits, counts }: ThreadBuffers): ThreadMemory {
   };
 }
 
-/** Both threads may write a word at once, each another bit of it. */
+/** Writes one bit atomically: both threads may write different bits of one word at the same time. */
 export function writeSharedBit(bits: Uint32Array, index: number, on: boolean): void {
   const mask = 1 << (index & 31);
   if (on) Atomics.or(bits, index >>> 5, mask);
   else Atomics.and(bits, index >>> 5, ~mask);
 }
 
-/** What each new thread is given when it is made (`setEnvironmentData`). */
+/** State that each new thread gets at its creation (`setEnvironmentData`). */
 export interface Inheritance {
   /** Names of the main thread's categories, by index. */
   readonly names: readonly string[];
-  /** What is on for everybody there, by that index; shared. */
+  /** Categories that are on globally, by that index. Shared memory. */
   readonly on: Uint32Array;
-  /** Threads that made this one, outermost first. */
+  /** Ids of the threads that created this one, outermost first. */
   readonly ancestors: readonly number[];
 }
 
-/** Ids of the active span, as OpenTelemetry has them. */
+/** Ids of the active span, as in OpenTelemetry. */
 export interface SpanIds {
   readonly traceId: string;
   readonly spanId: string;
   readonly traceFlags: number;
 }
 
-/** An override of a tenant, by the thread's index; `undefined` where there is none any more. */
+/** A tenant's override, by the thread's index; `undefined` removes it. */
 export type Override = readonly [tenantId: string, index: number, on: boolean | undefined];
 /** Calls in a tenant's context, by the thread's index. */
 export type TenantCallsOf = readonly [tenantId: string, index: number, calls: number];
 
 export interface Registration {
   readonly kind: 'registered';
-  /** In the thread. */
+  /** The thread's index. */
   readonly index: number;
   readonly name: string;
   readonly description: string;
   readonly enabled: boolean;
 }
 
-/** What the attributes of a call were, or what the function for them came to. */
+/** Evaluated attributes of a call: a value, an error, or an asynchronous function. */
 export type GivenAttributes =
   | { readonly value: unknown }
   | { readonly thrown: unknown }
@@ -114,7 +114,7 @@ export interface ThreadRecord {
   readonly kind: 'record';
   /** Off in the thread: it is for taps alone. */
   readonly off: boolean;
-  /** In the thread. */
+  /** The thread's index. */
   readonly index: number;
   readonly message: string;
   readonly given: GivenAttributes;
@@ -122,28 +122,28 @@ export interface ThreadRecord {
   readonly span: SpanIds | undefined;
 }
 
-/** What a thread says on its own channel. */
+/** Messages of a thread on its own channel. */
 export type FromThread =
   | Registration
   | ThreadRecord
   | { readonly kind: 'tenantCalls'; readonly calls: readonly TenantCallsOf[] }
-  /** An attribute function or the like threw. */
+  /** An attribute function or a hook threw. */
   | { readonly kind: 'failed'; readonly index: number; readonly reason: string }
-  /** Nothing in the thread controls its gate any more. */
+  /** The thread's last control plane detached. */
   | { readonly kind: 'released' }
-  /** A thread that it made has ended. */
+  /** A thread that it created has ended. */
   | { readonly kind: 'ended'; readonly threadId: number };
 
-/** What the main thread says there. */
+/** Messages of the main thread on that channel. */
 export interface FromMain {
-  /** Forget every override first. */
+  /** Drop every earlier override first. */
   readonly afresh: boolean;
   readonly overrides: readonly Override[];
   readonly countsTenants: boolean;
   readonly maxCategories: number;
 }
 
-/** What is said on the channel that all threads share. */
+/** Messages on the channel that all threads share. */
 export type OnCommonChannel =
   | { readonly kind: 'here' }
   | {
@@ -155,5 +155,5 @@ export type OnCommonChannel =
       readonly buffers: ThreadBuffers;
       readonly registered: readonly Registration[];
     }
-  /** What a thread says before it knows that its own channel is heard. */
+  /** A thread's message before the main thread has subscribed to its own channel. */
   | { readonly kind: 'early'; readonly id: string; readonly message: FromThread };

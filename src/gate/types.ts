@@ -1,24 +1,21 @@
-// What applications see of the gate, and what a control plane attaches to it. This room imports nothing.
+// The gate's interface for applications and control planes. This folder imports nothing.
 
 import type { DropCode, DropReason } from './drops.ts';
 
-/** What an attribute may be: anything a person would log. How each kind is written is in docs/attributes.md. */
+/** Any value that can be logged. docs/attributes.md shows how each kind is formatted. */
 export type AttributeValue = unknown;
 
-/** Any value but a function. */
+/** Any value except a function. */
 export type NonFunction = string | number | bigint | boolean | symbol | null | undefined | NonFunctionObject;
-/** Any object but a function, which alone has `Symbol.hasInstance`. */
+/** Any object except a function: only functions have `Symbol.hasInstance`. */
 export type NonFunctionObject = object & { readonly [Symbol.hasInstance]?: never };
 
-/**
- * Attributes of a debug call: an object whose fields are the attributes, also one of an interface or a class, or an
- * error. No promise: they are needed at once.
- */
+/** Attributes of a debug call: the fields of a plain object, of a class instance, or of an error. Not a promise. */
 export type Attributes =
   | { readonly [name: string]: AttributeValue }
   | (NonFunctionObject & { readonly then?: NonFunction });
 
-/** What OpenTelemetry takes as an attribute of a span. */
+/** Attribute value of an OpenTelemetry span. */
 export type SpanAttributeValue =
   | string
   | number
@@ -38,51 +35,51 @@ export interface Span {
   addEvent(name: string, attributes?: SpanAttributes): unknown;
 }
 
-/** A named group of debug points that is switched as a unit. The same name gives the same object, process-wide. */
+/** A named group of debug points that is switched as a unit. The same name returns the same object, process-wide. */
 export interface Category {
   readonly name: string;
   readonly description: string;
-  /** Whether a debug call made here and now would be emitted: decided for the current tenant. */
+  /** Whether a debug call would be emitted now, for the current tenant. */
   readonly enabled: boolean;
   /**
-   * Emits a debug record when the category is on; otherwise costs one load and one bit test. Attributes that are
-   * expensive to build go in a function, which runs only when the call is emitted. Never throws.
+   * Emits a debug record when the category is on; otherwise costs one load and one bit test. Pass expensive attributes as
+   * a function, which runs only when the call is emitted. Never throws.
    */
   debug(message: string, attributes?: Attributes | (() => Attributes)): void;
   /**
-   * Runs `fn` in an OpenTelemetry span when the category is on, else bare and without an argument. What `fn` returns
-   * or throws is passed on; a promise ends the span when it settles.
+   * Runs `fn` in an OpenTelemetry span when the category is on, otherwise without a span or argument. Returns or throws
+   * what `fn` does; if `fn` returns a promise, the span ends when it settles.
    */
   span<T>(name: string, fn: (span?: Span) => T): T;
 }
 
 export interface CategoryOptions {
-  /** One line for the operator who lists the categories. @default '' */
+  /** One line that operators see in the list of categories. @default '' */
   readonly description?: string;
-  /** The state it has where nobody switched it, once a control plane is attached. @default false */
+  /** Initial state, once a control plane is attached. @default false */
   readonly enabled?: boolean;
 }
 
 /** A registered category as the control plane sees it. */
 export interface CategoryDescriptor {
-  /** Position in the bitset, for life. */
+  /** Position in the bitset. Never changes. */
   readonly index: number;
   readonly name: string;
   readonly description: string;
   readonly defaultEnabled: boolean;
 }
 
-/** What an attribute function threw, or that it was asynchronous. */
+/** The error of an attribute function that threw or was asynchronous. */
 export interface AttributeFailure {
   readonly error: unknown;
 }
 
-/** Where emitted calls go. It may throw: the gate catches, and reports through {@link Controller.failed}. */
+/** Receives emitted calls. May throw: the gate catches the error and reports it through {@link Controller.failed}. */
 export interface Sink {
   /**
-   * @param attributes as the call gave them: a function is not called yet
-   * @param tenantId the tenant in whose context the call was made
-   * @returns why the call was dropped, or what went wrong with the attributes of one that was emitted all the same
+   * @param attributes as passed to the call: a function has not been called yet
+   * @param tenantId tenant of the call's context
+   * @returns why the call was dropped, or the error of its attributes when it was emitted without them
    */
   emit(
     category: CategoryDescriptor,
@@ -109,66 +106,66 @@ export interface Sink {
   ): AttributeFailure | undefined;
 }
 
-/** What a control plane gives to the gate when it attaches. */
+/** The control plane's side of an attachment. */
 export interface Controller {
   readonly sink: Sink;
-  /** Most categories this control plane accepts. */
+  /** Maximum number of categories. */
   readonly maxCategories: number;
-  /** Count the calls of each tenant as well, in {@link Gate.tenantCalls}. @default false */
+  /** Whether to count calls per tenant as well, in {@link Gate.tenantCalls}. @default false */
   readonly countsTenants?: boolean;
   /**
-   * The tenant of the current work where no `runWithTenant` names one. Asked when the answer depends on it, never while
-   * the category is off for everybody. It may throw: nobody is the tenant then. @default nobody
+   * Returns the tenant of the current request outside `runWithTenant`. Called only when the result depends on it, never
+   * while the category is off for every tenant. If it throws, no tenant applies. @default no tenant
    */
   currentTenant?(): string | undefined;
   /**
-   * A category appeared after attachment, or one got the default that nobody had given before; called synchronously,
-   * before its handle is returned.
+   * Called when a category is registered after attachment, or when a later registration sets its default. Called
+   * synchronously, before the handle is returned.
    */
   registered(category: CategoryDescriptor): void;
-  /** An attribute function failed, or a hook of the control plane threw; called at most once per category. */
+  /** Called when an attribute function or a hook of the control plane fails, at most once per category. */
   failed(category: CategoryDescriptor, error: unknown): void;
 }
 
-/** A control plane's hold on the gate. The last one attached decides; when it detaches, the one before it does again. */
+/** A control plane's attachment to the gate. The last one attached is active; when it detaches, the previous one is. */
 export interface Attachment {
-  /** On or off for everybody without an override. */
+  /** Switches a category where no override applies. */
   setBase(index: number, on: boolean): void;
-  /** One tenant's override; `undefined` removes it. */
+  /** Sets a tenant's override; `undefined` removes it. */
   setTenant(tenantId: string, index: number, on: boolean | undefined): void;
-  /** Switches every category off, keeping what was set, or back. */
+  /** Switches every category off and keeps the state, or restores it. */
   suspend(suspended: boolean): void;
   detach(): void;
 }
 
-/** Calls made in tenants' contexts while they were counted. The memory for it is bounded. */
+/** Counts of calls by tenant and category. Memory is bounded. */
 export interface TenantCalls {
   total(tenantId: string, index: number): number;
   /**
-   * Remembers every count as it is now. Marks count up from 0, which is before the first call.
-   * @param oldest earlier marks are not needed any more
+   * Snapshots every count and returns the mark. Marks start at 0, before the first call.
+   * @param oldest earlier marks are dropped
    */
   mark(oldest: number): number;
-  /** What {@link TenantCalls.total} was at a mark. */
+  /** Returns {@link TenantCalls.total} as of a mark. */
   totalAt(tenantId: string, index: number, mark: number): number;
-  /** Everything that was counted. */
+  /** All counts. */
   entries(): Iterable<readonly [tenantId: string, index: number, total: number]>;
 }
 
 export interface Gate {
   /**
-   * The category of that name, registered on first use. A description given later fills an empty one.
+   * Returns the category of that name, and registers it on first use. A later description fills an empty one.
    * @throws {RangeError} when the limit on categories is reached
    * @throws {TypeError} when the name is not a category name
    */
   category(name: string, options?: CategoryOptions): Category;
   /** Every category, in order of registration; `categories()[i].index === i`. */
   categories(): readonly CategoryDescriptor[];
-  /** Runs `fn` so that everything in it, also asynchronously, is the tenant's. */
+  /** Runs `fn` in the tenant's async context. Returns the result of `fn`. */
   runWithTenant<T>(tenantId: string, fn: () => T): T;
-  /** Calls that were on since the process started: those that were emitted, and those that were dropped. */
+  /** Calls made while on since the process started, emitted or dropped. */
   callsTotal(index: number): number;
-  /** Calls of these that were dropped, for one reason or for all. */
+  /** The dropped ones of these calls, for one reason or for all. */
   droppedTotal(index: number, reason?: DropReason): number;
   readonly tenantCalls: TenantCalls;
   attach(controller: Controller): Attachment;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createBits, hasBit, layOver, readOverride, withOverride } from '../../src/gate/bits.ts';
+import { createBits, hasBit, readOverride, withOverride, withOverrides } from '../../src/gate/bits.ts';
 
 const LIMIT = 4096;
 
@@ -21,7 +21,7 @@ describe("a tenant's packed overrides", () => {
         }
         assert.equal(packed === undefined, expected.size === 0);
         if (packed === undefined) return;
-        const over = [createBits(), createBits().fill(0xffffffff)].map((base) => layOver(base, packed));
+        const over = [createBits(), createBits().fill(0xffffffff)].map((base) => withOverrides(base, packed));
         for (let index = 0; index < LIMIT; index++) {
           const on = expected.get(index);
           assert.equal(readOverride(packed, index), on);
