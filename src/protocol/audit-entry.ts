@@ -2,29 +2,29 @@ import { namesMemberTwice } from './duplicate-names.ts';
 import type { AuditEntry } from './messages.ts';
 import { LATEST_INSTANT, type Timestamp, timestamp as timestampOf } from './time.ts';
 
-/** What is known of an entry besides what it says itself. */
-export interface KnownOfEntry {
+/** Id and time of an entry from its storage key, used when the entry itself is damaged. */
+export interface EntryKey {
   readonly id: string;
   readonly timestamp: Timestamp;
 }
 
 /**
- * A value that should be an entry, as one. Whoever may write the store can leave anything there: what cannot be read as an
- * entry becomes one without a hash, so that the trail can still be paged, and its verifier names it.
+ * Returns a stored value as an entry. The store may hold anything. A damaged value becomes a placeholder without a hash,
+ * so that the trail can still be paged and the verifier reports it.
  */
-export function asAuditEntry(value: unknown, known: () => KnownOfEntry): AuditEntry {
-  return isAuditEntry(value) ? value : remainsOf(value, known());
+export function asAuditEntry(value: unknown, known: () => EntryKey): AuditEntry {
+  return isAuditEntry(value) ? value : placeholderFor(value, known());
 }
 
-/** {@link asAuditEntry} of its JSON, as stores write it: no member of it is named twice. */
-export function parseAuditEntry(json: string, known: () => KnownOfEntry): AuditEntry {
+/** Parses the JSON of an entry. JSON with a duplicate member is damaged (see {@link asAuditEntry}). */
+export function parseAuditEntry(json: string, known: () => EntryKey): AuditEntry {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {}
-  // What is written as it was read names nothing twice, and that is the faster question.
+  // Fast path: JSON that serializes to itself has no duplicate member.
   const ambiguous = value !== undefined && JSON.stringify(value) !== json && namesMemberTwice(json);
-  return ambiguous ? remainsOf(value, known()) : asAuditEntry(value, known);
+  return ambiguous ? placeholderFor(value, known()) : asAuditEntry(value, known);
 }
 
 function isAuditEntry(value: unknown): value is AuditEntry {
@@ -37,7 +37,7 @@ function isAuditEntry(value: unknown): value is AuditEntry {
     Array.isArray(changes) &&
     isObject(identity) &&
     [tenant, source].every((part) => part === undefined || isObject(part)) &&
-    (dropped === undefined || tellsOfDropped(dropped)) &&
+    (dropped === undefined || isDropped(dropped)) &&
     isObject(compliance) &&
     [compliance.instanceId, compliance.previousHash, compliance.hash, compliance.retainUntil].every(isText) &&
     (compliance.format === undefined || compliance.format === 2) &&
@@ -51,14 +51,14 @@ function isSignature(value: unknown): boolean {
   return isObject(value) && isText(value.keyId) && isText(value.value);
 }
 
-function tellsOfDropped(value: unknown): boolean {
+function isDropped(value: unknown): boolean {
   if (!isObject(value) || !isText(value.until) || !Array.isArray(value.chains)) return false;
   return value.chains.every(
     (chain) => isObject(chain) && isText(chain.instanceId) && isText(chain.hash) && typeof chain.sequence === 'number',
   );
 }
 
-function remainsOf(value: unknown, known: KnownOfEntry): AuditEntry {
+function placeholderFor(value: unknown, known: EntryKey): AuditEntry {
   const { id, timestamp, compliance } = isObject(value) ? value : {};
   const { instanceId, sequence } = isObject(compliance) ? compliance : {};
   return {
@@ -76,7 +76,7 @@ function remainsOf(value: unknown, known: KnownOfEntry): AuditEntry {
       sequence: typeof sequence === 'number' ? sequence : 0,
       previousHash: '',
       hash: '',
-      // Retention does not take away what somebody left.
+      // Retention never deletes a damaged entry.
       retainUntil: timestampOf(LATEST_INSTANT),
     },
   };

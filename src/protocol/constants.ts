@@ -20,18 +20,18 @@ export const PATHS = {
   fleet: '/rdcp/v1/fleet',
 } as const;
 
-/** Where this server issues tokens itself; without `security.tokens` there is nothing there. */
+/** Paths of the token endpoints. Served only with `security.tokens`. */
 export const TOKEN_PATHS = {
   token: '/rdcp/v1/token',
   revoke: '/rdcp/v1/token/revoke',
   introspect: '/rdcp/v1/token/introspect',
-  /** Only where signing is asymmetric. */
+  /** Served only with asymmetric signing keys. */
   jwks: '/rdcp/v1/jwks',
-  /** RFC 8414. Only where the issuer is an address. */
+  /** RFC 8414. Served only if the issuer is a URL. */
   metadata: '/.well-known/oauth-authorization-server',
 } as const;
 
-/** Whatever starts with this is ours: an unknown path below it is answered, any other falls through. */
+/** Prefix of our paths. Unknown paths below it get 404; other paths fall through to the application. */
 export const PATH_PREFIX = '/rdcp/';
 
 export const HEADERS = {
@@ -46,7 +46,7 @@ export const HEADERS = {
   replayed: 'X-RDCP-Replayed',
 } as const;
 
-/** The same as Node names them in a request: in lower case. */
+/** The header names in lower case, as in Node's `request.headers`. */
 export const REQUEST_HEADERS = Object.fromEntries(
   Object.entries(HEADERS).map(([key, name]) => [key, name.toLowerCase()]),
 ) as { readonly [K in keyof typeof HEADERS]: Lowercase<(typeof HEADERS)[K]> };
@@ -63,13 +63,13 @@ export type AuthMethod = (typeof AUTH_METHODS)[number];
 export const ISOLATION_LEVELS = ['global', 'process', 'namespace', 'organization'] as const;
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
 
-/** `tenant.id` in answers to an operator who addresses all tenants at once. It names no tenant. */
+/** `tenant.id` in responses for the global scope. Not a tenant's id. */
 export const EVERYBODY = 'global';
 
 export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'] as const;
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
-/** What an audit entry is about: a control action, what came of it later, a refusal, a change of the trail itself, or a session. */
+/** Actions of audit entries: controls and their later effects, refusals, changes of the trail itself, and sessions. */
 export const AUDIT_ACTIONS = [
   ...CONTROL_ACTIONS,
   'expire',
@@ -85,11 +85,11 @@ export const AUDIT_ACTIONS = [
   'credentials.reload',
 ] as const;
 
-/** Largest request body, in bytes. */
+/** Maximum size of a request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
-/** Longest `options.reason`, in characters. */
+/** Maximum length of `options.reason`, in characters. */
 export const MAX_REASON_LENGTH = 500;
-/** Clock skew tolerated in a `Date` header on control, in milliseconds. */
+/** Maximum clock skew of a control request's `Date` header, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 5 * 60_000;
-/** How long a control answer is kept for a repeat of its request id, in milliseconds. */
+/** How long a control response is kept for retries with the same request id, in milliseconds. */
 export const REPLAY_WINDOW_MS = 5 * 60_000;

@@ -15,7 +15,7 @@ const categoryList = z
   .min(1, 'must hold at least one category')
   .refine((names) => new Set(names).size === names.length, 'must not hold a category twice');
 
-/** A Duration, as whole seconds. */
+/** A Duration, parsed to whole seconds. */
 export const duration = z.union([z.number(), z.string()]).transform((value, context) => {
   const seconds = parseDuration(value);
   if (seconds !== undefined) return seconds;
@@ -26,7 +26,7 @@ export const duration = z.union([z.number(), z.string()]).transform((value, cont
   return z.NEVER;
 });
 
-/** Every C0 and C1 control character: a reason goes into log lines and consoles. */
+/** C0 and C1 control characters. A reason is printed in logs and consoles. */
 const CONTROL_CHARACTERS = /\p{Cc}/u;
 
 const total = z.number().int().min(1).max(1e9);
@@ -54,15 +54,15 @@ const options = z.strictObject({
     .min(1, 'must hold at least one character')
     .max(MAX_REASON_LENGTH, `must hold at most ${MAX_REASON_LENGTH} characters`)
     .refine((text) => !CONTROL_CHARACTERS.test(text), 'must not hold control characters')
-    // The audit entry that keeps it is hashed, and RFC 8785 (section 3.2.2.2) has no form for such a string.
+    // Audit entries are hashed as canonical JSON, which excludes lone surrogates (RFC 8785, section 3.2.2.2).
     .refine((text) => text.isWellFormed(), 'must not hold half of a surrogate pair')
     .optional(),
   otelrdcp_budget: budget.optional(),
 });
 
 /**
- * The body of `POST /rdcp/v1/control`. Unknown fields are refused: a misspelt `duration` must not make a change
- * permanent. A single category name stands for a list of one. The parsed duration is in seconds.
+ * The body of `POST /rdcp/v1/control`. Unknown fields are rejected, so that a misspelt `duration` cannot make a change
+ * permanent. A single category name is parsed to a list; the duration to seconds.
  */
 export const controlRequestSchema = z
   .strictObject({
@@ -72,19 +72,19 @@ export const controlRequestSchema = z
     protocol: z.string().optional(),
   })
   .superRefine((request, context) => {
-    const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+    const reject = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
     const { temporary, duration, otelrdcp_budget } = request.options ?? {};
     const changesState = request.action !== 'reset' && request.action !== 'status';
-    if (changesState && request.categories === undefined) refuse(['categories'], `is required for ${request.action}`);
+    if (changesState && request.categories === undefined) reject(['categories'], `is required for ${request.action}`);
     if (!changesState && temporary !== undefined)
-      refuse(['options', 'temporary'], `is not allowed for ${request.action}`);
+      reject(['options', 'temporary'], `is not allowed for ${request.action}`);
     if (!changesState && duration !== undefined)
-      refuse(['options', 'duration'], `is not allowed for ${request.action}`);
+      reject(['options', 'duration'], `is not allowed for ${request.action}`);
     if (otelrdcp_budget !== undefined && (!changesState || request.action === 'disable'))
-      refuse(['options', 'otelrdcp_budget'], `is not allowed for ${request.action}`);
+      reject(['options', 'otelrdcp_budget'], `is not allowed for ${request.action}`);
     if (temporary === false && otelrdcp_budget !== undefined)
-      refuse(['options', 'otelrdcp_budget'], 'needs a temporary control');
-    if (temporary === false && duration !== undefined) refuse(['options', 'duration'], 'contradicts temporary: false');
+      reject(['options', 'otelrdcp_budget'], 'needs a temporary control');
+    if (temporary === false && duration !== undefined) reject(['options', 'duration'], 'contradicts temporary: false');
   });
 
 export type ControlRequest = z.infer<typeof controlRequestSchema>;

@@ -1,12 +1,11 @@
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
 
 /**
- * Whether an object in a JSON text names a member twice. Parsers disagree about which of the two counts, so the text says one
- * thing to one reader and another to the next (RFC 8259, section 4).
- * @param json a text that is JSON
+ * Whether an object in a JSON text has a duplicate member name. Parsers disagree about which one wins (RFC 8259, section 4).
+ * @param json valid JSON
  */
 export function namesMemberTwice(json: string): boolean {
-  /** The members of each object that is open, and whether a name comes next; `undefined` for an array. */
+  /** For each open object, its member names and whether a name comes next; `undefined` for an array. */
   const open: ({ readonly names: Set<string>; nameNext: boolean } | undefined)[] = [];
   for (const [token] of json.matchAll(TOKEN)) {
     const innermost = open.at(-1);

@@ -1,14 +1,14 @@
-/** Where debug calls go. `both` is `otel` and `stderr`; `json` is one object a line on stderr. */
+/** Output of debug calls. `both` is `otel` and `stderr`; `json` is one JSON object per line on stderr. */
 export type EmissionTarget = 'otel' | 'stderr' | 'both' | 'json' | 'function';
 
-/** Where the debug calls of a process go, and why there. */
+/** The output of a process's debug calls, and why it was chosen. */
 export interface Emission {
   readonly to: EmissionTarget;
-  /** For people. */
+  /** Human-readable. */
   readonly reason: string;
 }
 
-/** For people, after "debug lines". */
+/** Human-readable, after "debug lines". */
 export const EMISSION_TEXTS: Readonly<Record<EmissionTarget, string>> = {
   otel: 'to OpenTelemetry',
   stderr: 'to stderr',

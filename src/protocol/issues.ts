@@ -1,16 +1,16 @@
 import type { z } from 'zod';
 import { escapeUnprintable } from '../printable.ts';
 
-/** What is wrong with an input, and where. */
+/** A validation error. */
 export interface FirstIssue {
-  /** Dot path of the field, `options.duration`, `categories.1`; empty for the input as a whole. */
+  /** Path of the field, such as `options.duration` or `categories.1`; empty for the whole input. */
   readonly field: string;
   readonly message: string;
 }
 
 /**
- * The first thing that a schema found wrong. Of a union's alternatives, the one that got furthest speaks; where the
- * input is of no alternative's type, all are named.
+ * Returns the first validation error. For a union it is the error of the alternative that matched furthest; if no
+ * alternative has the input's type, it lists all of them.
  */
 export function firstIssue(error: z.ZodError): FirstIssue {
   const issue = error.issues[0];
@@ -21,8 +21,8 @@ function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): Firs
   const path = [...parent, ...issue.path];
   if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
     const branch = furthest(issue.errors);
-    if (branch !== undefined && !isOfOtherType(branch)) return describe(branch, path);
-    return { field: fieldOf(path), message: noneOf(issue.errors) };
+    if (branch !== undefined && !isTypeMismatch(branch)) return describe(branch, path);
+    return { field: fieldOf(path), message: describeAlternatives(issue.errors) };
   }
   if (issue.code === 'invalid_key' && issue.issues[0] !== undefined) return describe(issue.issues[0], path);
   if (issue.code === 'unrecognized_keys') {
@@ -31,7 +31,7 @@ function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): Firs
   return { field: fieldOf(path), message: sentence(issue.message) };
 }
 
-/** One line, also where somebody put a line break into a name. */
+/** Returns the path in one line: field names may contain line breaks. */
 function fieldOf(path: readonly PropertyKey[]): string {
   return escapeUnprintable(path.join('.'));
 }
@@ -44,16 +44,16 @@ function furthest(branches: readonly (readonly z.core.$ZodIssue[])[]): z.core.$Z
   );
 }
 
-/** How far into the input an alternative got: a wrong or unknown field inside it beats a wrong type of the whole. */
+/** How deep an alternative matched. A wrong field inside it ranks above a wrong type of the whole. */
 function depth(issue: z.core.$ZodIssue): number {
-  return issue.path.length + (isOfOtherType(issue) ? 0 : 1);
+  return issue.path.length + (isTypeMismatch(issue) ? 0 : 1);
 }
 
-function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
+function isTypeMismatch({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
-function noneOf(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
+function describeAlternatives(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
   const allowed = branches.map(([issue]) => sentence(issue?.message ?? '').replace(/^must be |, received .*$/g, ''));
   return `must be ${[...new Set(allowed)].join(' or ')}`;
 }
@@ -68,7 +68,7 @@ const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 
-/** Our own messages begin with a verb; the library's (`Invalid input: expected number, …`) are made to. */
+/** Rewrites zod's messages (`Invalid input: expected number, …`) to begin with a verb, as ours do. */
 function sentence(message: string): string {
   return message
     .replace(/^Invalid input: expected (\w+)/, (_, type: string) => `must be ${TYPES[type] ?? type}`)

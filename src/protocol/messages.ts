@@ -10,8 +10,8 @@ import type {
 import type { Emission } from './emission.ts';
 import type { Timestamp } from './time.ts';
 
-// The bodies of RDCP 1.0 as types. Fields named `otelrdcp_…` are additions of this implementation under its vendor
-// prefix (RDCP 1.0, Extensibility, rule 2): a standard client never needs them.
+// Types of the RDCP 1.0 bodies. Fields named `otelrdcp_…` are vendor extensions of this implementation (RDCP 1.0,
+// Extensibility, rule 2). Standard clients can ignore them.
 
 export interface TenantContext {
   readonly id: string;
@@ -19,17 +19,17 @@ export interface TenantContext {
   readonly scope: 'global' | 'tenant-isolated';
 }
 
-/** What every answer has. */
+/** Fields of every response. */
 export interface RdcpAnswer {
   readonly protocol: typeof PROTOCOL;
   readonly timestamp: Timestamp;
-  /** In every answer to an authenticated request in multi-tenant mode. */
+  /** In every response to an authenticated request in multi-tenant mode. */
   readonly tenant?: TenantContext;
 }
 
 export interface WellKnownDocument {
   readonly protocol: typeof PROTOCOL;
-  /** In answers to an authenticated request in multi-tenant mode. */
+  /** In responses to an authenticated request in multi-tenant mode. */
   readonly tenant?: TenantContext;
   readonly endpoints: {
     readonly discovery: string;
@@ -52,11 +52,11 @@ export interface WellKnownDocument {
     readonly tokenRefresh: boolean;
   };
   readonly otelrdcp_endpoints: Readonly<Record<string, string>>;
-  /** In answers to a credential with the scope `status`. */
+  /** In responses to a credential with the scope `status`. */
   readonly otelrdcp_emit?: Emission;
 }
 
-/** Which layer decides a category's effective state. */
+/** The layer that determines a category's effective state. */
 export type StateOrigin = 'default' | 'global' | 'tenant' | 'temporary';
 
 /** What a control lets its categories emit. When `calls` or `bytes` are used up, the control ends. */
@@ -85,7 +85,7 @@ export interface DiscoveredCategory {
   readonly enabled: boolean;
   readonly temporary: boolean;
   readonly metrics: { readonly callsTotal: number; readonly callsPerSecond: number };
-  /** The state it was registered with. */
+  /** Default state from its registration. */
   readonly otelrdcp_default: boolean;
   readonly otelrdcp_origin: StateOrigin;
   readonly otelrdcp_expiresAt?: Timestamp;
@@ -113,15 +113,15 @@ export interface ChangeRecord {
   readonly expiresAt?: Timestamp;
 }
 
-/** How far the processes that share a store are with its revision. */
+/** How many processes sharing a store have applied a revision. */
 export interface FleetSummary {
-  /** The store's revision that is meant: the one that a change came to, or the newest. */
+  /** The revision of the change, or the store's newest. */
   readonly revision: number;
-  /** Processes that are there, the answering one included. */
+  /** Number of running processes, including the responding one. */
   readonly instances: number;
-  /** How many of them have applied everything up to that revision. */
+  /** Number of processes that have applied the revision. */
   readonly applied: number;
-  /** Ids of the others. */
+  /** Ids of the processes that have not. */
   readonly pending: readonly string[];
 }
 
@@ -131,7 +131,7 @@ export interface ControlResponse extends RdcpAnswer {
   readonly status: 'success' | 'partial' | 'failed';
   readonly message: string;
   readonly changes: readonly ChangeRecord[];
-  /** Where processes share a store; absent when the store cannot be asked who is there. */
+  /** With a shared store; absent while the store is unreachable. */
   readonly otelrdcp_fleet?: FleetSummary;
 }
 
@@ -139,7 +139,7 @@ export interface StatusResponse extends RdcpAnswer {
   readonly enabled: boolean;
   readonly categories: Readonly<Record<string, boolean>>;
   readonly performance: { readonly totalCalls: number; readonly callsPerSecond: number };
-  /** Where processes share a store: how far they are with its newest revision. */
+  /** With a shared store: which processes have applied its newest revision. */
   readonly otelrdcp_fleet?: FleetSummary;
 }
 
@@ -151,14 +151,14 @@ export interface FleetMember {
   readonly service: string;
   readonly version?: string;
   readonly startedAt: Timestamp;
-  /** Every change up to this revision is applied there; absent when none of the store's present history is. */
+  /** Revision that the process has applied; absent if it has applied none of the store's current history. */
   readonly applied?: number;
-  /** Whether changes are missing there. */
+  /** Whether the process has not applied the newest revision. */
   readonly pending: boolean;
   readonly lastSeenAt: Timestamp;
 }
 
-/** Answered by the fleet endpoint, which this implementation adds. */
+/** Response of the fleet endpoint, an extension of this implementation. */
 export interface FleetResponse extends RdcpAnswer {
   /** The store's newest revision. */
   readonly revision: number;
@@ -170,15 +170,15 @@ export interface HealthCheckRecord {
   readonly name: string;
   readonly status: 'pass' | 'warn' | 'fail';
   readonly duration: string;
-  /** Why it does not pass, in words for the operator. */
+  /** Why the check does not pass, for the operator. */
   readonly otelrdcp_reason?: string;
 }
 
 export interface HealthResponse extends RdcpAnswer {
   readonly status: 'healthy' | 'degraded' | 'unhealthy';
-  /** Empty when the request carried no credential: a load balancer's probe learns the overall status alone. */
+  /** Empty for requests without a credential: a load balancer's probe gets only the overall status. */
   readonly checks: readonly HealthCheckRecord[];
-  /** In answers to a credential with the scope `status`: where debug calls go. */
+  /** In responses to a credential with the scope `status`: the output of debug calls. */
   readonly otelrdcp_emit?: Emission;
 }
 
@@ -192,7 +192,7 @@ export interface MetricValue {
   readonly timestamp: Timestamp;
 }
 
-/** What is measured of the process and the endpoint; what cannot be measured is left out, never estimated. */
+/** Metrics of the process and the endpoint. Values that cannot be measured are omitted, never estimated. */
 export type ProcessMetricName =
   | 'callsTotal'
   | 'callsPerSecond'
@@ -220,9 +220,9 @@ export interface TenantSummary {
 }
 
 export interface TenantsResponse extends RdcpAnswer {
-  /** Sorted by id, as many as one answer may hold. */
+  /** Sorted by id, up to the limit of one response. */
   readonly tenants: readonly TenantSummary[];
-  /** How many tenants there are, where that is more than are listed: one that is named is always shown. */
+  /** Total number of tenants, if not all are listed. A tenant named in the request is always listed. */
   readonly otelrdcp_total?: number;
 }
 
@@ -237,7 +237,7 @@ export interface AuditIdentity {
   readonly sessionId?: string;
 }
 
-/** One line of the trail, as the audit endpoint shows it and as the store keeps it. */
+/** One entry of the audit trail, in the store and in responses. */
 export interface AuditEntry {
   readonly id: string;
   readonly timestamp: Timestamp;
@@ -252,29 +252,29 @@ export interface AuditEntry {
   /** The option of the control. */
   readonly otelrdcp_budget?: ControlBudget | false;
   readonly source?: { readonly address?: string; readonly userAgent?: string };
-  /** An error code, on refusals and failures. */
+  /** Error code, on refusals and failures. */
   readonly error?: string;
-  /** How many requests an aggregate entry stands for; absent means one. */
+  /** Number of requests that an aggregate entry stands for; absent means one. */
   readonly count?: number;
-  /** On a `prune`: what it drops. */
+  /** On a `prune`: the entries that it drops. */
   readonly dropped?: {
-    /** Everything that is dropped was retained until then, or less long. */
+    /** Latest `retainUntil` of the dropped entries. */
     readonly until: Timestamp;
-    /** The last entry that is dropped of each chain. */
+    /** The last dropped entry of each chain. */
     readonly chains: readonly { readonly instanceId: string; readonly sequence: number; readonly hash: string }[];
   };
   readonly compliance: {
-    /** Absent in the first format, whose prunes do not name what they drop. */
+    /** Absent in the first format, whose prune entries have no `dropped`. */
     readonly format?: 2;
     readonly securityLevel: SecurityLevel;
     readonly instanceId: string;
     /** Position in this process's chain, from 1. */
     readonly sequence: number;
-    /** `hash` of the entry before it in the chain; 64 zeros where there is none. */
+    /** `hash` of the previous entry in the chain; 64 zeros for the first. */
     readonly previousHash: string;
     /**
-     * Until when the entry of `previousHash` is retained: in the first entry of a process, and in one that was written when
-     * that time was over, or nearly.
+     * `retainUntil` of the previous entry. Present in the first entry of a process, and when the previous entry has expired
+     * or is about to.
      */
     readonly previousRetainUntil?: Timestamp;
     /** SHA-256 over the canonical JSON (RFC 8785) of the entry without this field and `signature`, lower-case hex. */
@@ -290,11 +290,11 @@ export interface AuditEntry {
 
 export interface AuditResponse extends RdcpAnswer {
   readonly entries: readonly AuditEntry[];
-  /** Pass it as `cursor` to read on; absent on the last page. */
+  /** `cursor` of the next page; absent on the last page. */
   readonly otelrdcp_next?: string;
 }
 
-/** The specification's auth context, answered by the session endpoint. */
+/** The specification's auth context: response of the session endpoint. */
 export interface SessionResponse extends RdcpAnswer {
   readonly authenticated: true;
   readonly method: AuthMethod;
@@ -305,31 +305,31 @@ export interface SessionResponse extends RdcpAnswer {
   readonly expiresAt?: Timestamp;
 }
 
-/** What the token endpoint grants (RFC 6749, section 5.1; RFC 8693, section 2.2.1). */
+/** Response of the token endpoint (RFC 6749, section 5.1; RFC 8693, section 2.2.1). */
 export interface TokenGrant {
   readonly access_token: string;
   readonly token_type: 'Bearer';
-  /** Life of the access token, in seconds. */
+  /** Lifetime of the access token, in seconds. */
   readonly expires_in: number;
-  /** With one space between them. */
+  /** Separated by single spaces. */
   readonly scope: string;
-  /** Where the session can be refreshed. */
+  /** Present if the session can be refreshed. */
   readonly refresh_token?: string;
-  /** In answers to a token exchange. */
+  /** In responses to a token exchange. */
   readonly issued_token_type?: string;
 }
 
 export interface TokenResponse extends RdcpAnswer, TokenGrant {}
 
-/** What the introspection endpoint answers (RFC 7662, section 2.2). Of a token that is not active it says nothing else. */
+/** Response of the introspection endpoint (RFC 7662, section 2.2). Inactive tokens have no further fields. */
 export type IntrospectionResponse = { readonly active: false } | ActiveToken;
 
 export interface ActiveToken {
   readonly active: true;
-  /** `N_A` of a refresh token, which no resource server may accept (RFC 8693, section 2.2.1). */
+  /** `N_A` for a refresh token, which resource servers must not accept (RFC 8693, section 2.2.1). */
   readonly token_type: 'Bearer' | 'N_A';
   readonly token_use: 'access_token' | 'refresh_token';
-  /** With one space between them. */
+  /** Separated by single spaces. */
   readonly scope: string;
   readonly client_id?: string;
   readonly sub: string;
@@ -343,11 +343,11 @@ export interface ActiveToken {
   /** The session that the token belongs to. */
   readonly sid: string;
   readonly tenant_id?: string;
-  /** The certificate without which the token is worth nothing (RFC 8705, section 3.2). */
+  /** Thumbprint of the certificate that the token is bound to (RFC 8705, section 3.2). */
   readonly cnf?: { readonly 'x5t#S256': string };
 }
 
-/** What an OAuth client finds at the well-known address (RFC 8414, section 2). */
+/** Authorization server metadata (RFC 8414, section 2). */
 export interface AuthorizationServerMetadata {
   readonly issuer: string;
   readonly token_endpoint: string;
@@ -356,29 +356,26 @@ export interface AuthorizationServerMetadata {
   readonly revocation_endpoint_auth_methods_supported: readonly string[];
   readonly introspection_endpoint: string;
   readonly introspection_endpoint_auth_methods_supported: readonly string[];
-  /** Where the server publishes the keys that tokens are verified with. */
+  /** URL of the public keys that verify tokens. */
   readonly jwks_uri?: string;
   readonly grant_types_supported: readonly string[];
-  /** Required by the RFC, and empty: there is no authorization endpoint. */
+  /** Required by the RFC; empty because there is no authorization endpoint. */
   readonly response_types_supported: readonly string[];
   readonly scopes_supported: readonly Scope[];
-  /** RFC 8705: tokens that are asked for with a client certificate are bound to it. */
+  /** RFC 8705: tokens requested with a client certificate are bound to it. */
   readonly tls_client_certificate_bound_access_tokens: boolean;
 }
 
-/** A refusal by an endpoint of OAuth (RFC 6749, section 5.2). */
+/** Error of an OAuth endpoint (RFC 6749, section 5.2). */
 export interface OAuthErrorResponse {
   readonly error: string;
   readonly error_description?: string;
 }
 
-/**
- * The error envelope. The specification can be read as `protocol` beside `error` (every body carries it) and as part of
- * it (Errors), so it stands in both places.
- */
+/** The error envelope. The specification puts `protocol` both next to `error` (every body) and inside it (Errors). */
 export interface ErrorResponse {
   readonly protocol: typeof PROTOCOL;
-  /** In answers to an authenticated request in multi-tenant mode. */
+  /** In responses to an authenticated request in multi-tenant mode. */
   readonly tenant?: TenantContext;
   readonly error: {
     readonly code: string;

@@ -1,27 +1,27 @@
 import type { AuthMethod, Scope } from './constants.ts';
 
-/** What an application's own authenticator returns: the validation result of RDCP 1.0 (Auth context). */
+/** Result of an application's own authenticator (RDCP 1.0, Auth context). */
 export type ValidationResult = ValidCredential | { readonly valid: false };
 
-/** The validation result for a credential that is valid. Other fields are dropped. */
+/** Result for a valid credential. Unknown fields are dropped. */
 export interface ValidCredential {
   readonly valid: true;
-  /** Kind of the credential. `mtls` and `hybrid` need a client certificate on the connection. */
+  /** Kind of credential. `mtls` and `hybrid` require a client certificate on the connection. */
   readonly method: AuthMethod;
   readonly userId: string;
-  /** Tenant that the credential belongs to. @default none */
+  /** Tenant of the credential. @default none */
   readonly tenantId?: string | undefined;
   readonly scopes: readonly Scope[];
-  /** For correlation in the audit trail. @default none */
+  /** Shown in the audit trail. @default none */
   readonly sessionId?: string | undefined;
-  /** End of the access, as a Timestamp. @default none: it is not limited in time */
+  /** When access ends, as a Timestamp. @default never */
   readonly expiresAt?: string | undefined;
   readonly metadata?: ValidationMetadata | undefined;
 }
 
-/** What else is known of a credential. */
+/** Further facts about a credential. */
 export interface ValidationMetadata {
-  /** Client that the audit trail shows. @default none */
+  /** Client id shown in the audit trail. @default none */
   readonly clientId?: string | undefined;
   readonly clientVersion?: string | undefined;
   readonly ipAddress?: string | undefined;
