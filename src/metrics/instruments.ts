@@ -34,7 +34,7 @@ import {
 import type { Telemetry } from '../telemetry.ts';
 import type { ControlInstruments, Measurements } from './types.ts';
 
-/** How often a meter provider is looked for that nobody told of, milliseconds. */
+/** Interval for detecting a new global meter provider, in milliseconds. */
 const PROVIDER_CHECK_MS = 1000;
 
 /** Seconds: 1 ms to 10 s. */
@@ -44,33 +44,30 @@ export interface InstrumentsOptions {
   readonly telemetry: Pick<Telemetry, 'meter' | 'onChange'>;
   readonly gate: Pick<Gate, 'categories' | 'droppedTotal'>;
   readonly measurements: Pick<Measurements, 'callsTotal' | 'callsPerSecond'>;
-  /**
-   * Calls by tenant, to give each a series of its own; that of the category is then what is left. @default none: one series
-   * for each category
-   */
+  /** Calls by tenant, for one series per tenant and one for calls without a tenant. @default one series per category */
   readonly tenantCalls?: Pick<TenantCalls, 'entries'>;
-  /** Every category as the global scope sees it. */
+  /** Global state of every category. */
   readonly states: () => Iterable<{ readonly index: number; readonly enabled: boolean }>;
-  /** Live temporary controls of the global scope, and of all tenants together. */
+  /** Number of active temporary controls: global, and of all tenants together. */
   readonly temporaryControls: () => { readonly global: number; readonly tenants: number };
-  /** What is wrong for a while, by name: whether it is now. @default nothing */
+  /** Whether each named condition holds now. @default none */
   readonly conditions?: () => Iterable<readonly [name: string, holds: boolean]>;
   readonly schedule: Schedule;
 }
 
 export interface Instruments extends ControlInstruments {
-  /** Makes every instrument on the current meter, where it is not the one they are on. */
+  /** Recreates every instrument if the meter changed. */
   refresh(): void;
-  /** A file of credentials could not be read, or a token issuer not be asked. */
+  /** Counts a credential file that is unreadable, or a token issuer that is unreachable. */
   credentialFailure(name: string): void;
-  /** A write of the audit trail failed. */
+  /** Counts a failed write of the audit trail. */
   auditFailure(): void;
   close(): void;
 }
 
 /**
- * The OpenTelemetry instruments. Those of categories are observable and read the same slots as the answers of the
- * endpoint, so that a scrape and an answer cannot disagree.
+ * Creates the OpenTelemetry instruments. Category metrics are observable and read the same counters as the endpoint's
+ * responses, so that a scrape and a response agree.
  */
 export function createInstruments(options: InstrumentsOptions): Instruments {
   const { telemetry, schedule } = options;
@@ -85,7 +82,7 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
       if (meter === current?.meter) return;
       const previous = current;
       guarded(() => previous?.remove());
-      // Kept before the instruments are made: a meter that throws is asked once, not every second.
+      // Set before the instruments are created: a meter that throws is used once, not every second.
       current = { meter, remove() {} };
       current = createInstrumentSet(meter, observation);
     });
@@ -125,7 +122,7 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
   };
 }
 
-/** Every instrument on one meter. */
+/** The instruments of one meter. */
 interface InstrumentSet {
   readonly meter: Meter;
   readonly controlRequests?: Counter;
@@ -133,7 +130,7 @@ interface InstrumentSet {
   readonly authFailures?: Counter;
   readonly auditFailures?: Counter;
   readonly credentialFailures?: Counter;
-  /** Ends the observation. */
+  /** Unregisters the observable callback. */
   remove(): void;
 }
 
@@ -152,21 +149,21 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
   const valueType = ValueType.INT;
   const observables: Observables = {
     calls: meter.createObservableCounter(METRIC_DEBUG_CALLS, {
-      description: 'Debug calls made while on, since the process started.',
+      description: 'Debug calls of enabled categories since the process started.',
       unit: '{call}',
       valueType,
     }),
     rate: meter.createObservableGauge(METRIC_DEBUG_CALL_RATE, {
-      description: 'Debug calls made while on, per second over the rate window.',
+      description: 'Debug calls of enabled categories per second, over the rate window.',
       unit: '{call}/s',
     }),
     dropped: meter.createObservableCounter(METRIC_DEBUG_DROPPED, {
-      description: 'Debug calls made while on whose output was dropped.',
+      description: 'Debug calls of enabled categories whose output was dropped.',
       unit: '{call}',
       valueType,
     }),
     enabled: meter.createObservableGauge(METRIC_CATEGORY_ENABLED, {
-      description: 'Whether the category is on for everybody without an override: 0 or 1.',
+      description: 'Whether the category is enabled globally, without tenant overrides: 0 or 1.',
       valueType,
     }),
     temporary: meter.createObservableUpDownCounter(METRIC_CONTROL_TEMPORARY, {
@@ -175,7 +172,7 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
       valueType,
     }),
     conditions: meter.createObservableGauge(METRIC_CONDITIONS, {
-      description: 'Whether something is wrong now, of what was wrong since the process started: 0 or 1.',
+      description: 'Whether a condition that occurred since the process started holds now: 0 or 1.',
       valueType,
     }),
   };
@@ -200,12 +197,12 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
       valueType,
     }),
     credentialFailures: meter.createCounter(METRIC_CREDENTIAL_FAILURES, {
-      description: 'Times that a source of credentials could not be read or asked.',
+      description: 'Failed reads of credential files and failed requests to token issuers.',
       unit: '{failure}',
       valueType,
     }),
     auditFailures: meter.createCounter(METRIC_AUDIT_FAILURES, {
-      description: 'Writes of the audit trail that failed.',
+      description: 'Failed writes of the audit trail.',
       unit: '{write}',
       valueType,
     }),
@@ -217,16 +214,16 @@ const GLOBAL_SCOPE = { [ATTR_SCOPE]: 'global' };
 const TENANT_SCOPES = { [ATTR_SCOPE]: 'tenant' };
 
 /**
- * Reads everything observable. A scrape may hold thousands of categories, and every series costs the SDK the same: so
- * attribute objects are made once, and a category has a rate from its first call on, a count of drops from its first
- * drop on. Tenants are one series together: one each would be a series per customer.
+ * Observes every observable instrument. A scrape may hold thousands of categories, so attribute objects are reused, and a
+ * category gets a rate with its first call and a drop count with its first drop. Temporary controls of all tenants are one
+ * series, to limit cardinality.
  */
 function createObservation(options: InstrumentsOptions): Observe {
   const { gate, measurements, tenantCalls, states, temporaryControls, conditions: held = () => [] } = options;
   const attributes: { readonly [ATTR_CATEGORY_NAME]: string }[] = [];
   let tenantsSeen = false;
 
-  /** Observes the calls of each tenant, and returns how many those are by category. */
+  /** Observes the calls of each tenant. Returns their sum by category. */
   function observeTenants(result: BatchObservableResult, calls: Observable): readonly number[] {
     const observed: number[] = [];
     for (const [tenantId, index, total] of tenantCalls?.entries() ?? []) {
@@ -248,7 +245,7 @@ function createObservation(options: InstrumentsOptions): Observe {
     const ofTenants = observeTenants(result, calls);
     for (const [index, category] of attributes.entries()) {
       const total = measurements.callsTotal(index);
-      // What tenants emitted has series of its own, so that the sum over all of them is right.
+      // Tenants have their own series: subtracting their calls keeps the sum over all series correct.
       result.observe(calls, total - (ofTenants[index] ?? 0), category);
       if (total > 0) result.observe(rate, measurements.callsPerSecond(index), category);
       if (gate.droppedTotal(index) > 0) observeDrops(result, dropped, index);
@@ -265,7 +262,7 @@ function createObservation(options: InstrumentsOptions): Observe {
   };
 }
 
-/** An SDK that throws is the application's matter; it must not fail a request or a timer of ours. */
+/** Reports errors of the application's SDK, so that they do not fail a request or a timer. */
 function guarded(work: () => void): void {
   try {
     work();

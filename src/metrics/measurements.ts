@@ -8,12 +8,12 @@ import type { Measurements } from './types.ts';
 export interface MeasurementsOptions {
   readonly gate: Pick<Gate, 'categories' | 'callsTotal' | 'tenantCalls'>;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Seconds over which rates, processor use and event-loop delay are measured. */
+  /** Window for rates, processor use and event-loop delay, in seconds. */
   readonly windowSeconds: number;
   readonly schedule: Schedule;
 }
 
-/** Measures from now on, until closed. */
+/** Starts measuring. */
 export function createMeasurements(options: MeasurementsOptions): Measurements & { close(): void } {
   const { gate, clock, windowSeconds, schedule } = options;
   const rates = createRates({ gate, clock, windowSeconds, cpuMicroseconds });

@@ -1,57 +1,57 @@
 import type { Clock } from '../clock.ts';
 import type { Gate } from '../gate/types.ts';
 
-/** Snapshots in one window, at most: a long window is sampled less often, so that its memory stays the same. */
+/** Maximum number of snapshots per window. A longer window is sampled less often, which bounds memory. */
 const SNAPSHOTS_PER_WINDOW = 60;
 
-/** What had been counted at one moment. */
+/** Counters at one moment. */
 interface Snapshot {
   /** Monotonic, milliseconds. */
   readonly time: number;
-  /** Processor time that the process had used, microseconds. */
+  /** Processor time used by the process, in microseconds. */
   readonly cpu: number;
-  /** Calls by category index; a category that is not in it was registered later and counts as zero. */
+  /** Calls by category index. A category registered later is missing and counts as zero. */
   readonly totals: Float64Array;
 }
 
-/** When the process started nothing had been called, and no processor time been used. */
+/** All counters are zero at the start of the process. */
 const PROCESS_START: Snapshot = { time: 0, cpu: 0, totals: new Float64Array(0) };
 
 export interface RatesOptions {
   readonly gate: Pick<Gate, 'categories' | 'callsTotal'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly windowSeconds: number;
-  /** Processor time that the process has used since it started, microseconds. */
+  /** Returns the processor time used since the process started, in microseconds. */
   readonly cpuMicroseconds: () => number;
 }
 
-/** Rates over a sliding window, measured between two moments that were really observed. */
+/** Rates over a sliding window, computed between two observed moments. */
 export interface Rates {
-  /** How often {@link Rates.sample} wants to be called, milliseconds. */
+  /** Interval for calling {@link Rates.sample}, in milliseconds. */
   readonly intervalMs: number;
-  /** Remembers what is counted now. A late call makes the resolution coarser, never the rate wrong. */
+  /** Takes a snapshot. A late call makes the resolution coarser, never the rate wrong. */
   sample(): void;
   callsPerSecond(index: number): number;
-  /** Processor time per time, in percent of one core; `undefined` before any time has passed. */
+  /** Returns processor use in percent of one core; `undefined` before any time has passed. */
   cpuPercent(): number | undefined;
 }
 
 export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: RatesOptions): Rates {
   const windowMs = windowSeconds * 1000;
-  /** Oldest first; never empty once the first sample is taken. */
+  /** Oldest first. Never empty after the first sample. */
   const snapshots: Snapshot[] = [];
 
   function sample(): void {
     const now = clock.monotonic();
     const count = gate.categories().length;
-    const spare = dropOutdated(now);
+    const spare = dropStale(now);
     const totals = spare !== undefined && spare.length === count ? spare : new Float64Array(count);
     for (let index = 0; index < count; index++) totals[index] = gate.callsTotal(index);
     snapshots.push({ time: now, cpu: cpuMicroseconds(), totals });
   }
 
-  /** Keeps the newest of those that are a window old, and returns an array to use again. */
-  function dropOutdated(now: number): Float64Array | undefined {
+  /** Drops snapshots that are older than needed. Returns one of their arrays for reuse. */
+  function dropStale(now: number): Float64Array | undefined {
     let spare: Float64Array | undefined;
     for (let next = snapshots[1]; next !== undefined && now - next.time >= windowMs; next = snapshots[1]) {
       spare = snapshots.shift()?.totals;
@@ -62,7 +62,7 @@ export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: Rat
   const baseline = (now: number): Snapshot => newestOutside(snapshots, now, windowMs) ?? PROCESS_START;
 
   function callsPerSecond(index: number): number {
-    // An answer asks for every category, most of which were never called.
+    // Fast path: a response lists every category, and most were never called.
     if (gate.callsTotal(index) === 0) return 0;
     const now = clock.monotonic();
     const base = baseline(now);
@@ -81,7 +81,10 @@ export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: Rat
   return { intervalMs: Math.max(1000, windowMs / SNAPSHOTS_PER_WINDOW), sample, callsPerSecond, cpuPercent };
 }
 
-/** The newest of some moments, oldest first, that is a window old; or the oldest there is. */
+/**
+ * Returns the newest moment that is at least a window old, or else the oldest.
+ * @param moments oldest first
+ */
 export function newestOutside<T extends { readonly time: number }>(
   moments: readonly T[],
   now: number,
@@ -96,9 +99,8 @@ export function newestOutside<T extends { readonly time: number }>(
 }
 
 /**
- * A rate over the window.
- * @param since when `calls` began to be counted. Where that is neither a window ago nor the start of the process, the
- * calls before it count as outside the window.
+ * Returns a rate over the window.
+ * @param since when counting of `calls` began. Calls before it count as outside the window.
  */
 export function perSecond(calls: number, since: number, now: number, windowMs: number): number {
   const elapsed = Math.max(now - since, Math.min(now, windowMs));

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { TenantCalls } from '../gate/types.ts';
 import { newestOutside, perSecond } from './rates.ts';
 
-/** A tenant that emits has its counts copied as often in one window: few, because there may be very many tenants. */
+/** Snapshots of a tenant's counts per window. Few, because there may be many tenants. */
 const MARKS_PER_WINDOW = 6;
 
 export interface TenantRatesOptions {
@@ -11,16 +11,16 @@ export interface TenantRatesOptions {
   readonly windowSeconds: number;
 }
 
-/** Rates of tenants over a sliding window, measured between two moments that were really observed. */
+/** Rates of tenants over a sliding window, computed between two observed moments. */
 export interface TenantRates {
-  /** Remembers what is counted now, when enough time has passed since it did last. */
+  /** Takes a snapshot if enough time has passed since the last one. */
   sample(): void;
   callsPerSecond(tenantId: string, index: number): number;
 }
 
 export function createTenantRates({ calls, clock, windowSeconds }: TenantRatesOptions): TenantRates {
   const windowMs = windowSeconds * 1000;
-  /** Oldest first. Mark 0 is the start of the process, when nothing had been called. */
+  /** Oldest first. Mark 0 is the start of the process. */
   const moments: { readonly time: number; readonly mark: number }[] = [];
 
   function sample(): void {

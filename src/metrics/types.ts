@@ -3,17 +3,17 @@ import type { AuditOutcome } from '../protocol/messages.ts';
 
 /** Calls by category. */
 export interface CallMeasurements {
-  /** Calls of a category emitted since the process started. */
+  /** Returns the calls of a category since the process started. */
   callsTotal(index: number): number;
-  /** Over the configured window, or the life of the process while that is shorter. */
+  /** Returns the rate over the configured window, or over the process's uptime if shorter. */
   callsPerSecond(index: number): number;
 }
 
-/** What is measured, for the answers of discovery, status and metrics. The Prometheus scrape reads the same slots. */
+/** Measurements for the discovery, status and metrics responses. The Prometheus scrape reads the same counters. */
 export interface Measurements extends CallMeasurements {
-  /** Of the calls emitted in a tenant's context; zero where tenants are not counted apart. */
+  /** Returns the measurements of a tenant's calls; zero if calls are not counted per tenant. */
   ofTenant(tenantId: string): CallMeasurements;
-  /** The process now; what this platform cannot measure is absent. */
+  /** Returns current values of the process. Values that the platform cannot measure are absent. */
   process(): {
     /** Percent of one core, over the window. */
     readonly cpuUsage?: number;
@@ -26,9 +26,9 @@ export interface Measurements extends CallMeasurements {
   };
 }
 
-/** The endpoint's own counters. */
+/** Counters of the endpoint. */
 export interface ControlInstruments {
-  /** `denied` for a request that asked for what cannot be done, `failed` for one that could not be carried out. */
+  /** `denied` for a request that was not allowed, `failed` for one that could not be carried out. */
   controlRequest(action: ControlAction, outcome: AuditOutcome, seconds: number): void;
   authFailure(method: AuthMethod | 'none', reason: string): void;
 }
