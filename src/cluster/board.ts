@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 
-/** How long a write waits for another process's, in milliseconds. The event loop waits with it. */
+/** How long a write waits for a lock, in milliseconds. Blocks the event loop. */
 const BUSY_MS = 200;
-/** Where the counts of processes that have ended are kept. */
+/** Process key for the counts of processes that have ended. */
 const ENDED = '';
-/** How many events are remembered as said. */
-const MAX_SAID = 1000;
+/** Maximum number of claimed events that are remembered. */
+const MAX_CLAIMED = 1000;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS calls (
@@ -20,7 +20,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS said (id INTEGER PRIMARY KEY, event TEXT NOT NULL UNIQUE) STRICT;
 `;
 
-/** Calls of one category, of everybody (tenant '') or of one tenant. */
+/** Calls of one category, in total (tenant '') or of one tenant. */
 export interface Calls {
   readonly tenant: string;
   readonly category: string;
@@ -30,40 +30,40 @@ export interface Calls {
 
 /** An address that a process listens on. */
 export interface Address {
-  /** What is served there. */
+  /** Name of the service. */
   readonly service: string;
-  /** Host and port that it was to listen on. */
+  /** Configured host and port. */
   readonly wanted: string;
   readonly url: string;
 }
 
-/** What the processes of a cluster tell each other of themselves. It lives as long as they do. */
+/** Data shared by the processes of a cluster. Deleted with the last of them. */
 export interface Board {
-  /** Replaces what this process said of these categories. */
+  /** Replaces this process's counts of these categories. */
   publishCalls(calls: readonly Calls[]): void;
-  /** Calls of the other processes, also of those that have ended, by category. */
+  /** Returns the calls of the other processes by category, including ended ones. */
   callsOfOthers(tenant: string): ReadonlyMap<string, { readonly total: number; readonly rate: number }>;
   publishAddress(address: Address): void;
-  /** Addresses of processes that live, this one included. */
+  /** Returns the addresses of running processes, including this one. */
   addresses(service: string, wanted?: string): readonly { readonly pid: number; readonly url: string }[];
-  /** Whether this process is the first to ask about an event, and so is to say it. True when that cannot be found out. */
+  /** Returns whether this process is the first to claim an event, and so reports it. True when the board fails. */
   claim(event: string): boolean;
-  /** This process takes nothing back but its addresses. */
+  /** Removes this process's addresses. Its counts stay. */
   close(): void;
 }
 
 export interface BoardOptions {
-  /** The same for all handles of one process, and for no other process, whatever its number. */
+  /** Unique id of the process, even if pids are reused. The same for all handles of one process. */
   readonly process: string;
   readonly pid: number;
-  /** @default asks the operating system */
-  readonly lives?: (pid: number) => boolean;
+  /** Whether a process is running. @default asks the operating system */
+  readonly isRunning?: (pid: number) => boolean;
 }
 
-export function openBoard(folder: string, { process: self, pid, lives = isAlive }: BoardOptions): Board {
+export function openBoard(folder: string, { process: self, pid, isRunning = isAlive }: BoardOptions): Board {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   const database: DatabaseSync = new DatabaseSync(join(folder, 'board.sqlite'), { timeout: BUSY_MS });
-  // Nothing here outlives the processes, so nothing is synced to disk.
+  // The data does not outlive the processes, so nothing is synced to disk.
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; ${SCHEMA}`);
 
   const writeCalls = database.prepare(
@@ -87,7 +87,7 @@ export function openBoard(folder: string, { process: self, pid, lives = isAlive 
   const readAddresses = database.prepare('SELECT wanted, pid, url FROM address WHERE service = ? ORDER BY pid');
 
   const claimEvent = database.prepare('INSERT OR IGNORE INTO said (event) VALUES (?)');
-  const forgetEvents = database.prepare(`DELETE FROM said WHERE id <= ? - ${MAX_SAID}`);
+  const forgetEvents = database.prepare(`DELETE FROM said WHERE id <= ? - ${MAX_CLAIMED}`);
 
   function transaction(work: () => void): void {
     database.exec('BEGIN IMMEDIATE');
@@ -100,10 +100,10 @@ export function openBoard(folder: string, { process: self, pid, lives = isAlive 
     }
   }
 
-  // A total never goes down because a process ended. The number of one that did may be ours now.
+  // Totals must not drop when a process ends. An ended process may have had our pid.
   transaction(() => {
     for (const row of readProcesses.all(ENDED)) {
-      if (row.process === self || (Number(row.pid) !== pid && lives(Number(row.pid)))) continue;
+      if (row.process === self || (Number(row.pid) !== pid && isRunning(Number(row.pid)))) continue;
       keepEnded.run(String(row.process));
       dropCalls.run(String(row.process));
     }
@@ -124,7 +124,7 @@ export function openBoard(folder: string, { process: self, pid, lives = isAlive 
       for (const row of readCalls.all(tenant, self)) {
         const category = String(row.category);
         const { total, rate } = found.get(category) ?? { total: 0, rate: 0 };
-        const now = Number(row.rate) > 0 && lives(Number(row.pid)) ? Number(row.rate) : 0;
+        const now = Number(row.rate) > 0 && isRunning(Number(row.pid)) ? Number(row.rate) : 0;
         found.set(category, { total: total + Number(row.total), rate: rate + now });
       }
       return found;
@@ -139,7 +139,7 @@ export function openBoard(folder: string, { process: self, pid, lives = isAlive 
         .all(service)
         .filter((row) => wanted === undefined || row.wanted === wanted)
         .map((row) => ({ pid: Number(row.pid), url: String(row.url) }))
-        .filter((found) => lives(found.pid));
+        .filter((found) => isRunning(found.pid));
     },
 
     claim(event) {

@@ -4,33 +4,33 @@ import type { Gate } from '../gate/types.ts';
 import type { CallMeasurements, Measurements } from '../metrics/types.ts';
 import type { Board, Calls } from './board.ts';
 
-/** How often calls are told to the others, in milliseconds. */
+/** Interval for publishing calls, in milliseconds. */
 const PUBLISH_MS = 200;
-/** Rates change without any call, and tenants may be many. Both are told each so many times. */
+/** Rates of idle categories, and calls of tenants, are published only in every nth interval. */
 const ALL_EVERY = 5;
-/** An answer asks for every category; what it reads once serves for all of them, in milliseconds. */
-const READ_MS = 20;
+/** How long a read is cached, in milliseconds: a response reads every category. */
+const CACHE_MS = 20;
 
 export interface SharedCallsOptions {
-  /** `undefined` as long as this process is in no cluster. */
+  /** Returns `undefined` while this process is not in a cluster. */
   readonly board: () => Board | undefined;
-  /** Of this process. */
+  /** Measurements of this process. */
   readonly own: Measurements;
   readonly gate: Pick<Gate, 'categories' | 'tenantCalls'>;
   readonly clock: { monotonic(): number };
   readonly schedule: Schedule;
 }
 
-/** Measurements in which the calls are those of all processes of the cluster together. */
+/** Measurements whose calls are summed over all processes of the cluster. */
 export interface SharedCalls extends Measurements {
   close(): void;
 }
 
-/** Tells the other processes of a cluster what this one emitted, and adds what they told. */
+/** Publishes this process's calls to its cluster and adds the calls of the other processes. */
 export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOptions): SharedCalls {
   const published = new Map<string, { readonly total: number; readonly rate: number }>();
   const read = new Map<string, { readonly at: number; readonly calls: ReturnType<Board['callsOfOthers']> }>();
-  let beats = 0;
+  let ticks = 0;
 
   function* emitted(all: boolean): Generator<Calls> {
     for (const { index, name } of gate.categories()) {
@@ -47,22 +47,22 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
   function publish(all: boolean): void {
     const to = board();
     if (to === undefined) return;
-    const news: Calls[] = [];
+    const changed: Calls[] = [];
     for (const calls of emitted(all)) {
       const key = `${calls.tenant}\n${calls.category}`;
       const before = published.get(key);
       if (before?.total === calls.total && (!all || before.rate === calls.rate)) continue;
       published.set(key, calls);
-      news.push(calls);
+      changed.push(calls);
     }
-    to.publishCalls(news);
+    to.publishCalls(changed);
   }
 
   function guarded(work: () => void): void {
     try {
       work();
     } catch (error) {
-      diagnostics.error('rdcp: the calls of this process were not told to its cluster', error);
+      diagnostics.error('rdcp: sharing call counts with the cluster failed', error);
     }
   }
 
@@ -71,7 +71,7 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
     if (from === undefined) return undefined;
     const now = clock.monotonic();
     const known = read.get(tenant);
-    if (known !== undefined && now - known.at < READ_MS) return known.calls;
+    if (known !== undefined && now - known.at < CACHE_MS) return known.calls;
     guarded(() => {
       read.clear();
       read.set(tenant, { at: now, calls: from.callsOfOthers(tenant) });
@@ -79,7 +79,7 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
     return read.get(tenant)?.calls;
   }
 
-  function together(tenant: string, calls: CallMeasurements): CallMeasurements {
+  function sum(tenant: string, calls: CallMeasurements): CallMeasurements {
     const others = (index: number) => ofOthers(tenant)?.get(gate.categories()[index]?.name ?? '');
     return {
       callsTotal: (index) => calls.callsTotal(index) + (others(index)?.total ?? 0),
@@ -88,12 +88,12 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
   }
 
   const stop = schedule(PUBLISH_MS, () => {
-    beats += 1;
-    guarded(() => publish(beats % ALL_EVERY === 0));
+    ticks += 1;
+    guarded(() => publish(ticks % ALL_EVERY === 0));
   });
   return {
-    ...together('', own),
-    ofTenant: (tenant) => together(tenant, own.ofTenant(tenant)),
+    ...sum('', own),
+    ofTenant: (tenant) => sum(tenant, own.ofTenant(tenant)),
     process: () => own.process(),
     close() {
       stop();

@@ -3,27 +3,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Held by every process of a cluster while it lives; the operating system lets go of it with the process. */
+/** Locked by every process of a cluster. The operating system releases it when the process ends. */
 const LOCK_FILE = 'lock';
-/** How long a process waits for another one that is clearing the folder, in milliseconds. */
+/** How long a process waits while another clears the folder, in milliseconds. */
 const BUSY_MS = 5000;
-/** How often it begins again where the folder was removed under it. */
+/** Maximum number of attempts, when the folder is removed during entering. */
 const ATTEMPTS = 10;
 /** Primary result code, https://www.sqlite.org/rescode.html. */
 const SQLITE_BUSY = 5;
 
-/** A private folder that the processes of one cluster have together, for as long as one of them lives. */
+/** A private folder shared by the processes of one cluster. */
 export interface Folder {
   readonly path: string;
-  /** The last one to leave removes the folder. */
+  /** Leaves the folder. The last process removes it. */
   leave(): void;
 }
 
 /**
- * Enters the folder of a cluster, and makes it where no process is in it. What a cluster left behind that ended without
- * leaving is removed.
- * @param base where the folders are. @default a folder of this user alone, below the system's temporary one
- * @throws when it cannot be made, or others may write to it
+ * Enters the folder of a cluster, and creates it if needed. Removes folders of clusters that crashed.
+ * @param base parent of the folders. @default a private folder of this user in the system's temporary folder
+ * @throws if it cannot be created, or other users have access to it
  */
 export function enterFolder(cluster: string, base: string = ownFolder()): Folder {
   makePrivate(base);
@@ -37,12 +36,12 @@ export function enterFolder(cluster: string, base: string = ownFolder()): Folder
       if (existsSync(path)) throw error;
     }
   }
-  throw new Error('the folder is removed again and again');
+  throw new Error(`the folder was removed ${ATTEMPTS - 1} times while entering it`);
 }
 
 function tryToEnter(path: string): DatabaseSync | undefined {
   makePrivate(path);
-  return takeLock(path);
+  return takeSharedLock(path);
 }
 
 function ownFolder(): string {
@@ -50,7 +49,7 @@ function ownFolder(): string {
   return join(tmpdir(), user === undefined ? 'rdcp-cluster' : `rdcp-cluster-${user}`);
 }
 
-/** The temporary folder is everybody's: one that somebody else made, or may write to, is not used. */
+/** Creates a private folder. Rejects one that another user created or can access: the temporary folder is shared. */
 function makePrivate(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const found = lstatSync(path);
@@ -61,12 +60,12 @@ function makePrivate(path: string): void {
   }
 }
 
-/** `undefined` where the lock is of a file that is new, or that the last process removed meanwhile: to be tried again. */
-function takeLock(path: string): DatabaseSync | undefined {
+/** Returns the shared lock, or `undefined` to retry, if the lock file is new or was removed meanwhile. */
+function takeSharedLock(path: string): DatabaseSync | undefined {
   const before = inode(path);
   const lock = openLock(path);
   try {
-    if (takeAlone(lock)) {
+    if (takeExclusiveLock(lock)) {
       clear(path);
       lock.exec('COMMIT');
     }
@@ -87,13 +86,13 @@ function inode(path: string): number | undefined {
 }
 
 function openLock(path: string): DatabaseSync {
-  // Loaded only here: Node 22 warns that node:sqlite is experimental.
+  // Loaded on demand: Node 22 warns that node:sqlite is experimental.
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   return new DatabaseSync(join(path, LOCK_FILE));
 }
 
-/** Takes the lock for this process alone, where no process holds it. */
-function takeAlone(lock: DatabaseSync): boolean {
+/** Takes the exclusive lock. Returns false if another process holds the lock. */
+function takeExclusiveLock(lock: DatabaseSync): boolean {
   try {
     lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
     return true;
@@ -113,15 +112,15 @@ function leave(path: string, lock: DatabaseSync): void {
   if (!lock.isOpen) return;
   try {
     lock.exec('COMMIT');
-    if (takeAlone(lock)) remove(path);
+    if (takeExclusiveLock(lock)) remove(path);
   } catch {
-    // What is left in a temporary folder is removed by the next cluster that starts.
+    // The next cluster that starts removes what remains.
   } finally {
     lock.close();
   }
 }
 
-/** Under the exclusive lock: no process uses the folder. */
+/** Removes a folder. The caller holds the exclusive lock. */
 function remove(path: string): void {
   rmSync(path, { recursive: true });
 }
@@ -133,12 +132,12 @@ function removeAbandoned(base: string, own: string): void {
     try {
       const lock = openLock(path);
       try {
-        if (takeAlone(lock)) remove(path);
+        if (takeExclusiveLock(lock)) remove(path);
       } finally {
         lock.close();
       }
     } catch {
-      // Somebody else is removing it, or has just made it.
+      // Another process is removing it, or has just created it.
     }
   }
 }

@@ -6,29 +6,29 @@ import { joinCluster, type Membership } from './membership.ts';
 import { onBecomingPrimary, type Role, workerRole } from './role.ts';
 
 export interface FollowingOptions {
-  /** Called when this process has become a primary, and is in the cluster from then on. */
+  /** Called when this process has become a primary and joined its cluster. */
   readonly joined: () => void;
-  /** Told in a few words why the processes of this cluster can share nothing. */
+  /** Called with the reason when the processes of the cluster cannot share data. */
   readonly failed: (problem: string) => void;
   readonly delay: Delay;
 }
 
-/** The cluster of this process: from the start in a worker, from the first fork in a primary. */
+/** The cluster of this process. A worker joins at its start, a primary with its first fork. */
 export interface FollowedCluster {
-  /** `undefined` while it is in none. */
+  /** `undefined` while this process is not in a cluster. */
   readonly membership: Membership | undefined;
   readonly board: Board | undefined;
-  /** Listens, unless another process of the cluster does so at that address. */
+  /** Listens, unless another process of the cluster listens at that address. */
   listen(service: string, wanted: string, listen: () => Promise<{ readonly url: string }>): Promise<Listening>;
   close(): void;
 }
 
-/** Joins the cluster that this process is in, now or when it forks its first worker. */
+/** Joins this process's cluster, now or when it forks its first worker. */
 export function followCluster({ joined, failed, delay }: FollowingOptions): FollowedCluster {
   let membership: Membership | undefined;
   let stop = () => {};
   let closed = false;
-  /** What this process listens on, to be told when it becomes a primary. */
+  /** Addresses of this process, published when it becomes a primary. */
   const listening: { readonly service: string; readonly wanted: string; readonly url: string }[] = [];
 
   function join(role: Role): void {
@@ -42,7 +42,7 @@ export function followCluster({ joined, failed, delay }: FollowingOptions): Foll
   const worker = workerRole();
   if (worker !== undefined) join(worker);
   else {
-    // What is loaded for it, and forked by then, can wait for the application's own start.
+    // Loading node:cluster takes time, so the application starts first. Earlier forks are found then.
     afterStart(() => {
       if (closed) return;
       stop = onBecomingPrimary((role) => {
@@ -66,7 +66,7 @@ export function followCluster({ joined, failed, delay }: FollowingOptions): Foll
       const { url } = await listen();
       const address = { service, wanted, url };
       listening.push(address);
-      // It may have become a primary meanwhile.
+      // This process may have become a primary meanwhile.
       (membership as Membership | undefined)?.board.publishAddress(address);
       return { url };
     },

@@ -2,15 +2,15 @@ import type { Delay } from '../clock.ts';
 import type { Board } from './board.ts';
 import type { Membership } from './membership.ts';
 
-/** How long one process waits until another one that has the port has told its address, in milliseconds. */
-const PATIENCE_MS = 2000;
-const LOOK_MS = 50;
+/** How long to wait for the process that holds the port to publish its address, in milliseconds. */
+const MAX_WAIT_MS = 2000;
+const POLL_MS = 50;
 
 export interface ListeningOptions {
   readonly membership: Pick<Membership, 'role' | 'board'>;
-  /** What is served. */
+  /** Name of the service. */
   readonly service: string;
-  /** Host and port. */
+  /** Configured host and port. */
   readonly wanted: string;
   readonly listen: () => Promise<{ readonly url: string }>;
   readonly delay: Delay;
@@ -18,13 +18,13 @@ export interface ListeningOptions {
 
 export interface Listening {
   readonly url: string;
-  /** True where another process of the cluster answers there too, or alone. */
+  /** True if another process of the cluster serves this address. */
   readonly shared?: boolean;
 }
 
 /**
- * Listens, unless another process of the cluster does so at that address: the workers of a cluster share a port by
- * themselves, but not with their primary.
+ * Listens, unless another process of the cluster listens at that address. Workers of a cluster share a port, but not with
+ * their primary.
  */
 export async function listenTogether(options: ListeningOptions): Promise<Listening> {
   const { membership, service, wanted, listen } = options;
@@ -38,7 +38,7 @@ export async function listenTogether(options: ListeningOptions): Promise<Listeni
     return { url, ...(shared && { shared }) };
   } catch (error) {
     if (!isTaken(error)) throw error;
-    const url = await waitFor(options);
+    const url = await waitForAddress(options);
     if (url === undefined) throw error;
     return { url, shared: true };
   }
@@ -49,12 +49,12 @@ function find(board: Board, service: string, wanted: string, pid?: number): stri
   return others.find((address) => pid === undefined || address.pid === pid)?.url;
 }
 
-async function waitFor({ membership, service, wanted, delay }: ListeningOptions): Promise<string | undefined> {
-  for (let waited = 0; waited <= PATIENCE_MS; waited += LOOK_MS) {
+async function waitForAddress({ membership, service, wanted, delay }: ListeningOptions): Promise<string | undefined> {
+  for (let waited = 0; waited <= MAX_WAIT_MS; waited += POLL_MS) {
     const url = find(membership.board, service, wanted);
     if (url !== undefined) return url;
     await new Promise<void>((resolve) => {
-      delay(LOOK_MS, resolve);
+      delay(POLL_MS, resolve);
     });
   }
   return undefined;

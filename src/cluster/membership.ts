@@ -3,18 +3,18 @@ import { type Board, openBoard } from './board.ts';
 import { enterFolder, type Folder } from './folder.ts';
 import type { Role } from './role.ts';
 
-/** What this process has together with the others of its cluster. */
+/** Resources shared with the other processes of the cluster. */
 export interface Membership {
   readonly role: Role['name'];
-  /** Private to the user, and removed when the last process leaves. */
+  /** Private to the user. Removed when the last process leaves. */
   readonly folder: string;
-  /** Where state is kept that no configured store keeps. */
+  /** File of the shared store, when no store is configured. */
   readonly storeFile: string;
   readonly board: Board;
   leave(): void;
 }
 
-/** @throws when there can be no private folder, or SQLite is missing */
+/** @throws if a private folder cannot be created, or SQLite is missing */
 export function joinCluster(role: Role): Membership {
   const folder = enterFolder(role.cluster);
   try {

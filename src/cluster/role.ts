@@ -2,10 +2,10 @@ import type { Cluster } from 'node:cluster';
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 
-/** This process in its `node:cluster`. */
+/** Role of this process in its `node:cluster`. */
 export interface Role {
   readonly name: 'primary' | 'worker';
-  /** The same for the primary and all its workers, and different from that of any other cluster on the host. */
+  /** Id of the cluster, unique on the host. */
   readonly cluster: string;
 }
 
@@ -13,15 +13,12 @@ function clusterModule(): Cluster {
   return process.getBuiltinModule('node:cluster') as unknown as Cluster;
 }
 
-/** A thread of a process has no workers, and shares no port. */
+/** Worker threads cannot be part of a cluster. */
 function isMainThread(): boolean {
   return process.getBuiltinModule('node:worker_threads').isMainThread;
 }
 
-/**
- * The role of this process as a worker, which is known from the start. A process without a channel to a parent is none,
- * and need not load a module to know that.
- */
+/** Returns the role of a worker process, or `undefined`. Loads `node:cluster` only if there is a channel to a parent. */
 export function workerRole(): Role | undefined {
   const isWorker = process.channel !== undefined && clusterModule().isWorker && isMainThread();
   return isWorker ? role('worker', process.ppid) : undefined;
@@ -30,8 +27,8 @@ export function workerRole(): Role | undefined {
 const listeners = new Set<(role: Role) => void>();
 
 /**
- * Calls back once this process forks workers, or at once where it has some already. Loads `node:cluster`, which takes
- * milliseconds in a process that listens nowhere; one that listens has it. Returns a function that unsubscribes.
+ * Calls back when this process forks its first worker, or at once if it has workers. Loads `node:cluster`, which takes
+ * milliseconds in a process that does not listen. Returns a function that unsubscribes.
  */
 export function onBecomingPrimary(listener: (role: Role) => void): () => void {
   const cluster = clusterModule();
@@ -40,7 +37,7 @@ export function onBecomingPrimary(listener: (role: Role) => void): () => void {
     listener(role('primary', process.pid));
     return () => {};
   }
-  // One listener for all: an application that counts those of its cluster finds one of ours.
+  // Adds a single listener to the cluster, whose listeners an application may count.
   if (listeners.size === 0) cluster.once('fork', becomePrimary);
   listeners.add(listener);
   return () => {
@@ -57,9 +54,9 @@ function becomePrimary(): void {
 
 function role(name: Role['name'], primary: number): Role {
   const { pm_id, namespace = '', name: application = '' } = process.env;
-  // PM2's daemon is the primary of every application that it runs in cluster mode.
+  // PM2's daemon is the primary of all its applications in cluster mode.
   const managed = pm_id === undefined ? [] : [namespace, application];
-  // Containers may share a temporary folder, and each has a process 1.
+  // Containers may share a temporary folder, and each has a process with pid 1.
   const identity = JSON.stringify([hostname(), primary, ...managed]);
   return { name, cluster: createHash('sha256').update(identity).digest('hex').slice(0, 16) };
 }

@@ -16,8 +16,8 @@ const calls = (total: number, rate: number) => [{ tenant: '', category: 'ORDERS'
 it('adds up what the others counted; of one that ended the calls remain, and no rate', (t) => {
   const at = folder(t);
   const living = new Set([1, 2, 3]);
-  const lives = (pid: number) => living.has(pid);
-  const open = (process: string, pid: number) => openBoard(at, { process, pid, lives });
+  const isRunning = (pid: number) => living.has(pid);
+  const open = (process: string, pid: number) => openBoard(at, { process, pid, isRunning });
   const [one, two, three] = [open('one', 1), open('two', 2), open('three', 3)];
   two.publishCalls(calls(5, 2));
   three.publishCalls(calls(7, 1));
@@ -35,9 +35,9 @@ it('adds up what the others counted; of one that ended the calls remain, and no 
 it('names the addresses of processes that live', (t) => {
   const at = folder(t);
   const living = new Set([1, 2]);
-  const lives = (pid: number) => living.has(pid);
-  const one = openBoard(at, { process: 'one', pid: 1, lives });
-  const two = openBoard(at, { process: 'two', pid: 2, lives });
+  const isRunning = (pid: number) => living.has(pid);
+  const one = openBoard(at, { process: 'one', pid: 1, isRunning });
+  const two = openBoard(at, { process: 'two', pid: 2, isRunning });
   two.publishAddress({ service: 'rdcp', wanted: 'localhost:9465', url: 'http://localhost:9465' });
   assert.deepEqual(one.addresses('rdcp', 'localhost:9465'), [{ pid: 2, url: 'http://localhost:9465' }]);
   assert.deepEqual(one.addresses('rdcp', 'localhost:1'), []);
