@@ -6,37 +6,36 @@ import { createRoster, type Entry, reached } from './roster.ts';
 import type { Fleet, Member } from './types.ts';
 
 /**
- * How long after a change it is acknowledged, in milliseconds. On a busy host those that have applied it would otherwise take
- * the processor from those that have not: with 20 processes on two busy cores the last gate followed after 12 ms, and after
- * 6 ms with this pause; the answer that counts them all came after 15 ms, and now after 20. What else changes meanwhile is
- * acknowledged along.
+ * Delay before a change is acknowledged, in milliseconds. Without it, processes that have applied the change compete for the
+ * processor with those that have not: with 20 processes on two busy cores the last gate flips after 6 ms instead of 12, and
+ * the response that waits for all takes 20 ms instead of 15. The acknowledgement covers all changes made meanwhile.
  */
 const ACKNOWLEDGE_AFTER_MS = 10;
-/** How often a process that waits for others looks at the store itself: messages may be lost, and a file sends none. */
-const LOOK_MS = 25;
-const LONGEST_LOOK_MS = 100;
-/** For how long a process that found itself alone does not look again to see who has applied a change, in milliseconds. */
-const ALONE_MS = 5;
-/** How long a process may be behind before its health says so, in milliseconds. */
+/** Interval for polling the store while waiting for other processes: messages may be lost, and a file sends none. */
+const POLL_MS = 25;
+const MAX_POLL_MS = 100;
+/** How long a process that found no others skips polling, in milliseconds. */
+const NO_OTHERS_MS = 5;
+/** How long a process may be behind before its health check fails, in milliseconds. */
 const CATCH_UP_MS = 1000;
-/** Announcements in a row that a store may fail to take without being called unreachable. */
-const MISSED_TO_BEGIN = 2;
+/** Consecutive failed announcements after which the store counts as unreachable. */
+const FAILURES_TO_BEGIN = 2;
 
 export interface FleetOptions {
   readonly store: FleetStore;
   readonly self: Instance;
-  /** Whether what the store told its subscribers is applied in this process, without doubt. */
+  /** Whether this process has applied every change it received. */
   readonly current: () => boolean;
-  /** Milliseconds that an answer waits for all processes. */
+  /** How long a response waits for all processes, in milliseconds. */
   readonly acknowledgeTimeoutMs: number;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly schedule: Schedule;
   readonly delay: Delay;
-  /** Holds while the store does not answer. @default not watched */
+  /** Holds while the store is unreachable. @default not watched */
   readonly outage?: Condition;
 }
 
-/** Keeps this process on the list of its fleet, and tells how far the others are. */
+/** Announces this process to its fleet and tracks which changes the others have applied. */
 export function createFleet(options: FleetOptions): Fleet {
   const { store, self, current, acknowledgeTimeoutMs, clock, schedule, delay, outage = UNWATCHED } = options;
   const roster = createRoster({ self, applied, clock });
@@ -47,11 +46,11 @@ export function createFleet(options: FleetOptions): Fleet {
   let again = false;
   let cancelSoon: (() => void) | undefined;
   let reachable = true;
-  let missed = 0;
-  let foundAloneAt = Number.NEGATIVE_INFINITY;
+  let failures = 0;
+  let foundNoOthersAt = Number.NEGATIVE_INFINITY;
   let closed = false;
 
-  /** While it is in doubt what is applied here, it is what it was before the doubt. */
+  /** Returns the applied position. Keeps the last known one while `current` is false. */
   function applied(): Position | undefined {
     if (current()) position = store.position();
     return position;
@@ -63,18 +62,18 @@ export function createFleet(options: FleetOptions): Fleet {
       try {
         await store.announce(self, applied());
         reachable = true;
-        if (missed >= MISSED_TO_BEGIN) outage.end();
-        missed = 0;
+        if (failures >= FAILURES_TO_BEGIN) outage.end();
+        failures = 0;
       } catch (error) {
         reachable = false;
-        missed += 1;
-        // A store that fails over answers the next one.
-        if (missed >= MISSED_TO_BEGIN && !closed) outage.begin(storeProblem(error));
+        failures += 1;
+        // One failure may be a failover.
+        if (failures >= FAILURES_TO_BEGIN && !closed) outage.begin(storeProblem(error));
       }
     } while (again && !closed);
   }
 
-  /** One announcement at a time; what came meanwhile is in the next. */
+  /** Announces, or schedules one more announcement if one is in progress. */
   function announce(): void {
     if (closed) return;
     again = true;
@@ -104,7 +103,7 @@ export function createFleet(options: FleetOptions): Fleet {
       const view = await store.look();
       roster.saw(view);
       const alone = view.instances.every(({ id }) => id === self.id);
-      foundAloneAt = alone ? clock.monotonic() : Number.NEGATIVE_INFINITY;
+      foundNoOthersAt = alone ? clock.monotonic() : Number.NEGATIVE_INFINITY;
       return view;
     } catch (error) {
       reachable = false;
@@ -118,8 +117,8 @@ export function createFleet(options: FleetOptions): Fleet {
     });
   }
 
-  /** Until something was announced, or moved here, or the time is up. */
-  function news(milliseconds: number): Promise<void> {
+  /** Resolves when an instance announces itself, this process applies a change, or the time is up. */
+  function nextChange(milliseconds: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = delay(milliseconds, resolve);
     waiters.add(resolve);
@@ -134,23 +133,23 @@ export function createFleet(options: FleetOptions): Fleet {
     const remaining = () => deadline - clock.monotonic();
     let target = given;
     let seen = false;
-    let betweenLooks = LOOK_MS;
-    // Nobody else can have acknowledged it yet, and looking takes time from those who are to apply it.
+    let pollInterval = POLL_MS;
+    // No other process can have acknowledged yet, and polling would delay them.
     if (roster.entries().length > 1) await pause(Math.min(acknowledgeTimeoutMs, ACKNOWLEDGE_AFTER_MS));
     for (;;) {
-      if (target === undefined || clock.monotonic() - foundAloneAt > ALONE_MS) {
+      if (target === undefined || clock.monotonic() - foundNoOthersAt > NO_OTHERS_MS) {
         const view = await look().catch(() => undefined);
         seen ||= view !== undefined;
         target ??= view?.current;
       } else seen = true;
-      const nextLook = clock.monotonic() + betweenLooks;
-      betweenLooks = Math.min(betweenLooks * 1.5, LONGEST_LOOK_MS);
+      const nextPoll = clock.monotonic() + pollInterval;
+      pollInterval = Math.min(pollInterval * 1.5, MAX_POLL_MS);
       for (;;) {
         const summary = seen && target !== undefined ? roster.summary(target) : undefined;
         if (summary?.pending.length === 0 || remaining() <= 0 || closed) return summary;
-        const wait = Math.min(remaining(), nextLook - clock.monotonic());
+        const wait = Math.min(remaining(), nextPoll - clock.monotonic());
         if (wait <= 0) break;
-        await news(wait);
+        await nextChange(wait);
       }
     }
   }
@@ -182,7 +181,7 @@ export function createFleet(options: FleetOptions): Fleet {
 
     async members() {
       const view = await look().catch((cause: unknown) => {
-        throw new RdcpError('RDCP_UNAVAILABLE', 'The store cannot be asked who is there', {
+        throw new RdcpError('RDCP_UNAVAILABLE', 'Fleet list unavailable: the store is unreachable', {
           headers: { 'Retry-After': '5' },
           cause,
         });
@@ -194,13 +193,13 @@ export function createFleet(options: FleetOptions): Fleet {
 
     async check() {
       const { current: target } = await look().catch((cause: unknown) => {
-        throw new RdcpError('RDCP_UNAVAILABLE', `the list of processes cannot be read${failureCode(cause)}`, { cause });
+        throw new RdcpError('RDCP_UNAVAILABLE', `fleet list unavailable${failureCode(cause)}`, { cause });
       });
       const deadline = clock.monotonic() + CATCH_UP_MS;
       while (!reached(applied(), target)) {
         const remaining = deadline - clock.monotonic();
         if (remaining <= 0 || closed) throw new RdcpError('RDCP_UNAVAILABLE', 'this process is behind the store');
-        await news(remaining);
+        await nextChange(remaining);
       }
     },
 
@@ -211,7 +210,7 @@ export function createFleet(options: FleetOptions): Fleet {
       cancelSoon?.();
       wake();
       await announcing;
-      // A store that is gone forgets this process by its silence.
+      // If the store is unreachable, this process's entry expires.
       await store.withdraw(self.id).catch(() => undefined);
     },
   };

@@ -1,6 +1,6 @@
 import type { Instance } from '../store/fleet-store.ts';
 
-/** What a process knows of itself without being told. */
+/** Facts about a process that need no configuration. */
 export interface ProcessFacts {
   readonly id: string;
   readonly host: string;
@@ -9,12 +9,12 @@ export interface ProcessFacts {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** OpenTelemetry's name for a service that nobody named. */
+/** OpenTelemetry's name for a service without one. */
 const UNNAMED = 'unknown_service';
 
 /**
- * This process as the others see it. Name and version of the service are those of the configuration, else those of
- * OpenTelemetry's `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
+ * Returns this process's entry in the fleet list. Service name and version come from the configuration, or else from
+ * `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
  */
 export function describeInstance(
   { env, ...facts }: ProcessFacts,
@@ -30,7 +30,7 @@ export function describeInstance(
   };
 }
 
-/** `key=value,key=value`, the values percent-encoded (OpenTelemetry, resource SDK); what is malformed is left out. */
+/** Parses `key=value,key=value` with percent-encoded values (OpenTelemetry, resource SDK). Skips malformed pairs. */
 function resourceAttributes(text: string): ReadonlyMap<string, string> {
   const pairs = text.split(',').flatMap((pair): [string, string][] => {
     const at = pair.indexOf('=');

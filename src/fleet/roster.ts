@@ -2,34 +2,34 @@ import type { Clock } from '../clock.ts';
 import type { FleetSummary } from '../protocol/messages.ts';
 import { type FleetView, GONE_MS, type Instance, type Position } from '../store/fleet-store.ts';
 
-/** Whether everything up to `target` is applied where `applied` is. A position of another history is none. */
+/** Whether `applied` includes `target`. False if they belong to different histories. */
 export function reached(applied: Position | undefined, target: Position): boolean {
   return applied?.history === target.history && applied.revision >= target.revision;
 }
 
-/** An instance as it is known here. */
+/** The last known state of an instance. */
 export interface Entry {
   readonly instance: Instance;
   readonly applied: Position | undefined;
   /** On the monotonic clock. */
   readonly heardAt: number;
-  /** It was there before the store lost its list, and has not announced itself since. */
+  /** Known from before the store lost its list, and not announced since. */
   readonly carriedOver: boolean;
 }
 
-/** Who is there and how far each is, put together from looks at the store and what instances announced since. */
+/** The instances and their applied positions, merged from reads of the store and later announcements. */
 export interface Roster {
   saw(view: FleetView): void;
   heard(id: string, applied: Position): void;
-  /** Everybody who is there now, this process included. */
+  /** Returns the running instances, including this process. */
   entries(): readonly Entry[];
-  /** How far the fleet is with the changes up to a position. */
+  /** Returns how many instances have applied the changes up to a position. */
   summary(target: Position): FleetSummary;
 }
 
 export interface RosterOptions {
   readonly self: Instance;
-  /** What this process has applied: nobody needs to announce that to it. */
+  /** Returns the position that this process has applied. */
   readonly applied: () => Position | undefined;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
@@ -38,13 +38,13 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
   let others = new Map<string, Entry>();
   let history: string | undefined;
 
-  /** What was announced after the look was made is not forgotten by it. */
+  /** Returns the newer position: an announcement may be newer than a read of the store. */
   function newest(known: Position | undefined, seen: Position | undefined, current: Position): Position | undefined {
     if (known?.history !== current.history) return seen;
     return reached(seen, known) ? seen : known;
   }
 
-  /** A store that comes back without its list knows an instance again only when it announces itself. */
+  /** Returns the instances to keep after the store lost its list, until they announce themselves or expire. */
   function carriedOver({ current }: FleetView, seen: ReadonlyMap<string, Entry>): Entry[] {
     const now = clock.monotonic();
     const lost = history !== undefined && history !== current.history;

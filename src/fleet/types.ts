@@ -1,38 +1,39 @@
 import type { FleetSummary } from '../protocol/messages.ts';
 import type { Instance, Position } from '../store/fleet-store.ts';
 
-/** One process of the fleet, beside the store's revision. */
+/** One process of the fleet. */
 export interface Member extends Instance {
-  /** Every change up to this revision is applied there; absent when none is, or none of the store's present history. */
+  /** Revision that the process has applied; absent if it has applied none of the store's current history. */
   readonly applied?: number;
-  /** Whether the store's revision is not applied there yet. */
+  /** Whether the process has not applied the store's revision. */
   readonly pending: boolean;
-  /** Milliseconds since it was last heard of. */
+  /** Milliseconds since its last announcement. */
   readonly silentFor: number;
 }
 
 export interface Members {
-  /** The store's. */
+  /** The store's newest revision. */
   readonly revision: number;
   /** Sorted by host, then process id. */
   readonly members: readonly Member[];
 }
 
-/** The processes that share a store, as one of them sees them. */
+/** The processes that share a store. */
 export interface Fleet {
-  /** Announces this process and goes on doing so. */
+  /** Starts announcing this process. */
   start(): void;
   /**
-   * Waits until every process has applied a change, or for as long as is configured; without a position, the newest
-   * change there is. `undefined` when the store cannot be asked who is there.
+   * Waits until every process has applied a change, up to the configured timeout. Resolves with `undefined` if the store is
+   * unreachable.
+   * @param position of the change. @default the newest change
    */
   acknowledged(position?: Position): Promise<FleetSummary | undefined>;
-  /** How far the fleet is now, without waiting for anybody. `undefined` when the store cannot be asked. */
+  /** Returns which processes have applied the newest change, without waiting; `undefined` if the store is unreachable. */
   summary(): Promise<FleetSummary | undefined>;
-  /** @throws {RdcpError} `RDCP_UNAVAILABLE` when the store cannot be asked */
+  /** @throws {RdcpError} `RDCP_UNAVAILABLE` if the store is unreachable */
   members(): Promise<Members>;
-  /** Rejects when this process is behind the store's revision and does not catch up at once, or when that cannot be told. */
+  /** Rejects if this process is behind the store's revision and does not catch up in time, or if the store is unreachable. */
   check(): Promise<void>;
-  /** Takes this process off the list. */
+  /** Removes this process from the list. */
   close(): Promise<void>;
 }
