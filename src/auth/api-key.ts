@@ -12,25 +12,24 @@ const FORM = /^rdcp_([a-z0-9]{1,16})_v([1-9][0-9]{0,3})_[0-9A-Za-z]{43}[0-9A-Za-
 const ENVIRONMENT = /^[a-z0-9]{1,16}$/;
 const CURRENT_VERSION = 1;
 
-/** Fewest characters of a key that was not generated here: 128 bits, written in hexadecimal. */
+/** Minimum length of an operator's own key: 128 bits in hexadecimal. */
 const MIN_SECRET_LENGTH = 32;
-/** Longest key that is looked at, in characters. */
+/** Maximum length of a key, in characters. Longer ones are rejected unread. */
 export const MAX_API_KEY_LENGTH = 1024;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
 export interface GenerateOptions {
-  /** Where the key is used: `live`, `test`, … 1 to 16 of a-z and 0-9. @default 'live' */
+  /** Environment of the key, such as `live` or `test`: 1 to 16 of a-z and 0-9. @default 'live' */
   readonly env?: string;
   /** Source of cryptographically strong random bytes. */
   readonly randomBytes: (size: number) => Uint8Array;
 }
 
 /**
- * A new key, `rdcp_<env>_v<version>_<secret><checksum>`. The secret is 256 random bits as one number in base 62, padded
- * on the left with `0` to 43 characters, so that every value is equally likely. The checksum is the CRC-32 of every
- * character before it, prefix included, in base 62, padded to 6 characters. The fixed prefix lets secret scanners
- * recognise a key, the checksum lets them, and people, tell a real one from a typing mistake.
- * @throws {RangeError} when `env` breaks the pattern
+ * Returns a new key, `rdcp_<env>_v<version>_<secret><checksum>`. The secret is 256 random bits as one base 62 number,
+ * left-padded with `0` to 43 characters, so that every value is equally likely. The checksum is the CRC-32 of all previous
+ * characters in base 62, padded to 6 characters. Secret scanners find keys by the prefix; the checksum detects typos.
+ * @throws {RangeError} if `env` does not match the pattern
  */
 export function generateApiKey({ env = 'live', randomBytes }: GenerateOptions): string {
   if (!ENVIRONMENT.test(env)) throw new RangeError('env must be 1 to 16 of a-z and 0-9');
@@ -39,12 +38,12 @@ export function generateApiKey({ env = 'live', randomBytes }: GenerateOptions): 
   return body + checksum(body);
 }
 
-/** What can be told of a key by looking at it alone. */
+/** Result of checking a key's format. */
 export type ApiKeyForm =
   | { readonly form: 'generated'; readonly env: string; readonly version: number }
-  /** Has the form of a generated key, but the checksum is not that of its characters. */
+  /** The format of a generated key, with a wrong checksum. */
   | { readonly form: 'mistyped' }
-  /** Any other text: a secret of the operator's own making, perhaps. */
+  /** Any other text, such as an operator's own secret. */
   | { readonly form: 'foreign' };
 
 export function inspectApiKey(key: string): ApiKeyForm {
@@ -56,17 +55,16 @@ export function inspectApiKey(key: string): ApiKeyForm {
 }
 
 /**
- * A key as it is kept: `sha256:` and the lower-case hex SHA-256 of its bytes. Header values arrive as one character per
- * byte (latin1), so that is how the text is read; keys of ASCII, which all valid ones are, are the same in UTF-8. A
- * plain hash is enough because a key holds at least 128 bits: there is no dictionary to slow down.
+ * Returns the stored form of a key: `sha256:` and the lower-case hex SHA-256 of its bytes. The text is read as latin1, as
+ * Node decodes header values. Valid keys are ASCII. A fast hash is safe because keys have at least 128 bits of entropy.
  */
 export function hashApiKey(key: string): string {
   return `sha256:${hash('sha256', Buffer.from(key, 'latin1'), 'hex')}`;
 }
 
 /**
- * Refuses a key that the operator made up and that could not protect anything, or could never match.
- * @param name what to call the key in the message: the variable or file it came from
+ * Rejects an operator's own key that is too weak or could never match.
+ * @param name variable or file of the key, for the message
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that holds the name and never the value
  */
 export function assertUsableSecret(secret: string, name: string): void {

@@ -13,21 +13,21 @@ export interface ApiKeyVerifierOptions {
 }
 
 export interface ApiKeyVerifier extends CredentialVerifier {
-  /** Whether a text is one of the keys, in force or not. */
+  /** Whether a text is one of the keys, valid now or not. */
   knows(key: string): boolean;
-  /** Who the key of a record is, while it is in force. */
+  /** Returns the principal of a key record while the key is valid. */
   principal(id: string): Principal | undefined;
 }
 
-/** The hash of a text that may be a key, as in a record and as bytes. */
+/** The hash of a presented key, as text and as bytes. */
 interface Hashed {
   readonly hash: string;
   readonly digest: Buffer;
 }
 
 /**
- * Verifies API keys. Any number of keys is active at once, so that a client changes to a new one before the old one is
- * revoked. A wrong, unknown, mistyped, expired or not yet valid key gets the same answer.
+ * Verifies API keys. Several keys can be valid at once, so that clients can rotate them. Wrong, unknown, mistyped, expired
+ * and not yet valid keys get the same response.
  */
 export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): ApiKeyVerifier {
   const hashed = byConnection((text): Hashed => {
@@ -51,8 +51,8 @@ export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): Ap
 }
 
 /**
- * The look-up's own timing tells something of a hash, which nobody can aim: to choose its first bits takes as many keys
- * as guessing. The comparison that decides takes the same time whatever it finds.
+ * Finds a key by its hash and compares in constant time. The lookup's timing may leak bits of a hash, which does not help an
+ * attacker: producing a key with a chosen hash is as hard as guessing the key.
  */
 function lookUp(keys: KeySource, { hash, digest }: Hashed): StoredKey | undefined {
   const stored = keys.find(hash);

@@ -12,19 +12,19 @@ import { validationResultSchema } from './validation-result.ts';
 export interface ApplicationAuthenticatorOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
-  /** Holds while the function fails, from the third failure in a row on: one request may make it fail. */
+  /** Holds from the third consecutive failure on: a single request may make the function fail. */
   readonly condition?: Condition;
-  /** Told when the function fails, or answers something that is no validation result. */
+  /** Called when the function fails or returns an invalid result. */
   readonly report: (error: RdcpError) => void;
 }
 
 const DEADLINE_MS = 5000;
-/** Failures in a row that are not the fault of one request. */
+/** Consecutive failures after which the condition begins. */
 const FAILURES_TO_BEGIN = 3;
 
 /**
- * Asks the application who sends a request. What it answers is believed as far as the schema goes: a result that is not
- * one is refused as a whole, and a function that throws or does not come back makes it 503.
+ * Authenticates with the application's function. An invalid result is refused with 401; a function that throws or times out
+ * causes 503.
  */
 export function createApplicationAuthenticator(
   authenticate: Authenticate,
@@ -53,7 +53,7 @@ export function createApplicationAuthenticator(
 
   async function ask(message: IncomingMessage): Promise<unknown> {
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const callOff = delay(DEADLINE_MS, () => reject(new Error(`no answer within ${DEADLINE_MS} ms`)));
+    const cancel = delay(DEADLINE_MS, () => reject(new Error(`no answer within ${DEADLINE_MS} ms`)));
     try {
       const answer = await Promise.race([authenticate(message), late]);
       failures = 0;
@@ -64,14 +64,14 @@ export function createApplicationAuthenticator(
       if (failures >= FAILURES_TO_BEGIN) {
         condition.begin(`security.authenticate throws or does not answer${failureCode(cause)}`);
       }
-      const error = new RdcpError('RDCP_UNAVAILABLE', 'The credential cannot be checked at the moment', {
+      const error = new RdcpError('RDCP_UNAVAILABLE', 'The credential cannot be verified at the moment', {
         headers: { 'Retry-After': '1' },
         cause,
       });
       report(error);
       throw error;
     } finally {
-      callOff();
+      cancel();
     }
   }
 }

@@ -3,46 +3,46 @@ import type { IncomingMessage } from 'node:http';
 import type { AuthMethod } from '../protocol/constants.ts';
 import type { Principal } from './principal.ts';
 
-/** What the peer of a TLS connection showed in the handshake. */
+/** The client certificate of a TLS connection. */
 export interface ClientCertificate {
-  /** The same object for every request of a connection: what is found out about it is remembered by it. */
+  /** The same object for every request of a connection, because it is a cache key. */
   readonly certificate: X509Certificate;
-  /** Whether TLS found it valid: a chain to a trusted authority, not revoked (`TLSSocket.authorized`). */
+  /** Whether TLS verified it: trusted chain, not revoked (`TLSSocket.authorized`). */
   readonly authorized: boolean;
 }
 
-/** Where a request comes from, as far as limits go. */
+/** The source of a request, for rate limits. */
 export interface Sender {
-  /** What its requests are counted by. */
+  /** Key of its rate limit. */
   readonly address: string;
-  /** Whether it has spent its quota of requests without a valid credential. */
+  /** Whether it has used up its quota of requests without a valid credential. */
   isSpent(): boolean;
 }
 
-/** What of a request may hold a credential. */
+/** The parts of a request that may hold a credential. */
 export interface CredentialRequest {
   /** Every value of every header, by lower-case name (`IncomingMessage.headersDistinct`). */
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
-  /** Of the connection itself. No header ever stands for it. */
+  /** From the TLS connection, never from a header. */
   readonly clientCertificate?: ClientCertificate | undefined;
-  /** Limits what is asked of others about its credential. @default not limited by where it comes from */
+  /** Limits requests to token issuers for this source. @default unlimited */
   readonly sender?: Sender | undefined;
-  /** The request as it came, for an application's own authenticator. */
+  /** The original request, for an application's own authenticator. */
   readonly message?: IncomingMessage | undefined;
 }
 
-/** From a request to who is asking. */
+/** Authenticates requests. */
 export interface Authenticator {
-  /** The credential kinds that are configured, for the well-known document. */
+  /** The configured kinds of credentials, for the well-known document. */
   readonly methods: readonly Exclude<AuthMethod, 'hybrid'>[];
   /**
-   * The principal of the request's credential, or `undefined` when it carries none.
+   * Returns the principal of the request's credential, or `undefined` without a credential.
    * @throws {RdcpError} `RDCP_AUTH_FAILED` with `method` and `details.reason` for a credential that is wrong, expired,
-   * not enough at the security level, or does not agree with `X-RDCP-Auth-Method`; `RDCP_MALFORMED_REQUEST` for a
-   * credential sent twice, or two credentials that are not a hybrid pair; `RDCP_UNAVAILABLE` while what must be asked
-   * about it does not answer
+   * insufficient at the security level, or not of the kind in `X-RDCP-Auth-Method`; `RDCP_MALFORMED_REQUEST` for a duplicate
+   * credential, or two credentials that are not a hybrid pair; `RDCP_UNAVAILABLE` while a token issuer or the application
+   * does not respond
    */
   authenticate(request: CredentialRequest): Promise<Principal | undefined>;
-  /** Ends file watching and the like. */
+  /** Stops file watching and timers. */
   close(): void;
 }

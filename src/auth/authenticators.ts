@@ -1,43 +1,43 @@
 import { RdcpError } from '../errors.ts';
 import { type AuthMethod, HEADERS, REQUEST_HEADERS } from '../protocol/constants.ts';
 import type { Authenticator, CredentialRequest, Sender } from './authenticator.ts';
-import { asHybrid, assertBinding, hybrid } from './hybrid.ts';
+import { asHybrid, assertBinding, combine } from './hybrid.ts';
 import type { CertificateVerifier, VerifiedCertificate } from './mtls.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
-/** One kind of credential: from the text that a request carried to who that is. */
+/** Verifies one kind of credential. */
 export interface CredentialVerifier {
   /**
-   * @param connection tells that a later request came over the same one
-   * @param sender limits what is asked of others about the credential
-   * @throws {RdcpError} `RDCP_AUTH_FAILED` when the credential does not authenticate
+   * @param connection key for caching per connection
+   * @param sender limits requests to token issuers
+   * @throws {RdcpError} `RDCP_AUTH_FAILED` if the credential is not valid
    */
   verify(credential: string, connection?: object, sender?: Sender): Principal | Promise<Principal>;
   close?(): void;
 }
 
-/** The kinds that are configured. */
+/** The configured kinds. */
 export interface CredentialVerifiers {
   readonly apiKey?: CredentialVerifier | undefined;
   readonly bearer?: CredentialVerifier | undefined;
-  /** Client certificates as credentials. Without it one only guards its connection, and tokens that are bound to it. */
+  /** Client certificates as credentials. Without it, certificates only protect connections and bound tokens. */
   readonly certificate?: CertificateVerifier | undefined;
-  /** Level enterprise: nobody gets in without a valid certificate. @default false */
+  /** Whether every request needs a valid certificate (level enterprise). @default false */
   readonly certificateRequired?: boolean;
-  /** The application's own authenticator, asked before any other. */
+  /** The application's own authenticator. Called before the others. */
   readonly application?: ((request: CredentialRequest) => Promise<Principal | undefined>) | undefined;
 }
 
-/** A credential as a request carries it, not yet verified. */
+/** An unverified credential of a request. */
 type Credential = { readonly method: 'api-key' | 'bearer'; readonly value: string };
 
-/** RFC 9110, section 11.4: the scheme's name is case-insensitive. RFC 6750 allows one token after it. */
+/** The scheme is case-insensitive (RFC 9110, section 11.4), followed by one token (RFC 6750). */
 const BEARER = /^bearer(?: +(.*))?$/is;
 
 /**
- * Authenticates by the credential that a request carries: it decides the method, and a method that the request names
- * beside it must agree. A kind that is not configured refuses every credential.
+ * Creates an authenticator. The credential determines the method; a method header must match it. Credentials of a kind
+ * that is not configured are refused.
  */
 export function createAuthenticator(verifiers: CredentialVerifiers): Authenticator {
   const { apiKey, bearer, certificate: certificates, certificateRequired = false, application } = verifiers;
@@ -51,9 +51,9 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
     certificate: VerifiedCertificate | undefined,
     claimed: string | undefined,
   ) => {
-    // The certificate of somebody we know is a credential, and makes no pair with a key.
+    // A certificate of a configured identity is a credential itself. It cannot be combined with a key.
     if (certificate?.identity !== undefined) throw twoCredentials();
-    assertAgrees(claimed, 'api-key');
+    assertMethodMatches(claimed, 'api-key');
     if (certificateRequired) throw refusal('api-key', 'invalid_certificate');
     if (apiKey === undefined) throw refusal('api-key');
     return apiKey.verify(key, message?.socket);
@@ -62,29 +62,29 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
   const byToken = async (token: string, request: CredentialRequest, claimed: string | undefined) => {
     const certificate = certificateOf(request);
     if (certificate === undefined) {
-      assertAgrees(claimed, 'bearer');
+      assertMethodMatches(claimed, 'bearer');
       if (certificateRequired) throw refusal('bearer', 'invalid_certificate');
       if (bearer === undefined) throw refusal('bearer');
       const principal = await bearer.verify(token, request.message?.socket, request.sender);
       assertBinding(principal, request.clientCertificate);
       return principal;
     }
-    // A client does not always know of the certificate that its connection has, and names the half that it knows.
-    assertAgrees(claimed, 'hybrid', 'bearer');
+    // A client may not know about its connection's certificate, and then names only `bearer`.
+    assertMethodMatches(claimed, 'hybrid', 'bearer');
     return asHybrid(async () => {
       if (bearer === undefined) throw refusal('hybrid');
       const principal = await bearer.verify(token, request.message?.socket, request.sender);
       assertBinding(principal, request.clientCertificate);
-      return hybrid(principal, certificate.identity);
+      return combine(principal, certificate.identity);
     });
   };
 
   const byCertificate = (certificate: VerifiedCertificate | undefined, claimed: string | undefined) => {
     if (certificate?.identity !== undefined) {
-      assertAgrees(claimed, 'mtls');
+      assertMethodMatches(claimed, 'mtls');
       return certificate.identity;
     }
-    // The certificate is valid, and of nobody: alone it authenticates no one.
+    // A valid certificate without a configured identity does not authenticate.
     if (certificate !== undefined && claimed === 'mtls') throw refusal('mtls');
     return undefined;
   };
@@ -93,7 +93,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
     const principal = await application?.(request);
     if (principal === undefined) return undefined;
     const { method } = principal;
-    assertAgrees(claimed, method);
+    assertMethodMatches(claimed, method);
     const shown = certificateOf(request) !== undefined || request.clientCertificate?.authorized === true;
     const certified = method === 'mtls' || method === 'hybrid';
     if ((certified && !shown) || (certificateRequired && !certified)) throw refusal(method, 'invalid_certificate');
@@ -123,14 +123,13 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
   };
 }
 
-function assertAgrees(claimed: string | undefined, method: AuthMethod, alternative: AuthMethod = method): void {
+function assertMethodMatches(claimed: string | undefined, method: AuthMethod, alternative: AuthMethod = method): void {
   if (claimed !== undefined && claimed !== method && claimed !== alternative) throw refusal(method, 'method_mismatch');
 }
 
 /**
- * Looks at every place that may carry a credential. An `Authorization` of another scheme is none of ours: a proxy in
- * front may use it for itself.
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for a credential sent twice, or two that are not a hybrid pair
+ * Finds the credential of a request. Ignores other `Authorization` schemes, which a proxy may use.
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for a duplicate credential, or two that are not a combine pair
  */
 function findCredential(request: CredentialRequest): Credential | undefined {
   const key = single(request, REQUEST_HEADERS.apiKey, HEADERS.apiKey);

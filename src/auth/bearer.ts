@@ -3,25 +3,22 @@ import type { CredentialVerifier } from './authenticators.ts';
 import type { JwtVerifier } from './jwt.ts';
 import { refusal } from './refusal.ts';
 
-/** The ways to verify a bearer token; at least one of them is configured. */
+/** Verifiers of bearer tokens. At least one is configured. */
 export interface BearerVerifiers {
-  /** JWTs of known issuers, this server itself among them. */
+  /** Verifies JWTs of known issuers, including this server. */
   readonly jwt?: JwtVerifier | undefined;
-  /** All others, by asking their issuer. */
+  /** Introspects all other tokens. */
   readonly opaque?: CredentialVerifier | undefined;
 }
 
-/** What our own API keys and refresh tokens begin with: whoever sends one as a bearer token has mixed them up. */
-const OURS = 'rdcp_';
+/** Prefix of our API keys and refresh tokens, which are not bearer tokens. */
+const OWN_SECRET_PREFIX = 'rdcp_';
 
-/**
- * Verifies bearer tokens. A JWT that says it is of a known issuer is verified here and never sent anywhere, be it good or
- * bad, and neither is a secret of ours.
- */
+/** Verifies bearer tokens. JWTs of known issuers and our own secrets are never sent to an introspection endpoint. */
 export function createBearerVerifier({ jwt, opaque }: BearerVerifiers): CredentialVerifier {
   const byIssuer = async (token: string, connection: object | undefined, sender: Sender | undefined) => {
-    if (jwt !== undefined && (await jwt.claims(token))) return jwt.verify(token, connection);
-    if (opaque === undefined || token.startsWith(OURS)) throw refusal('bearer');
+    if (jwt !== undefined && (await jwt.isFromKnownIssuer(token))) return jwt.verify(token, connection);
+    if (opaque === undefined || token.startsWith(OWN_SECRET_PREFIX)) throw refusal('bearer');
     return opaque.verify(token, connection, sender);
   };
   return {

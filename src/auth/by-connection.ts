@@ -1,6 +1,6 @@
 /**
- * Computes something of the credential that a request carries, and remembers it for as long as its connection goes on
- * sending the same one. It says nothing of whether the credential is good: that is found out anew each time.
+ * Memoizes a pure function of the credential per connection, for the last credential of each connection. Do not use it for
+ * the result of a verification, which must be repeated for each request.
  */
 export function byConnection<T>(compute: (text: string) => T): (text: string, connection?: object) => T {
   const sent = new WeakMap<object, { readonly text: string; readonly value: T }>();

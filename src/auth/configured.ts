@@ -20,45 +20,45 @@ import { createTokenService, type TokenService } from './tokens/service.ts';
 
 type Settings = ResolvedConfig['security'];
 
-/** The application's own start comes first, in milliseconds. */
+/** Delay before issuers are checked, so that the application starts first, in milliseconds. */
 const CHECK_AFTER_MS = 500;
 
-/** The credentials of a configuration. */
+/** Credential settings of a configuration. */
 export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
   readonly jwt?: JwtIssuer | readonly JwtIssuer[] | undefined;
 }
 
 export interface AuthenticationOptions {
   readonly clock: Clock;
-  /** Where a development key is kept when no credential is configured. */
+  /** Directory of the development key, used without configured credentials. */
   readonly cwd: string;
-  /** Hold while a file of keys cannot be read, or somebody who must be asked does not answer. @default not watched */
+  /** Hold while a keys file is unreadable or a token issuer does not respond. @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
-  /** Told of answers of `security.authenticate` that are none. */
+  /** Called with invalid results of `security.authenticate`. */
   readonly report: (error: RdcpError) => void;
-  /** Where records of issued tokens are kept; `security.tokens` needs it. */
+  /** Store of issued tokens. Required by `security.tokens`. */
   readonly tokenStore?: TokenStore | undefined;
-  /** Whether the server has tenants; without, credentials that belong to one are a mistake. @default true */
+  /** Whether tenancy is configured. If not, credentials of a tenant are rejected. @default true */
   readonly tenancy?: boolean | undefined;
 }
 
 export interface ConfiguredAuthentication {
   readonly authenticator: Authenticator;
-  /** True when the only credential is the development key: such a server is for loopback alone. */
+  /** Whether the only credential is the development key. Such a server accepts only loopback connections. */
   readonly development: boolean;
-  /** Present where the server issues tokens itself. Ends with the authenticator. */
+  /** Present if the server issues tokens. Closed with the authenticator. */
   readonly tokens?: TokenService | undefined;
 }
 
-/** Whether a configuration lets anybody in but the holder of the development key. */
+/** Whether a configuration has any credentials. Without, the development key is used. */
 export function hasCredentials({ apiKeys, jwt, introspection, mtls, authenticate }: CredentialSettings): boolean {
   return [apiKeys, jwt, introspection, mtls, authenticate].some((kind) => kind !== undefined);
 }
 
 /**
- * The authenticator that a configuration asks for.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when a credential's settings or a file of keys is wrong, or the development key
- * cannot be kept. Nothing is left open then.
+ * Creates the configured authenticator.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if credential settings or a keys file are invalid, or the development key cannot
+ * be written. Everything opened so far is closed.
  */
 export function openAuthentication(
   settings: CredentialSettings,

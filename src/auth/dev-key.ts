@@ -6,15 +6,15 @@ import type { ApiKeyRecord } from '../options.ts';
 import { SCOPES } from '../protocol/constants.ts';
 import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from './api-key.ts';
 
-/** Where the development key lies, below the working directory. */
+/** Location of the development key in the working directory. */
 const DEV_KEY_DIRECTORY = '.rdcp';
 const DEV_KEY_FILE = 'dev-key';
 
 /**
- * The record of this directory's development key, for a service without any configured credential: every scope, client
- * `dev`. The key itself goes to `.rdcp/dev-key` (mode 0600, in a directory of mode 0700) and nowhere else. One that is
- * there is used again when only its owner can have read it; any other is replaced.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be kept private or not be written
+ * Returns the record of this directory's development key, for a service without configured credentials: all scopes, client
+ * `dev`. The key is written only to `.rdcp/dev-key` (mode 0600, directory mode 0700). An existing key is reused if only its
+ * owner can read it, and replaced otherwise.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the file cannot be written or kept private
  */
 export function ensureDevKey(cwd: string): ApiKeyRecord {
   try {
@@ -30,7 +30,7 @@ export function ensureDevKey(cwd: string): ApiKeyRecord {
   }
 }
 
-/** The development key below a directory; `undefined` where there is none, or none that is well-formed and private. */
+/** Returns the development key of a directory, or `undefined` if it is missing, malformed or not private. */
 export function readDevKey(cwd: string): string | undefined {
   const file = join(cwd, DEV_KEY_DIRECTORY, DEV_KEY_FILE);
   const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -40,9 +40,9 @@ export function readDevKey(cwd: string): string | undefined {
 }
 
 /**
- * The record of a key that the operator made up, for the variable that holds it: every scope, client `env`.
- * @param name of the variable
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when it is shorter than 128 bits, or could never match
+ * Returns the record of an operator's own key: all scopes, client `env`.
+ * @param name variable that holds the key
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is shorter than 128 bits, or could never match
  */
 export function secretKeyRecord(secret: string, name: string): ApiKeyRecord {
   assertUsableSecret(secret, name);
@@ -56,23 +56,23 @@ function fullAccess(client: string, key: string): ApiKeyRecord {
 function writeDevKey(directory: string): string {
   const key = generateApiKey({ env: 'dev', randomBytes });
   const file = join(directory, DEV_KEY_FILE);
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  writeFileSync(draft, `${key}\n`, { mode: 0o600, flag: 'wx' });
+  const temporary = `${file}.${randomBytes(6).toString('hex')}`;
+  writeFileSync(temporary, `${key}\n`, { mode: 0o600, flag: 'wx' });
   try {
-    linkSync(draft, file);
+    linkSync(temporary, file);
     return key;
   } catch {
-    // Another process wrote its key first: it is this one's too. What is there may also be the one that was refused.
-    const theirs = readDevKey(join(directory, '..'));
-    if (theirs !== undefined) return theirs;
-    renameSync(draft, file);
+    // Another process may have written a valid key first. Otherwise the file is the rejected one, and is replaced.
+    const existing = readDevKey(join(directory, '..'));
+    if (existing !== undefined) return existing;
+    renameSync(temporary, file);
     return key;
   } finally {
-    rmSync(draft, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 
-/** In a directory that somebody else owns, that user could swap the key for one they know. */
+/** Creates the directory. Its owner must be this user: another owner could replace the key. */
 function privateDirectory(cwd: string): string {
   const directory = join(cwd, DEV_KEY_DIRECTORY);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -86,7 +86,7 @@ function isOwn(uid: number): boolean {
   return process.getuid === undefined || process.getuid() === uid;
 }
 
-/** Windows has no such mode bits; there the directory's access list protects the file. */
+/** Windows has no mode bits; the directory's access list protects the file. */
 function isPrivate(mode: number): boolean {
   return process.platform === 'win32' || (mode & 0o077) === 0;
 }

@@ -5,23 +5,23 @@ import { commonScopes, type Principal } from './principal.ts';
 import { type RefusalReason, refusal } from './refusal.ts';
 
 /**
- * Who a token and a certificate are together: user and tenant are the token's, and only what both allow is allowed.
- * @param identity of the certificate; one that is mapped to nobody takes nothing away
+ * Combines a token and a certificate: user and tenant of the token, scopes and expiry that both allow.
+ * @param identity of the certificate. @default no restriction
  */
-export function hybrid(token: Principal, identity: Principal | undefined): Principal {
+export function combine(token: Principal, identity: Principal | undefined): Principal {
   if (identity === undefined) return { ...token, method: 'hybrid' };
-  const ends = [token.expiresAt, identity.expiresAt].filter((end) => end !== undefined);
+  const expiries = [token.expiresAt, identity.expiresAt].filter((end) => end !== undefined);
   return {
     ...token,
     method: 'hybrid',
     scopes: commonScopes(token, identity),
-    ...(ends.length > 0 && { expiresAt: Math.min(...ends) }),
+    ...(expiries.length > 0 && { expiresAt: Math.min(...expiries) }),
   };
 }
 
 /**
- * Refuses a token that is bound to another certificate than the one of its connection (RFC 8705, section 3). The answer is
- * that to any other bad token: whoever stole one does not learn that it is good.
+ * Refuses a token that is bound to a certificate other than the connection's (RFC 8705, section 3). The response is the
+ * same as for any invalid token, so that a thief does not learn that the token is valid.
  */
 export function assertBinding(token: Principal, presented: ClientCertificate | undefined): void {
   const { certificateThumbprint: bound } = token;
@@ -29,12 +29,12 @@ export function assertBinding(token: Principal, presented: ClientCertificate | u
   if (thumbprintOf(presented) !== bound) throw refusal('bearer');
 }
 
-/** SHA-256 of a certificate that TLS found valid, base64url (RFC 8705, section 3.1). */
+/** Returns the base64url SHA-256 of a certificate that TLS verified (RFC 8705, section 3.1). */
 export function thumbprintOf(presented: ClientCertificate | undefined): string | undefined {
   return presented?.authorized === true ? hash('sha256', presented.certificate.raw, 'base64url') : undefined;
 }
 
-/** Tells refusals of the pair as those of the pair, although one half of it was refused. */
+/** Reports a refusal of either credential with the method `combine`. */
 export async function asHybrid(authenticate: () => Promise<Principal>): Promise<Principal> {
   try {
     return await authenticate();

@@ -8,37 +8,36 @@ export interface IntrospectionSurroundings {
   readonly clock: Clock;
   /** @default the global `fetch` */
   readonly fetch?: typeof globalThis.fetch;
-  /** For asking an issuer again that did not answer. @default never, but for the next token */
+  /** For retries after a failure. @default retried only with the next token */
   readonly delay?: Delay;
-  /** Holds while the issuer does not answer as it should. */
+  /** Holds while the issuer does not respond correctly. */
   readonly condition?: Condition;
 }
 
-/** Tokens that anybody makes up must not become a flood of requests to the issuer. Those that were active do not count. */
+/** Maximum number of concurrent requests for unknown tokens. Made-up tokens must not flood the issuer. */
 export const MAX_IN_FLIGHT = 32;
-/** Failures in a row after which the issuer counts as down. */
+/** Consecutive failures after which the circuit breaker opens. */
 const FAILURES_TO_OPEN = 3;
-/** Pause before the next attempt then. */
+/** Pause before the next attempt while it is open. */
 const COOLDOWN_MS = 5000;
-/** Pause between two attempts with a token that was active, which made-up tokens do not keep from being asked about. */
+/** Pause between attempts with known tokens, which are independent of those with made-up tokens. */
 const KNOWN_COOLDOWN_MS = 1000;
-/** Refused tokens in a row, and none accepted ever, after which the issuer is asked whether it knows us. */
+/** Consecutive refusals, before the first success, after which a probe checks our own credentials. */
 const REFUSALS_TO_PROBE = 3;
-/** Pause between two attempts to find out, without a request, whether an outage is over. */
+/** Interval of probes during an outage. */
 const PROBE_MS = 30_000;
-/** A token that no issuer has given out, for those attempts. */
+/** A token for probes that no issuer has issued. */
 const PROBE_TOKEN = 'rdcp-health-check';
 
 const INACTIVE: Answer = { active: false };
 
 /**
- * Asks an issuer about tokens. Once it counts as down, one request after each pause finds out whether it is back, and all
- * others are answered at once.
+ * Introspects tokens at an issuer, with a circuit breaker: while it is open, one request per pause tests the issuer and all
+ * others fail at once.
  *
- * A token that the issuer refuses with a status is not active, and says nothing of the issuer. Where the status may as well
- * be about this server's own credentials, it is taken so until they have been accepted once, and again from the moment
- * that a token is refused that was active before.
- * @returns `ask` resolves with the answer, whatever it says of the token, and rejects with `RDCP_UNAVAILABLE` when there is none
+ * A refused token is inactive. If the status could also mean that the issuer rejects this server's own credentials, it is
+ * treated so until they were accepted once, and again after a known token is refused.
+ * @returns `ask` resolves with the issuer's response and rejects with `RDCP_UNAVAILABLE` without one
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
  */
 export function createIntrospectionClient({
@@ -52,25 +51,25 @@ export function createIntrospectionClient({
   let inFlight = 0;
   let failures = 0;
   let lastFailure: unknown;
-  /** The issuer has answered a request of ours as RFC 7662 has it. */
+  /** Whether the issuer has accepted our credentials at least once. */
   let accepted = false;
-  /** Our own credentials may be what it refuses; only an answer can take that back. */
+  /** Whether the issuer may be rejecting our credentials. Only a valid response clears it. */
   let suspected = false;
   let refusals = 0;
   let closed = false;
   let cancelProbe = () => {};
-  /** On the monotonic clock: nobody is asked before. */
+  /** On the monotonic clock: no request before this time. */
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let knownPausedUntil = Number.NEGATIVE_INFINITY;
 
   const unavailable = (seconds: number) =>
-    new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be checked at the moment', {
+    new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be verified at the moment', {
       headers: { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) },
       cause: lastFailure,
     });
 
-  /** It answers. Whether it takes our credentials is another matter. */
-  function alive(): void {
+  /** Records that the issuer responds, even if it may reject our credentials. */
+  function responded(): void {
     failures = 0;
     pausedUntil = Number.NEGATIVE_INFINITY;
     if (suspected) return;
@@ -82,7 +81,7 @@ export function createIntrospectionClient({
     accepted = true;
     suspected = false;
     refusals = 0;
-    alive();
+    responded();
   }
 
   function begin(cause: unknown): void {
@@ -98,7 +97,7 @@ export function createIntrospectionClient({
     begin(cause);
   }
 
-  /** Others are asked about nevertheless: a token that the issuer knows may be among them. */
+  /** Suspects our credentials. Requests continue, because a valid token would clear the suspicion. */
   function suspect(fault: StatusFault): void {
     suspected = true;
     begin(fault);
@@ -109,30 +108,30 @@ export function createIntrospectionClient({
       if (!(reply instanceof StatusFault)) succeeded();
       else if (suspected || (!accepted && (reply.refuses === 'either' || refusals >= REFUSALS_TO_PROBE)))
         suspect(reply);
-      else alive();
+      else responded();
     }, failed);
   }
 
-  /** @throws {RdcpError} `RDCP_UNAVAILABLE` where it may be us whom the issuer refuses */
+  /** @throws {RdcpError} `RDCP_UNAVAILABLE` if the issuer may be rejecting our credentials */
   function refused(fault: StatusFault, known: boolean): Answer {
     if (fault.refuses === 'either' && (known || suspected || !accepted)) {
       suspect(fault);
       throw unavailable(1);
     }
-    alive();
+    responded();
     refusals += 1;
     if (!accepted && refusals === REFUSALS_TO_PROBE) probe();
     return INACTIVE;
   }
 
-  /** @throws {RdcpError} `RDCP_UNAVAILABLE` where it is not asked now */
-  function assertAsked(known: boolean): void {
+  /** @throws {RdcpError} `RDCP_UNAVAILABLE` if no request may be sent now */
+  function assertMayAsk(known: boolean): void {
     const now = clock.monotonic();
     const from = known ? Math.min(pausedUntil, knownPausedUntil) : pausedUntil;
     if (now < from) throw unavailable((from - now) / 1000);
     if (!known && inFlight >= MAX_IN_FLIGHT) throw unavailable(1);
     if (failures < FAILURES_TO_OPEN) return;
-    // Of many that come after a pause, this one finds out.
+    // After a pause only this request tests the issuer.
     if (now >= pausedUntil) pausedUntil = now + COOLDOWN_MS;
     if (known) knownPausedUntil = now + KNOWN_COOLDOWN_MS;
   }
@@ -140,9 +139,9 @@ export function createIntrospectionClient({
   return {
     unavailable,
 
-    /** @param known whether the token was active when it was last asked about */
+    /** @param known whether the token was active at its last introspection */
     async ask(token: string, known = false): Promise<Answer> {
-      assertAsked(known);
+      assertMayAsk(known);
       if (!known) inFlight += 1;
       try {
         const reply = await request(token).catch((cause: unknown) => {

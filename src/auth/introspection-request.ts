@@ -3,19 +3,19 @@ import { IssuerFault } from './issuer-failure.ts';
 import { trustedUri } from './jwt-issuer.ts';
 
 export interface IntrospectionEndpoint {
-  /** The issuer's introspection endpoint. Plain HTTP is accepted on loopback alone. */
+  /** The issuer's introspection endpoint. Plain HTTP is accepted only on loopback. */
   readonly endpoint: string;
-  /** This server's name at the issuer. */
+  /** This server's client id at the issuer. */
   readonly clientId: string;
-  /** Sent by HTTP Basic (RFC 6749, section 2.3.1). Without it the client id alone is sent, in the body. */
+  /** Sent with HTTP Basic (RFC 6749, section 2.3.1). Without it, only the client id is sent, in the body. */
   readonly clientSecret?: string | undefined;
 }
 
 export type Answer = Readonly<Record<string, unknown>>;
 
-/** The issuer answers with another status than 200. */
+/** The issuer responded with a status other than 200. */
 export class StatusFault extends IssuerFault {
-  /** What is refused: the token, this server as a client, or either, which the answer does not say. */
+  /** What the issuer refuses: the token, this server as a client, or unclear which. */
   readonly refuses: 'token' | 'either' | 'us';
 
   constructor(status: number, refuses: StatusFault['refuses']) {
@@ -30,12 +30,12 @@ const MAX_BYTES = 64 * 1024;
 
 /** RFC 6749, section 5.2. */
 const ABOUT_CLIENT = ['invalid_client', 'unauthorized_client'];
-/** RFC 6750, section 3.1; some servers have it in the body. */
+/** RFC 6750, section 3.1. Some servers send it in the body. */
 const ABOUT_TOKEN = 'invalid_token';
 
 /**
- * Asks about one token (RFC 7662, section 2).
- * @returns the answer, or why there is none where that may be the token's fault; rejects with any other failure
+ * Introspects one token (RFC 7662, section 2).
+ * @returns the response, or the fault if the token may have caused it. Rejects with any other failure
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
  */
 export function introspectionRequest(
@@ -57,7 +57,7 @@ export function introspectionRequest(
         token_type_hint: 'access_token',
         ...(clientSecret === undefined && { client_id: clientId }),
       }),
-      // Tokens go to the address that the operator named, and to nowhere that it points to.
+      // Tokens are sent only to the configured address.
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
@@ -73,13 +73,13 @@ export function introspectionRequest(
     }
     const answer = parse(await readBounded(response, MAX_BYTES));
     if (isAnswer(answer)) return answer;
-    throw new IssuerFault('answers something that is no introspection response');
+    throw new IssuerFault('answers with an invalid introspection response');
   };
 }
 
 /**
- * RFC 7662 has 200 for a token that is not active, and 401 for a client that is not who it says. Servers that refuse
- * tokens by 400 or 401 exist all the same, and not every one gives a code with it.
+ * RFC 7662 specifies 200 for inactive tokens and 401 for an unknown client. Some servers refuse tokens with 400 or 401, not
+ * always with an error code.
  */
 async function refusedBy(response: Response): Promise<StatusFault['refuses']> {
   const body = parse(await readBounded(response, MAX_BYTES).catch(() => ''));
@@ -90,7 +90,7 @@ async function refusedBy(response: Response): Promise<StatusFault['refuses']> {
   return response.status === 400 || names ? 'token' : 'either';
 }
 
-/** The parser's own error would quote the answer, which may hold the token. */
+/** Returns `undefined` for invalid JSON. The parser's error could quote the token. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -99,12 +99,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** `active` is the one field that RFC 7662 requires. Without it, what answered is no introspection endpoint. */
+/** `active` is the only field that RFC 7662 requires. */
 function isAnswer(value: unknown): value is Answer {
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'active') === 'boolean';
 }
 
-/** Both halves are form-encoded first (RFC 6749, section 2.3.1), so that a colon in the id cannot move the border. */
+/** Both parts are form-encoded first (RFC 6749, section 2.3.1), so that the id may contain a colon. */
 function basic(id: string, secret: string): string {
   const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
   return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;

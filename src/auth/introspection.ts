@@ -10,11 +10,11 @@ import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 import { createTurns } from './turns.ts';
 
-/** Where opaque tokens are introspected, and how the answer is read. */
+/** Settings for the introspection of opaque tokens. */
 export interface IntrospectionSettings extends IntrospectionEndpoint {
-  /** When given, `iss` of the answer must be it. */
+  /** Required `iss` of the response. @default not checked */
   readonly issuer?: string | undefined;
-  /** When given, one of these must be in `aud` of the answer. */
+  /** One of these must be in `aud` of the response. @default not checked */
   readonly audience?: string | readonly string[] | undefined;
   /** @default 'scope', else 'scopes' */
   readonly scopeClaim?: string | undefined;
@@ -23,62 +23,62 @@ export interface IntrospectionSettings extends IntrospectionEndpoint {
 }
 
 export interface IntrospectionOptions extends IntrospectionSettings, IntrospectionSurroundings {
-  /** Most tokens that are remembered as active, and as refused. @default 10000 */
+  /** Maximum number of cached active tokens, and of cached refused tokens. @default 10000 */
   readonly cacheSize?: number;
 }
 
-/** RFC 6750, section 2.1: what a bearer token consists of. */
+/** Syntax of a bearer token (RFC 6750, section 2.1). */
 const BEARER_TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const MAX_TOKEN_LENGTH = 4096;
-/** How long an answer is believed: a token that its issuer revokes ends as soon as that. */
+/** How long an active token is cached. A revoked token is accepted for this long. */
 const POSITIVE_MS = 60_000;
-/** A token that is not active does not become so; this is short because it may not have reached every server yet. */
+/** How long a refused token is cached. Short, because a new token may not have reached every server of the issuer. */
 const NEGATIVE_MS = 10_000;
 
-/** Requests about tokens of one address at a time, and most of them that wait for their turn. */
+/** Maximum number of concurrent, and of waiting, requests per client address. */
 const MAX_OF_ADDRESS = 4;
 const MAX_WAITING = 28;
 
-/** What was answered for a token. */
-interface Verdict<T> {
+/** A cached result. */
+interface Cached<T> {
   readonly value: T;
   /** On the monotonic clock, milliseconds. */
   readonly askedAt: number;
 }
 
 /**
- * Verifies opaque tokens by asking their issuer (RFC 7662). Each token is asked for once at a time, a positive answer is
- * believed for a minute and never past the token's expiry, and an issuer that does not answer makes it 503.
+ * Verifies opaque tokens by introspection (RFC 7662). Concurrent requests for a token are combined. Active tokens are cached
+ * for a minute, but not past their expiry. An issuer that does not respond causes 503.
  *
- * Made-up tokens keep nobody else from being asked about: an address has few requests at a time, and none once it has
- * spent its quota of wrong credentials. A token that was active when it was last asked about is always asked about.
+ * Made-up tokens cannot block others: each address has few concurrent requests, and none after it has used up its quota of
+ * wrong credentials. Tokens that were active before are exempt.
  */
 export function createIntrospectionVerifier(options: IntrospectionOptions): CredentialVerifier {
   const { clock, cacheSize = 10_000 } = options;
   const client = createIntrospectionClient(options);
-  // Apart, so that made-up tokens push out no others.
-  const active = new LRUCache<string, Verdict<Principal>>({ max: cacheSize });
-  const refused = new LRUCache<string, Verdict<RdcpError>>({ max: cacheSize });
+  // Separate caches, so that made-up tokens do not evict active ones.
+  const active = new LRUCache<string, Cached<Principal>>({ max: cacheSize });
+  const refused = new LRUCache<string, Cached<RdcpError>>({ max: cacheSize });
   const pending = new Map<string, Promise<Principal>>();
-  const turns = createTurns({
+  const enqueue = createTurns({
     most: MAX_IN_FLIGHT,
     mostOfKey: MAX_OF_ADDRESS,
     mostWaiting: MAX_WAITING,
     refuse: () => client.unavailable(1),
   });
 
-  const askInTurn = (token: string, sender: Sender) => {
+  const askQueued = (token: string, sender: Sender) => {
     const ask = () => {
-      // The answer to the request is 429 then.
+      // The request is answered with 429.
       if (sender.isSpent()) throw refusal('bearer');
       return client.ask(token);
     };
-    return sender.isSpent() ? ask() : turns(sender.address, ask);
+    return sender.isSpent() ? ask() : enqueue(sender.address, ask);
   };
 
   const introspect = async (token: string, digest: string, sender: Sender | undefined): Promise<Principal> => {
     const wasActive = active.has(digest);
-    const answer = await (wasActive || sender === undefined ? client.ask(token, wasActive) : askInTurn(token, sender));
+    const answer = await (wasActive || sender === undefined ? client.ask(token, wasActive) : askQueued(token, sender));
     const askedAt = clock.monotonic();
     try {
       const principal = readAnswer(answer, options, clock.now());
@@ -92,9 +92,9 @@ export function createIntrospectionVerifier(options: IntrospectionOptions): Cred
     }
   };
 
-  const recent = <T extends object>(verdicts: LRUCache<string, Verdict<T>>, digest: string, ms: number) => {
-    const verdict = verdicts.get(digest);
-    return verdict !== undefined && clock.monotonic() - verdict.askedAt < ms ? verdict.value : undefined;
+  const recent = <T extends object>(cache: LRUCache<string, Cached<T>>, digest: string, ms: number) => {
+    const cached = cache.get(digest);
+    return cached !== undefined && clock.monotonic() - cached.askedAt < ms ? cached.value : undefined;
   };
 
   return {
@@ -121,25 +121,25 @@ export function createIntrospectionVerifier(options: IntrospectionOptions): Cred
   };
 }
 
-/** @throws for an answer that is no yes to an access token for us */
+/** @throws if the response does not accept the token as an access token for this server */
 function readAnswer(answer: Answer, options: IntrospectionOptions, now: number): Principal {
   const { issuer, audience, scopeClaim, tenantClaim = 'tenant_id' } = options;
   if (answer.active !== true) throw new Error('the token is not active');
-  if (issuer !== undefined && answer.iss !== issuer) throw new Error('not the token of the issuer');
-  if (audience !== undefined && !isFor(answer.aud, audience)) throw new Error('the token is for somebody else');
-  refuseOtherKinds(answer);
+  if (issuer !== undefined && answer.iss !== issuer) throw new Error('the token has another issuer');
+  if (audience !== undefined && !isFor(answer.aud, audience)) throw new Error('the token has another audience');
+  assertAccessToken(answer);
   const { nbf, sub, username, client_id: clientId } = answer;
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= now / 1000 + CLOCK_TOLERANCE_SECONDS)) {
     throw new Error('the token is not valid yet');
   }
   const scopeClaims = scopeClaim === undefined ? ['scope', 'scopes'] : [scopeClaim];
-  // A client that acts for itself has no user (RFC 7662 requires none of the three).
+  // Tokens of a client acting for itself have no user. RFC 7662 requires none of the three fields.
   const claims = { ...answer, sub: sub ?? username ?? clientId };
   return unexpired(principalOf(claims, { scopeClaims, tenantClaim }, now), now);
 }
 
-/** An issuer introspects refresh tokens too, and answers that they are active. */
-function refuseOtherKinds({ token_type: type, token_use: use }: Answer): void {
+/** Issuers also introspect refresh tokens, and report them as active. */
+function assertAccessToken({ token_type: type, token_use: use }: Answer): void {
   if (type !== undefined && !(typeof type === 'string' && type.toLowerCase() === 'bearer')) {
     throw new Error('not a bearer token');
   }

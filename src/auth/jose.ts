@@ -1,6 +1,6 @@
 let loaded: Promise<typeof import('jose')> | undefined;
 
-/** The library for JWTs, loaded with the first token: most services are asked with API keys. */
+/** Loads the JWT library with the first token: most services use API keys only. */
 export function loadJose(): Promise<typeof import('jose')> {
   loaded ??= import('jose');
   return loaded;

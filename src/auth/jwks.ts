@@ -11,17 +11,17 @@ export interface RemoteKeysOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
   readonly delay: Delay;
-  /** The setting that the address comes from, for messages. */
+  /** Name of the address's setting, for messages. */
   readonly field: string;
-  /** Holds while the issuer does not publish keys. A token cannot make it hold. */
+  /** Holds while the issuer does not publish keys. Tokens do not affect it. */
   readonly condition: Condition;
 }
 
-/** How long a key set is used without asking again. */
+/** How long a key set is fresh. */
 const FRESH_MS = 10 * 60_000;
-/** How long an old set is used while the issuer does not answer. */
+/** How long a stale key set is used while the issuer does not respond. */
 const STALE_MS = 24 * 3_600_000;
-/** Pause between two requests, also after one that failed and however many unknown key ids arrive. */
+/** Minimum pause between requests, even after failures and for unknown key ids. */
 const COOLDOWN_MS = 30_000;
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 256 * 1024;
@@ -29,11 +29,11 @@ const MAX_BYTES = 256 * 1024;
 type LocalKeys = ReturnType<typeof createLocalJWKSet>;
 
 /**
- * Keys that an issuer publishes (RFC 7517). jose's own remote set refuses every token once its copy is too old and the
- * issuer is away, and asks at once again after a failure; this one keeps what it has for a day, and pauses. After a
- * failure it goes on asking after each pause, so that the end of an outage is noticed without a request.
- * @returns `find`, the way from a token's header to its key. It rejects with `RDCP_UNAVAILABLE` while the issuer does not
- * answer and the key is not known, and with an error of jose for a token whose key does not exist
+ * Fetches an issuer's published keys (RFC 7517). Unlike jose's remote key set, it uses a stale set for a day while the issuer
+ * is down, and pauses between requests. After a failure it retries without waiting for a token, so that it detects the end of
+ * an outage.
+ * @returns `find` resolves with the key of a token's header. It rejects with `RDCP_UNAVAILABLE` for an unknown key while the
+ * issuer does not respond, and with an error of jose for a key that does not exist
  */
 export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }: RemoteKeysOptions) {
   let keys: LocalKeys | undefined;
@@ -52,8 +52,8 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
       keys = createLocalJWKSet(published);
       fetchedAt = clock.monotonic();
       failure = undefined;
-      // The issuer may have withdrawn them all, so none is kept; more likely it is a fault.
-      problem = published.keys.length === 0 ? 'answers an empty key set' : undefined;
+      // Probably a fault of the issuer. The set is used, because it may have withdrawn all keys.
+      problem = published.keys.length === 0 ? 'answers with an empty key set' : undefined;
     } catch (cause) {
       failure = cause;
       problem = issuerProblem(cause);
@@ -67,7 +67,7 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
     }
   };
 
-  /** Joins the request that is under way, or makes one unless the last is too recent. */
+  /** Joins the pending request, or starts one unless the last is too recent. */
   const refresh = (): Promise<void> | undefined => {
     if (pending === undefined && clock.monotonic() - triedAt >= COOLDOWN_MS) pending = load();
     return pending;
@@ -75,7 +75,7 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
 
   const unavailable = () => {
     const seconds = Math.max(1, Math.ceil((triedAt + COOLDOWN_MS - clock.monotonic()) / 1000));
-    return new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be checked at the moment', {
+    return new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be verified at the moment', {
       headers: { 'Retry-After': String(seconds) },
       cause: failure,
     });
@@ -96,7 +96,7 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
     }
   };
 
-  /** Asks before a token needs it. The pause is for tokens: the first one asks at once, whatever came of this. */
+  /** Fetches the keys before the first token. The first token is not subject to the pause after it. */
   const check = async (): Promise<void> => {
     if (closed || triedAt !== Number.NEGATIVE_INFINITY) return;
     await refresh();
@@ -116,7 +116,7 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
 async function fetchKeys(uri: string, fetch: RemoteKeysOptions['fetch']): Promise<JSONWebKeySet> {
   const response = await fetch(uri, {
     headers: { Accept: 'application/jwk-set+json, application/json' },
-    // Keys come from the address that the operator named, and from nowhere that it points to.
+    // Keys are fetched only from the configured address.
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
@@ -129,5 +129,5 @@ async function fetchKeys(uri: string, fetch: RemoteKeysOptions['fetch']): Promis
     const { keys } = JSON.parse(text);
     if (Array.isArray(keys)) return { keys };
   } catch {}
-  throw new IssuerFault('answers something that is no key set');
+  throw new IssuerFault('answers with an invalid key set');
 }

@@ -3,29 +3,29 @@ import { isIdentifier, PRINTABLE_NAME } from '../protocol/names.ts';
 import type { TrustedIssuer } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
 
-/** Clock difference between issuer and us that is tolerated, in seconds. */
+/** Tolerated clock skew between the issuer and this server, in seconds. */
 export const CLOCK_TOLERANCE_SECONDS = 60;
-/** 31 December 9999: later instants have no Timestamp. */
+/** 31 December 9999, the latest instant of a Timestamp. */
 const LATEST_SECONDS = 253_402_300_799;
 /** SHA-256 in base64url. */
 const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
 /**
- * Claims of OpenID Connect ID tokens (Core 1.0, sections 2 and 3.3.2.11). An ID token tells a client who signed in and
- * grants nothing, but it has the issuer, the signature, and often an audience, that an access token has too.
+ * Claims that only OpenID Connect ID tokens have (Core 1.0, sections 2 and 3.3.2.11). An ID token grants nothing, but its
+ * issuer, signature and often audience are the same as an access token's.
  */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Where an issuer puts what we need. */
+/** Names of the issuer's claims. */
 export type ClaimNames = Pick<TrustedIssuer, 'scopeClaims' | 'tenantClaim' | 'keyClaim'>;
 
 /**
- * Who a token speaks for, once the token itself, its issuer, audience, `exp` and `nbf` were verified.
- * @throws {Error} for claims that no access token of ours has
+ * Returns the principal of a token whose signature, issuer, audience, `exp` and `nbf` are verified.
+ * @throws {Error} for invalid claims
  */
 export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): Principal {
-  refuseIdToken(claims);
+  assertNotIdToken(claims);
   const { sub, exp, iat } = claims;
   if (typeof sub !== 'string' || !PRINTABLE_NAME.test(sub)) throw new Error('the subject is malformed');
   if (exp !== undefined && !(typeof exp === 'number' && exp >= 0 && exp <= LATEST_SECONDS))
@@ -37,7 +37,7 @@ export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): P
   const sessionId = firstName(claims, ['sid', 'jti'], (name) => PRINTABLE_NAME.test(name));
   const tenantId = tenantOf(claims[names.tenantClaim]);
   const keyId = names.keyClaim === undefined ? undefined : firstName(claims, [names.keyClaim], isIdentifier);
-  const certificateThumbprint = boundTo(claims);
+  const certificateThumbprint = thumbprintOf(claims);
   return {
     method: 'bearer',
     userId: sub,
@@ -51,16 +51,16 @@ export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): P
   };
 }
 
-function refuseIdToken(claims: Claims): void {
-  const foreign = ID_TOKEN_CLAIMS.find((name) => Object.hasOwn(claims, name));
-  if (foreign !== undefined) throw new Error('an ID token is no access token');
+function assertNotIdToken(claims: Claims): void {
+  const found = ID_TOKEN_CLAIMS.find((name) => Object.hasOwn(claims, name));
+  if (found !== undefined) throw new Error('not an access token but an ID token');
 }
 
 /**
- * The certificate that the token is worth nothing without (RFC 8705, section 3.1). Other bindings (RFC 7800) are to keys
- * that a request does not show.
+ * Returns the thumbprint of the certificate that the token is bound to (RFC 8705, section 3.1). Tokens bound to other keys
+ * (RFC 7800) are rejected, because requests do not prove possession of them.
  */
-function boundTo({ cnf }: Claims): string | undefined {
+function thumbprintOf({ cnf }: Claims): string | undefined {
   if (cnf === undefined) return undefined;
   const binding: [string, unknown][] = typeof cnf === 'object' && cnf !== null ? Object.entries(cnf) : [];
   const [name, thumbprint] = binding.length === 1 ? (binding[0] ?? []) : [];
@@ -68,14 +68,14 @@ function boundTo({ cnf }: Claims): string | undefined {
   throw new Error('the token is bound to a key');
 }
 
-/** A tenant that is named but malformed must not become no tenant at all, which sees more. */
+/** Rejects a malformed tenant: ignoring it would grant access to all tenants. */
 function tenantOf(claim: unknown): string | undefined {
   if (claim === undefined) return undefined;
   if (typeof claim === 'string' && isIdentifier(claim)) return claim;
   throw new Error('the tenant is malformed');
 }
 
-/** Only our own scopes count; the issuer may have others. */
+/** Returns the token's RDCP scopes. Ignores others. */
 function scopesOf(claims: Claims, names: readonly string[]): Scope[] {
   const name = names.find((each) => claims[each] !== undefined);
   const claim = name === undefined ? [] : claims[name];

@@ -1,22 +1,21 @@
 import type { JWSHeaderParameters } from 'jose';
 import { loadJose } from './jose.ts';
 
-/** Three parts of base64url without padding. An encrypted token has five, an unsigned one an empty last part. */
+/** Three base64url parts. An encrypted token has five; an unsigned one has an empty last part. */
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
-/** Visible ASCII: a key id is compared and never used as a path, a query or a part of one. */
+/** Visible ASCII. A key id is only compared, never used in a path or query. */
 const KEY_ID = /^[\x21-\x7e]{1,256}$/;
-/** RFC 9068, section 2.1, and RFC 7519, section 5.1; compared without case, `application/` left out. */
+/** RFC 9068, section 2.1, and RFC 7519, section 5.1. Case-insensitive, without `application/`. */
 const TYPES = ['jwt', 'at+jwt'];
 /**
- * Parameters that bring a key along or point to one (RFC 7515, sections 4.1.2 to 4.1.6), that change how the token is to
- * be read (`crit`, RFC 7797's `b64`, a nested token's `cty`), or that belong to encryption. None has a place in an access
- * token of a known issuer.
+ * Parameters that contain or reference a key (RFC 7515, sections 4.1.2 to 4.1.6), change how the token is parsed (`crit`,
+ * `b64` of RFC 7797, `cty` of a nested token), or belong to encryption. Access tokens of known issuers have none of them.
  */
 const REFUSED = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'enc', 'zip'];
 
 /**
- * The header of a token whose form is that of an access token. Its signature is still to be verified.
- * @throws {Error} of some kind for anything else
+ * Returns the header of an access token. The signature is not verified.
+ * @throws {Error} if it is not the header of an access token
  */
 export async function readHeader(token: string): Promise<JWSHeaderParameters> {
   if (!COMPACT.test(token)) throw new Error('not a signed token in compact form');

@@ -9,44 +9,44 @@ import type { Principal } from './principal.ts';
 export const JWT_ALGORITHMS = ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
 
-/** For issuers that publish their keys. */
+/** Dependencies for issuers that publish their keys. */
 export interface RemoteSurroundings extends Pick<RemoteKeysOptions, 'fetch' | 'clock' | 'delay'> {
   readonly conditions: Pick<Conditions, 'watch'>;
 }
 
 export type JwtIssuer = JwtIssuerOptions;
 
-/** An issuer that was checked, with the way to its keys. */
+/** A validated issuer. */
 export interface TrustedIssuer {
   readonly issuer: string;
   readonly audience: string[];
   readonly algorithms: string[];
   readonly scopeClaims: readonly string[];
   readonly tenantClaim: string;
-  /** The claim with the id of the API key that a token was issued for; of our own tokens alone. */
+  /** Claim with the id of the API key that a token was issued for. Only in our own tokens. */
   readonly keyClaim?: string;
-  /** The key for a token with this header. */
+  /** Returns the key of a token with this header. */
   key(header: JWSHeaderParameters): KeyObject | Promise<KeyObject | CryptoKey>;
   /**
-   * Has the last word on every use of a token, also of one that is remembered.
-   * @throws {RdcpError} `RDCP_AUTH_FAILED` for a token that was revoked
+   * Checks each use of a token, even if its verification is cached.
+   * @throws {RdcpError} `RDCP_AUTH_FAILED` for a revoked token
    */
   admit?(principal: Principal): Principal | Promise<Principal>;
-  /** Asks for the keys where they are published, so that an outage shows before the first token. */
+  /** Fetches published keys, to detect an outage before the first token. */
   check?(): Promise<void>;
   close?(): void;
 }
 
-/** RFC 7518, section 3.2: a key for HS256 is as long as its hash at least. */
+/** A key for HS256 must be at least as long as the hash (RFC 7518, section 3.2). */
 const MIN_SECRET_BYTES = 32;
 /** RFC 7518, section 3.3. */
 export const MIN_RSA_BITS = 2048;
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Checks the issuers of a configuration.
- * @param own this server, where it issues tokens itself
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field and never shows a secret
+ * Validates the configured issuers. Returns them by name.
+ * @param own this server, if it issues tokens
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message names the field and contains no secret
  */
 export function trustIssuers(
   issuers: readonly JwtIssuer[],
@@ -57,7 +57,7 @@ export function trustIssuers(
   if (own !== undefined) trusted.set(own.issuer, own);
   for (const [index, issuer] of issuers.entries()) {
     const field = issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`;
-    if (trusted.has(issuer.issuer)) throw configurationError(`${field}.issuer`, 'is that of an earlier issuer');
+    if (trusted.has(issuer.issuer)) throw configurationError(`${field}.issuer`, 'is used by an earlier issuer');
     trusted.set(issuer.issuer, trust(issuer, field, remote));
   }
   return trusted;
@@ -100,7 +100,7 @@ function keysOf(
   return { key: keys.find, check: keys.check, close: keys.close };
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` when it is too short for HS256 */
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is too short for HS256 */
 export function secretKey(secret: string, field: string): KeyObject {
   const bytes = Buffer.from(secret, 'utf8');
   if (bytes.length < MIN_SECRET_BYTES) throw configurationError(field, `must hold at least ${MIN_SECRET_BYTES} bytes`);
@@ -110,8 +110,8 @@ export function secretKey(secret: string, field: string): KeyObject {
 function publicKeyOf(pem: string, algorithms: readonly JwtAlgorithm[], field: string): KeyObject {
   if (pem.includes('PRIVATE KEY')) throw configurationError(field, 'must be a public key, not a private one');
   const key = readPem(pem, field);
-  const misfit = algorithms.find((name) => !fits(key, name));
-  if (misfit !== undefined) throw configurationError(field, `must be a key for ${misfit}`);
+  const unsupported = algorithms.find((name) => !isKeyFor(key, name));
+  if (unsupported !== undefined) throw configurationError(field, `must be a key for ${unsupported}`);
   if (key.asymmetricKeyType === 'rsa' && (key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
     throw configurationError(field, `must have at least ${MIN_RSA_BITS} bits`);
   }
@@ -126,19 +126,23 @@ function readPem(pem: string, field: string): KeyObject {
   }
 }
 
-function fits({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject, algorithm: JwtAlgorithm): boolean {
+function isKeyFor(
+  { asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject,
+  algorithm: JwtAlgorithm,
+): boolean {
   if (algorithm === 'ES256') return type === 'ec' && details?.namedCurve === 'prime256v1';
   return algorithm === 'EdDSA' ? type === 'ed25519' : type === 'rsa';
 }
 
-/** Whether the host of a URL is this machine itself. */
+/** Whether the host name of a URL is a loopback address. */
 export function isLoopbackName(hostname: string): boolean {
   return LOOPBACK.test(hostname);
 }
 
 /**
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for anything but an https URL, or http on loopback; and for a user name or
- * password in it, which `fetch` refuses with an error that shows them
+ * Returns a validated URL.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` unless it is an https URL, or http on loopback, without user name and password:
+ * `fetch` would reject those with an error that shows them
  */
 export function trustedUri(uri: string, field: string): string {
   const url = URL.parse(uri);

@@ -12,31 +12,31 @@ import { type JwtIssuer, type TrustedIssuer, trustIssuers } from './jwt-issuer.t
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
-/** Longest token that is looked at, in bytes: what a request's headers have room for. */
+/** Maximum token size in bytes: the room that a request's headers have. */
 export const MAX_TOKEN_BYTES = 8 * 1024;
-/** A verified token is verified again after this time, so that a key that its issuer withdrew ends. */
+/** How long a verification is cached. A withdrawn key stops working after this time. */
 const MAX_CACHE_MS = 5 * 60_000;
 
 export interface JwtVerifierOptions {
   readonly issuers: readonly JwtIssuer[];
-  /** This server itself, where it issues tokens. */
+  /** This server, if it issues tokens. */
   readonly own?: TrustedIssuer | undefined;
   readonly clock: Clock;
   /** @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
-  /** For asking an issuer again that did not answer. @default never, but for the next token */
+  /** For retries after a failure. @default retried only with the next token */
   readonly delay?: Delay;
-  /** For the issuers' key sets. @default the global `fetch` */
+  /** Fetches key sets. @default the global `fetch` */
   readonly fetch?: typeof globalThis.fetch;
-  /** Most verified tokens that are remembered. @default 10000 */
+  /** Maximum number of cached tokens. @default 10000 */
   readonly cacheSize?: number;
 }
 
-/** Verifies the JWTs of known issuers. */
+/** Verifies JWTs of known issuers. */
 export interface JwtVerifier extends CredentialVerifier {
-  /** Whether a token says that it is a JWT of one of the issuers. Nothing of it is verified. */
-  claims(token: string): Promise<boolean>;
-  /** Asks the issuers that publish their keys for them, so that an outage shows before the first token. */
+  /** Whether the unverified `iss` of a token is a known issuer. */
+  isFromKnownIssuer(token: string): Promise<boolean>;
+  /** Fetches published keys, to detect an outage before the first token. */
   checkIssuers(): void;
 }
 
@@ -48,9 +48,9 @@ interface Verified {
 }
 
 /**
- * Verifies bearer tokens that are JWTs of a configured issuer (RFC 7519, RFC 9068, and the advice of RFC 8725).
- * Verified tokens are remembered by their SHA-256 until they expire, five minutes at most; refused ones are not.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when an issuer is wrong
+ * Verifies JWT bearer tokens of configured issuers (RFC 7519, RFC 9068, RFC 8725). Valid tokens are cached by their SHA-256
+ * until they expire, at most five minutes. Refused tokens are not cached.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid issuer
  */
 export function createJwtVerifier({
   issuers,
@@ -65,11 +65,11 @@ export function createJwtVerifier({
   const cache = new LRUCache<string, Verified>({ max: cacheSize });
   const digestOf = byConnection((token) => hash('sha256', token, 'base64url'));
 
-  const verifyAnew = async (token: string, digest: string): Promise<Principal> => {
+  const verifyUncached = async (token: string, digest: string): Promise<Principal> => {
     try {
       const { principal, issuer } = await verify(token, trusted, clock.now());
       cache.set(digest, { principal, issuer, verifiedAt: clock.now() });
-      return await admitted(principal, issuer);
+      return await admit(principal, issuer);
     } catch (error) {
       if (isRdcpError(error)) throw error;
       const { errors } = await loadJose();
@@ -82,11 +82,11 @@ export function createJwtVerifier({
       if (Buffer.byteLength(token, 'latin1') > MAX_TOKEN_BYTES) throw refusal('bearer');
       const digest = digestOf(token, connection);
       const known = cache.get(digest);
-      return known !== undefined && holds(known, clock.now())
-        ? admitted(known.principal, known.issuer)
-        : verifyAnew(token, digest);
+      return known !== undefined && isFresh(known, clock.now())
+        ? admit(known.principal, known.issuer)
+        : verifyUncached(token, digest);
     },
-    claims: async (token) => token.includes('.') && trusted.has(await claimedIssuer(token)),
+    isFromKnownIssuer: async (token) => token.includes('.') && trusted.has(await claimedIssuer(token)),
     checkIssuers: () => {
       for (const issuer of trusted.values()) void issuer.check?.();
     },
@@ -97,22 +97,22 @@ export function createJwtVerifier({
   };
 }
 
-function holds({ principal, verifiedAt }: Verified, now: number): boolean {
+function isFresh({ principal, verifiedAt }: Verified, now: number): boolean {
   const age = now - verifiedAt;
   return age >= 0 && age < MAX_CACHE_MS && now < (principal.expiresAt ?? 0);
 }
 
-function admitted(principal: Principal, issuer: TrustedIssuer): Principal | Promise<Principal> {
+function admit(principal: Principal, issuer: TrustedIssuer): Principal | Promise<Principal> {
   return issuer.admit === undefined ? principal : issuer.admit(principal);
 }
 
 async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>, now: number) {
   const header = await readHeader(token);
   const issuer = trusted.get(await claimedIssuer(token));
-  if (issuer === undefined) throw new Error('not the token of a known issuer');
-  // Before the key: a token with a wrong algorithm must not make anybody fetch.
+  if (issuer === undefined) throw new Error('unknown issuer');
+  // Checked before the key is fetched: a wrong algorithm must not cause a request.
   if (header.alg === undefined || !issuer.algorithms.includes(header.alg))
-    throw new Error('not an algorithm of the issuer');
+    throw new Error('the algorithm is not allowed for this issuer');
   const { jwtVerify } = await loadJose();
   const { payload } = await jwtVerify(token, await issuer.key(header), {
     algorithms: issuer.algorithms,
@@ -125,7 +125,7 @@ async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>
   return { principal: principalOf(payload, issuer, now), issuer };
 }
 
-/** Not verified yet: it only chooses whose key is tried. Empty, which no issuer is, where there is none. */
+/** Returns the unverified `iss`, or `''`. */
 async function claimedIssuer(token: string): Promise<string> {
   const { decodeJwt } = await loadJose();
   try {

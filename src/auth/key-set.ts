@@ -2,28 +2,28 @@ import { RdcpError } from '../errors.ts';
 import type { ApiKeyRecord } from '../options.ts';
 import type { Principal } from './principal.ts';
 
-/** A key record, ready to be compared with what a request brings. */
+/** A key record, parsed for comparison. */
 export interface StoredKey {
   /** The SHA-256 of the key. */
   readonly digest: Buffer;
-  /** Valid from this instant on, milliseconds since the epoch. */
+  /** Start of validity, in milliseconds since the epoch. */
   readonly notBefore: number;
-  /** Valid until just before this instant, milliseconds since the epoch. */
+  /** End of validity (exclusive), in milliseconds since the epoch. */
   readonly expiresAt: number;
   readonly principal: Principal;
 }
 
-/** Where keys are found by their hash. */
+/** Finds keys. */
 export interface KeySource {
   /** @param hash as in a record: `sha256:` and hex */
   find(hash: string): StoredKey | undefined;
-  /** The key that is in force under an id of a record. */
+  /** Finds a key by the id of its record. */
   findById(id: string): StoredKey | undefined;
   close(): void;
 }
 
 export interface KeyRules {
-  /** Whether the server has tenants. Without, a key of a tenant is refused. @default true */
+  /** Whether tenancy is configured. If not, keys of a tenant are rejected. @default true */
   readonly tenancy?: boolean | undefined;
 }
 
@@ -32,16 +32,15 @@ export interface KeySet {
   readonly byId: ReadonlyMap<string, StoredKey>;
 }
 
-/** Whether a key may be used at an instant, in milliseconds since the epoch. */
+/** Whether a key is valid at an instant, in milliseconds since the epoch. */
 export function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
   return now >= notBefore && now < expiresAt;
 }
 
 /**
- * Keys by their hash and by their id.
- * @param field what to call the list in the message
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an id or a hash that stands twice: the second one would be dead, or
- * could not be revoked by its id; and for a key of a tenant where there are none: it must not be everybody's
+ * Indexes keys by hash and by id.
+ * @param field name of the list, for messages
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for a duplicate id or hash, and for a key of a tenant without tenancy
  */
 export function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}): KeySet {
   const byHash = new Map<string, StoredKey>();
@@ -50,8 +49,8 @@ export function keySet(records: readonly ApiKeyRecord[], field: string, { tenanc
     if (record.tenantId !== undefined && !tenancy) {
       throw withoutTenancy(`${field}.${index}.tenantId`, `the key of client ${record.clientId}`);
     }
-    if (byId.has(record.id)) throw invalid(`${field}.${index}.id`, 'is the id of an earlier key');
-    if (byHash.has(record.hash)) throw invalid(`${field}.${index}.hash`, 'is the hash of an earlier key');
+    if (byId.has(record.id)) throw invalid(`${field}.${index}.id`, 'is used by an earlier key');
+    if (byHash.has(record.hash)) throw invalid(`${field}.${index}.hash`, 'is used by an earlier key');
     const stored = storedKey(record);
     byId.set(record.id, stored);
     byHash.set(record.hash, stored);
@@ -59,13 +58,13 @@ export function keySet(records: readonly ApiKeyRecord[], field: string, { tenanc
   return { byHash, byId };
 }
 
-/** Keys that stay as they are while the process runs. */
+/** Returns a source of keys that never change. */
 export function fixedKeys(records: readonly ApiKeyRecord[], rules?: KeyRules): KeySource {
   const keys = keySet(records, 'security.apiKeys', rules);
   return { find: (hash) => keys.byHash.get(hash), findById: (id) => keys.byId.get(id), close: () => {} };
 }
 
-/** @param holder who belongs to a tenant of a server that has none */
+/** @param holder credential that belongs to a tenant, for the message */
 export function withoutTenancy(field: string, holder: string): RdcpError {
   return invalid(field, `needs tenancy: ${holder} belongs to a tenant`);
 }

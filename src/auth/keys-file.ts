@@ -12,19 +12,19 @@ import { watchFile } from './watched-file.ts';
 const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });
 
 export interface KeysFileOptions extends KeyRules {
-  /** Holds while the file cannot be used (gone, half-written, wrong); the last good keys stay in force. */
+  /** Holds while the file is missing or invalid. The last valid keys stay in use. */
   readonly condition?: Condition;
 }
 
 export interface KeysFile extends KeySource {
-  /** Reads the file now, instead of at the next look. */
+  /** Reads the file now instead of at the next poll. */
   refresh(): Promise<void>;
 }
 
 /**
- * The records of a keys file.
- * @param name what to call the file in messages
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names file, field and problem
+ * Parses a keys file.
+ * @param name of the file, for messages
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message names the file, the field and the problem in one line
  */
 export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
   const result = keysFileSchema.safeParse(parseJson(text, name));
@@ -36,8 +36,8 @@ export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
 }
 
 /**
- * Opens a keys file: `{ "keys": [record, …] }`. A change of it is in force within a second.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be read or is wrong at the start
+ * Opens a keys file: `{ "keys": [record, …] }`. Changes apply within a second.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the file is unreadable or invalid at the start
  */
 export function openKeysFile(path: string, { condition, ...rules }: KeysFileOptions = {}): KeysFile {
   const name = basename(path);
@@ -62,7 +62,7 @@ function load(text: string, name: string, rules: KeyRules): KeySet {
 function parseJson(text: string, name: string): unknown {
   const json = text.replace(/^\uFEFF/, '');
   const fault = findJsonFault(json);
-  // The engine's own message would quote the file.
+  // The parser's own message would quote the file.
   if (fault !== undefined) throw invalid(name, `the file is not JSON (line ${fault.line}, column ${fault.column})`, '');
   return JSON.parse(json);
 }

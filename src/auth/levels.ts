@@ -4,8 +4,8 @@ import { configurationError } from '../errors.ts';
 type Settings = Pick<ResolvedConfig, 'server' | 'security'>;
 
 /**
- * Refuses a configuration that cannot keep what its security level promises (RDCP 1.0, Compliance levels).
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that says why
+ * Rejects a configuration that does not meet its security level (RDCP 1.0, Compliance levels).
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`
  */
 export function assertLevel({ server, security }: Settings): void {
   const { level, mtls, jwt, introspection, tokens, authenticate } = security;
@@ -13,14 +13,14 @@ export function assertLevel({ server, security }: Settings): void {
   if (mtls !== undefined && !asksForCertificates) {
     throw configurationError(
       'security.mtls',
-      'needs server.tls.clientCaFile: without it no client is asked for a certificate',
+      'needs server.tls.clientCaFile: without it the server does not request client certificates',
     );
   }
   if (level === 'basic') return;
   if (level === 'enterprise' && !asksForCertificates) {
     throw configurationError(
       'security.level',
-      'enterprise needs server.tls.clientCaFile: every client shows a certificate',
+      'enterprise needs server.tls.clientCaFile: every client must present a certificate',
     );
   }
   const takesTokens = [jwt, introspection, tokens, authenticate].some((kind) => kind !== undefined);
@@ -33,7 +33,7 @@ export function assertLevel({ server, security }: Settings): void {
   if (level === 'enterprise' && mtls === undefined && !takesTokens) {
     throw configurationError(
       'security.level',
-      'enterprise needs security.mtls, or tokens to go with certificates: jwt, introspection, tokens or authenticate',
+      'enterprise needs security.mtls, or bearer tokens: one of security.jwt, introspection, tokens and authenticate',
     );
   }
 }

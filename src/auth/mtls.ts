@@ -9,11 +9,11 @@ import { refusal } from './refusal.ts';
 
 export type { CertificateIdentity };
 
-/** A certificate that TLS and we have found valid. */
+/** A certificate that is valid for TLS and not expired. */
 export interface VerifiedCertificate {
   /** SHA-256 of the certificate, base64url (RFC 8705, section 3.1). */
   readonly thumbprint: string;
-  /** Who it is, where it is one of the configured identities. */
+  /** The configured identity, if any. */
   readonly identity?: Principal;
 }
 
@@ -30,9 +30,9 @@ interface Known {
 }
 
 /**
- * Verifies client certificates. That one chains to a trusted authority and is not revoked is TLS's word; that it has not
- * expired since then is looked at on every request, because connections outlive handshakes.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when an identity is wrong
+ * Verifies client certificates. TLS verifies chain and revocation in the handshake. The validity period is checked for every
+ * request, because connections can outlive it.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid identity
  */
 export function createCertificateVerifier(
   identities: readonly CertificateIdentity[],
@@ -66,7 +66,7 @@ function read(certificate: X509Certificate, identify: (certificate: X509Certific
   };
 }
 
-/** The most telling name decides: the fingerprint, then alternative names, then the subject. */
+/** Returns a function that maps a certificate by its fingerprint, else an alternative name, else its subject. */
 function createIdentification(identities: readonly CertificateIdentity[]) {
   const byFingerprint = new Map<string, Principal>();
   const byName = new Map<string, Principal>();
@@ -78,7 +78,7 @@ function createIdentification(identities: readonly CertificateIdentity[]) {
       throw configurationError(field, 'must hold one of fingerprint256, san and subject');
     }
     const add = (names: Map<string, Principal>, name: string) => {
-      if (names.has(name)) throw configurationError(field, 'is the certificate of an earlier identity');
+      if (names.has(name)) throw configurationError(field, 'matches the same certificate as an earlier identity');
       names.set(name, principalOf(identity));
     };
     if (fingerprint256 !== undefined) add(byFingerprint, fingerprint256.replaceAll(':', '').toLowerCase());

@@ -1,26 +1,26 @@
 import { RdcpError } from '../errors.ts';
 import { type AuthMethod, SCOPES, type Scope } from '../protocol/constants.ts';
 
-/** Who is asking, as the credential says it. Headers never add to it. */
+/** The authenticated identity. It comes from the credential alone, never from headers. */
 export interface Principal {
   readonly method: AuthMethod;
   readonly userId: string;
-  /** The authenticated client: rate limits and replays are kept per client, user and tenant. */
+  /** The authenticated client. Rate limits and replays are per client, user and tenant. */
   readonly clientId?: string;
   readonly tenantId?: string;
   readonly scopes: readonly Scope[];
   readonly sessionId?: string;
-  /** Milliseconds since the epoch; absent where the access is not limited in time. */
+  /** Milliseconds since the epoch; absent if the access does not expire. */
   readonly expiresAt?: number;
-  /** Id of the API key's record, also behind a token that was issued for the key: the access ends with the key. */
+  /** Id of the API key's record, also for a token issued for the key. The access ends with the key. */
   readonly keyId?: string;
   /** SHA-256 of the certificate that a token is bound to, base64url (RFC 8705, `x5t#S256`). */
   readonly certificateThumbprint?: string;
 }
 
 /**
- * A string that tells identities apart, for counters and replay keys. Holds no credential. How somebody authenticates is no
- * part of it: a key, the tokens made from it and a certificate of the same user and client share one budget.
+ * Returns a unique key of the identity, for rate limits and replays, without credentials. It ignores the authentication
+ * method: a key, its tokens and a certificate of the same user and client share one rate limit.
  */
 export function identityKey(principal: Principal): string {
   const known = identityKeys.get(principal);
@@ -31,15 +31,15 @@ export function identityKey(principal: Principal): string {
   return key;
 }
 
-/** A key, and a token that was seen before, gives the same principal each time. */
+/** API keys and cached tokens return the same principal object each time. */
 const identityKeys = new WeakMap<Principal, string>();
 
-/** True when the principal holds the scope itself or `admin`, which implies all. */
+/** Whether the principal has the scope, or `admin`, which implies all. */
 export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.includes(scope) || principal.scopes.includes('admin');
 }
 
-/** The fewest scopes that allow what both principals allow. */
+/** Returns the scopes that both principals have. */
 export function commonScopes(one: Principal, other: Principal): Scope[] {
   return SCOPES.filter(
     (scope) =>
@@ -48,8 +48,8 @@ export function commonScopes(one: Principal, other: Principal): Scope[] {
 }
 
 /**
- * Demands one of the scopes.
- * @param operation what needs it, as the message names it
+ * Requires one of the scopes.
+ * @param operation name of the operation, for the message
  * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `insufficient_scopes`
  */
 export function assertScope(principal: Principal, scopes: readonly Scope[], operation = 'This operation'): void {

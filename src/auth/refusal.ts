@@ -1,7 +1,7 @@
 import { RdcpError } from '../errors.ts';
 import type { AuthMethod } from '../protocol/constants.ts';
 
-/** Why a credential was refused; stands in `details.reason` (RDCP 1.0, Authentication, rule 4). */
+/** Why a credential was refused: `details.reason` (RDCP 1.0, Authentication, rule 4). */
 export type RefusalReason =
   | 'invalid_key'
   | 'invalid_token'
@@ -21,12 +21,12 @@ const MESSAGES: Record<RefusalReason, string> = {
   invalid_token: 'The token is not valid',
   token_expired: 'The token has expired',
   invalid_certificate: 'The client certificate is not valid',
-  method_mismatch: 'The authentication method named in the request is not that of its credential',
+  method_mismatch: 'The authentication method of the request does not match its credential',
 };
 
 /**
- * The answer to a credential that does not authenticate: 401 `RDCP_AUTH_FAILED`. It tells the reason's name and no
- * more, so that nobody learns how near a guess came.
+ * Returns the error for an invalid credential: 401 `RDCP_AUTH_FAILED`. It contains only the reason's name, so that it does
+ * not help guessing.
  */
 export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[method], cause?: unknown): RdcpError {
   return new RdcpError('RDCP_AUTH_FAILED', MESSAGES[reason], {
@@ -37,13 +37,12 @@ export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[meth
   });
 }
 
-/** RFC 6750, section 3.1: what a resource server says of a token that it refuses. */
+/** RFC 6750, section 3.1. */
 const bearerChallenge = 'Bearer realm="rdcp", error="invalid_token"';
 
 /**
- * The `WWW-Authenticate` value (RFC 9110, section 11.6.1) that names the methods a client can use. A client certificate
- * belongs to the connection and has no challenge; where nothing else is configured, the API key's is given, because the
- * header is required with 401.
+ * Returns the `WWW-Authenticate` value (RFC 9110, section 11.6.1) with the available methods. Client certificates have no
+ * challenge. Without other methods it returns the API key's, because 401 requires the header.
  */
 function challenge(methods: readonly AuthMethod[]): string {
   const challenges = [
@@ -55,7 +54,7 @@ function challenge(methods: readonly AuthMethod[]): string {
 
 const API_KEY_CHALLENGE = 'ApiKey realm="rdcp", header="X-RDCP-API-Key"';
 
-/** The answer to a request that needs a credential and has none: 401 `RDCP_AUTH_REQUIRED`. */
+/** Returns the error for a missing credential: 401 `RDCP_AUTH_REQUIRED`. */
 export function authenticationRequired(methods: readonly AuthMethod[]): RdcpError {
   return new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', {
     headers: { 'WWW-Authenticate': challenge(methods) },

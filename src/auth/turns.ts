@@ -4,22 +4,19 @@ interface Queue {
 }
 
 export interface TurnsOptions {
-  /** Tasks that run at a time. */
+  /** Maximum number of concurrent tasks. */
   readonly most: number;
-  /** Tasks of one key that run at a time. */
+  /** Maximum number of concurrent tasks per key. */
   readonly mostOfKey: number;
-  /** Tasks of one key that wait at most. */
+  /** Maximum number of waiting tasks per key. */
   readonly mostWaiting: number;
-  /** What a task that cannot even wait rejects with. */
+  /** Returns the error of a task that is rejected because the queue is full. */
   readonly refuse: () => Error;
 }
 
-/**
- * Lets few tasks run at a time, and fewer of one key. The rest waits: the keys take turns, so that one with many tasks holds up
- * another for one task at most.
- */
+/** Limits concurrent tasks, in total and per key. Waiting tasks are started round-robin by key. */
 export function createTurns({ most, mostOfKey, mostWaiting, refuse }: TurnsOptions) {
-  /** In the order of their turns. */
+  /** Ordered by their next turn. */
   const queues = new Map<string, Queue>();
   let running = 0;
 

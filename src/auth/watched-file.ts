@@ -5,18 +5,18 @@ import { FileChanges } from '../file-changes.ts';
 const POLL_MS = 500;
 
 export interface WatchedFileOptions<T> {
-  /** What messages call it: its kind and its base name, never its path. */
+  /** Kind and base name of the file, for messages. Never its path. */
   readonly name: string;
-  /** @throws {RdcpError} for a text that cannot be used */
+  /** @throws {RdcpError} for invalid text */
   readonly load: (text: string) => T;
-  /** Holds while the file cannot be used (gone, half-written, wrong); what was read last stays in force. */
+  /** Holds while the file is missing or invalid. The last valid value stays in use. */
   readonly condition?: Condition | undefined;
 }
 
 export interface WatchedFile<T> {
-  /** What the file held when it could last be used. */
+  /** The last valid value of the file. */
   readonly value: T;
-  /** Reads the file now, instead of at the next look. */
+  /** Reads the file now instead of at the next poll. */
   refresh(): Promise<void>;
   close(): void;
 }
@@ -35,7 +35,7 @@ export function watchFile<T>(
   let failed = false;
   let reading: Promise<void> | undefined;
 
-  const look = async (always: boolean) => {
+  const poll = async (always: boolean) => {
     try {
       const read = (await file.look(always))?.text;
       if (read === undefined) return;
@@ -51,9 +51,9 @@ export function watchFile<T>(
   };
 
   const refresh = async (always: boolean) => {
-    // A look that is under way may have read before the caller's change.
+    // A pending poll may have read the file before the caller's change.
     if (always) await reading;
-    reading ??= look(always).finally(() => {
+    reading ??= poll(always).finally(() => {
       reading = undefined;
     });
     await reading;

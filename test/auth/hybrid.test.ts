@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { createApiKeyVerifier } from '../../src/auth/api-keys.ts';
 import type { ClientCertificate, CredentialRequest } from '../../src/auth/authenticator.ts';
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
-import { hybrid } from '../../src/auth/hybrid.ts';
+import { combine } from '../../src/auth/hybrid.ts';
 import { createJwtVerifier } from '../../src/auth/jwt.ts';
 import { fixedKeys } from '../../src/auth/key-set.ts';
 import { createCertificateVerifier } from '../../src/auth/mtls.ts';
@@ -104,7 +104,7 @@ test('the pair never allows more than either half', () => {
         ...(expiresAt !== null && { expiresAt }),
       });
       const [token, identity] = [half(ofToken, tokenEnd), half(ofIdentity, end)];
-      const pair = hybrid(token, identity);
+      const pair = combine(token, identity);
       for (const scope of SCOPES) {
         assert.equal(hasScope(pair, scope), hasScope(token, scope) && hasScope(identity, scope), scope);
       }

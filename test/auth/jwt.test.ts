@@ -314,7 +314,7 @@ const misconfigured: [string, () => JwtIssuer[], RegExp][] = [
     /an https URL/,
   ],
   ['a key set in a file', () => [{ ...base, algorithms: ['RS256'], jwksUri: 'file:///keys' }], /an https URL/],
-  ['one issuer twice', () => [shared, shared], /security\.jwt\.1\.issuer is that of an earlier issuer/],
+  ['one issuer twice', () => [shared, shared], /security\.jwt\.1\.issuer is used by an earlier issuer/],
 ];
 for (const [what, issuers, message] of misconfigured) {
   test(`a configuration with ${what} is refused by one line without the secret`, () => {

@@ -95,7 +95,7 @@ test('while the file is missing, half-written or wrong the last good keys hold, 
     ['the file is not JSON (line 3, column 3)', () => writeFileSync(path, `{ "keys": [\n  { ${hash} },\n  ],}`)],
     ['the file is not JSON (line 1, column 1)', () => writeFileSync(path, '')],
     ['keys.0.id must be a string, received undefined', () => writeFileSync(path, `{ "keys": [ { ${hash} } ] }`)],
-    ['keys.1.hash is the hash of an earlier key', () => write([record, { ...record, id: 'other' }])],
+    ['keys.1.hash is used by an earlier key', () => write([record, { ...record, id: 'other' }])],
   ];
   for (const [, spoil] of problems) {
     spoil();

@@ -57,7 +57,7 @@ test('a level whose promises it cannot keep is refused by one line that says why
     [{ server: { behindTlsProxy: true }, security: { level: 'enterprise', tokens } }, /clientCaFile/],
     [
       { server: { tls }, security: { level: 'enterprise' } },
-      /security\.level enterprise needs security\.mtls, or tokens/,
+      /security\.level enterprise needs security\.mtls, or bearer tokens/,
     ],
     [{ security: { mtls } }, /security\.mtls needs server\.tls\.clientCaFile/],
   ];

@@ -120,16 +120,16 @@ test('a file that holds no usable key is refused by one line that shows nothing 
     format: 'pem',
   });
   const files: [string, RegExp][] = [
-    ['', /holds no private key/],
-    [publicPem.toString(), /holds no private key/],
-    ['{}', /holds no private key/],
-    ['{"keys":[]}', /holds no private key/],
-    ['{"keys":', /no unencrypted private key/],
-    ['{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}', /no unencrypted private key/],
-    [pem(p256).replace(/[A-Za-z]/g, 'A'), /holds no private key|no unencrypted private key/],
+    ['', /must hold at least one private key/],
+    [publicPem.toString(), /must hold at least one private key/],
+    ['{}', /must hold at least one private key/],
+    ['{"keys":[]}', /must hold at least one private key/],
+    ['{"keys":', /must hold only unencrypted private keys/],
+    ['{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}', /must hold only unencrypted private keys/],
+    [pem(p256).replace(/[A-Za-z]/g, 'A'), /must hold at least one private key|must hold only unencrypted private keys/],
     [
       p256.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }).toString(),
-      /no unencrypted private key/,
+      /must hold only unencrypted private keys/,
     ],
     [pem(generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey), /key 1 must have at least 2048 bits/],
     [
@@ -137,7 +137,7 @@ test('a file that holds no usable key is refused by one line that shows nothing 
       /key 2 must be RSA, P-256 or Ed25519/,
     ],
     [pem(generateKeyPairSync('x25519').privateKey), /must be RSA, P-256 or Ed25519/],
-    [pem(p256) + pem(p256), /holds a key twice/],
+    [pem(p256) + pem(p256), /must not hold a key twice/],
   ];
   for (const [text, expected] of files) {
     assert.throws(

@@ -170,8 +170,8 @@ test('an introspection endpoint that refuses our secret is told with the first t
 for (const [what, answer, problem] of [
   ['does not answer', undefined, /^rdcp: security\.jwt\.jwksUri cannot be reached \(ECONNREFUSED\);/],
   ['answers 503', [503, ''], /^rdcp: security\.jwt\.jwksUri answers with status 503;/],
-  ['answers a page', [200, '<html>'], /^rdcp: security\.jwt\.jwksUri answers something that is no key set;/],
-  ['has no keys', [200, '{"keys":[]}'], /^rdcp: security\.jwt\.jwksUri answers an empty key set;/],
+  ['answers a page', [200, '<html>'], /^rdcp: security\.jwt\.jwksUri answers with an invalid key set;/],
+  ['has no keys', [200, '{"keys":[]}'], /^rdcp: security\.jwt\.jwksUri answers with an empty key set;/],
 ] as const) {
   test(`a token issuer whose key set ${what} is told, and degrades health`, async (t) => {
     const issuer = createServer((_req, res) => res.writeHead(answer?.[0] ?? 200).end(answer?.[1]));

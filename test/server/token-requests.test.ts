@@ -388,7 +388,7 @@ test('the tenant of a credential is that of its tokens, and no header changes it
 
 test('an issuer cannot be this server and another one at once', async (t) => {
   const jwt = { issuer: tokenSettings.issuer, audience: 'rdcp', algorithms: ['HS256' as const], secret: SECRET };
-  await assert.rejects(startTokenServer(t, { jwt }), /is that of an earlier issuer/);
+  await assert.rejects(startTokenServer(t, { jwt }), /is used by an earlier issuer/);
 });
 
 test('a form that the application has parsed already is taken as it was parsed', async (t) => {

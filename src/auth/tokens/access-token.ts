@@ -7,7 +7,7 @@ import { boundToKey } from './key-bound.ts';
 import type { Revocations } from './revocations.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Claims of our own, beside those of RFC 9068. */
+/** Our claims in addition to those of RFC 9068. */
 const TENANT_CLAIM = 'tenant_id';
 const KEY_CLAIM = 'otelrdcp_key';
 
@@ -16,16 +16,16 @@ export interface OwnIssuerOptions {
   readonly audience: string | readonly string[];
   readonly keys: SigningKeys;
   readonly revocations: Pick<Revocations, 'isRevoked'>;
-  /** Who the API key of a record is, while it is in force. */
+  /** Returns the principal of an API key record while the key is valid. */
   readonly keyOf: (keyId: string) => Principal | undefined;
 }
 
 /**
- * This server as an issuer whose tokens it accepts. Beyond what holds for any issuer, the session must not have been
- * revoked, and it allows no more than the API key that it was begun with allows now.
+ * Returns this server as a trusted issuer. In addition to the usual checks, the session must not be revoked, and the token
+ * is limited to what its API key allows now.
  */
 export function ownIssuer({ issuer, audience, keys, revocations, keyOf }: OwnIssuerOptions): TrustedIssuer {
-  const judged = (principal: Principal, revoked: boolean): Principal => {
+  const unlessRevoked = (principal: Principal, revoked: boolean): Principal => {
     if (revoked) throw refusal('bearer');
     return principal;
   };
@@ -42,7 +42,9 @@ export function ownIssuer({ issuer, audience, keys, revocations, keyOf }: OwnIss
       const allowed = boundToKey(principal, keyOf);
       if (sessionId === undefined || allowed === undefined) throw refusal('bearer');
       const revoked = revocations.isRevoked(sessionId);
-      return revoked instanceof Promise ? revoked.then((it) => judged(allowed, it)) : judged(allowed, revoked);
+      return revoked instanceof Promise
+        ? revoked.then((it) => unlessRevoked(allowed, it))
+        : unlessRevoked(allowed, revoked);
     },
   };
 }

@@ -3,29 +3,29 @@ import type { ClientCertificate, Sender } from '../authenticator.ts';
 import type { Principal } from '../principal.ts';
 import type { IssuedTokens } from './issuing.ts';
 
-/** Something that belongs into the audit trail. */
+/** An event for the audit trail. */
 export interface TokenEvent {
   readonly action: Extract<AuditAction, `token.${string}`>;
   readonly outcome: 'success' | 'denied';
-  /** Whose session it is; `sessionId` is there. */
+  /** Principal of the session. `sessionId` is set. */
   readonly principal: Principal;
   readonly reason: string;
 }
 
-/** One request to an endpoint of tokens. */
+/** One request to a token endpoint. */
 export interface TokenCall {
-  /** The fields of the form, in order. */
+  /** The form fields, in order. */
   readonly form: readonly (readonly [string, string])[];
   readonly authorization?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
   readonly sender?: Sender | undefined;
-  /** Told who asks before anything is issued or changed; refuses by throwing. */
+  /** Called with the principal before anything is issued or changed. Throws to refuse. */
   identified(principal: Principal): void;
-  /** The same for somebody who revokes a token that is good: no quota keeps anybody from that. */
+  /** Like `identified`, for the revocation of a valid token, which is not rate limited. */
   revoking(principal: Principal): void;
-  /** Told that nobody is identified and there is no error to answer; refuses by throwing. */
+  /** Called when no principal is identified and the request succeeds. Throws to refuse. */
   unidentified(): void;
-  /** Writes the trail. When it rejects, nothing is handed out. */
+  /** Writes the audit entry. If it rejects, no token is returned. */
   note(event: TokenEvent): Promise<void>;
 }
 

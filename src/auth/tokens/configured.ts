@@ -17,12 +17,12 @@ export interface OwnTokensOptions {
   readonly conditions: Pick<Conditions, 'watch'>;
 }
 
-/** How long level enterprise accepts tokens without hearing from the store which sessions were revoked. */
+/** How long level enterprise accepts tokens while revocations cannot be read from the store. */
 const ENTERPRISE_MAX_AGE_MS = 10_000;
 
 /**
- * What issuing tokens and accepting them have in common.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for wrong keys, or a store that keeps no records of tokens
+ * Opens what issuing and verifying tokens share: keys and revocations.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for invalid keys, or a store without token records
  */
 export function openOwnTokens(
   settings: NonNullable<ResolvedConfig['security']['tokens']>,

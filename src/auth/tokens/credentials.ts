@@ -8,23 +8,23 @@ import { badCredential, badRequest, type OAuthError, withOAuthError } from './re
 
 export interface TokenCredentialsOptions {
   readonly apiKey: ApiKeyVerifier | undefined;
-  /** Every bearer token that this server accepts, its own among them. */
+  /** Verifies every accepted bearer token, including our own. */
   readonly bearer: CredentialVerifier;
   readonly certificate: CertificateVerifier | undefined;
-  /** Level enterprise: without a valid client certificate there are no tokens. */
+  /** Whether issuing needs a valid client certificate (level enterprise). */
   readonly certificateRequired: boolean;
 }
 
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
 export const ACCESS_TOKEN_TYPE = `${TOKEN_TYPE}access_token`;
 export const ACCESS_TOKEN_TYPES: readonly string[] = [ACCESS_TOKEN_TYPE, `${TOKEN_TYPE}jwt`];
-/** An API key as subject of an exchange; the type of an access token is accepted for it too. */
+/** Type of an API key as `subject_token`. The access token type is accepted for it too. */
 const API_KEY_TYPE = 'urn:rdcp:token-type:api-key';
 
-/** Who the credentials are that a request for tokens carries in its body. */
+/** Verifies the credentials of a token request. */
 export function createTokenCredentials({ apiKey, bearer, certificate, certificateRequired }: TokenCredentialsOptions) {
   return {
-    /** @throws {RdcpError} `invalid_client` when the level needs a certificate, or there is a bad one */
+    /** @throws {RdcpError} `invalid_client` if a required certificate is missing, or the certificate is invalid */
     assertCertificate(presented: ClientCertificate | undefined): void {
       if (presented === undefined && certificateRequired) throw badCredential('invalid_client', 'mtls');
       try {
@@ -34,7 +34,7 @@ export function createTokenCredentials({ apiKey, bearer, certificate, certificat
       }
     },
 
-    /** The client that authenticated itself, if one did: its API key is its secret. */
+    /** Returns the authenticated client, if any. Its secret is an API key. */
     async client(parameters: Parameters, authorization: string | undefined): Promise<Principal | undefined> {
       const readings = clientCredentials(parameters, authorization);
       const presented = readings.find(({ secret }) => apiKey?.knows(secret)) ?? readings[0];
@@ -44,7 +44,7 @@ export function createTokenCredentials({ apiKey, bearer, certificate, certificat
       return principal;
     },
 
-    /** Who the subject of a token exchange is. */
+    /** Returns the subject of a token exchange. */
     async subject(token: string, type: string, sender: Sender | undefined): Promise<Principal> {
       if (!ACCESS_TOKEN_TYPES.includes(type) && type !== API_KEY_TYPE) {
         throw badRequest(
@@ -52,7 +52,7 @@ export function createTokenCredentials({ apiKey, bearer, certificate, certificat
           `subject_token_type must be ${ACCESS_TOKEN_TYPES.join(', ')} or ${API_KEY_TYPE}`,
         );
       }
-      // A key of the operator's own making has no form to tell it by, but is known.
+      // An operator's own key has no prefix, so it is looked up.
       const isKey = type === API_KEY_TYPE || token.startsWith('rdcp_') || apiKey?.knows(token) === true;
       return isKey
         ? verified(apiKey, token, 'invalid_request', 'api-key')

@@ -4,15 +4,15 @@ import { hasScope, type Principal } from '../principal.ts';
 
 export interface IntrospectingOptions {
   readonly issuer: string;
-  /** Whom an access token of this server speaks for; `undefined` for any other text, and for one that is not good any more. */
+  /** Returns the principal of a valid access token of this server, else `undefined`. */
   readonly accessTokenHolder: (token: string) => Promise<Principal | undefined>;
-  /** What a refresh token could be used for now. */
+  /** Returns the principal of a refresh token that can be used now, else `undefined`. */
   readonly usableRefreshToken: (token: string) => Promise<Principal | undefined>;
 }
 
 const INACTIVE: IntrospectionResponse = { active: false };
 
-/** Tells clients about tokens of this server (RFC 7662). */
+/** Introspects tokens of this server (RFC 7662). */
 export function createIntrospecting({ issuer, accessTokenHolder, usableRefreshToken }: IntrospectingOptions) {
   return async (token: string, client: Principal): Promise<IntrospectionResponse> => {
     const holder = await accessTokenHolder(token);
@@ -35,7 +35,7 @@ export function createIntrospecting({ issuer, accessTokenHolder, usableRefreshTo
   }
 
   function refreshToken(session: Principal): ActiveToken {
-    // It is for this server alone: a resource server that looks at the audience refuses it.
+    // Its audience is this server, so that resource servers refuse it.
     return { ...facts(session), token_type: 'N_A', token_use: 'refresh_token', aud: issuer };
   }
 
@@ -56,8 +56,8 @@ export function createIntrospecting({ issuer, accessTokenHolder, usableRefreshTo
 }
 
 /**
- * A client sees its own tokens; with `admin` those of its tenant, and without a tenant all of them. Any other token is
- * to it as one that does not exist.
+ * Whether a client may see a token: its own; with `admin` those of its tenant; with `admin` and without a tenant all.
+ * Others appear as inactive.
  */
 function isShown(holder: Principal, client: Principal): boolean {
   const admin = hasScope(client, 'admin');

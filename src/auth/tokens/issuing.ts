@@ -19,7 +19,7 @@ export interface IssuingOptions {
   readonly randomBytes: (size: number) => Uint8Array;
 }
 
-/** What a client is given. */
+/** Tokens returned to a client. */
 export interface IssuedTokens {
   readonly accessToken: string;
   readonly expiresInSeconds: number;
@@ -28,20 +28,20 @@ export interface IssuedTokens {
 }
 
 export interface IssueRequest {
-  /** Who the token speaks for. It ends with them, and has no more scopes. */
+  /** Principal of the token. Limits its lifetime and scopes. */
   readonly principal: Principal;
   readonly scopes: readonly Scope[];
-  /** The session whose token the new one is made from, where it is one of ours. */
+  /** The session of the exchanged token, if it is one of ours. */
   readonly parent?: string | undefined;
   readonly refreshable: boolean;
 }
 
-/** Makes tokens, and begins and ends the sessions that they belong to. */
+/** Issues tokens, and begins and ends their sessions. */
 export function createIssuing(options: IssuingOptions) {
   const { issuer, accessTokenSeconds, refreshTokenSeconds, store, revocations, clock, randomBytes } = options;
   const random = (size: number) => Buffer.from(randomBytes(size)).toString('base64url');
 
-  /** When an access token that is signed now is over at the latest, by any clock that is tolerated. */
+  /** Latest expiry of an access token signed now, including clock skew. */
   const lastTokenEnd = (now: number) => now + (accessTokenSeconds + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
 
   async function accessToken(
@@ -68,7 +68,7 @@ export function createIssuing(options: IssuingOptions) {
     async begin({ principal, scopes, parent, refreshable }: IssueRequest) {
       const now = clock.now();
       const sessionId = newSessionId(parent, randomBytes);
-      // A session is narrower than what it was begun with in time, too.
+      // A session does not outlive the credential that it was begun with.
       const sessionEnd = Math.min(now + refreshTokenSeconds * 1000, principal.expiresAt ?? Number.POSITIVE_INFINITY);
       const tokens = await accessToken(principal, scopes, sessionId, sessionEnd);
       if (!refreshable) return { sessionId, tokens };
@@ -84,15 +84,15 @@ export function createIssuing(options: IssuingOptions) {
         certificateThumbprint,
         tagKey,
       });
-      await reached(store.begin({ id: sessionId, current, data, expiresAt: sessionEnd }, now));
+      await fromStore(store.begin({ id: sessionId, current, data, expiresAt: sessionEnd }, now));
       return { sessionId, tokens: { ...tokens, refreshToken } };
     },
 
-    /** Ends a session everywhere. Resolves with false when it was revoked before. */
+    /** Revokes a session in all processes. Resolves with false if it was revoked before. */
     async end(sessionId: string): Promise<boolean> {
       const now = clock.now();
       const until = lastTokenEnd(now);
-      const ended = await reached(store.revoke(sessionId, until, now));
+      const ended = await fromStore(store.revoke(sessionId, until, now));
       revocations.add(sessionId, until);
       return ended;
     },
@@ -101,12 +101,12 @@ export function createIssuing(options: IssuingOptions) {
 
 export type Issuing = ReturnType<typeof createIssuing>;
 
-/** What the store answers; a store that does not makes it 503. */
-export async function reached<T>(answer: Promise<T>): Promise<T> {
+/** Returns the store's result. A failing store causes 503. */
+export async function fromStore<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
-    throw new RdcpError('RDCP_UNAVAILABLE', 'The record of tokens cannot be reached', {
+    throw new RdcpError('RDCP_UNAVAILABLE', 'The token store is unreachable', {
       headers: { 'Retry-After': '1' },
       cause,
     });

@@ -1,10 +1,10 @@
 import { commonScopes, type Principal } from '../principal.ts';
 
 /**
- * A token as far as the API key that it was issued for still allows it: user and tenant must be the key's, and no scope goes
- * beyond the key's. A token of no key stays what it is.
- * @param keyOf who the key of a record is, while it is in force
- * @returns `undefined` once the key has ended, or is somebody else's
+ * Limits a token to what its API key allows now: same user and tenant, and no scope beyond the key's. Returns tokens without
+ * a key unchanged.
+ * @param keyOf returns the principal of a key record while the key is valid
+ * @returns `undefined` if the key is no longer valid, or belongs to another user or tenant
  */
 export function boundToKey(token: Principal, keyOf: (id: string) => Principal | undefined): Principal | undefined {
   if (token.keyId === undefined) return token;

@@ -7,12 +7,12 @@ export type Parameters = ReadonlyMap<string, string>;
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 
-/** RFC 8693, section 2.1: these may be there several times. */
+/** Parameters that may be repeated (RFC 8693, section 2.1). */
 const REPEATABLE: readonly string[] = ['audience', 'resource'];
 
 /**
- * The parameters of a form. One without a value counts as left out (RFC 6749, section 3.2).
- * @throws {RdcpError} `invalid_request` for one that was sent twice
+ * Returns the form parameters. Empty ones count as omitted (RFC 6749, section 3.2).
+ * @throws {RdcpError} `invalid_request` for a duplicate parameter
  */
 export function readParameters(pairs: TokenCall['form']): Parameters {
   const parameters = new Map<string, string>();
@@ -26,12 +26,12 @@ export function readParameters(pairs: TokenCall['form']): Parameters {
   return parameters;
 }
 
-/** What a token is asked for, by all parameters that say it. */
+/** Returns all requested audiences and resources. */
 export function requestedTargets(pairs: TokenCall['form']): TokenCall['form'] {
   return pairs.filter(([name, value]) => REPEATABLE.includes(name) && value !== '');
 }
 
-/** @throws {RdcpError} `invalid_request` when it is missing */
+/** @throws {RdcpError} `invalid_request` if it is missing */
 export function requiredParameter(parameters: Parameters, name: string): string {
   const value = parameters.get(name);
   if (value === undefined) throw badRequest('invalid_request', `${name} is required`);
@@ -44,9 +44,9 @@ export interface ClientCredentials {
 }
 
 /**
- * The client's own credentials, by HTTP Basic or in the body (RFC 6749, section 2.3.1), in each way that they can be read;
- * none where the client does not authenticate. A client id alone is none.
- * @throws {RdcpError} `invalid_request` for both ways at once, `invalid_client` for a Basic that is none
+ * Returns the client's credentials from HTTP Basic or the body (RFC 6749, section 2.3.1), in each possible decoding. Empty
+ * without a secret.
+ * @throws {RdcpError} `invalid_request` for both at once, `invalid_client` for malformed Basic
  */
 export function clientCredentials(
   parameters: Parameters,
@@ -57,7 +57,7 @@ export function clientCredentials(
     if (secret !== undefined)
       throw badRequest(
         'invalid_request',
-        'Authenticate once: by the Authorization header or by client_secret, not by both',
+        'Authenticate with either the Authorization header or client_secret, not both',
       );
     const readings = decodeBasic(authorization);
     const id = parameters.get('client_id');
@@ -70,8 +70,8 @@ export function clientCredentials(
 }
 
 /**
- * Both halves are to be form-encoded inside, which many clients leave out. That makes a difference for secrets with `+` or
- * `%` in them: they are read both ways.
+ * Both parts should be form-encoded, which many clients omit. Parts that contain `+` or `%` are returned raw as well as
+ * decoded.
  */
 function decodeBasic(authorization: string): ClientCredentials[] {
   const text = Buffer.from(BASIC.exec(authorization)?.[1] ?? '', 'base64').toString('utf8');
@@ -84,8 +84,8 @@ function decodeBasic(authorization: string): ClientCredentials[] {
 }
 
 /**
- * The scopes that a token is to have: those that were asked for, or all that the credential has.
- * @throws {RdcpError} `invalid_scope` for one that the credential has not
+ * Returns the requested scopes. @default all scopes of the credential
+ * @throws {RdcpError} `invalid_scope` for a scope that the credential does not have
  */
 export function requestedScopes(parameters: Parameters, principal: Principal): readonly Scope[] {
   const asked = parameters.get('scope');
@@ -93,7 +93,7 @@ export function requestedScopes(parameters: Parameters, principal: Principal): r
   const names = new Set(asked.split(' '));
   const scopes = SCOPES.filter((scope) => names.has(scope));
   if (scopes.length < names.size) {
-    throw badRequest('invalid_scope', `scope must hold some of ${SCOPES.join(', ')}, with one space between them`);
+    throw badRequest('invalid_scope', `scope must be a list of ${SCOPES.join(', ')}, separated by single spaces`);
   }
   if (!scopes.every((scope) => hasScope(principal, scope))) throw widerScope(principal, scopes);
   return scopes;

@@ -2,20 +2,20 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
 const SECRET_BYTES = 32;
 const TAG_BYTES = 16;
-/** `rdcp_rt_<session>.<secret>.<tag>`: the prefix lets secret scanners find one that leaked. */
+/** `rdcp_rt_<session>.<secret>.<tag>`. Secret scanners find leaked tokens by the prefix. */
 const FORM = /^rdcp_rt_([A-Za-z0-9_.-]{1,255})\.([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]{22})$/;
 
 export interface RefreshToken {
   readonly sessionId: string;
-  /** SHA-256 of the whole token, base64url: what the store keeps and compares. */
+  /** Base64url SHA-256 of the token, as kept in the store. */
   readonly hash: string;
   readonly secret: string;
   readonly tag: string;
 }
 
 /**
- * A new refresh token: 256 random bits and a tag over them. The tag tells a token that was replaced, and whose use means
- * theft, from one that somebody made up to end another's session; so nothing is kept of tokens that were replaced.
+ * Returns a new refresh token: 256 random bits and a MAC of them. The MAC distinguishes a replaced token, whose reuse means
+ * theft, from a made-up one. So replaced tokens need not be stored.
  */
 export function newRefreshToken(
   sessionId: string,
@@ -27,14 +27,14 @@ export function newRefreshToken(
   return { token, hash: hashOf(token) };
 }
 
-/** `undefined` for a text of another form. */
+/** Returns `undefined` for text of another format. */
 export function parseRefreshToken(text: string): RefreshToken | undefined {
   const [, sessionId, secret, tag] = FORM.exec(text) ?? [];
   if (sessionId === undefined || secret === undefined || tag === undefined) return undefined;
   return { sessionId, hash: hashOf(text), secret, tag };
 }
 
-/** Whether a token was issued for the session that has this key, now or earlier. */
+/** Whether a token was ever issued for the session with this key. */
 export function wasIssued({ secret, tag }: RefreshToken, tagKey: string): boolean {
   return timingSafeEqual(Buffer.from(tag), Buffer.from(tagOf(secret, tagKey)));
 }

@@ -5,7 +5,7 @@ import type { ApiKeyVerifier } from '../api-keys.ts';
 import { assertBinding } from '../hybrid.ts';
 import type { Principal } from '../principal.ts';
 import { grantOf, type TokenCall } from './call.ts';
-import { type Issuing, reached } from './issuing.ts';
+import { fromStore, type Issuing } from './issuing.ts';
 import { boundToKey } from './key-bound.ts';
 import { type Parameters, requestedScopes } from './parameters.ts';
 import { newRefreshToken, parseRefreshToken, wasIssued } from './refresh-token.ts';
@@ -34,23 +34,23 @@ interface Found {
 export function createRefreshing(options: RefreshingOptions) {
   const { store, revocations, issuing, apiKey, clock, randomBytes } = options;
 
-  /** The session of a refresh token that was issued here, now or earlier, and that has not ended. */
+  /** Finds the active session of a refresh token that was issued here, replaced or not. */
   async function find(token: string): Promise<Found | undefined> {
     const parsed = parseRefreshToken(token);
     if (parsed === undefined) return undefined;
-    const session = await reached(store.find(parsed.sessionId, clock.now()));
+    const session = await fromStore(store.find(parsed.sessionId, clock.now()));
     if (session === undefined) return undefined;
     const data = decodeSession(session.data);
     if (!wasIssued(parsed, data.tagKey) || (await revocations.isRevoked(session.id))) return undefined;
     return { session, data, presented: parsed.hash, principal: principalOf(session, data) };
   }
 
-  /** Replaces the token, or ends the session where the token was replaced before: one of its two users has stolen it. */
+  /** Replaces the token. Revokes the session if the token was replaced before, because one of its users stole it. */
   async function rotate({ session, presented, principal }: Found, next: string, call: TokenCall): Promise<void> {
     const now = clock.now();
     const revokedUntil = issuing.lastTokenEnd(now);
     const rotation = { id: session.id, expected: presented, next, now, revokedUntil };
-    const outcome = await reached(store.rotate(rotation));
+    const outcome = await fromStore(store.rotate(rotation));
     if (outcome === 'rotated') return;
     if (outcome === 'reused') {
       revocations.add(session.id, revokedUntil);
@@ -60,14 +60,14 @@ export function createRefreshing(options: RefreshingOptions) {
     throw badCredential('invalid_grant', 'bearer');
   }
 
-  /** The session as far as the API key behind it still allows it; `undefined` where nothing is left of it. */
+  /** Returns the principal limited to what its API key allows now, or `undefined` if no scope is left. */
   function stillGranted({ principal }: Found): Principal | undefined {
     const granted = boundToKey(principal, (id) => apiKey?.principal(id));
     return granted?.scopes.length === 0 ? undefined : granted;
   }
 
   return {
-    /** @param client that authenticated itself beside the token */
+    /** @param client authenticated client, if any */
     async refresh(
       call: TokenCall,
       token: string,
@@ -78,7 +78,7 @@ export function createRefreshing(options: RefreshingOptions) {
       if (found === undefined) throw badCredential('invalid_grant', 'bearer');
       const { session, data, principal, presented } = found;
       const next = newRefreshToken(session.id, data.tagKey, randomBytes);
-      // Before anything that could refuse it for another reason: a token that was replaced always ends its session.
+      // First check: reuse of a replaced token always revokes its session, even if the request is invalid otherwise.
       if (presented !== session.current) await rotate(found, next.hash, call);
       const named = client?.clientId ?? parameters.get('client_id');
       if (named !== undefined && named !== principal.clientId) throw othersToken('invalid_grant', principal);
@@ -98,18 +98,18 @@ export function createRefreshing(options: RefreshingOptions) {
         await call.note({ action: 'token.refresh', outcome: 'success', principal: { ...principal, scopes }, reason });
         return grantOf({ ...tokens, refreshToken: next.token });
       } catch (error) {
-        // The new token reaches nobody and the old one is spent: what is left of the session is of no use.
+        // The old token is used up and the new one is not returned, so the session is unusable.
         await issuing.end(session.id).catch(() => undefined);
         throw error;
       }
     },
 
-    /** Who holds a refresh token; `undefined` for one that is not known. */
+    /** Returns the principal of a refresh token, or `undefined` if it is unknown. */
     async holder(token: string): Promise<Principal | undefined> {
       return (await find(token))?.principal;
     },
 
-    /** What a refresh token could be used for now; `undefined` for one that would be refused. To ask is no use of it. */
+    /** Returns the principal of a refresh token that would be accepted now, else `undefined`. Does not use the token. */
     async usable(token: string): Promise<Principal | undefined> {
       const found = await find(token);
       if (found === undefined || found.presented !== found.session.current) return undefined;

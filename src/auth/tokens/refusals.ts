@@ -16,17 +16,17 @@ const OAUTH_ERRORS = [
 ] as const;
 export type OAuthError = (typeof OAUTH_ERRORS)[number];
 
-/** The code that a refusal of this file has; `undefined` for any other error. */
+/** Returns the OAuth error code of an error, if any. */
 export function oauthErrorOf({ details }: RdcpError): OAuthError | undefined {
   return OAUTH_ERRORS.find((code) => code === details?.error);
 }
 
-/** A request that cannot be granted as it is written. */
+/** Returns the error for an invalid request. */
 export function badRequest(code: OAuthError, message: string): RdcpError {
   return new RdcpError('RDCP_MALFORMED_REQUEST', message, { details: { error: code } });
 }
 
-/** A credential in the body that is not valid. */
+/** Returns the error for an invalid credential in the body. */
 export function badCredential(
   code: OAuthError,
   method: 'api-key' | 'bearer' | 'mtls',
@@ -35,7 +35,7 @@ export function badCredential(
   return withOAuthError(refusal(method, reason), code) as RdcpError;
 }
 
-/** A scope that the credential does not have. */
+/** Returns the error for a scope that the credential does not have. */
 export function widerScope({ method, scopes }: Principal, requested: readonly Scope[]): RdcpError {
   return forbidden(method, 'The credential does not have every scope that was requested', {
     error: 'invalid_scope',
@@ -45,14 +45,13 @@ export function widerScope({ method, scopes }: Principal, requested: readonly Sc
   });
 }
 
-/** A token of somebody else. */
+/** Returns the error for a token of another client. */
 export function othersToken(code: 'invalid_grant' | 'unauthorized_client', { method }: Principal): RdcpError {
   return forbidden(method, 'The token was not issued to this client', { error: code });
 }
 
 /**
- * The same refusal with its code for the client; to the audit trail and the metrics it stays what it was. Errors that say
- * nothing about a credential come back unchanged.
+ * Adds an OAuth code to a refusal. Audit trail and metrics still see the original. Returns other errors unchanged.
  */
 export function withOAuthError(error: unknown, code: OAuthError): unknown {
   if (!isRdcpError(error) || (error.status !== 401 && error.status !== 403)) return error;

@@ -4,7 +4,7 @@ import { failureCode, RdcpError } from '../../errors.ts';
 import type { TokenStore } from '../../store/token-store.ts';
 import { lineageOf } from './session.ts';
 
-/** How often the store is asked: what is revoked in one process ends in all of them within a second. */
+/** Poll interval: a revocation reaches all processes within a second. */
 const POLL_MS = 500;
 
 export interface RevocationsOptions {
@@ -12,23 +12,22 @@ export interface RevocationsOptions {
   readonly clock: Clock;
   readonly schedule: Schedule;
   /**
-   * How old the list may grow while the store does not answer, in milliseconds; then no token is accepted.
-   * @default unlimited: what is known stays in force
+   * Maximum age of the list while the store does not respond, in milliseconds. Beyond it, tokens are refused.
+   * @default unlimited
    */
   readonly maxAgeMs?: number;
-  /** Holds while the store does not answer. */
+  /** Holds while the store does not respond. */
   readonly condition?: Condition;
 }
 
-/** Sessions whose access tokens are no longer accepted, in any process. */
+/** Revoked sessions of all processes. */
 export interface Revocations {
   /**
-   * Whether a session, or one that it was made from, was revoked. Answers at once, but for the time until the store has
-   * been read first.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE` when that is not known
+   * Whether a session, or one of its ancestors, is revoked. Synchronous once the store has been read.
+   * @throws {RdcpError} `RDCP_UNAVAILABLE` if that is unknown
    */
   isRevoked(sessionId: string): boolean | Promise<boolean>;
-  /** Takes over a revocation that this process has just made. */
+  /** Adds a revocation made by this process. */
   add(sessionId: string, until: number): void;
   close(): void;
 }
@@ -63,7 +62,7 @@ export function createRevocations({
     for (const [sessionId, until] of revoked) if (until <= now) revoked.delete(sessionId);
   }
 
-  function look(): Promise<void> {
+  function poll(): Promise<void> {
     reading ??= read().finally(() => {
       reading = undefined;
     });
@@ -71,21 +70,21 @@ export function createRevocations({
   }
 
   const isFresh = () => readAt !== undefined && clock.monotonic() - readAt <= maxAgeMs;
-  const holds = (sessionId: string) => revoked.size > 0 && lineageOf(sessionId).some((id) => revoked.has(id));
+  const includes = (sessionId: string) => revoked.size > 0 && lineageOf(sessionId).some((id) => revoked.has(id));
 
-  async function lookFirst(sessionId: string): Promise<boolean> {
-    await look();
-    if (isFresh()) return holds(sessionId);
-    throw new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be checked at the moment', {
+  async function isRevokedAfterRead(sessionId: string): Promise<boolean> {
+    await poll();
+    if (isFresh()) return includes(sessionId);
+    throw new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be verified at the moment', {
       headers: { 'Retry-After': '1' },
       cause: failure,
     });
   }
 
-  void look();
-  const stop = schedule(POLL_MS, () => void look());
+  void poll();
+  const stop = schedule(POLL_MS, () => void poll());
   return {
-    isRevoked: (sessionId) => (isFresh() ? holds(sessionId) : lookFirst(sessionId)),
+    isRevoked: (sessionId) => (isFresh() ? includes(sessionId) : isRevokedAfterRead(sessionId)),
     add: (sessionId, until) => void revoked.set(sessionId, until),
     close: stop,
   };

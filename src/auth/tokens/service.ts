@@ -20,19 +20,19 @@ import { createRefreshing } from './refreshing.ts';
 import { badCredential, badRequest, othersToken, withOAuthError } from './refusals.ts';
 import { isTooDeep } from './session.ts';
 
-/** The token service of this server. What it throws has the error code of the RFC (`oauthErrorOf`). */
+/** The token service of this server. Its errors have an OAuth code (`oauthErrorOf`). */
 export interface TokenService {
   /** Grants a token (RFC 6749, RFC 8693). */
   grant(call: TokenCall): Promise<TokenGrant>;
-  /** Ends the session of a token (RFC 7009). A token that is not known is no error. */
+  /** Revokes the session of a token (RFC 7009). An unknown token is not an error. */
   revoke(call: TokenCall): Promise<void>;
-  /** Tells a client that authenticates itself about a token of this server (RFC 7662). */
+  /** Introspects a token of this server for an authenticated client (RFC 7662). */
   introspect(call: TokenCall): Promise<IntrospectionResponse>;
-  /** The `iss` of its tokens. */
+  /** `iss` of its tokens. */
   readonly issuer: string;
-  /** The issuer as the address of this server, where it is one (RFC 8414). */
+  /** The issuer as a URL, if it is one (RFC 8414). */
   readonly issuerUrl?: URL | undefined;
-  /** The public keys, where signing is asymmetric (RFC 7517). */
+  /** Public keys, if signing is asymmetric (RFC 7517). */
   readonly publishedKeys?: (() => readonly JWK[]) | undefined;
 }
 
@@ -54,7 +54,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
 
   async function issue(call: TokenCall, request: IssueRequest, reason: string): Promise<TokenGrant> {
     const { principal } = request;
-    // Tokens asked for on a connection with a certificate are worth nothing without it (RFC 8705).
+    // A token requested with a client certificate is bound to it (RFC 8705).
     const certificateThumbprint = thumbprintOf(call.clientCertificate);
     const bound = certificateThumbprint === undefined ? principal : { ...principal, certificateThumbprint };
     const { sessionId, tokens } = await issuing.begin({ ...request, principal: bound });
@@ -62,7 +62,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
       const session = { ...principal, sessionId, scopes: tokens.scopes };
       await call.note({ action: 'token.issue', outcome: 'success', principal: session, reason });
     } catch (error) {
-      // Without its entry in the trail there must be no token. Nobody has seen this one.
+      // Without an audit entry the token is not returned, and its session is revoked.
       await issuing.end(sessionId).catch(() => undefined);
       throw error;
     }
@@ -89,7 +89,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     } catch (error) {
       throw withOAuthError(error, 'invalid_request');
     }
-    // RFC 8693, section 4.3: the client of a token is the one that asked for it. It refreshes and revokes it, too.
+    // The requesting client becomes the token's client (RFC 8693, section 4.3), and may refresh and revoke it.
     const { clientId = subject.clientId } = client ?? {};
     const principal = clientId === undefined ? subject : { ...subject, clientId };
     call.identified(principal);
@@ -108,7 +108,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     return refreshing.refresh(call, token, parameters, client);
   }
 
-  /** Whether a token says that it is a JWT of this server. Nothing of it is verified. */
+  /** Whether the unverified `iss` of a token is this server. */
   async function isFromUs(token: string): Promise<boolean> {
     const { decodeJwt } = await loadJose();
     try {
@@ -118,7 +118,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     }
   }
 
-  /** Whom a bearer token speaks for; `undefined` for one that is not good, or not any more. */
+  /** Returns the principal of a bearer token, or `undefined` if it is not valid. */
   async function verified(token: string, sender?: Sender): Promise<Principal | undefined> {
     try {
       return await bearer.verify(token, undefined, sender);
@@ -128,13 +128,13 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
     }
   }
 
-  /** Whose token of ours it is; `undefined` for any other text, and for a token that is not good any more. */
+  /** Returns the principal of a valid token of this server, else `undefined`. */
   async function holderOf(token: string, sender: Sender | undefined): Promise<Principal | undefined> {
     if (await isFromUs(token)) return verified(token);
     const holder = await refreshing.holder(token);
-    // Its owner must not believe that it has ended: this server goes on accepting it.
+    // Not a silent success: this server would continue to accept the token.
     if (holder === undefined && (await verified(token, sender)) !== undefined) {
-      throw badRequest('unsupported_token_type', 'The token is of another issuer, which alone can revoke it');
+      throw badRequest('unsupported_token_type', 'Only the issuer of the token can revoke it');
     }
     return holder;
   }

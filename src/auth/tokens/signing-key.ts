@@ -3,14 +3,14 @@ import type { JWK } from 'jose';
 import { RdcpError } from '../../errors.ts';
 import { MIN_RSA_BITS } from '../jwt-issuer.ts';
 
-/** One key that this server signs with, or has signed with. */
+/** A current or earlier signing key of this server. */
 export interface SigningKey {
-  /** RFC 7638 thumbprint: every process that has the key gives it the same id. */
+  /** RFC 7638 thumbprint: the same in every process. */
   readonly id: string;
   readonly algorithm: 'RS256' | 'ES256' | 'EdDSA';
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** The public half as it is published. */
+  /** The published public key. */
   readonly jwk: JWK;
 }
 
@@ -19,15 +19,14 @@ export const SIGNING_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 const PEM = /-----BEGIN ((?:[A-Z]+ )*)PRIVATE KEY-----[^-]+-----END \1PRIVATE KEY-----/g;
 
 /**
- * The private keys in a text: PEM blocks, or a JWK Set (RFC 7517). The first one signs; the others are there for the tokens
- * that they have signed, or will.
- * @param name what to call the file in the message
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, which shows nothing of a key
+ * Parses private keys: PEM blocks, or a JWK Set (RFC 7517). The first key signs; the others only verify.
+ * @param name of the file, for messages
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message contains nothing of a key
  */
 export function parseSigningKeys(text: string, name: string): SigningKey[] {
   const keys = privateKeys(text, name).map((key, index) => signingKey(key, `${name}: key ${index + 1}`));
-  if (keys.length === 0) throw invalid(name, 'holds no private key: PEM or a JWK Set is needed');
-  if (new Set(keys.map(({ id }) => id)).size < keys.length) throw invalid(name, 'holds a key twice');
+  if (keys.length === 0) throw invalid(name, 'must hold at least one private key, as PEM or a JWK Set');
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) throw invalid(name, 'must not hold a key twice');
   return keys;
 }
 
@@ -37,8 +36,8 @@ function privateKeys(text: string, name: string): KeyObject[] {
     const { keys } = JSON.parse(text) as { keys?: unknown };
     return Array.isArray(keys) ? keys.map((key: JsonWebKey) => createPrivateKey({ key, format: 'jwk' })) : [];
   } catch {
-    // The parser's own message may show a part of the file.
-    throw invalid(name, 'holds something that is no unencrypted private key');
+    // The parser's own message may quote the file.
+    throw invalid(name, 'must hold only unencrypted private keys, as PEM or a JWK Set');
   }
 }
 
@@ -60,7 +59,7 @@ function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }:
   return type === 'ec' && details?.namedCurve === 'prime256v1' ? 'ES256' : undefined;
 }
 
-/** RFC 7638: the required members, in order. An exported public key has no others but `kty`-specific ones. */
+/** RFC 7638: the required members, in order. */
 function thumbprint(jwk: JsonWebKey): string {
   return hash('sha256', JSON.stringify(jwk, ['crv', 'e', 'kty', 'n', 'x', 'y']), 'base64url');
 }

@@ -9,9 +9,9 @@ import { secretKey } from '../jwt-issuer.ts';
 import { watchFile } from '../watched-file.ts';
 import { parseSigningKeys, SIGNING_ALGORITHMS, type SigningKey } from './signing-key.ts';
 
-/** What tokens are signed with. Exactly one of the two is given. */
+/** Settings of the signing keys. Exactly one is required. */
 export interface SigningKeySettings {
-  /** File of private keys, PEM or a JWK Set; the first signs. Read again when it changes. */
+  /** File of private keys, PEM or a JWK Set. The first one signs. Reloaded when it changes. */
   readonly signingKeyFile?: string | undefined;
   /** Shared secret for HS256, at least 32 bytes in UTF-8. */
   readonly secret?: string | undefined;
@@ -20,27 +20,27 @@ export interface SigningKeySettings {
 export interface SigningKeys {
   /** Signature algorithms of these keys. */
   readonly algorithms: readonly string[];
-  /** What the next token is signed with. */
+  /** Returns the key that signs new tokens. */
   current(): { readonly key: KeyObject; readonly header: { readonly alg: string; readonly kid?: string } };
   /**
-   * The key that a token of ours was signed with.
-   * @throws {Error} when its header names none of them
+   * Returns the key that verifies a token.
+   * @throws {Error} for an unknown key
    */
   verification(header: JWSHeaderParameters): KeyObject | Promise<KeyObject>;
-  /** The public halves, of keys that were replaced too while tokens of theirs may live; absent with a shared secret. */
+  /** Returns the public keys, including replaced ones whose tokens may still be valid. Absent with a shared secret. */
   published?(): readonly JWK[];
   close(): void;
 }
 
 export interface SigningKeysOptions {
-  /** Life of the tokens that are signed. */
+  /** Lifetime of the signed tokens. */
   readonly tokenSeconds: number;
   readonly clock: Pick<Clock, 'now'>;
-  /** Holds while the file cannot be used; the last good keys stay in force. */
+  /** Holds while the file is missing or invalid. The last valid keys stay in use. */
   readonly condition?: Condition | undefined;
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` when there is not exactly one source of keys, or it is wrong */
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` unless there is exactly one valid source of keys */
 export function openSigningKeys(
   { signingKeyFile, secret }: SigningKeySettings,
   options: SigningKeysOptions,
@@ -71,10 +71,10 @@ function keyFile(path: string, { tokenSeconds, clock, condition }: SigningKeysOp
   const file = watchFile(path, { name, load: (text) => parseSigningKeys(text, name), condition });
   const lifeMs = (tokenSeconds + CLOCK_TOLERANCE_SECONDS) * 1000;
   let seen: readonly SigningKey[] = file.value;
-  /** Keys that are no longer in the file, and when the last token that one of them signed is over. */
+  /** Keys that were removed from the file, with the latest expiry of their tokens. */
   const replaced = new Map<SigningKey, number>();
 
-  function inForce(): readonly SigningKey[] {
+  function currentKeys(): readonly SigningKey[] {
     const now = clock.now();
     if (seen !== file.value) {
       const ids = new Set(file.value.map(({ id }) => id));
@@ -86,25 +86,25 @@ function keyFile(path: string, { tokenSeconds, clock, condition }: SigningKeysOp
   }
 
   function find({ kid, alg }: JWSHeaderParameters): KeyObject | undefined {
-    return inForce().find(({ id, algorithm }) => id === kid && algorithm === alg)?.publicKey;
+    return currentKeys().find(({ id, algorithm }) => id === kid && algorithm === alg)?.publicKey;
   }
 
-  async function findAgain(header: JWSHeaderParameters): Promise<KeyObject> {
-    // Another process may have read the new file before this one, and signed with its key.
+  async function findAfterReload(header: JWSHeaderParameters): Promise<KeyObject> {
+    // Another process may already sign with a key of the new file.
     await file.refresh();
     const key = find(header);
-    if (key === undefined) throw new Error('not signed with a key of ours');
+    if (key === undefined) throw new Error('unknown signing key');
     return key;
   }
 
   return {
     algorithms: SIGNING_ALGORITHMS,
     current: () => {
-      const { id, algorithm, privateKey } = inForce()[0] as SigningKey;
+      const { id, algorithm, privateKey } = currentKeys()[0] as SigningKey;
       return { key: privateKey, header: { alg: algorithm, kid: id } };
     },
-    verification: (header) => find(header) ?? findAgain(header),
-    published: () => inForce().map(({ jwk }) => jwk),
+    verification: (header) => find(header) ?? findAfterReload(header),
+    published: () => currentKeys().map(({ jwk }) => jwk),
     close: () => file.close(),
   };
 }
