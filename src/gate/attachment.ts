@@ -47,7 +47,10 @@ export class ControllerAttachment implements Attachment {
   readonly #reported = createBits();
   readonly #listener: AttachmentListener;
 
-  /** @param base where somebody else writes it @param tapped likewise */
+  /**
+   * @param base memory that the main thread writes, in a worker thread
+   * @param tapped likewise
+   */
   constructor(
     controller: Controller,
     listener: AttachmentListener,

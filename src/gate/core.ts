@@ -299,7 +299,7 @@ export class GateCore implements Gate, Decider {
     countDrop(this.#dropped, descriptor.index, DROP.nested);
   }
 
-  /** What a worker thread decided to emit, and has counted where it is on. */
+  /** Emits a record of a worker thread, which has already decided and counted it. */
   #emitForThread(
     index: number,
     message: string,

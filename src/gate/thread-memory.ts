@@ -109,10 +109,10 @@ export type GivenAttributes =
   | { readonly thrown: unknown }
   | { readonly asynchronous: true };
 
-/** A debug call, counted already where it is on. */
+/** A debug call. The thread has counted it if the category is on. */
 export interface ThreadRecord {
   readonly kind: 'record';
-  /** Off in the thread: it is for taps alone. */
+  /** Whether the category is off in the thread. Then only taps get the call. */
   readonly off: boolean;
   /** The thread's index. */
   readonly index: number;

@@ -95,9 +95,9 @@ export interface Sink {
    * without switching anything. @returns a function that ends it
    */
   watchTaps?(listener: (index: number, tapped: boolean) => void): () => void;
-  /** Whether a tap of the category takes calls made for this tenant. @default it takes all */
+  /** Whether a tap of the category accepts calls of this tenant. @default true */
   tapped?(category: CategoryDescriptor, tenantId?: string): boolean;
-  /** Takes a call of a tapped category that is off here and now: it goes to the taps alone, and does not count. */
+  /** Sends a call of a tapped category that is off to the taps only. The call is not counted. */
   tap?(
     category: CategoryDescriptor,
     message: string,
