@@ -173,7 +173,8 @@ export class Sequencer {
       heads.push(headOf(next, head));
       return next;
     });
-    this.#sign(sealed);
+    const { sign } = this.#options;
+    if (sign !== undefined) signLast(sealed, sign);
     const keep = (count: number) => {
       if (count > 0) this.#head = heads[count];
       for (let index = 0; index < count; index++) entries[index]?.kept(sealed[index] as AuditEntry);
@@ -186,14 +187,6 @@ export class Sequencer {
         if (last !== undefined) this.#inDoubt = { last, from, kept: () => keep(sealed.length) };
       },
     };
-  }
-
-  /** The last entry of a write is signed for all of them, and for those before. */
-  #sign(sealed: AuditEntry[]): void {
-    const last = sealed.at(-1);
-    const { sign } = this.#options;
-    if (last === undefined || sign === undefined) return;
-    sealed[sealed.length - 1] = { ...last, compliance: { ...last.compliance, signature: sign(last.compliance.hash) } };
   }
 
   async #prepared(): Promise<ChainHead> {
@@ -320,6 +313,13 @@ export class Sequencer {
       release();
     }
   }
+}
+
+/** The last entry of a write is signed for all of them, and for those before. */
+function signLast(sealed: AuditEntry[], sign: NonNullable<SequencerOptions['sign']>): void {
+  const last = sealed.at(-1);
+  if (last === undefined) return;
+  sealed[sealed.length - 1] = { ...last, compliance: { ...last.compliance, signature: sign(last.compliance.hash) } };
 }
 
 function atOnce(emit: () => void): void {

@@ -214,7 +214,7 @@ export class Commands implements Writer {
 
   /** Takes over what the store holds now: the gate follows. */
   #adopt(writes: readonly Write[], results: readonly CommitResult[], now: number): void {
-    const { states, binding, announcer } = this.#options;
+    const { binding } = this.#options;
     for (const [index, result] of results.entries()) {
       const { state, draft } = writes[index] as Write;
       if (state === undefined) continue;
@@ -222,11 +222,7 @@ export class Commands implements Writer {
       if (result.outcome === 'conflict') binding.adopt(scope, result.current);
       if (result.outcome !== 'committed') continue;
       const revision = result.revision ?? expectedRevision + 1;
-      const known = states.stored(scope).revision;
-      // Word of a later change may have come before the answer to our own.
-      if (known === expectedRevision || known < revision) {
-        binding.adopt(scope, { revision, settings, changedAt: now }, undefined, draft);
-      } else announcer.own(scope, revision, draft);
+      binding.adopt(scope, { revision, settings, changedAt: now }, { own: { draft, expectedRevision } });
     }
   }
 

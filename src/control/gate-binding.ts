@@ -54,6 +54,13 @@ export interface GateBindingOptions extends GateOptions {
   readonly adopted: (key: ScopeKey, before: Snapshot | undefined, local: ReadonlyMap<string, Overlay>) => void;
 }
 
+/** Where the state of a scope comes from. */
+interface Adoption {
+  /** A change of this process. */
+  readonly own?: { readonly draft: AuditDraft; readonly expectedRevision: number };
+  readonly provenance?: Provenance | undefined;
+}
+
 /** A registered category, as the configuration has it. */
 type CatalogueEntry = Pick<CategoryView, 'index' | 'name' | 'description' | 'defaultEnabled'>;
 
@@ -110,13 +117,19 @@ export class GateBinding {
   /** What a command of the scope meets. */
   snapshot(key: ScopeKey): Snapshot {
     const { states, limits } = this.#options;
-    return { ...states.layers(key), defaults: this.defaults, limits, ended: states.ended };
+    return { ...states.layers(key), defaults: this.defaults, limits, ended: states.endedTogether() };
   }
 
   /** Takes over what a scope has become for all processes. */
-  adopt(key: ScopeKey, state: ScopeState, provenance?: Provenance, draft?: AuditDraft): void {
+  adopt(key: ScopeKey, state: ScopeState, { own, provenance }: Adoption = {}): void {
     const { states, announcer, tenantOf, adopted } = this.#options;
     if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
+    const known = states.stored(key).revision;
+    // Word of a later change may have come before the answer to our own.
+    if (own !== undefined && known !== own.expectedRevision && known >= state.revision) {
+      announcer.own(key, state.revision, own.draft);
+      return;
+    }
     const before = states.settings(key);
     const local = states.local(key);
     const snapshot = local.size > 0 ? this.snapshot(key) : undefined;
@@ -125,7 +138,7 @@ export class GateBinding {
     for (const category of local.keys()) touched.add(category);
     const { revision, changedAt } = state;
     announcer.change(key, before, this.snapshot(key), touched, {
-      draft,
+      draft: own?.draft,
       revision,
       changedAt,
       restored: provenance?.restored,
@@ -162,8 +175,9 @@ export class GateBinding {
     if (this.#views.size >= MAX_VIEWS) this.#views.clear();
     const { states } = this.#options;
     const layers = states.layers(key);
+    const ended = states.endedTogether();
     const view = categories.map((category) => {
-      const { enabled, overlay, origin } = effectiveState(category.name, layers, category.defaultEnabled, states.ended);
+      const { enabled, overlay, origin } = effectiveState(category.name, layers, category.defaultEnabled, ended);
       return {
         ...category,
         enabled: this.enabled && enabled,

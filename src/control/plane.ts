@@ -101,7 +101,7 @@ class Plane implements ControlPlane {
     const follower = new Follower({
       store,
       states,
-      adopt: (key, state, provenance) => binding.adopt(key, state, provenance),
+      adopt: (key, state, provenance) => binding.adopt(key, state, { provenance }),
       lost: (reset, reread) => {
         const before = this.#view(GLOBAL_SCOPE);
         reread.then(() => this.#serial.run(() => resets.tell(reset, before))).catch(report);

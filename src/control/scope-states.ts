@@ -71,6 +71,15 @@ export class ScopeStates {
     this.#offset = clock.now() - clock.monotonic();
   }
 
+  /** What has ended at one moment: that of the first question. */
+  endedTogether(): Ended {
+    let now: Moment | undefined;
+    return (overlay) => {
+      now ??= this.#now();
+      return this.#deadlines.hasEnded(overlay, now);
+    };
+  }
+
   /** The scope as the store holds it, as far as this process knows. */
   stored(key: ScopeKey): ScopeState {
     return this.#states.get(key) ?? UNWRITTEN;
