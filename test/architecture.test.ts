@@ -184,6 +184,9 @@ const ROOTS = [
   'redis.ts',
   'store-contract.ts',
   'rdcp.ts',
+  'assemble.ts',
+  'clustered-control.ts',
+  'closing.ts',
   'instrumentation.ts',
 ];
 

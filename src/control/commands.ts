@@ -149,7 +149,8 @@ export class Commands implements Writer {
       const { request, context, whenKept } = command;
       const { key } = context.scope;
       try {
-        const next = transition(staged.over(key, binding.snapshot(key)), request, now);
+        const snapshot = binding.snapshot(key);
+        const next = transition(planned.length === 0 ? snapshot : staged.over(key, snapshot), request, now);
         const response = controlResponse(request, next, 'success', now, context.tenant);
         const draft = commandDraft(request, context, next, 'success');
         const replay = replayRecord(context, response, now);
@@ -282,7 +283,6 @@ class Staged {
   }
 
   over(key: ScopeKey, snapshot: Snapshot): Snapshot {
-    if (this.#changes.size === 0) return snapshot;
     const { global, tenant } = snapshot;
     return {
       ...snapshot,

@@ -243,7 +243,7 @@ export class GateBinding {
     const place = `${key} ${name}`;
     const before = this.#limited.get(place);
     const limited = overlay?.budget === undefined ? undefined : overlay;
-    if (sameOverlay(before, limited)) return;
+    if (before === limited || sameOverlay(before, limited)) return;
     if (limited === undefined) this.#limited.delete(place);
     else this.#limited.set(place, limited);
     limit?.(gate.categories()[index]!, tenantId, limited?.budget, () => exhausted(key, name));
