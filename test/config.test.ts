@@ -67,7 +67,7 @@ test('a wrong configuration is told in one line that names the field and what is
     [{ store: 'mysql://x' }, /store must be 'memory:', 'sqlite:FILE'/],
     [{ health: { db: 1 } }, /health\.db must be a function/],
     [{ server: true }, /server must be false or an object$/],
-    [{ server: { port: 1.5 } }, /server\.port must be a whole number/],
+    [{ server: { port: 1.5 } }, /server\.port must be a whole number$/],
     [{ security: { apiKeys: 'keys.json' } }, /security\.apiKeys must be an object or an array$/],
     [{ categories: { 'A\nB': {} } }, /categories\.A\\u000aB must be a category name/],
     [{ audit: { retentionDays: 1e9 } }, /audit\.retentionDays must be at most 36500$/],

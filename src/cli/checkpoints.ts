@@ -7,12 +7,15 @@ import { readText } from './read-text.ts';
 
 const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})(?::(\S+))?$/;
 
-/** @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH`, with or without `:RETAIN_UNTIL` */
-export function parseCheckpoint(text: string): Checkpoint {
+/**
+ * @param place the option and, of a file, the line
+ * @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH`, with or without `:RETAIN_UNTIL`
+ */
+export function parseCheckpoint(text: string, place: string): Checkpoint {
   const [, instanceId, sequence, hash, retainUntil] = FORM.exec(text) ?? [];
   const misspelt = retainUntil !== undefined && parseTimestamp(retainUntil) === undefined;
   if (instanceId === undefined || hash === undefined || misspelt) {
-    throw new UsageError('a checkpoint is INSTANCE:SEQUENCE:HASH, as the records rdcp.audit.checkpoint tell it');
+    throw new UsageError(`${place} must be INSTANCE:SEQUENCE:HASH, or that with :RETAIN_UNTIL`);
   }
   return { instanceId, sequence: Number(sequence), hash, ...(retainUntil !== undefined && { retainUntil }) };
 }
@@ -21,8 +24,9 @@ export function parseCheckpoint(text: string): Checkpoint {
 export function readCheckpoints(file: string): Checkpoint[] {
   return readText(file, '--checkpoints')
     .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => parseCheckpoint(line.trim()));
+    .map((line, index) => ({ text: line.trim(), place: `--checkpoints: line ${index + 1} of ${file}` }))
+    .filter(({ text }) => text !== '')
+    .map(({ text, place }) => parseCheckpoint(text, place));
 }
 
 /** Replaces the file as a whole. */

@@ -72,6 +72,7 @@ const TYPES: Readonly<Record<string, string>> = {
 function sentence(message: string): string {
   return message
     .replace(/^Invalid input: expected (\w+)/, (_, type: string) => `must be ${TYPES[type] ?? type}`)
+    .replace(/^must be a whole number, received number$/, 'must be a whole number')
     .replace(/^Invalid option: expected one of/, 'must be one of')
     .replace(
       /^Too (?:small|big): expected \w+ to (be|have) (>=|<=|>)/,

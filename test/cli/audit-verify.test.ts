@@ -194,6 +194,16 @@ test('what an earlier version dropped without naming it is not missed, and the c
   );
 });
 
+test('a checkpoint that is none is named by its option, and by its line in a file', async (t) => {
+  const entries = twoProcesses();
+  const file = join(temporaryDirectory(t), 'checkpoints');
+  writeFileSync(file, `${checkpointOf(find(entries, 'a', 6))}\n\na:5\n`);
+  const wrong = 'must be INSTANCE:SEQUENCE:HASH, or that with :RETAIN_UNTIL\n';
+  assert.equal((await verifyFile(t, entries, '--checkpoint', 'a:5')).stderr, `rdcp: --checkpoint ${wrong}`);
+  const { code, stderr } = await verifyFile(t, entries, '--checkpoints', file);
+  assert.deepEqual([code, stderr], [2, `rdcp: --checkpoints: line 3 of ${file} ${wrong}`]);
+});
+
 test('what the command cannot find without checkpoints is said, and is in its JSON', async (t) => {
   const { stdout, stderr } = await verifyFile(t, twoProcesses());
   assert.equal(stdout, 'The trail is whole: 10 entries of 2 processes.\n');

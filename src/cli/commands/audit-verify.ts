@@ -83,7 +83,7 @@ function givenCheckpoints(values: Values): Checkpoint[] {
   // The first run of a job that saves and reads the same file finds none.
   const first = file !== undefined && file === text(values, 'save-checkpoints') && !existsSync(file);
   return [
-    ...(one === undefined ? [] : [parseCheckpoint(one)]),
+    ...(one === undefined ? [] : [parseCheckpoint(one, '--checkpoint')]),
     ...(file === undefined || first ? [] : readCheckpoints(file)),
   ];
 }
