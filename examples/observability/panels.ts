@@ -68,8 +68,8 @@ function graph(title: string, description: string, ...targets: Builder<Dataquery
 /** Grey, so that a process that is gone does not look as if all were well. */
 const NO_DATA = { text: 'no data', color: 'text', index: 0 };
 
-/** Grafana's unit for records a second. */
-const RECORDS_PER_SECOND = 'recps';
+/** Grafana's unit for counts a second. */
+const CALLS_PER_SECOND = 'cps';
 
 /** Green up to a value, orange from there on. */
 function calmBelow(value: number): ThresholdsConfigBuilder {
@@ -83,11 +83,11 @@ export const nowPanels = [
   stat('Categories on', 'Debug categories that are on in at least one process.', categoriesOn).thresholds(calmBelow(1)),
   stat('Temporary controls', 'Settings that end by themselves.', temporaryControls).thresholds(calmBelow(1)),
   stat(
-    'Debug records a second',
+    'Debug calls a second',
     'As the processes measure it over their rate window.',
     zeroWhileUp(`sum(rdcp_debug_call_rate{${CATEGORY}})`),
   )
-    .unit(RECORDS_PER_SECOND)
+    .unit(CALLS_PER_SECOND)
     .decimals(1)
     .thresholds(calmBelow(100)),
   stat(
@@ -117,18 +117,18 @@ export const categoryPanels = [
     .span(24)
     .height(10),
   graph(
-    'Debug records a second, from the counters',
-    'Zero where a category is off: nothing is counted that was not emitted.',
+    'Debug calls a second, from the counters',
+    'Zero where a category is off. Calls whose output was dropped are counted, too.',
     series(perSecond('rdcp_debug_calls_total', 'rdcp_category_name'), '{{rdcp_category_name}}'),
-  ).unit(RECORDS_PER_SECOND),
+  ).unit(CALLS_PER_SECOND),
   graph(
-    'Debug records a second, as measured in the processes',
+    'Debug calls a second, as measured in the processes',
     'The figures that discovery and status answer, over the window of 60 seconds.',
     series(`sum by (rdcp_category_name) (rdcp_debug_call_rate{${CATEGORY}})`, '{{rdcp_category_name}}'),
-  ).unit(RECORDS_PER_SECOND),
+  ).unit(CALLS_PER_SECOND),
   new BarGaugeBuilder()
-    .title('Debug records in the time range')
-    .description('What a category costs in records.')
+    .title('Debug calls in the time range')
+    .description('Made while on, those whose output was dropped among them.')
     .datasource(DATASOURCE)
     .withTarget(
       now(
@@ -142,13 +142,13 @@ export const categoryPanels = [
     .span(12)
     .height(8),
   graph(
-    'Debug records lost a second',
-    'Calls made while on whose output was dropped: over a budget, too much waited for it, it threw, or they came from inside an emission.',
+    'Debug calls dropped a second',
+    'Calls made while on whose output was dropped: over a budget, too much waited for it, it threw, or they were made inside another call.',
     series(
       perSecond('rdcp_debug_dropped_total', 'rdcp_category_name, rdcp_reason'),
       '{{rdcp_category_name}}, {{rdcp_reason}}',
     ),
-  ).unit(RECORDS_PER_SECOND),
+  ).unit(CALLS_PER_SECOND),
 ];
 
 export const controlPanels = [

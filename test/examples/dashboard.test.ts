@@ -29,7 +29,7 @@ const charts = panels.filter(({ type }) => type !== 'row');
 /** Panels of Grafana itself that are not deprecated. */
 const TYPES = ['row', 'stat', 'timeseries', 'state-timeline', 'bargauge', 'table'];
 /** Ids of units (`valueFormats` of Grafana). */
-const UNITS = ['s', 'recps'];
+const UNITS = ['s', 'cps'];
 const BUILT_IN = ['__rate_interval', '__range'];
 
 test('the dashboard has an id to link to, and the last version of its schema', () => {
@@ -87,9 +87,9 @@ test('every variable that is used is there, and before those that use it', () =>
     assert.ok(type === 'datasource' || names.has(name), `${name} is not used`);
 });
 
-test('records a second have that unit, wherever they are shown', () => {
+test('calls a second have that unit, wherever they are shown', () => {
   for (const { title, fieldConfig } of charts) {
-    assert.equal(fieldConfig?.defaults.unit === 'recps', / a second/.test(title), title);
+    assert.equal(fieldConfig?.defaults.unit === 'cps', / a second/.test(title), title);
   }
 });
 

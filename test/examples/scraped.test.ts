@@ -36,7 +36,7 @@ function stat(title: string): string {
 
 /** Counters and rates that begin with their first event are zero before it. */
 async function showZeroWhileQuiet(prometheus: Prometheus): Promise<void> {
-  for (const title of ['Categories on', 'Temporary controls', 'Debug records a second', 'Credentials refused']) {
+  for (const title of ['Categories on', 'Temporary controls', 'Debug calls a second', 'Credentials refused']) {
     const [sample] = await until(`zero for ${title}`, async () => {
       const samples = await prometheus.query(stat(title));
       return samples.length === 0 ? undefined : samples;
@@ -46,7 +46,7 @@ async function showZeroWhileQuiet(prometheus: Prometheus): Promise<void> {
 }
 
 async function showNothingOfTheDead(prometheus: Prometheus): Promise<void> {
-  for (const title of ['Categories on', 'Temporary controls', 'Debug records a second']) {
+  for (const title of ['Categories on', 'Temporary controls', 'Debug calls a second']) {
     await until(`no data for ${title}`, async () => {
       const samples = await prometheus.query(stat(title));
       return samples.length === 0 ? true : undefined;
