@@ -60,7 +60,10 @@ async function serve(file: string): Promise<void> {
   const own = createServer((_, response) => {
     for (let point = 0; point < 50; point++) work.debug('at work', { point });
     response.end('done');
-  }).listen(0, '127.0.0.1');
+  });
+  // An idle connection that ends at the moment at which it is used is a failed request (RFC 9112, section 9.3.1).
+  own.keepAliveTimeout = 0;
+  own.listen(0, '127.0.0.1');
   await once(own, 'listening');
   const { url } = await rdcp.listen();
   process.on('message', () => process.send?.({ resident: process.memoryUsage.rss() }));
@@ -313,12 +316,14 @@ async function main(minutes: number): Promise<void> {
   };
   await run(5);
   const quiet = await run(QUIET_SECONDS);
+  const calm = await residentOf(service);
   const attackers = [
     fork(import.meta.filename, ['--attack', url], { execArgv: ['--no-warnings'] }),
     fork(import.meta.filename, ['--lock', file], { execArgv: ['--no-warnings'] }),
   ];
   const resident: number[] = [];
   const parts: Awaited<ReturnType<typeof run>>[] = [];
+  console.log(`resident before the attack: ${calm.toFixed(1)} MiB`);
   console.log('minute   own p99 ms   operator max ms   resident MiB   load');
   for (let minute = 1; minute <= minutes; minute += 1) {
     const part = await run(60);
