@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRequire, findPackageJSON } from 'node:module';
+import nodeModule, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { RdcpError } from '../errors.ts';
@@ -32,7 +32,8 @@ export function loadPackageOf(owner: string, name: string) {
 
 /** The file that `import` loads of a package with ES modules. Node resolves only from the file that asks. */
 function esModuleOf(name: string, from: string): string | undefined {
-  const manifest = findPackageJSON(name, pathToFileURL(from));
+  // Node 20 has none, and is to read the line about its version.
+  const manifest = nodeModule.findPackageJSON(name, pathToFileURL(from));
   if (manifest === undefined) return undefined;
   let target = JSON.parse(readFileSync(manifest, 'utf8')).exports?.['.'];
   while (typeof target === 'object' && target !== null) target = target.import ?? target.default;
