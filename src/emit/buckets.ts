@@ -17,12 +17,12 @@ export class TokenBuckets {
   #length = 0;
   readonly #closed: number[] = [];
 
-  /** A full bucket. @returns its position, until it is closed */
+  /** A full bucket, which holds a tick's tokens at least: a smaller one would cap the rate. @returns its position, until it is closed */
   open(perSecond: number, burst: number): number {
     const at = this.#closed.pop() ?? this.#length++;
     if (at === this.units.length) this.#grow();
     this.#perTick[at] = perSecond;
-    this.#capacity[at] = burst * TICKS_PER_SECOND;
+    this.#capacity[at] = Math.max(burst * TICKS_PER_SECOND, perSecond);
     this.units[at] = this.#capacity[at]!;
     return at;
   }

@@ -60,6 +60,18 @@ test('a category emits a burst, then its rate, and what is beyond is dropped and
   assertBooks(it);
 });
 
+test('a burst that is smaller than a tick of the rate does not cap the rate', async () => {
+  const it = bench({ callsPerSecond: 500, burst: 1 });
+  it.calls(200);
+  assert.ok(it.debugs().length <= 51, `${it.debugs().length} at once`);
+  for (let tick = 0; tick < 20; tick++) {
+    await it.time.pass(100);
+    it.calls(200);
+  }
+  assert.equal(it.debugs().length, 50 + 2 * 500);
+  assertBooks(it);
+});
+
 test('what is dropped is dropped before its attributes are built', () => {
   const { a } = bench({ callsPerSecond: 1, burst: 1 });
   let built = 0;
