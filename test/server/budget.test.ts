@@ -55,8 +55,11 @@ test('a control whose calls are used up ends at once, says so, and has an entry 
   assert.equal(it.emitted(), 5);
   await Promise.resolve();
   assert.equal(it.category.enabled, false);
-  const { enabled, temporary } = await it.discovered();
-  assert.deepEqual([enabled, temporary], [false, false]);
+  const { enabled, temporary, otelrdcp_budget, otelrdcp_dropped } = await it.discovered();
+  assert.deepEqual([enabled, temporary, otelrdcp_budget], [false, false, undefined]);
+  assert.equal(otelrdcp_dropped, 15, 'what was dropped shows after the end');
+  const listed = await command(['list', '--url', it.url], { env: { RDCP_API_KEY: it.keys.operator } });
+  assert.match(listed.stdout, /DROPPED.*\nBUDGET_CALLS +off +- +20 +[\d.]+ +- +15/s);
   const [expiry, enabling] = (await it.admin.audit()).entries;
   assert.deepEqual([expiry?.action, expiry?.reason, expiry?.categories], ['expire', 'budget', [it.name]]);
   assert.deepEqual([enabling?.action, enabling?.otelrdcp_budget], ['enable', { calls: 5 }]);

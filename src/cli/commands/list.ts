@@ -14,7 +14,9 @@ export const list: Command = {
       terminal.out(JSON.stringify(answer, undefined, 2));
       return 0;
     }
-    const limited = answer.categories.some(({ otelrdcp_budget }) => otelrdcp_budget !== undefined);
+    const limited = answer.categories.some(
+      ({ otelrdcp_budget, otelrdcp_dropped }) => otelrdcp_budget !== undefined || otelrdcp_dropped !== undefined,
+    );
     const rows = answer.categories.map((category) => [
       category.name,
       category.enabled ? 'on' : 'off',

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
-import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import type { BudgetState, DiscoveredCategory } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { Budgets } from '../app.ts';
 import { type Handler, required, type Tenancy } from '../context.ts';
@@ -48,7 +48,7 @@ export function discovery({ plane, measurements, budgets, clock }: Sources): Han
       const { index, name } = view;
       const { callsTotal, callsPerSecond } = measured(index, calls);
       const separator = categories === '' ? '' : ',';
-      const limits = view.enabled && budgets !== undefined ? limitsOf(view, tenancy, budgets) : '';
+      const limits = budgets === undefined ? '' : limitsOf(view, tenancy, budgets);
       categories += `${separator}${json}{"callsTotal":${callsTotal},"callsPerSecond":${callsPerSecond}}${limits}}`;
       breakdown += `${separator}"${name}":${callsTotal}`;
       totalCalls += callsTotal;
@@ -61,15 +61,20 @@ export function discovery({ plane, measurements, budgets, clock }: Sources): Han
 }
 
 /**
- * The members of a category that is on about its budget. Where tenants are kept apart one is shown nothing of the process's:
- * what is left of it, and what was dropped, tells of others.
+ * The members of a category about its budget, while it is on, and about what was dropped, also afterwards: a control whose
+ * total is used up has ended. Where tenants are kept apart one is shown nothing of the process's: what is left of it, and
+ * what was dropped, tells of others.
  */
-function limitsOf(view: CategoryView, { scope, callsOf }: Tenancy, budgets: Budgets): string {
+function limitsOf(view: CategoryView, tenancy: Tenancy, budgets: Budgets): string {
+  const budget = view.enabled ? `,"otelrdcp_budget":${JSON.stringify(budgetOf(view, tenancy, budgets))}` : '';
+  const dropped = tenancy.callsOf === undefined ? budgets.dropped(view.index) : 0;
+  return `${budget}${dropped > 0 ? `,"otelrdcp_dropped":${dropped}` : ''}`;
+}
+
+function budgetOf(view: CategoryView, { scope, callsOf }: Tenancy, budgets: Budgets): BudgetState | false {
   const { callsLeftNow, ...state } = budgets.stateOf(view, scope.tenantId) ?? {};
   const shown = callsOf === undefined && callsLeftNow !== undefined ? { ...state, callsLeftNow } : state;
-  const budget = Object.keys(shown).length > 0 && shown;
-  const dropped = callsOf === undefined ? budgets.dropped(view.index) : 0;
-  return `,"otelrdcp_budget":${JSON.stringify(budget)}${dropped > 0 ? `,"otelrdcp_dropped":${dropped}` : ''}`;
+  return Object.keys(shown).length > 0 && shown;
 }
 
 function write(view: CategoryView): WrittenCategory {
