@@ -54,6 +54,7 @@ export function laneDrops(): LaneDrops {
  * A debug record may reach the processor after `emit` has returned, when it can no longer be changed: wrap the processor
  * that exports, and put processors that change records before it.
  * @param processor of either line of OpenTelemetry
+ * @throws {TypeError} when it is none, such as an exporter
  * @throws {RangeError} when an option is not a positive whole number
  */
 export function debugLane(processor: LogProcessor, options: DebugLaneOptions = {}): LogProcessor {
@@ -72,6 +73,9 @@ class DebugLane implements LogProcessor {
   #flushing: Promise<void> | undefined;
 
   constructor(processor: LogProcessor, { inProcessor = 512, waiting = 2048 }: DebugLaneOptions) {
+    if (typeof processor?.onEmit !== 'function') {
+      throw new TypeError('debugLane: processor must be a log record processor, such as BatchLogRecordProcessor');
+    }
     for (const [name, value] of Object.entries({ inProcessor, waiting })) {
       if (!Number.isSafeInteger(value) || value < 1) {
         throw new RangeError(`debugLane: ${name} must be a whole number of 1 or more`);

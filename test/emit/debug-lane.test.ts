@@ -115,6 +115,12 @@ describe('a debug lane', () => {
     assert.equal(debugLane({ ...processor, enabled: () => false }).enabled?.({}), false);
   });
 
+  it('refuses what is no processor, such as an exporter', () => {
+    for (const bad of [undefined, {}, new InMemoryLogRecordExporter()]) {
+      assert.throws(() => debugLane(bad as never), /^TypeError: debugLane: processor must be a log record processor/);
+    }
+  });
+
   it('refuses options that are no numbers of records', () => {
     for (const bad of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '1' as never]) {
       assert.throws(() => debugLane(held().processor, { waiting: bad }), /waiting must be a whole number of 1 or more/);
