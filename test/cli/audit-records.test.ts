@@ -125,6 +125,7 @@ test('records that an OTLP exporter sent show what was cut off, sealed anew or t
   );
   const others = await verifyFile(t, entries.slice(0, -1), '--records', file, '--service', 'other');
   assert.equal(others.code, 0, 'records of other services tell of other trails');
+  assert.match(others.stderr, /--records: .* has no log record of the trail of service other: nothing was compared\n/);
 });
 
 test('records as the package makes them are read as JSON lines and as one document, and nonsense is refused', async (t) => {

@@ -46,6 +46,10 @@ export const auditVerify: Command = {
     const service = text(values, 'service');
     if (service !== undefined && file === undefined) throw new UsageError('--service needs --records');
     const records = file === undefined ? undefined : await readRecords(terminal, file, service);
+    if (records !== undefined && records.checkpoints.length + records.waiting.size === 0) {
+      const whose = service === undefined ? '' : ` of service ${service}`;
+      terminal.note(`rdcp: --records: ${file} has no log record of the trail${whose}: nothing was compared`);
+    }
     const checkpoints = [...givenCheckpoints(values), ...(records?.checkpoints ?? [])];
     const keys = givenKeys(values);
     const verifier = createVerifier({
