@@ -6,30 +6,30 @@ import { nameSome, type Snapshot, sameOverlay, stateOf } from './transition.ts';
 
 export interface AnnouncerOptions {
   readonly tenantOf: (key: ScopeKey) => string | undefined;
-  /** Whether it ended because its budget was used up. */
+  /** Whether a temporary control ended because its budget was used up. */
   readonly spent: (overlay: Overlay) => boolean;
   readonly clock: Clock;
   readonly delay: Delay;
-  /** Takes one line. @default nothing is announced */
+  /** Writes one line. @default nothing is announced */
   readonly announce?: ((line: string) => void) | undefined;
   /**
-   * Where other processes write to the same stderr: returns true for the first of them that asks about an event.
-   * @default this process says everything
+   * For processes that share one stderr: returns true for the first process that claims an event.
+   * @default this process announces everything
    */
   readonly claim?: (() => ((event: string) => boolean) | undefined) | undefined;
 }
 
 /** Where a change comes from. */
 export interface ChangeOrigin {
-  /** The entry of a change that this process made; absent for a change of another process. */
+  /** The audit entry of a change made by this process; absent for a change of another process. */
   readonly draft?: AuditDraft | undefined;
-  /** The revision of the scope that it came to. */
+  /** The revision of the scope after the change. */
   readonly revision?: number;
-  /** When it was made, in milliseconds since the epoch. */
+  /** When the change was made, in milliseconds since the epoch. */
   readonly changedAt?: number | undefined;
-  /** It was in force before this process. */
+  /** The change was in force before this process started. */
   readonly restored?: boolean | undefined;
-  /** It holds in this process alone. */
+  /** The change applies to this process alone. */
   readonly local?: boolean;
 }
 
@@ -41,21 +41,21 @@ interface Notice {
   readonly origin: ChangeOrigin;
 }
 
-/** Lines in a second; what comes beyond is counted in one line. */
+/** Lines per second. Further changes are counted in one line. */
 const MAX_LINES = 10;
 const SECOND_MS = 1000;
-/** A temporary control that another process took out this shortly before its end here has ended. */
+/** When another process removes a temporary control this close to its end here, the control has expired. */
 const NEAR_END_MS = 5000;
 const LONGEST_NAME = 128;
-/** A change of another process is claimed this much later: the process that made it knows who and why. */
+/** Delay before this process claims another process's change. The process that made the change knows who and why. */
 const CLAIM_DELAY_MS = 250;
 
-/** Announces what is switched in this process, and what ends: one line a change, however many categories it has. */
+/** Announces what is switched in this process and what ends: one line per change, whatever the number of categories. */
 export class Announcer {
-  /** While this process writes, changes that come by a message are held: they may be its own. */
+  /** Set while this process writes. Incoming change messages are held, since they may describe its own change. */
   holding = false;
   readonly #options: AnnouncerOptions;
-  /** Ends that were announced and whose temporary control is still in the settings. */
+  /** Announced ends whose temporary control is still in the settings. */
   readonly #knownEnds = new Map<ScopeKey, Map<string, number>>();
   #held: Notice[] = [];
   #windowBegan = Number.NEGATIVE_INFINITY;
@@ -68,9 +68,9 @@ export class Announcer {
   }
 
   /**
-   * Announces what a change made of a scope.
-   * @param before its settings until then
-   * @param touched the categories whose setting may be another one
+   * Announces a change to a scope.
+   * @param before the settings before the change
+   * @param touched the categories whose setting may differ
    */
   change(key: ScopeKey, before: Settings, after: Snapshot, touched: Iterable<string>, origin: ChangeOrigin): void {
     if (this.#options.announce === undefined) return;
@@ -84,7 +84,7 @@ export class Announcer {
         }
         continue;
       }
-      const state = this.#became(key, category, before.get(category), after, origin.changedAt);
+      const state = this.#describeChange(key, category, before.get(category), after, origin.changedAt);
       if (state !== undefined) groups.set(state, [...(groups.get(state) ?? []), category]);
       if (setting?.temporary === undefined) this.#forgetEnd(key, category);
     }
@@ -93,20 +93,20 @@ export class Announcer {
     else this.#announce(notice);
   }
 
-  /** Announces what has just ended. */
+  /** Announces temporary controls that have just ended. */
   ended(key: ScopeKey, now: Snapshot, categories: Iterable<string>): void {
     if (this.#options.announce === undefined) return;
     const groups = new Map<string, string[]>();
     for (const category of categories) {
       const overlay = (now.tenant ?? now.global).get(category)?.temporary;
       if (overlay === undefined || !now.defaults.has(category) || !this.#isNewEnd(key, category, overlay)) continue;
-      const state = this.#over(key, category, now, overlay);
+      const state = this.#describeEnd(key, category, now, overlay);
       groups.set(state, [...(groups.get(state) ?? []), category]);
     }
     this.#announce({ key, groups, origin: {} });
   }
 
-  /** The message of a change came before the answer to it. */
+  /** Called when the message of our own change arrived before the store's answer. */
   own(key: ScopeKey, revision: number, draft: AuditDraft): void {
     const notice = this.#held.find((each) => each.key === key && each.origin.revision === revision);
     if (notice === undefined) return;
@@ -114,7 +114,7 @@ export class Announcer {
     this.#announce({ ...notice, origin: { ...notice.origin, draft } });
   }
 
-  /** Ends {@link Announcer.holding}. */
+  /** Ends {@link Announcer.holding} and announces the changes that were held. */
   release(): void {
     this.holding = false;
     const others = this.#held;
@@ -126,7 +126,7 @@ export class Announcer {
     this.#writeRest();
   }
 
-  /** In a cluster one process announces a change: the one that made it, else the first to claim it. */
+  /** One process of a cluster announces a change: the one that made it, otherwise the first to claim it. */
   #announce(notice: Notice): void {
     const { key, groups, origin } = notice;
     if (groups.size === 0) return;
@@ -182,7 +182,7 @@ export class Announcer {
     this.#windowBegan = clock.monotonic();
   }
 
-  /** Returns whether this process has not noted that end before. */
+  /** Records the end; returns false when it was already recorded. */
   #noteEnd(key: ScopeKey, category: string, { expiresAt }: Overlay): boolean {
     const known = this.#knownEnds.get(key) ?? new Map<string, number>();
     if (known.get(category) === expiresAt) return false;
@@ -190,7 +190,7 @@ export class Announcer {
     return true;
   }
 
-  /** Whether an end is to be announced, which it is once, by one process of a cluster. */
+  /** Whether this process announces the end. Each end is announced once, by one process of a cluster. */
   #isNewEnd(key: ScopeKey, category: string, overlay: Overlay): boolean {
     if (!this.#noteEnd(key, category, overlay)) return false;
     return this.#options.claim?.()?.(JSON.stringify(['end', key, category, overlay.expiresAt])) ?? true;
@@ -201,14 +201,14 @@ export class Announcer {
     if (known?.delete(category) && known.size === 0) this.#knownEnds.delete(key);
   }
 
-  #forWhom(key: ScopeKey): string {
+  #forTenant(key: ScopeKey): string {
     const tenantId = key === GLOBAL_SCOPE ? undefined : this.#options.tenantOf(key);
     return tenantId === undefined ? '' : ` for tenant ${tenantId.slice(0, LONGEST_NAME)}`;
   }
 
-  #over(key: ScopeKey, category: string, now: Snapshot, overlay: Overlay): string {
+  #describeEnd(key: ScopeKey, category: string, now: Snapshot, overlay: Overlay): string {
     const why = this.#options.spent(overlay) ? 'the budget is used up' : 'the time is over';
-    return `${stateOf(category, now).enabled ? 'on' : 'off'} again${this.#forWhom(key)}, ${why}`;
+    return `${stateOf(category, now).enabled ? 'on' : 'off'} again${this.#forTenant(key)}, ${why}`;
   }
 
   #remaining({ expiresAt }: Overlay, changedAt: number | undefined): string {
@@ -218,8 +218,8 @@ export class Announcer {
     return formatDuration(Math.max(1, seconds));
   }
 
-  /** What a category became; `undefined` when that is nothing new, or the category is not registered. */
-  #became(
+  /** Describes the category's new state; `undefined` when the state is unchanged or the category is not registered. */
+  #describeChange(
     key: ScopeKey,
     category: string,
     before: Setting | undefined,
@@ -232,14 +232,14 @@ export class Announcer {
     const is = setting?.temporary;
     if (is !== undefined && !after.ended(is)) {
       if (was !== undefined && sameOverlay(was, is)) return undefined;
-      return `${is.enabled ? 'on' : 'off'} for ${this.#remaining(is, changedAt)}${this.#forWhom(key)}`;
+      return `${is.enabled ? 'on' : 'off'} for ${this.#remaining(is, changedAt)}${this.#forTenant(key)}`;
     }
     const permanent = setting?.permanent;
     const state = permanent === undefined ? 'back to default' : permanent ? 'on' : 'off';
-    const lasting = `${state}${this.#forWhom(key)}`;
+    const lasting = `${state}${this.#forTenant(key)}`;
     if (was === undefined || is !== undefined) return before?.permanent === permanent ? undefined : lasting;
     const isOver = after.ended(was) || was.expiresAt - this.#options.clock.now() <= NEAR_END_MS;
     if (before?.permanent !== permanent || !isOver) return lasting;
-    return this.#isNewEnd(key, category, was) ? this.#over(key, category, after, was) : undefined;
+    return this.#isNewEnd(key, category, was) ? this.#describeEnd(key, category, after, was) : undefined;
   }
 }

@@ -8,12 +8,12 @@ import type { ReplayRecord } from '../store/state-store.ts';
 import { MAX_REFUSED_NAMES, nameSome, type Transition } from './transition.ts';
 import type { CommandContext } from './types.ts';
 
-/** What a command addressed, and what became of it. */
+/** The categories that a command addressed, and how they changed. */
 export type Changes = Pick<Transition, 'categories' | 'changes'>;
 
 /**
  * The answer to a control request that was applied.
- * @param status `partial` where it holds in this process alone
+ * @param status `partial` when the change applies to this process alone
  */
 export function controlResponse(
   { action }: ControlRequest,
@@ -37,7 +37,7 @@ export function controlResponse(
 
 const DONE = { enable: 'Enabled', disable: 'Disabled', toggle: 'Toggled', reset: 'Reset' } as const;
 
-/** One line for the person who asked. */
+/** The summary line of the answer. */
 function describe(action: ControlRequest['action'], changes: readonly ChangeRecord[]): string {
   if (action === 'status') {
     const on = changes.filter(({ newState }) => newState).length;
@@ -48,7 +48,7 @@ function describe(action: ControlRequest['action'], changes: readonly ChangeReco
   return `${DONE[action]} ${subject}${until === undefined ? '' : ` until ${until}`}`;
 }
 
-/** The answer as it is kept for a repeat, where the client named the request id. */
+/** The answer as stored for retries; `undefined` when the client sent no request id of its own. */
 export function replayRecord(
   { replay }: CommandContext,
   response: ControlResponse,
@@ -57,7 +57,7 @@ export function replayRecord(
   return replay && { ...replay, response: JSON.stringify(response), expiresAt: now + REPLAY_WINDOW_MS };
 }
 
-/** What the trail says of a command that was carried out. Of `status` it says what was asked, not what was answered. */
+/** The audit entry of a command that succeeded. For `status` it holds what was requested, not what was answered. */
 export function commandDraft(
   request: ControlRequest,
   context: CommandContext,
@@ -68,7 +68,7 @@ export function commandDraft(
   return draftOf(request, context, categories, changes, outcome);
 }
 
-/** What the trail says of a command that could not be carried out. */
+/** The audit entry of a command that was rejected. */
 export function refusalDraft(request: ControlRequest, context: CommandContext, error: RdcpError): AuditDraft {
   const named = error.details?.unknown ?? request.categories ?? [];
   const categories = (named as readonly string[]).slice(0, MAX_REFUSED_NAMES);
@@ -97,23 +97,23 @@ function draftOf(
   };
 }
 
-/** Under global isolation a tenant's operator addresses the global scope; the entry is the tenant's all the same. */
+/** Under global isolation a tenant's operator addresses the global scope, but the entry still names the tenant. */
 function tenantOf({ scope, tenant, tenantName }: CommandContext): AuditEntry['tenant'] {
   const id = scope.tenantId ?? (tenant?.id === EVERYBODY ? undefined : tenant?.id);
   return id === undefined ? undefined : { id, ...(tenantName !== undefined && { name: tenantName }) };
 }
 
-/** What the trail says when temporary controls ended. @param spent by their budget */
+/** The audit entry for temporary controls that ended. @param spent whether their budget was used up */
 export function expiryDraft(over: Changes, tenantId: string | undefined, spent: boolean): AuditDraft {
   return { ...ownDraft('expire', over, tenantId), ...(spent && { reason: 'budget' }) };
 }
 
-/** What the trail says when what held in this process alone became everybody's, or what everybody has holds here again. */
+/** The audit entry for local controls that were shared with all processes, or replaced by the stored state. */
 export function reconciliationDraft(reconciled: Changes, tenantId: string | undefined, reason: string): AuditDraft {
   return { ...ownDraft('reconcile', reconciled, tenantId), reason };
 }
 
-/** For what no request asked for just then. */
+/** An entry that no request caused. */
 function ownDraft(
   action: AuditDraft['action'],
   { categories, changes }: Changes,

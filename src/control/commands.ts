@@ -26,7 +26,7 @@ export interface Command extends Required<Pick<Write, 'whenKept'>> {
   readonly request: ControlRequest;
   readonly context: CommandContext;
   resolve(outcome: ControlOutcome): void;
-  /** With nothing changed. */
+  /** Called when nothing was changed. */
   reject(error: unknown): void;
 }
 
@@ -39,28 +39,28 @@ export interface CommandsOptions extends Omit<LocalControlsOptions, 'writer'> {
   readonly follower: Follower;
   readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number;
 }
 
-/** How often commands whose scope others keep changing are computed again. */
+/** How often commands are recomputed when other processes keep changing the scope. */
 const MAX_ATTEMPTS = 64;
-/** As many of them follow at once; then each waits a little, so that a crowd of processes gets out of each other's way. */
+/** Retries that follow at once. Later ones wait a random time, so that processes do not collide again. */
 const EAGER_ATTEMPTS = 4;
 const MAX_BACKOFF_MS = 50;
 
-/** What a command that was understood may be refused for by the state it meets. */
+/** Errors that depend on the state at the time of the command, not on its syntax. */
 const REFUSALS: ReadonlySet<string> = new Set(['RDCP_CATEGORY_NOT_FOUND', 'RDCP_TEMPORARY_LIMIT']);
 
-/** What a command comes to unless others are faster. */
+/** A computed command, ready to be written. */
 interface Planned extends Write {
   readonly command: Command;
   readonly response: ControlResponse;
 }
 
-/** Carries out control requests: in order, and together as far as the store can write them together. */
+/** Carries out control requests in order, batched as far as the store supports it. */
 export class Commands implements Writer {
-  /** What happens while the store cannot be reached. */
+  /** Handles control requests while the store is unreachable. */
   readonly local: LocalControls;
   readonly #options: CommandsOptions;
 
@@ -69,34 +69,34 @@ export class Commands implements Writer {
     this.local = new LocalControls({ ...options, writer: this });
   }
 
-  /** Resolves when all of them are answered. Never rejects. */
+  /** Resolves when every command is answered. Never rejects. */
   async run(commands: readonly Command[]): Promise<void> {
     try {
       let waiting: readonly Command[] = commands.filter((command) => !this.#isRepeat(command));
       if (!this.#options.follower.reachable) throw storeFailure(undefined);
-      for (let fruitless = 0; waiting.length > 0; ) {
-        if (fruitless === MAX_ATTEMPTS) throw contended();
-        if (fruitless >= EAGER_ATTEMPTS) await this.#pause();
+      for (let conflicts = 0; waiting.length > 0; ) {
+        if (conflicts === MAX_ATTEMPTS) throw contended();
+        if (conflicts >= EAGER_ATTEMPTS) await this.#pause();
         const left = await this.#attempt(waiting);
-        fruitless = left.length < waiting.length ? 0 : fruitless + 1;
+        conflicts = left.length < waiting.length ? 0 : conflicts + 1;
         waiting = left;
       }
     } catch (error) {
-      // Those that are answered keep their answer.
+      // Commands that are already answered ignore this.
       for (const { reject } of commands) reject(error);
     }
   }
 
   /**
-   * What comes of a command that failed: where the store did, it may still hold in this process.
-   * @throws {RdcpError} with nothing changed
+   * The outcome of a command that failed. When the store failed, the command may still apply to this process.
+   * @throws {RdcpError} when nothing was changed
    */
   async afterFailure(request: ControlRequest, context: CommandContext, error: unknown): Promise<ControlOutcome> {
     try {
       if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
       return this.local.apply(request, context, error);
     } catch (refusal) {
-      // A command that cannot be carried out leaves an entry, too. One that was never understood does not.
+      // A command that cannot be carried out leaves an entry too. A malformed one does not.
       if (isRdcpError(refusal) && REFUSALS.has(refusal.code)) {
         await this.note({ draft: refusalDraft(request, context, refusal) });
       }
@@ -118,7 +118,7 @@ export class Commands implements Writer {
     }
   }
 
-  /** Computes, writes and answers commands; returns those that are to be computed again. */
+  /** Computes, writes and answers commands; returns those to recompute. */
   async #attempt(waiting: readonly Command[]): Promise<readonly Command[]> {
     const { binding, states, clock } = this.#options;
     const refused: Promise<void>[] = [];
@@ -140,7 +140,7 @@ export class Commands implements Writer {
     return planned.slice(answered).map(({ command }) => command);
   }
 
-  /** Each on what those before it will leave. */
+  /** Computes each command on the state that the previous ones will leave. */
   #compute(waiting: readonly Command[], now: number, refused: Promise<void>[]): readonly Planned[] {
     const { binding, states } = this.#options;
     const staged = new Staged(states);
@@ -164,9 +164,9 @@ export class Commands implements Writer {
   }
 
   /**
-   * Writes in order, up to the first that the store does not take, whose result is the last one then. What was written is in
-   * force behind it.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE`, or what the store says itself; nothing is changed then
+   * Writes in order, up to the first write that the store rejects; its result is then the last one. Committed writes
+   * are in force when this returns.
+   * @throws {RdcpError} `RDCP_UNAVAILABLE`, or the store's own error; nothing is changed then
    */
   async #writeAll(writes: readonly Write[], now: number): Promise<readonly CommitResult[]> {
     const { follower, announcer } = this.#options;
@@ -213,7 +213,7 @@ export class Commands implements Writer {
     }
   }
 
-  /** Takes over what the store holds now: the gate follows. */
+  /** Applies the store's results to the state and the gate. */
   #adopt(writes: readonly Write[], results: readonly CommitResult[], now: number): void {
     const { binding } = this.#options;
     for (const [index, result] of results.entries()) {
@@ -227,7 +227,7 @@ export class Commands implements Writer {
     }
   }
 
-  /** True where the answer holds in this process alone, and is given again. */
+  /** Answers a retry from the local answers; returns whether it did. */
   #isRepeat(command: Command): boolean {
     const { replay } = command.context;
     const kept = replay && this.local.answers.get(replay.key);
@@ -237,8 +237,8 @@ export class Commands implements Writer {
   }
 
   /**
-   * A commit finds the answer that was given to a repeat before. Where it does not come to a commit, as the command cannot be
-   * carried out any more, the store is asked.
+   * A commit detects a retry by itself. A command that cannot be carried out any more never reaches a commit, so the
+   * store is asked for an earlier answer.
    */
   async #refuse(command: Command, error: unknown): Promise<void> {
     const { store, clock, follower } = this.#options;
@@ -254,8 +254,8 @@ export class Commands implements Writer {
   }
 
   /**
-   * What they are computed on is to be what the store has.
-   * @throws {RdcpError} when it is not
+   * Makes sure that commands are computed on what the store holds.
+   * @throws {RdcpError} when local controls remain
    */
   async #reconcile(commands: readonly Command[]): Promise<void> {
     const { states } = this.#options;
@@ -273,7 +273,7 @@ export class Commands implements Writer {
   }
 }
 
-/** The scopes as they will be once the changes staged so far are written. */
+/** The scopes as they will be once the staged changes are written. */
 class Staged {
   readonly #states: ScopeStates;
   readonly #changes = new Map<ScopeKey, NonNullable<Write['state']>>();
@@ -300,7 +300,7 @@ class Staged {
   }
 }
 
-/** False where it is to be computed again: others changed the scope before. */
+/** Returns false on a conflict: the command must be recomputed. */
 function answer({ command, response, replay }: Planned, result: CommitResult): boolean {
   if (result.outcome === 'conflict') return false;
   if (result.outcome === 'replayed') {
@@ -313,7 +313,7 @@ function answer({ command, response, replay }: Planned, result: CommitResult): b
   return true;
 }
 
-/** The kept answer, for the same request; the same id with another request is refused. */
+/** Sends the stored answer for the same request; rejects the same id with a different request. */
 function repeat({ context, resolve, reject }: Command, kept: ReplayRecord): void {
   if (kept.fingerprint === context.replay?.fingerprint) {
     resolve({ response: JSON.parse(kept.response), replayed: true });
@@ -328,7 +328,7 @@ function contended(): RdcpError {
   return unavailable('Others keep changing the same state, so nothing was changed');
 }
 
-/** What a rejected call of the store means to the client. A store may say it better itself. */
+/** Maps an error of the store to what the client sees. A store may throw an `RdcpError` of its own. */
 function storeFailure(error: unknown): RdcpError {
   return isRdcpError(error) ? error : unavailable('The store cannot be reached, so nothing was changed', error);
 }

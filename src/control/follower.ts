@@ -10,31 +10,31 @@ export interface FollowerOptions {
   readonly store: FollowedStore;
   /** What this process knows of the scopes. */
   readonly states: Pick<ScopeStates, 'stored' | 'keys'>;
-  /** Takes over what the store holds. */
+  /** Applies what the store holds. */
   readonly adopt: (key: ScopeKey, state: ScopeState, provenance?: Provenance) => void;
   /**
-   * Called when the store has lost what it had acknowledged, before what it holds now is taken over.
-   * @param reread resolves when that was done, or the store does not answer
+   * Called when the store has lost acknowledged changes, before its present state is applied.
+   * @param reread resolves once the store was read again, or failed
    */
   readonly lost: (reset: StoreReset, reread: Promise<void>) => void;
-  /** Called when the store is to be read again soon, and when it was. */
+  /** Called when the store must be read again soon, and after each read. */
   readonly changed: () => void;
-  /** Holds while the store does not answer. */
+  /** Holds while the store is unreachable. */
   readonly outage: Condition;
   readonly report: (error: unknown) => void;
 }
 
-/** Makes this process follow what the store holds. */
+/** Keeps this process in step with the store. */
 export class Follower {
-  /** True once the store was read, and as long as it answers, as far as is known. Only reading all of it brings that back. */
+  /** True after a full read, until the store fails. Only another full read sets it again. */
   reachable = false;
-  /** True when what this process knows may be wrong. {@link Follower.read} puts it right. */
+  /** True when this process may hold stale state. {@link Follower.read} resolves that. */
   doubtful = false;
   readonly #options: FollowerOptions;
   readonly #unsubscribes: (() => void)[] = [];
   #loaded = false;
   #failing = false;
-  /** How often there was a doubt: one that comes while the store is read is not resolved by that reading. */
+  /** Counts doubts. A doubt that arises during a read is not resolved by that read. */
   #doubts = 0;
   #closed = false;
   #reading: Promise<void> | undefined;
@@ -48,14 +48,14 @@ export class Follower {
     return this.reachable && !this.doubtful && this.#reading === undefined;
   }
 
-  /** The store did not answer: what it holds is in doubt, and commands do not wait for it until it was read again. */
+  /** Called when the store failed: its state is in doubt, and commands fail at once until it was read again. */
   failed(): void {
     this.#lose();
     void this.read();
     this.#options.changed();
   }
 
-  /** Reads everything. Never rejects; only one at a time. */
+  /** Reads everything. Never rejects; one read runs at a time. */
   read(): Promise<void> {
     this.#reading ??= this.#readAll()
       .catch((error: unknown) => {
@@ -91,7 +91,7 @@ export class Follower {
 
   async #readAll(): Promise<void> {
     const { store, states, outage } = this.#options;
-    // A store that only answers reads is no better than it was.
+    // A store that answers reads but rejects writes has not recovered.
     if (this.#loaded && this.#failing) await store.check();
     const doubtsBefore = this.#doubts;
     const before = new Map([...states.keys()].map((key) => [key, states.stored(key).revision]));
@@ -102,7 +102,7 @@ export class Follower {
       this.#take(key, found.get(key) ?? UNWRITTEN, before.get(key) ?? 0, lastWritten);
     }
     if (!this.#loaded) {
-      this.#unsubscribes.push(store.subscribe((key, state) => this.#hear(key, state)));
+      this.#unsubscribes.push(store.subscribe((key, state) => this.#applyMessage(key, state)));
       if (store.onReset !== undefined) this.#unsubscribes.push(store.onReset((reset) => this.#reset(reset)));
     }
     this.#loaded = true;
@@ -112,7 +112,7 @@ export class Follower {
     outage.end();
   }
 
-  /** What was committed, or heard of, while the answer was on its way is newer than the answer. */
+  /** Applies one scope of a read, unless a commit or message that arrived during the read is newer. */
   #take(key: ScopeKey, state: ScopeState, before: number, lastWritten: number | undefined): void {
     const { states, adopt } = this.#options;
     const known = states.stored(key);
@@ -122,8 +122,11 @@ export class Follower {
     adopt(key, state, { writtenAt: this.#loaded ? state.changedAt : writtenAt, restored: !this.#loaded });
   }
 
-  /** Changes come in order. One that goes back, or differs without going on, tells of another history. */
-  #hear(key: ScopeKey, state: ScopeState): void {
+  /**
+   * Applies a change message. Messages arrive in order, so a revision that goes back or forks means that the store was
+   * reset.
+   */
+  #applyMessage(key: ScopeKey, state: ScopeState): void {
     if (this.#closed) return;
     const { states, adopt } = this.#options;
     const known = states.stored(key);
@@ -131,7 +134,7 @@ export class Follower {
     else if (state.revision < known.revision || state.changedAt !== known.changedAt) this.#doubt();
   }
 
-  /** A reading that had begun before may still bring what was lost: another one follows it. */
+  /** A read already under way may still return the lost state, so another one follows it. */
   #reset(reset: StoreReset): void {
     this.#doubt();
     this.#options.lost(
@@ -140,7 +143,7 @@ export class Follower {
     );
   }
 
-  /** Wall time of the newest entry of the trail: by then, time had certainly come that far. */
+  /** Wall time of the newest audit entry: a lower bound for the current time. */
   async #newestEntry(): Promise<number | undefined> {
     const entry = await this.#options.store.newestAudit();
     return entry && parseTimestamp(entry.timestamp);

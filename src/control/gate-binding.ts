@@ -8,26 +8,27 @@ import type { Provenance, ScopeStates } from './scope-states.ts';
 import { type ControlLimits, effectiveState, type Snapshot, sameOverlay, settingState } from './transition.ts';
 import type { CategoryView } from './types.ts';
 
-/** What the owner of the service says of a category, over what the code registered. */
+/** The configuration's settings for a category, which override those in code. */
 export interface CategoryOverride {
   readonly description?: string | undefined;
   readonly enabled?: boolean | undefined;
 }
 
-/** What the gate is bound with. */
+/** Options for binding the gate. */
 export interface GateOptions {
   readonly gate: Gate;
   readonly sink: Sink;
   readonly limits: ControlLimits & { readonly maxCategories: number };
-  /** What the configuration says of categories, over what the code registered. */
+  /** The configuration's settings for categories, which override those in code. */
   readonly overrides: Readonly<Record<string, CategoryOverride>>;
   /** Count the calls of each tenant as well. @default false */
   readonly countsTenants?: boolean;
-  /** The tenant of the current work where no `runWithTenant` names one. @default none */
+  /** The tenant of the current work when no `runWithTenant` names one. @default none */
   readonly currentTenant?: (() => string | undefined) | undefined;
   /**
-   * Limits what a category emits, for a tenant where one is named; `undefined`: as it is configured. `exhausted` is called
-   * when a total is used up. @default nothing is limited
+   * Limits what a category emits, for one tenant when an id is given; `undefined` restores the configured budget.
+   * `exhausted` is called when a total is used up.
+   * @default nothing is limited
    */
   readonly limit?: (
     category: CategoryDescriptor,
@@ -35,47 +36,47 @@ export interface GateOptions {
     budget: ControlBudget | false | undefined,
     exhausted: () => void,
   ) => void;
-  /** Gets what goes wrong outside any request. */
+  /** Receives errors that occur outside any request. */
   readonly report: (error: unknown) => void;
 }
 
 export interface GateBindingOptions extends GateOptions {
   readonly states: ScopeStates;
   readonly announcer: Announcer;
-  /** Called when the budget of a control is used up, from inside a debug call. */
+  /** Called from inside a debug call when the budget of a control is used up. */
   readonly exhausted: (key: ScopeKey, category: string) => void;
-  /** The tenant whose calls are decided by a scope; `undefined` for a scope that is not ours. */
+  /** The tenant whose calls a scope decides; `undefined` for a foreign scope. */
   readonly tenantOf: (key: ScopeKey) => string | undefined;
   /**
-   * Called when a scope has become what the store holds.
-   * @param before what it was until then, where some of it was of this process alone
-   * @param local what of it was of this process alone
+   * Called when a scope was replaced by what the store holds.
+   * @param before the scope until then, when it had local controls
+   * @param local the local controls it had
    */
   readonly adopted: (key: ScopeKey, before: Snapshot | undefined, local: ReadonlyMap<string, Overlay>) => void;
 }
 
-/** Where the state of a scope comes from. */
+/** Where a new state of a scope comes from. */
 interface Adoption {
-  /** A change of this process. */
+  /** Set for a change made by this process. */
   readonly own?: { readonly draft: AuditDraft; readonly expectedRevision: number };
   readonly provenance?: Provenance | undefined;
 }
 
-/** A registered category, as the configuration has it. */
+/** A registered category with the configuration's overrides applied. */
 type CatalogueEntry = Pick<CategoryView, 'index' | 'name' | 'description' | 'defaultEnabled'>;
 
-/** Scopes whose views are kept. Few are read again and again; a view of thousands of categories takes some room. */
+/** Scopes whose views are cached. Few scopes are read often, and a view of thousands of categories is large. */
 const MAX_VIEWS = 16;
 
-/** Binds the gate to what this process knows of the scopes: whatever a scope becomes, the gate follows. */
+/** Binds the gate to the scope states: every change of a scope is applied to the gate. */
 export class GateBinding {
-  /** State of each registered category where nothing was switched. */
+  /** Default state of each registered category. */
   readonly defaults: Map<string, boolean> = new Map();
   /** False while the whole instrumentation is switched off. */
   enabled = true;
   readonly #options: GateBindingOptions;
   readonly #attachment: Attachment;
-  /** Positions of the registered categories in the gate. */
+  /** Gate indexes of the registered categories. */
   readonly #indexes = new Map<string, number>();
   /** Scopes with a setting for a category that is not registered yet. */
   readonly #waiting = new Map<string, Set<ScopeKey>>();
@@ -83,11 +84,11 @@ export class GateBinding {
   readonly #limited = new Map<string, Overlay>();
   readonly #views = new Map<ScopeKey, readonly CategoryView[]>();
   #sorted: readonly CatalogueEntry[] | undefined;
-  /** Categories of the sorted list whose description may still be filled in, which is announced by no event. */
+  /** Categories of the sorted list without a description. One may be added later without an event. */
   #undescribed: readonly CategoryDescriptor[] = [];
 
   /**
-   * Takes the gate over, at once with every category's default.
+   * Attaches to the gate, with every category at its default.
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` when there are more categories than the limit
    */
   constructor(options: GateBindingOptions) {
@@ -114,18 +115,18 @@ export class GateBinding {
     this.#apply(GLOBAL_SCOPE, this.defaults.keys(), options.states.settings(GLOBAL_SCOPE));
   }
 
-  /** What a command of the scope meets. */
+  /** The state on which a command for the scope is computed. */
   snapshot(key: ScopeKey): Snapshot {
     const { states, limits } = this.#options;
     return { ...states.layers(key), defaults: this.defaults, limits, ended: states.endedTogether() };
   }
 
-  /** Takes over what a scope has become for all processes. */
+  /** Applies the stored state of a scope. */
   adopt(key: ScopeKey, state: ScopeState, { own, provenance }: Adoption = {}): void {
     const { states, announcer, tenantOf, adopted } = this.#options;
     if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
     const known = states.stored(key).revision;
-    // Word of a later change may have come before the answer to our own.
+    // The message of a later change may arrive before the answer to our own.
     if (own !== undefined && known !== own.expectedRevision && known >= state.revision) {
       announcer.own(key, state.revision, own.draft);
       return;
@@ -151,12 +152,12 @@ export class GateBinding {
     this.#changeLocal(key, [...overlays.keys()], origin, () => this.#options.states.addLocal(key, overlays));
   }
 
-  /** Takes back temporary controls of this process alone. */
+  /** Removes local temporary controls. */
   dropLocal(key: ScopeKey, categories: readonly string[]): void {
     this.#changeLocal(key, categories, {}, () => this.#options.states.dropLocal(key, categories));
   }
 
-  /** Ends what is over. */
+  /** Ends temporary controls that have expired or used up their budget. */
   sweep(): void {
     const { states, announcer } = this.#options;
     const { clockSet, ended } = states.sweep();
@@ -167,7 +168,7 @@ export class GateBinding {
     }
   }
 
-  /** Every category as a scope sees it, sorted by name; the same array for all who ask between two changes. */
+  /** Every category as a scope sees it, sorted by name. The array is cached until the next change. */
   view(key: ScopeKey): readonly CategoryView[] {
     const categories = this.#catalogue();
     const known = this.#views.get(key);
@@ -208,13 +209,16 @@ export class GateBinding {
     announcer.change(key, before, this.snapshot(key), categories, origin);
   }
 
-  /** Makes the gate follow what a scope says of some categories. Those that are not registered yet follow when they are. */
+  /**
+   * Applies a scope's settings for some categories to the gate. Unregistered categories follow when they are
+   * registered.
+   */
   #apply(key: ScopeKey, categories: Iterable<string>, settings: Settings): void {
     for (const name of categories) this.#applyOne(key, name, settings);
     this.#views.clear();
   }
 
-  /** A tenant's setting is an override of the gate; the global one and the default are its base. */
+  /** A tenant's setting is an override in the gate; the global setting or the default is its base. */
   #applyOne(key: ScopeKey, name: string, settings: Settings): void {
     const { states, tenantOf } = this.#options;
     const index = this.#indexes.get(name);
@@ -237,7 +241,7 @@ export class GateBinding {
     }
   }
 
-  /** Puts the budget of a control in force once: what is used up of it must not come back. */
+  /** Applies the budget of a control once, so that what was spent of it does not come back. */
   #limit(key: ScopeKey, name: string, index: number, tenantId: string | undefined, overlay: Overlay | undefined): void {
     const { gate, limit, exhausted } = this.#options;
     const place = `${key} ${name}`;
@@ -269,7 +273,7 @@ export class GateBinding {
     return Object.hasOwn(overrides, name) ? overrides[name] : undefined;
   }
 
-  /** Sorted by name, in the order of UTF-16 code units. Made again when a category came, or its description did. */
+  /** Sorted by name, in the order of UTF-16 code units. Rebuilt when a category or a description was added. */
   #catalogue(): readonly CatalogueEntry[] {
     if (this.#sorted !== undefined && this.#undescribed.every(({ description }) => description === '')) {
       return this.#sorted;

@@ -27,24 +27,24 @@ export interface LocalControlsOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly securityLevel: SecurityLevel;
   readonly tenantOf: (key: ScopeKey) => string | undefined;
-  /** Called when there are temporary controls of this process alone to be watched. */
+  /** Called when local controls were added, so that their end is watched. */
   readonly changed: () => void;
 }
 
-/** New settings of a scope, and the entry that tells of them. */
+/** New settings of a scope, and the audit entry that describes them. */
 interface Computed extends Pick<Write, 'draft'> {
   readonly settings: Settings;
 }
 
-/** How often a reconciliation is written again when others keep changing the scope. */
+/** How often a reconciliation is retried when other processes keep changing the scope. */
 const MAX_ATTEMPTS = 16;
 
 /**
- * Temporary controls that hold in this process alone, while the store cannot be reached. When it is back they become
- * everybody's, those that ended go out of the state, and the trail tells of both.
+ * Temporary controls that apply to this process alone while the store is unreachable. When the store is back, live ones
+ * are shared with all processes, ended ones are removed, and both leave audit entries.
  */
 export class LocalControls {
-  /** Answers that hold in this process alone, until the store has them. */
+  /** Answers given locally, until the store has them. */
   readonly answers: Map<string, ReplayRecord> = new Map();
   readonly #options: LocalControlsOptions;
 
@@ -53,9 +53,9 @@ export class LocalControls {
   }
 
   /**
-   * The store may be the very thing that is broken: a temporary control still holds here. What is for good is refused, and
-   * at level enterprise everything.
-   * @throws {RdcpError} `failure` where the command cannot hold here
+   * Applies a temporary control although the store is unreachable. Permanent changes are rejected, and at level
+   * enterprise every change.
+   * @throws {RdcpError} `failure` when the command cannot be applied locally
    */
   apply(request: ControlRequest, context: CommandContext, failure: RdcpError): ControlOutcome {
     const { binding, audit, clock, securityLevel, changed } = this.#options;
@@ -84,9 +84,9 @@ export class LocalControls {
   }
 
   /**
-   * Brings a scope and the store together. An end in the store is written once, by whoever of the processes that share it
-   * comes first: the others find it gone.
-   * @throws {RdcpError} when the store did not take it; the scope stays {@link ScopeStates.unsettled}
+   * Reconciles a scope with the store. Several processes may see the same end: the first one writes it, the others find
+   * it done.
+   * @throws {RdcpError} when the store rejects the write; the scope stays {@link ScopeStates.unsettled}
    */
   async reconcile(key: ScopeKey): Promise<void> {
     if (this.#options.states.local(key).size > 0) {
@@ -97,9 +97,9 @@ export class LocalControls {
   }
 
   /**
-   * Tells which temporary controls of this process alone a change for everybody has just ended.
+   * Records which local controls were replaced by a stored change.
    * @param before the scope until then
-   * @param local what of it was of this process alone
+   * @param local its local controls until then
    */
   superseded(key: ScopeKey, before: Snapshot, local: ReadonlyMap<string, Overlay>): void {
     const { states } = this.#options;
@@ -113,7 +113,9 @@ export class LocalControls {
       this.#defer(key, this.#changesSince(key, before, categories), 'changed for all meanwhile');
   }
 
-  /** Only this process knows of these, so it tells of their end itself, when the store is back if need be. */
+  /**
+   * Records the end of local controls. No other process knows of them; the entry is deferred while the store is away.
+   */
   async #end(key: ScopeKey): Promise<void> {
     const { states, binding, writer, tenantOf } = this.#options;
     const over = new Map([...states.local(key)].filter(([, overlay]) => states.ended(overlay)));
@@ -125,7 +127,7 @@ export class LocalControls {
     await writer.note({ draft: expiryDraft(ended, tenantOf(key), [...overlays].every(states.spent)) });
   }
 
-  /** What was set in this process alone, as everybody's; `undefined` when there is nothing (left) to share. */
+  /** Local controls merged into the stored settings; `undefined` when there are none left to share. */
   #shared(key: ScopeKey): Computed | undefined {
     const { states, binding, clock, tenantOf } = this.#options;
     const local = states.local(key);
@@ -144,17 +146,14 @@ export class LocalControls {
     const { states, clock, tenantOf } = this.#options;
     const stored = this.#stored(key);
     const now = clock.now();
-    // Those whose budget is used up have an entry of their own, which says so.
+    // Controls whose budget is used up get an entry of their own, which says so.
     const spent = expire({ ...stored, ended: states.spent }, now);
     const expiry = spent ?? expire(stored, now);
     const draft = expiry && expiryDraft(expiry, tenantOf(key), spent !== undefined);
     return expiry && draft && { settings: expiry.settings, draft };
   }
 
-  /**
-   * Writes what is computed on what the store holds, until there is nothing to write. Where others who change the scope come
-   * first each time, it stays unsettled.
-   */
+  /** Retries until there is nothing left to write. The scope stays unsettled when others win every attempt. */
   async #write(key: ScopeKey, compute: () => Computed | undefined): Promise<void> {
     const { states, follower, writer } = this.#options;
     for (let attempt = 0; attempt < MAX_ATTEMPTS && follower.reachable; attempt++) {
@@ -166,7 +165,7 @@ export class LocalControls {
     }
   }
 
-  /** What the store says, without what is in force in this process alone. */
+  /** The stored state, without local controls. */
   #stored(key: ScopeKey): Snapshot {
     const { states, binding } = this.#options;
     const { settings } = states.stored(key);

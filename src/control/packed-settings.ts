@@ -1,8 +1,8 @@
 import type { Overlay, Setting, Settings } from '../store/state-store.ts';
 import { settingOf } from './transition.ts';
 
-// A tenant's settings as a Map take a kilobyte, and there may be 100,000 tenants. At rest they are therefore a string of
-// one code unit per category, and the overlays: a string is the smallest array that V8 has, 16 bytes and two per unit.
+// A tenant's settings take a kilobyte as a Map, and there may be 100,000 tenants. At rest they are a string with one
+// code unit per category, plus the overlays. A string is the smallest array in V8: 16 bytes and two per unit.
 
 /** Category names by number, shared by all settings that were packed together. */
 interface Names {
@@ -10,17 +10,17 @@ interface Names {
   readonly names: string[];
 }
 
-// A code unit is the number of the category above three bits.
+// A code unit holds the category's number above three flag bits.
 const ON = 1;
 const PERMANENT = 2;
 const TEMPORARY = 4;
 const SHIFT = 3;
-/** As many numbers as there is room for: twice as many as a process has categories. What has more is not packed. */
+/** How many numbers fit: twice as many as a process has categories. Settings with more are not packed. */
 const MAX_NAMES = 1 << (16 - SHIFT);
 
 /**
- * Makes settings smaller. Those that were packed before, here or elsewhere, are returned as they are. Overlays stay the
- * very objects that they were.
+ * Returns a function that packs settings to save memory. Packed settings are returned unchanged. Overlays keep their
+ * identity.
  */
 export function createSettingsPacker(): (settings: Settings) => Settings {
   const names: Names = { numbers: new Map(), names: [] };
@@ -56,7 +56,7 @@ class PackedSettings implements Settings {
   readonly #names: Names;
   /** Sorted by number. */
   readonly #units: string;
-  /** Of the units that are temporary, in their order; a single one stands for itself. */
+  /** Overlays of the temporary units, in order; a single overlay is stored without an array. */
   readonly #overlays: Overlay | readonly Overlay[] | undefined;
 
   constructor(names: Names, units: string, overlays: readonly Overlay[]) {

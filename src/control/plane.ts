@@ -21,34 +21,35 @@ export interface ControlPlaneOptions extends GateOptions {
   readonly audit: AuditRecorder;
   readonly clock: Clock;
   readonly delay: Delay;
-  /** At `enterprise` nothing at all is changed while the store cannot be reached. @default 'basic' */
+  /** At `enterprise` every change is rejected while the store is unreachable. @default 'basic' */
   readonly securityLevel?: SecurityLevel;
   /**
-   * The tenant whose calls are decided by a scope other than the global one; `undefined` for a scope of somebody else who
-   * shares the store. @default the key itself
+   * The tenant whose calls a scope decides, for scopes other than the global one; `undefined` for a foreign scope in a
+   * shared store.
+   * @default the key itself
    */
   readonly tenantOf?: (key: ScopeKey) => string | undefined;
-  /** From 0 to 1, for waits. @default Math.random */
+  /** Returns a number from 0 to 1, for backoff. @default Math.random */
   readonly random?: () => number;
-  /** Holds while the store does not answer. @default not watched */
+  /** Holds while the store is unreachable. @default not watched */
   readonly outage?: Condition;
   /** Holds while the store has lost changes. @default not watched */
   readonly loss?: Condition;
-  /** Takes a line for every change that takes effect here, and for every end. @default nothing is announced */
+  /** Receives a line for every change that takes effect here, and for every end. @default nothing is announced */
   readonly announce?: AnnouncerOptions['announce'];
   /** See {@link AnnouncerOptions.claim}. */
   readonly claim?: AnnouncerOptions['claim'];
 }
 
-/** Longest sleep while there is something to watch, in milliseconds: a clock that jumped is noticed by then. */
+/** Longest sleep while something is watched, in milliseconds. A clock step is noticed within this time. */
 const TICK_MS = 1000;
-/** Commands carried out together, at most: others wait for the lock of a shared file meanwhile. */
+/** Commands per batch. Other processes wait for the lock of a shared file meanwhile. */
 const MAX_TOGETHER = 64;
-/** Commands of one tenant that wait, at most: with a store that takes 100 ms for each, more would outlast their requests. */
+/** Waiting commands per tenant. At 100 ms per write, more would outlast their requests. */
 const MAX_WAITING = 256;
 
 /**
- * Puts the gate under control, at once with every category's default; {@link ControlPlane.start} brings what is stored.
+ * Puts the gate under control, with every category at its default; {@link ControlPlane.start} loads the stored state.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the configuration names more categories than the limit
  */
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
@@ -57,7 +58,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
 class Plane implements ControlPlane {
   readonly #options: ControlPlaneOptions;
-  /** What happens by the passing of time belongs to no request: it runs in the context that the plane was made in. */
+  /** Runs timers outside the async context of any request. */
   readonly #outsideRequests = AsyncLocalStorage.snapshot();
   readonly #states: ScopeStates;
   readonly #announcer: Announcer;
@@ -65,16 +66,18 @@ class Plane implements ControlPlane {
   readonly #follower: Follower;
   readonly #commands: Commands;
   readonly #resets: StoreResets;
-  /** Whether the store writes many together. Those that arrive in one turn of the event loop are carried out together then. */
+  /**
+   * Whether the store supports batches. Commands that arrive in one turn of the event loop are then written together.
+   */
   readonly #together: boolean;
-  /** Commands that wait by tenant, whose turn is next first: the backlog of one tenant does not hold up another. */
+  /** Waiting commands by tenant, in round-robin order, so that one tenant's backlog does not delay another. */
   readonly #waiting = new Map<string, Command[]>();
   readonly #answers = new Set<Promise<unknown>>();
-  /** Request ids that are being worked on, with the fingerprint of their request. */
+  /** Request ids in progress, with the fingerprint of their request. */
   readonly #inProgress = new Map<string, string>();
   #scheduled = false;
   #closed = false;
-  /** So that each command computes on what the one before it left. */
+  /** Serializes commands: each one computes on the result of the one before. */
   readonly #serial = new Serial();
   #reconciling = false;
   #timer: { readonly dueAt: number; readonly stop: () => void } | undefined;
@@ -104,7 +107,7 @@ class Plane implements ControlPlane {
       adopt: (key, state, provenance) => binding.adopt(key, state, { provenance }),
       lost: (reset, reread) => {
         const before = this.#view(GLOBAL_SCOPE);
-        reread.then(() => this.#serial.run(() => resets.tell(reset, before))).catch(report);
+        reread.then(() => this.#serial.run(() => resets.report(reset, before))).catch(report);
       },
       changed: () => this.#watch(),
       outage: options.outage ?? UNWATCHED,
@@ -139,7 +142,7 @@ class Plane implements ControlPlane {
     this.#resets = resets;
   }
 
-  /** Commands that come meanwhile wait for it, rather than be refused. */
+  /** Commands that arrive meanwhile wait instead of being rejected. */
   start(): Promise<void> {
     return this.#serial.run(() => this.#follower.read()).then(() => this.#sweep());
   }
@@ -221,13 +224,13 @@ class Plane implements ControlPlane {
     return answer;
   }
 
-  /** What a command is owed, its record and what comes of its refusal, is done in its own asynchronous context. */
+  /** The OTel record and the refusal of a command run in the command's own async context. */
   async #enqueue(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<ControlOutcome>();
     let answered = false;
     let emitRecord: (() => void) | undefined;
     const whenKept = (emit: () => void) => {
-      // An entry whose write seemed to fail may be found in the store much later.
+      // A write that seemed to fail may turn up in the store much later.
       if (answered) emit();
       else emitRecord = emit;
     };
@@ -246,7 +249,7 @@ class Plane implements ControlPlane {
       answered = true;
     }
     emitRecord?.();
-    // The next command need not wait for the disk, but no change is acknowledged before it is there.
+    // The next command does not wait for the disk, but a change is acknowledged only once it is there.
     if (outcome.durable !== undefined) await kept(outcome.durable);
     return outcome;
   }
@@ -257,7 +260,7 @@ class Plane implements ControlPlane {
     this.#serial.run(() => this.#carryOut()).catch(this.#options.report);
   }
 
-  /** Schedules the rest behind what came meanwhile, such as the entry of a refusal. */
+  /** Runs one batch, then schedules the rest behind work that arrived meanwhile, such as the entry of a refusal. */
   async #carryOut(): Promise<void> {
     if (this.#together) await new Promise(setImmediate);
     await this.#commands.run(this.#take(this.#together ? MAX_TOGETHER : 1));
@@ -265,10 +268,10 @@ class Plane implements ControlPlane {
     this.#schedule();
   }
 
-  /** One of each tenant, then another one of each. */
+  /** Takes one command of each tenant in turn. */
   #take(most: number): readonly Command[] {
     const taken: Command[] = [];
-    // A map is walked through in the order of insertion, what is inserted meanwhile last.
+    // A Map iterates in insertion order and visits keys inserted meanwhile last.
     for (const [tenant, waiting] of this.#waiting) {
       if (taken.length === most) break;
       taken.push(...waiting.splice(0, 1));
@@ -278,7 +281,7 @@ class Plane implements ControlPlane {
     return taken;
   }
 
-  /** Ends what is over: for the gate at once, for the store and the trail as soon as it is their turn. */
+  /** Ends expired controls: in the gate at once, in the store and the audit trail when their turn comes. */
   #sweep(): void {
     this.#binding.sweep();
     if (this.#states.unsettled.size === 0 || this.#reconciling || this.#closed) return;
@@ -286,7 +289,7 @@ class Plane implements ControlPlane {
     this.#outsideRequests(() => this.#serial.run(() => this.#reconcile())).catch(this.#options.report);
   }
 
-  /** The budget of a control is used up. */
+  /** Called when the budget of a control is used up. */
   #spend(key: ScopeKey, category: string): void {
     if (this.#closed) return;
     this.#states.spend(key, category);
@@ -299,7 +302,7 @@ class Plane implements ControlPlane {
     for (const key of [...this.#states.unsettled]) await this.#commands.local.reconcile(key);
   }
 
-  /** Sleeps until the next temporary control ends, or the store is to be read again; not at all without either. */
+  /** Sets a timer for the next end or the next read of the store. Sets none when there is neither. */
   #watch(): void {
     if (this.#closed) return;
     const next = this.#states.untilNextEnd();

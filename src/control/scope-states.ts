@@ -17,16 +17,16 @@ const NO_OVERLAYS: ReadonlyMap<string, Overlay> = new Map();
 const NONE_ENDED: ReadonlyMap<ScopeKey, ReadonlySet<string>> = new Map();
 const NEVER: Moment = { wall: Number.POSITIVE_INFINITY, monotonic: Number.POSITIVE_INFINITY };
 
-/** Wall time may differ from the monotonic clock's by this much more than before, in milliseconds, and count as not set. */
+/** Drift between wall and monotonic clock, in milliseconds, that does not count as a clock step. */
 const STEP_MS = 1000;
 
 /** What is known of the time at which a scope's state was written. */
 export interface Provenance {
-  /** Wall time, by whoever wrote it, that had certainly come already; milliseconds since the epoch. */
+  /** A lower bound for the current time, from the writer's wall clock; milliseconds since the epoch. */
   readonly writtenAt?: number | undefined;
   /**
-   * The state comes from before this process. When the clock then reads much earlier than `writtenAt` it was set back by an
-   * unknown amount, and overlays end at once.
+   * The state was written before this process started. When the clock then reads much earlier than `writtenAt`, it was
+   * set back by an unknown amount, and overlays end at once.
    */
   readonly restored?: boolean;
 }
@@ -37,41 +37,41 @@ interface Moment {
   readonly monotonic: number;
 }
 
-/** What has ended since the last look. */
+/** What has ended since the last sweep. */
 interface Sweep {
-  /** The wall clock was set: ends are other ones now. */
+  /** The wall clock was set, so expiries were recomputed. */
   readonly clockSet: boolean;
-  /** Every category with a temporary control that ended and is not yet taken out; empty where none ended since. */
+  /** Every category with a temporary control that ended and is still stored; empty when none ended since. */
   readonly ended: ReadonlyMap<ScopeKey, ReadonlySet<string>>;
 }
 
-/** What this process knows of every scope, and which of its temporary controls are over. */
+/** The state of every scope that this process knows, and when its temporary controls end. */
 export class ScopeStates {
-  /** Scopes with temporary controls that ended and are not yet taken out, or that hold in this process alone. */
+  /** Scopes with local controls, or with ended controls that are still stored. */
   readonly unsettled: Set<ScopeKey> = new Set();
   readonly ended: Ended = (overlay) => this.#deadlines.hasEnded(overlay, this.#now());
-  /** Whether it ended because its budget was used up. */
+  /** Whether an overlay ended because its budget was used up. */
   readonly spent: Ended = (overlay) => this.#deadlines.isSpent(overlay);
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #packTenant = createSettingsPacker();
   readonly #states = new Map<ScopeKey, ScopeState>();
-  /** Temporary controls of this process alone, and the settings of such scopes with them put in. */
+  /** Local temporary controls, and the merged settings of scopes that have some. */
   readonly #local = new Map<ScopeKey, ReadonlyMap<string, Overlay>>();
   readonly #merged = new Map<ScopeKey, Settings>();
-  /** Scopes with temporary controls, so that a few are found without a walk through all tenants. */
+  /** Scopes with temporary controls: an index that avoids a scan of all tenants. */
   readonly #temporary = new Set<ScopeKey>();
   #nextEnd = NEVER;
   #offset: number;
 
-  /** @param maxDuration seconds that no overlay lasts longer, whatever its end says */
+  /** @param maxDuration in seconds; caps every overlay, whatever its end says */
   constructor(clock: Clock, maxDuration: number) {
     this.#clock = clock;
     this.#deadlines = new Deadlines(maxDuration * 1000);
     this.#offset = clock.now() - clock.monotonic();
   }
 
-  /** What has ended at one moment: that of the first question. */
+  /** Returns a check that reads the clock once, on its first call, so that all answers agree. */
   endedTogether(): Ended {
     let now: Moment | undefined;
     return (overlay) => {
@@ -80,12 +80,12 @@ export class ScopeStates {
     };
   }
 
-  /** The scope as the store holds it, as far as this process knows. */
+  /** The stored state of the scope, as far as this process knows. */
   stored(key: ScopeKey): ScopeState {
     return this.#states.get(key) ?? UNWRITTEN;
   }
 
-  /** The scope's settings as they are in force in this process. */
+  /** The settings in force in this process, local controls included. */
   settings(key: ScopeKey): Settings {
     return this.#merged.get(key) ?? this.stored(key).settings;
   }
@@ -100,17 +100,17 @@ export class ScopeStates {
     return this.#states.keys();
   }
 
-  /** Temporary controls of this process alone. */
+  /** Local temporary controls of a scope. */
   local(key: ScopeKey): ReadonlyMap<string, Overlay> {
     return this.#local.get(key) ?? NO_OVERLAYS;
   }
 
-  /** Makes settings that are kept take less memory. There is one global scope, read by every call: it stays as it is. */
+  /** Packs settings to save memory, except for the global scope: there is only one, and every call reads it. */
   pack(key: ScopeKey, settings: Settings): Settings {
     return key === GLOBAL_SCOPE ? settings : this.#packTenant(settings);
   }
 
-  /** Takes over what the store holds for a scope. Returns the categories whose setting may be another one. */
+  /** Applies the stored state of a scope. Returns the categories whose setting may differ. */
   adopt(key: ScopeKey, state: ScopeState, provenance: Provenance = { writtenAt: state.changedAt }): Set<string> {
     const now = this.#now();
     const previous = this.stored(key).settings;
@@ -119,7 +119,7 @@ export class ScopeStates {
     this.#states.set(key, withSettings(state, this.pack(key, adopted)));
     const local = this.local(key);
     if (local.size > 0) {
-      // Whoever changed the category later, for all processes, is right; what the store has is not of this one alone.
+      // A later change for all processes replaces a local control; a control that is now stored is no longer local.
       const left = [...local].filter(
         ([category, overlay]) => !touched.has(category) && !sameOverlay(adopted.get(category)?.temporary, overlay),
       );
@@ -135,14 +135,14 @@ export class ScopeStates {
     this.#setLocal(key, this.#withDeadlines(new Map([...before, ...overlays]), before, now), now);
   }
 
-  /** Takes back temporary controls of this process alone, where there are any. */
+  /** Removes local temporary controls. */
   dropLocal(key: ScopeKey, categories: Iterable<string>): void {
     const left = new Map(this.local(key));
     for (const category of categories) left.delete(category);
     if (left.size < this.local(key).size) this.#setLocal(key, left, this.#now());
   }
 
-  /** Ends a temporary control whose budget is used up; the next sweep finds it. */
+  /** Ends a temporary control whose budget is used up; the next sweep reports it. */
   spend(key: ScopeKey, category: string): void {
     const overlay = this.settings(key).get(category)?.temporary;
     if (overlay?.budget === undefined) return;
@@ -150,7 +150,7 @@ export class ScopeStates {
     this.#nextEnd = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
   }
 
-  /** Costs next to nothing while no temporary control ended since the last look. */
+  /** Finds ended controls. Nearly free while none has ended since the last sweep. */
   sweep(): Sweep {
     const now = this.#now();
     const clockSet = Math.abs(now.wall - now.monotonic - this.#offset) > STEP_MS;
@@ -169,18 +169,18 @@ export class ScopeStates {
     return { clockSet, ended };
   }
 
-  /** Milliseconds until the next temporary control ends; infinity when none lives. */
+  /** Milliseconds until the next temporary control ends; infinity when there is none. */
   untilNextEnd(): number {
     const { wall, monotonic } = this.#now();
     return Math.min(this.#nextEnd.wall - wall, this.#nextEnd.monotonic - monotonic);
   }
 
-  /** Live temporary controls of a scope. */
+  /** Number of live temporary controls of a scope. */
   live(key: ScopeKey): number {
     return liveOverlays(this.settings(key), this.ended).size;
   }
 
-  /** Live temporary controls of all scopes. */
+  /** Number of live temporary controls of all scopes. */
   liveEverywhere(): number {
     return [...this.#temporary].reduce((sum, key) => sum + this.live(key), 0);
   }
@@ -189,7 +189,7 @@ export class ScopeStates {
     return { wall: this.#clock.now(), monotonic: this.#clock.monotonic() };
   }
 
-  /** Visits every overlay of a scope, the stored ones and those of this process alone, ended or not. */
+  /** Visits every stored and local overlay of a scope, ended or not. */
   #eachOverlay(key: ScopeKey, visit: (overlay: Overlay, category: string) => void): void {
     this.stored(key).settings.forEach(({ temporary }, category) => {
       if (temporary !== undefined) visit(temporary, category);
@@ -197,7 +197,7 @@ export class ScopeStates {
     this.local(key).forEach(visit);
   }
 
-  /** Keeps the lists of what is temporary and what ends next, after a scope became another one. */
+  /** Updates the indexes after a scope changed. */
   #index(key: ScopeKey, now: Moment): void {
     const local = this.local(key);
     if (local.size === 0) this.#merged.delete(key);
@@ -231,7 +231,7 @@ export class ScopeStates {
     return new Map([...adopted].flatMap(([category, { temporary }]) => (temporary ? [[category, temporary]] : [])));
   }
 
-  /** Recomputes ends after the wall clock was set. */
+  /** Recomputes ends after a wall-clock step. */
   #correctEnds(now: Moment): void {
     this.#offset = now.wall - now.monotonic;
     for (const key of this.#temporary) {
@@ -246,17 +246,17 @@ export class ScopeStates {
 }
 
 interface Deadline {
-  /** On the monotonic clock; minus infinity once it has ended. */
+  /** On the monotonic clock; minus infinity once the overlay has ended. */
   at: number;
-  /** Its budget was used up before its time. */
+  /** The budget was used up early. */
   spent?: true;
-  /** The overlay as it was written: its end identifies it after ours was corrected. */
+  /** The overlay as written: its original end identifies it after `expiresAt` was corrected. */
   readonly written: Overlay;
 }
 
 /**
- * When overlays end. Each has its end in wall time, which the store keeps, and gets one on the monotonic clock when this
- * process first sees it. The earlier one counts: a clock that is set may shorten a temporary control, never prolong it.
+ * When overlays end. The store keeps an end in wall time. This process adds an end on its monotonic clock when it first
+ * sees the overlay. The earlier one counts, so a clock step can shorten a temporary control but never prolong it.
  */
 class Deadlines {
   readonly #deadlines = new WeakMap<Overlay, Deadline>();
@@ -270,7 +270,7 @@ class Deadlines {
     return { wall: overlay.expiresAt, monotonic: this.#deadlines.get(overlay)?.at ?? Number.POSITIVE_INFINITY };
   }
 
-  /** An overlay that has ended once stays so, whatever the clock says later. */
+  /** An overlay that has ended stays ended, even when the clock is set back. */
   hasEnded(overlay: Overlay, now: Moment): boolean {
     const deadline = this.#deadlines.get(overlay);
     if (now.wall < overlay.expiresAt && (deadline === undefined || now.monotonic < deadline.at)) return false;
@@ -290,8 +290,8 @@ class Deadlines {
   }
 
   /**
-   * The settings with a deadline for every overlay. One that was there before keeps the deadline it has; where the wall
-   * clock was set back, its `expiresAt` follows. Returns the same object where that changes nothing.
+   * Gives every overlay a deadline. An overlay seen before keeps its deadline, and after a backward clock step its
+   * `expiresAt` follows. Returns the same object when nothing changes.
    */
   adopt(settings: Settings, previous: Settings, provenance: Provenance, now: Moment): Settings {
     let result: Map<string, Setting> | undefined;
@@ -311,7 +311,7 @@ class Deadlines {
     return result ?? settings;
   }
 
-  /** The deadline of an overlay that was there before, under an end that may have been corrected since. */
+  /** The deadline of an overlay seen before, even when its end was corrected since. */
   #carriedOver(overlay: Overlay, before: Overlay | undefined): Deadline | undefined {
     const deadline = before && this.#deadlines.get(before);
     if (before?.enabled !== overlay.enabled || deadline === undefined) return undefined;
@@ -327,10 +327,10 @@ class Deadlines {
   }
 }
 
-/** The overlay as it ends by the wall clock that there is now. */
+/** The overlay with its end corrected for the current wall clock. */
 function corrected(overlay: Overlay, deadline: Deadline, now: Moment): Overlay {
   const end = Math.floor(now.wall + deadline.at - now.monotonic);
-  // What has ended already keeps the end that it was given: it is history.
+  // An ended overlay keeps its recorded end.
   if (overlay.expiresAt - end <= STEP_MS || end <= now.wall) return overlay;
   return { ...overlay, expiresAt: end };
 }
@@ -343,7 +343,7 @@ function earlier(a: Moment, b: Moment): Moment {
   return { wall: Math.min(a.wall, b.wall), monotonic: Math.min(a.monotonic, b.monotonic) };
 }
 
-/** The categories whose setting is another one. */
+/** The categories whose setting differs. */
 function changedBetween(before: Settings, after: Settings): Set<string> {
   const changed = new Set<string>();
   after.forEach((setting, category) => {

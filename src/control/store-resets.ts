@@ -5,10 +5,10 @@ import { timestamp } from '../protocol/time.ts';
 import type { StoreReset } from '../store/state-store.ts';
 import type { CategoryView, Writer } from './types.ts';
 
-/** How long health tells of a loss where nothing is changed after it, in milliseconds. */
-const TOLD_MS = 3_600_000;
-/** How long a process may have been away and still know that the loss is in the trail, in milliseconds. */
-const NOTED_MS = 86_400_000;
+/** How long health reports a loss when nothing is changed after it, in milliseconds. */
+const REPORTED_MS = 3_600_000;
+/** How long the claim lasts that keeps other processes from recording the same loss, in milliseconds. */
+const CLAIM_MS = 86_400_000;
 
 const REASON = {
   empty: 'the store came back empty',
@@ -21,14 +21,14 @@ export interface StoreResetsOptions {
   /** Every category of the global scope. */
   readonly view: () => readonly CategoryView[];
   readonly delay: Delay;
-  /** Holds from a loss until something is switched, for an hour at most. */
+  /** Holds from a loss until the next change, for an hour at most. */
   readonly condition: Condition;
 }
 
-/** Tells of state that a store had acknowledged and lost: in the trail, once for all processes, and to health. */
+/** Reports acknowledged changes that the store has lost: once in the audit trail for all processes, and in health. */
 export class StoreResets {
   readonly #options: StoreResetsOptions;
-  /** When what the store holds after the last loss was taken over, on the monotonic clock. */
+  /** When the state after the last loss was applied, on the monotonic clock. */
   #since: number | undefined;
   #cancelEnd = () => {};
 
@@ -36,27 +36,27 @@ export class StoreResets {
     this.#options = options;
   }
 
-  /** Whether the store has lost state, and nothing was changed since. */
+  /** Whether the store has lost state and nothing was changed since. */
   get unseen(): boolean {
-    return this.#since !== undefined && this.#options.clock.monotonic() - this.#since < TOLD_MS;
+    return this.#since !== undefined && this.#options.clock.monotonic() - this.#since < REPORTED_MS;
   }
 
-  /** Once what the store holds is in force. The first of the processes to come writes the entry. */
-  async tell({ reason, history }: StoreReset, before: readonly CategoryView[]): Promise<void> {
+  /** Called once the store's present state is in force. The first process to get here writes the audit entry. */
+  async report({ reason, history }: StoreReset, before: readonly CategoryView[]): Promise<void> {
     const { writer, clock, delay, condition } = this.#options;
     this.#since = clock.monotonic();
     condition.begin(`the store has lost changes: ${REASON[reason]}`);
     this.#cancelEnd();
-    this.#cancelEnd = delay(TOLD_MS, condition.end);
+    this.#cancelEnd = delay(REPORTED_MS, condition.end);
     const changes = this.#changesFrom(before);
     const categories = changes.map(({ category }) => category);
     await writer.note({
       draft: { action: 'state_reset', categories, changes, outcome: 'success', identity: {}, reason: REASON[reason] },
-      replay: { key: `state_reset ${history}`, fingerprint: '', response: '', expiresAt: clock.now() + NOTED_MS },
+      replay: { key: `state_reset ${history}`, fingerprint: '', response: '', expiresAt: clock.now() + CLAIM_MS },
     });
   }
 
-  /** Something is as somebody wants it again. */
+  /** Called after a change: the loss needs no further attention. */
   changed(): void {
     this.#since = undefined;
     this.#cancelEnd();

@@ -4,37 +4,40 @@ import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
 import { formatDuration, timestamp } from '../protocol/time.ts';
 import type { Overlay, Setting, Settings } from '../store/state-store.ts';
 
-/** Names in a message; more of them are counted. */
+/** Names listed in a message; the rest is counted. */
 const NAMED = 5;
 
-/** Names that the answer to a refused request repeats, and its audit entry: the request chooses how many it sends. */
+/**
+ * Unknown names repeated in an error answer and its audit entry. The client chooses how many it sends, so they are
+ * capped.
+ */
 export const MAX_REFUSED_NAMES = 20;
 
-/** A list for a line that a person reads. */
+/** A list of names for a message. */
 export function nameSome(names: readonly string[]): string {
   if (names.length <= NAMED) return names.join(', ');
   return `${names.slice(0, NAMED).join(', ')} and ${names.length - NAMED} more`;
 }
 
-/** The layers that decide a category's state for a scope: the tenant's own, where there is one, before the global ones. */
+/** The layers that decide a category's state for a scope. The tenant's own layer comes before the global one. */
 export interface Layers {
   readonly global: Settings;
   /** Absent for the global scope itself. */
   readonly tenant?: Settings | undefined;
 }
 
-/** What a category is for a scope, and which layer says so. */
+/** The state of a category in a scope, and the layer it comes from. */
 export interface EffectiveState {
   readonly enabled: boolean;
   readonly origin: StateOrigin;
-  /** Present when a temporary control decides, be it the scope's own or the inherited global one. */
+  /** Present when a temporary control decides, either the scope's own or the inherited global one. */
   readonly overlay?: Overlay;
 }
 
-/** Whether an overlay has reached its end. */
+/** Whether an overlay has ended. */
 export type Ended = (overlay: Overlay) => boolean;
 
-/** Tenant overlay, else tenant permanent, else global overlay, else global permanent, else the registered default. */
+/** Precedence: tenant overlay, tenant permanent, global overlay, global permanent, registered default. */
 export function effectiveState(
   category: string,
   { global, tenant }: Layers,
@@ -47,7 +50,7 @@ export function effectiveState(
   );
 }
 
-/** What one scope's setting says by itself; `undefined` when it says nothing. */
+/** The state from one layer's setting; `undefined` when it has none. */
 export function settingState(
   setting: Setting | undefined,
   origin: 'tenant' | 'global',
@@ -58,18 +61,18 @@ export function settingState(
   return setting?.permanent === undefined ? undefined : { enabled: setting.permanent, origin };
 }
 
-// Most settings are one of these two, of many tenants: they share them.
+// Most settings of many tenants are one of these two, so they share the objects.
 const ON: Setting = Object.freeze({ permanent: true });
 const OFF: Setting = Object.freeze({ permanent: false });
 
-/** The setting of two layers; `undefined` when it has none. */
+/** Combines a permanent and a temporary state; `undefined` when there is neither. */
 export function settingOf(permanent: boolean | undefined, temporary: Overlay | undefined): Setting | undefined {
   if (temporary !== undefined) return permanent === undefined ? { temporary } : { permanent, temporary };
   if (permanent === undefined) return undefined;
   return permanent ? ON : OFF;
 }
 
-/** Puts one category's setting into settings that are being made; one without a layer is not kept. */
+/** Sets one category, or deletes it when the setting is empty. */
 export function putSetting(settings: Map<string, Setting>, category: string, { permanent, temporary }: Setting): void {
   const setting = settingOf(permanent, temporary);
   if (setting === undefined) settings.delete(category);
@@ -101,27 +104,27 @@ export interface ControlLimits {
   readonly maxTemporary: number;
 }
 
-/** The state that a command meets. */
+/** The state on which a command is computed. */
 export interface Snapshot extends Layers {
-  /** Every registered category and the state that it has where nobody switched it. */
+  /** Every registered category and its default state. */
   readonly defaults: ReadonlyMap<string, boolean>;
   readonly limits: ControlLimits;
   readonly ended: Ended;
 }
 
 export interface Transition {
-  /** The categories that were addressed: those named, or all. */
+  /** The addressed categories: those named, or all. */
   readonly categories: readonly string[];
   /** One record per registered category, in the order of `categories`. */
   readonly changes: readonly ChangeRecord[];
-  /** The new settings of the addressed scope; the very same object when nothing is to be written. */
+  /** The new settings of the addressed scope; the same object when there is nothing to write. */
   readonly settings: Settings;
 }
 
 /**
- * What a command does to the addressed scope, the tenant's where there is one and the global one otherwise.
+ * Computes what a command does to the addressed scope: the tenant's if present, otherwise the global one.
  * @param now wall time, milliseconds since the epoch
- * @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND`, `RDCP_MALFORMED_REQUEST` for too long a duration, or
+ * @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND`, `RDCP_MALFORMED_REQUEST` for a duration above the maximum, or
  * `RDCP_TEMPORARY_LIMIT`; nothing is applied then
  */
 export function transition(snapshot: Snapshot, request: ControlRequest, now: number): Transition {
@@ -143,7 +146,9 @@ export function transition(snapshot: Snapshot, request: ControlRequest, now: num
   return { categories, settings, changes: changesBetween(snapshot, replaced(snapshot, settings), categories, now) };
 }
 
-/** Drops every ended overlay of the addressed scope, so that the layers below show again; `undefined` when there is none. */
+/**
+ * Removes every ended overlay of the addressed scope, which uncovers the layers below; `undefined` when there is none.
+ */
 export function expire(snapshot: Snapshot, now: number): Transition | undefined {
   const before = snapshot.tenant ?? snapshot.global;
   const over = [...before].filter(([, { temporary }]) => temporary !== undefined && snapshot.ended(temporary));
@@ -155,12 +160,12 @@ export function expire(snapshot: Snapshot, now: number): Transition | undefined 
   return { settings, categories, changes: changesBetween(inForce, replaced(snapshot, settings), categories, now) };
 }
 
-/** Overlays put into the addressed scope, and the categories whose overlay found no room in it. */
+/** Overlays added to the addressed scope, and the categories for which the limit left no room. */
 export interface Share extends Transition {
   readonly excess: readonly string[];
 }
 
-/** Takes overlays over into the addressed scope as they are, by the names of their categories as many as the limit allows. */
+/** Adds overlays to the addressed scope, in the order of category names, as many as the limit allows. */
 export function share(snapshot: Snapshot, overlays: ReadonlyMap<string, Overlay>, now: number): Share {
   const before = snapshot.tenant ?? snapshot.global;
   const live = liveOverlays(before, snapshot.ended);
@@ -200,8 +205,8 @@ function assertKnown(categories: readonly string[], defaults: ReadonlyMap<string
 }
 
 /**
- * How long the overlays of a request last, in seconds; `undefined` when it is for good. Naming a duration means temporary.
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for more than the maximum, which is never silently clamped
+ * Duration of a request's overlays in seconds; `undefined` for a permanent change. Naming a duration implies temporary.
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` above the maximum, which is never silently clamped
  */
 export function overlaySeconds({ options }: ControlRequest, limits: ControlLimits): number | undefined {
   const duration = options?.duration;
@@ -233,15 +238,12 @@ function nextSetting(
   };
 }
 
-/** What a category is for the addressed scope. */
+/** The effective state of a category in the addressed scope. */
 export function stateOf(category: string, snapshot: Snapshot): EffectiveState {
   return effectiveState(category, snapshot, snapshot.defaults.get(category) === true, snapshot.ended);
 }
 
-/**
- * What a change of the layers means for each category: the state before, and the one that shows afterwards. Those that are
- * not registered (yet) have no record: nobody sees their state.
- */
+/** One change record per category: the effective state before and after. Unregistered categories have none. */
 export function changesBetween(
   before: Snapshot,
   after: Snapshot,
@@ -263,7 +265,7 @@ export function changesBetween(
   });
 }
 
-/** An overlay that takes another's place is none more, also where the limit was lowered meanwhile. */
+/** Replacing an overlay does not count against the limit, even when the limit was lowered since. */
 function assertWithinLimit(after: Settings, before: Settings, { limits: { maxTemporary }, ended }: Snapshot): void {
   const count = liveOverlays(after, ended).size;
   if (count <= maxTemporary || count <= liveOverlays(before, ended).size) return;

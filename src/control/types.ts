@@ -4,36 +4,36 @@ import type { AuditEntry, AuditIdentity, ControlResponse, StateOrigin, TenantCon
 import type { Position } from '../store/fleet-store.ts';
 import type { Commit, CommitResult, ReplayRecord, ScopeKey } from '../store/state-store.ts';
 
-/** Whose settings are addressed or read. */
+/** The scope that a request addresses. */
 export interface Scope {
   readonly key: ScopeKey;
-  /** The tenant whose calls the gate decides by this scope; absent for the global scope. */
+  /** The tenant whose calls this scope decides; absent for the global scope. */
   readonly tenantId?: string;
 }
 
-/** Who asks for a change, from where, for the trail and for repeats. */
+/** The caller of a change, for the audit trail and for retries. */
 export interface CommandContext {
   readonly scope: Scope;
   readonly identity: AuditIdentity;
-  /** In multi-tenant mode: stands in the answer. */
+  /** Set in multi-tenant mode; repeated in the answer. */
   readonly tenant?: TenantContext;
-  /** The `X-RDCP-Tenant-Name` that came along. */
+  /** The value of `X-RDCP-Tenant-Name`. */
   readonly tenantName?: string;
   readonly requestId: string;
   readonly source?: AuditEntry['source'];
-  /** Present when the client named the request id itself, so that a repeat can be told. */
+  /** Set when the client sent its own request id, so that a retry is recognized. */
   readonly replay?: { readonly key: string; readonly fingerprint: string };
 }
 
 export interface ControlOutcome {
   readonly response: ControlResponse;
-  /** The response as JSON, where it is written already. */
+  /** The response as JSON, when it was already serialized. */
   readonly json?: string | undefined;
-  /** True when this is the kept answer to an earlier request with the same id. */
+  /** True when this is the stored answer to an earlier request with the same id. */
   readonly replayed: boolean;
-  /** The store's own, that the change came to; absent where none was written now, or the store has none. */
+  /** The store's position after the change; absent when nothing was written, or the store has none. */
   readonly position?: Position;
-  /** When the store has the change for good; absent where it has it already. */
+  /** Resolves when the store has persisted the change; absent when it already has. */
   readonly durable?: Promise<void>;
 }
 
@@ -51,37 +51,42 @@ export interface CategoryView {
 }
 
 export interface ControlPlane {
-  /** Loads the store and applies it; until then every category has its default. Rejects never: health tells. */
+  /**
+   * Loads the store and applies it; until then every category has its default. Never rejects: health reports a failure.
+   */
   start(): Promise<void>;
-  /** @throws {RdcpError} with nothing changed, as the code says */
+  /** @throws {RdcpError} when nothing was changed; the code says why */
   control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome>;
   /** Every category as the scope sees it now, sorted by name. */
   view(scope: Scope): readonly CategoryView[];
   /** Live temporary controls of the scope, or of all scopes. */
   temporaryControls(scope?: Scope): number;
-  /** Keys of the scopes that have settings, the global one left out, with the wall time of their last change. */
+  /** Keys of the scopes that have settings, except the global one, with the wall time of their last change. */
   scopes(): ReadonlyMap<ScopeKey, { readonly changedAt?: number }>;
-  /** Whether everything that the store told this process is applied in it, without doubt. */
+  /** Whether this process has applied every change that it received. */
   readonly current: boolean;
-  /** Whether the store has lost changes that it had acknowledged, and nothing was changed since: for an hour at most. */
+  /** Whether the store has lost acknowledged changes and nothing was changed since; reset after an hour. */
   readonly lost: boolean;
   /** False while the whole instrumentation is switched off. */
   readonly enabled: boolean;
   setEnabled(enabled: boolean): void;
-  /** Ends timers and the subscription, and waits for the commands that were accepted. */
+  /** Stops timers and the subscription, and waits for accepted commands. */
   close(): Promise<void>;
 }
 
-/** One atomic step: new settings of a scope, where there are any, the entry that tells of them, the answer kept for repeats. */
+/**
+ * One atomic write: a scope's new settings if any, the audit entry that describes them, and the answer to keep for
+ * retries.
+ */
 export interface Write extends Recording {
   readonly state?: NonNullable<Commit['state']>;
   readonly replay?: ReplayRecord | undefined;
 }
 
-/** Writes to store and trail; what was written is in force behind it. */
+/** Writes to store and audit trail. Committed changes are in force when a write resolves. */
 export interface Writer {
-  /** @throws {RdcpError} with nothing changed */
+  /** @throws {RdcpError} when nothing was changed */
   write(write: Write): Promise<CommitResult>;
-  /** Writes an entry that changes no state, when the store is back if need be. Never rejects. */
+  /** Writes an entry that changes no state; defers it while the store is away. Never rejects. */
   note(entry: Omit<Write, 'state' | 'whenKept'>): Promise<void>;
 }
