@@ -8,14 +8,14 @@ import { readText } from './read-text.ts';
 const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})(?::(\S+))?$/;
 
 /**
- * @param place the option and, of a file, the line
- * @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH`, with or without `:RETAIN_UNTIL`
+ * @param place the option and, for a file, the line
+ * @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH` or `INSTANCE:SEQUENCE:HASH:RETAIN_UNTIL`
  */
 export function parseCheckpoint(text: string, place: string): Checkpoint {
   const [, instanceId, sequence, hash, retainUntil] = FORM.exec(text) ?? [];
   const misspelt = retainUntil !== undefined && parseTimestamp(retainUntil) === undefined;
   if (instanceId === undefined || hash === undefined || misspelt) {
-    throw new UsageError(`${place} must be INSTANCE:SEQUENCE:HASH, or that with :RETAIN_UNTIL`);
+    throw new UsageError(`${place} must be INSTANCE:SEQUENCE:HASH or INSTANCE:SEQUENCE:HASH:RETAIN_UNTIL`);
   }
   return { instanceId, sequence: Number(sequence), hash, ...(retainUntil !== undefined && { retainUntil }) };
 }
@@ -29,11 +29,11 @@ export function readCheckpoints(file: string): Checkpoint[] {
     .map(({ text, place }) => parseCheckpoint(text, place));
 }
 
-/** Replaces the file as a whole. */
+/** Replaces the file atomically. */
 export function writeCheckpoints(file: string, checkpoints: readonly Checkpoint[]): void {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   const text = checkpoints.map((checkpoint) => `${formatCheckpoint(checkpoint)}\n`).join('');
-  // Never through a link that somebody else has laid there.
+  // `wx` never follows a symbolic link that another user created.
   writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
   renameSync(draft, file);
 }

@@ -2,11 +2,11 @@ import { parseArgs } from 'node:util';
 import { inspectApiKey } from '../auth/api-key.ts';
 
 /**
- * What a command may touch, so that one can be run in a test as it is run by main. What is written may come from a hostile
- * server: all that a terminal would obey is escaped, but for the ends of lines.
+ * Everything a command uses from its process, so that tests can run it in-process. Output may come from a hostile server:
+ * control characters are escaped, except line breaks.
  */
 export interface Terminal {
-  /** What was asked for; safe to pipe. */
+  /** The requested output; safe to pipe. */
   out(text: string): void;
   /** Notes and errors, one line each. */
   note(text: string): void;
@@ -19,37 +19,37 @@ export interface Option {
   readonly type: 'string' | 'boolean';
   /** One line for `--help`. */
   readonly help: string;
-  /** Stands for the value in `--help`. @default 'VALUE' */
+  /** Placeholder for the value in `--help`. @default 'VALUE' */
   readonly value?: string;
 }
 
-/** The values given, by name of the option; one that was not given is absent. */
+/** Option values by name; an option that was not given is absent. */
 export type Values = Readonly<Record<string, string | boolean | undefined>>;
 
 export interface Command {
   readonly summary: string;
-  /** What follows the options in the usage line. */
+  /** Operands in the usage line. */
   readonly operands?: string;
   readonly options: Readonly<Record<string, Option>>;
   /** Lines below the options in `--help`. */
   readonly notes?: readonly string[];
-  /** What else may be done with the subject, named by the first operand. */
+  /** Selected by the first operand. */
   readonly subcommands?: Readonly<Record<string, Command>>;
-  /** @returns the exit code; nothing means 0 */
+  /** @returns the exit code; `undefined` means 0 */
   run(terminal: Terminal, values: Values, operands: readonly string[]): Promise<number | undefined>;
 }
 
 export interface Group {
   readonly summary: string;
-  /** A command is loaded when it is asked for, or to be listed. */
+  /** A command is loaded when it runs, or when help lists it. */
   readonly commands: Readonly<Record<string, Group | (() => Promise<Command>)>>;
   readonly notes?: readonly string[];
 }
 
-/** Wrong use of the command line: one line on stderr and exit code 2. */
+/** A usage error: one line on stderr and exit code 2. */
 export class UsageError extends Error {}
 
-/** Runs what the arguments name, below a group. @param path the names that led here, for help and messages */
+/** Runs the command of a group that the arguments name. @param path command names so far, for help and messages */
 export async function dispatch(
   group: Group,
   path: readonly string[],
@@ -68,7 +68,7 @@ export async function dispatch(
   const found = Object.hasOwn(group.commands, name) ? group.commands[name] : undefined;
   if (found === undefined) {
     if (isKey(name))
-      throw new UsageError('an API key stands where a command should: give it by --key-file or RDCP_API_KEY');
+      throw new UsageError('expected a command, got an API key: pass the key with --key-file or RDCP_API_KEY');
     const what = name.startsWith('-') ? 'option' : 'command';
     throw new UsageError(`unknown ${what} ${name}; see '${path.join(' ')} --help'`);
   }
@@ -86,7 +86,8 @@ async function runCommand(
   const subcommand = Object.hasOwn(command.subcommands ?? {}, name) ? command.subcommands?.[name] : undefined;
   if (subcommand !== undefined) return runCommand(subcommand, [...path, name], rest, terminal);
   const { values, positionals } = parse(command, path, args);
-  if (positionals.some(isKey)) throw new UsageError('an operand is an API key: give it by --key-file or RDCP_API_KEY');
+  if (positionals.some(isKey))
+    throw new UsageError('unexpected API key among the operands: pass it with --key-file or RDCP_API_KEY');
   if (values.help === true) {
     terminal.out(commandHelp(command, path));
     return 0;
@@ -94,7 +95,7 @@ async function runCommand(
   return (await command.run(terminal, values, positionals)) ?? 0;
 }
 
-/** What is a key, also one with a typing error, is neither shown nor sent. */
+/** Also true for a mistyped key: an API key must be neither printed nor sent as an operand. */
 function isKey(operand: string): boolean {
   return inspectApiKey(operand).form !== 'foreign';
 }
@@ -110,7 +111,7 @@ function parse(command: Command, path: readonly string[], args: readonly string[
       allowPositionals: true,
     });
   } catch (error) {
-    const problem = error instanceof Error ? error.message.split(/[.\n]/)[0] : 'cannot be read';
+    const problem = error instanceof Error ? error.message.split(/[.\n]/)[0] : 'invalid arguments';
     throw new UsageError(`${problem}; see '${path.join(' ')} --help'`);
   }
 }
@@ -157,13 +158,13 @@ function aligned(lines: readonly (readonly [string, string])[]): string[] {
   return lines.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }
 
-/** The value of a string option, or nothing where it was not given. */
+/** The value of a string option, or `undefined` if it was not given. */
 export function text(values: Values, name: string): string | undefined {
   const value = values[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** @throws {UsageError} when the option was not given, or is empty */
+/** @throws {UsageError} if the option is missing or empty */
 export function required(values: Values, name: string, placeholder = 'VALUE'): string {
   const value = text(values, name);
   if (value === undefined || value === '') throw new UsageError(`--${name} ${placeholder} is required`);

@@ -12,22 +12,26 @@ export const ADDRESS_OPTIONS = {
   url: {
     type: 'string',
     value: 'URL',
-    help: `the service (default: RDCP_URL, else RDCP_PORT of this host, else ${DEFAULT_URL})`,
+    help: `service address (default: RDCP_URL, else RDCP_PORT on this host, else ${DEFAULT_URL})`,
   },
 } as const satisfies Record<string, Option>;
 
-/** What every command that shows a service a credential takes. */
+/** Options of every command that sends a credential. */
 export const CONNECTION_OPTIONS = {
   ...ADDRESS_OPTIONS,
-  'key-file': { type: 'string', value: 'FILE', help: 'holds the API key (default: RDCP_API_KEY, else .rdcp/dev-key)' },
-  'token-file': { type: 'string', value: 'FILE', help: 'holds a bearer token, to use instead of an API key' },
+  'key-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'file with the API key (default: RDCP_API_KEY, else .rdcp/dev-key)',
+  },
+  'token-file': { type: 'string', value: 'FILE', help: 'file with a bearer token, instead of an API key' },
   tenant: { type: 'string', value: 'ID', help: 'act for this tenant' },
   json: { type: 'boolean', help: 'print the answer as JSON' },
 } as const satisfies Record<string, Option>;
 
 /**
- * A client for the service that options and environment name.
- * @param credential empty where the request itself has one. @default what options, environment and directory name, in that order
+ * A client for the service that options or environment name.
+ * @param credential `{}` if the request itself has one. @default from options, environment or .rdcp/dev-key, in that order
  */
 export function connect(
   terminal: Terminal,
@@ -36,11 +40,11 @@ export function connect(
 ): RdcpClient {
   const tenantId = text(values, 'tenant');
   if (tenantId !== undefined && !isIdentifier(tenantId)) {
-    throw new UsageError('--tenant must be 1 to 255 of a-z A-Z 0-9 . _ -');
+    throw new UsageError('--tenant must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
   }
   const baseUrl = text(values, 'url') ?? setting(terminal, 'RDCP_URL') ?? localUrl(terminal);
   if (credential !== undefined && isExposed(baseUrl)) {
-    terminal.note('rdcp: warning: the credential travels unencrypted');
+    terminal.note('rdcp: warning: the credential is sent unencrypted');
   }
   try {
     return createRdcpClient({
@@ -50,24 +54,23 @@ export function connect(
       ...(tenantId === undefined ? {} : { tenantId }),
     });
   } catch {
-    throw new UsageError(
-      '--url (or RDCP_URL) must be an address such as https://host:9465, without a credential in it',
-    );
+    throw new UsageError('--url (or RDCP_URL) must be an address such as https://host:9465, without a credential');
   }
 }
 
-/** The service of this host, on the port that `register` is given by the same variable. */
+/** The service on this host. `register` reads its port from the same variable. */
 function localUrl(terminal: Terminal): string {
   const port = setting(terminal, 'RDCP_PORT');
   if (port === undefined) return DEFAULT_URL;
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
     throw new UsageError('RDCP_PORT must be a number from 1 to 65535');
-  // The system chose one, and only the service knows which.
-  if (Number(port) === 0) throw new UsageError('RDCP_PORT is 0: give --url with the port that the service announced');
+  // The system chose the port, and only the service knows it.
+  if (Number(port) === 0)
+    throw new UsageError('RDCP_PORT is 0: pass --url with the port that the service printed at its start');
   return `http://127.0.0.1:${Number(port)}`;
 }
 
-/** RDCP 1.0, Transport: plain HTTP is for localhost. */
+/** RDCP 1.0, Transport: plain HTTP only for localhost. */
 function isExposed(baseUrl: string): boolean {
   const url = URL.parse(baseUrl);
   return url?.protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
@@ -79,7 +82,7 @@ function findCredential(terminal: Terminal, values: Values): Credential | undefi
   const tokenFile = text(values, 'token-file');
   const keyFile = text(values, 'key-file');
   if (tokenFile !== undefined && keyFile !== undefined) {
-    throw new UsageError('--key-file and --token-file exclude each other');
+    throw new UsageError('--key-file and --token-file cannot be combined');
   }
   if (tokenFile !== undefined) return { token: readWord(tokenFile, '--token-file') };
   if (keyFile !== undefined) return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile) };
@@ -89,7 +92,7 @@ function findCredential(terminal: Terminal, values: Values): Credential | undefi
   return apiKey === undefined ? undefined : { apiKey };
 }
 
-/** An empty variable counts as not set, as OpenTelemetry's do. */
+/** An empty variable counts as unset, as in OpenTelemetry. */
 function setting({ env }: Terminal, name: string): string | undefined {
   return env[name] === '' ? undefined : env[name];
 }
@@ -99,14 +102,14 @@ export function readWord(file: string, option: string): string {
   return oneWord(readText(file, option), file);
 }
 
-/** @throws {UsageError} for anything but one word, which a line break may follow */
+/** @throws {UsageError} for anything but one word; surrounding white space is ignored */
 export function oneWord(content: string, origin: string): string {
   const word = content.trim();
   if (!/^[\x21-\x7e]+$/.test(word)) throw new UsageError(`${origin} must hold one credential and nothing else`);
   return word;
 }
 
-/** The checksum of a generated key tells a typing mistake before a request is made. */
+/** The checksum of a generated key reveals a typing mistake before a request is made. */
 function checkedKey(content: string, origin: string): string {
   const key = oneWord(content, origin);
   if (inspectApiKey(key).form === 'mistyped') throw new UsageError(`the key in ${origin} is mistyped`);

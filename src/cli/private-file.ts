@@ -19,11 +19,11 @@ const LOCK_PATIENCE_MS = 5000;
 const LOCK_PAUSE_MS = 25;
 
 /**
- * Changes the text of a file that holds credentials: one writer at a time, and a reader finds either the old text or the
- * new one. A file that is not there is made, for its owner alone; one that is there keeps its mode and, where the system
- * lets us, its owner, because the service that reads it may be another user.
- * @param change gets an empty text where there is no file. The new text is written to a draft that was opened before, so
- * that a place which cannot be written is known before anything that `change` does
+ * Updates a file that holds credentials. A lock admits one writer at a time; a rename lets readers see either the old text
+ * or the new one. A new file has mode 0600. An existing file keeps its mode and, where the system allows it, its owner,
+ * because the service may run as another user.
+ * @param change gets '' if there is no file. The temporary file is opened before `change` runs, so that an unwritable
+ * directory fails before `change` has side effects
  */
 export async function updateFile(file: string, change: (text: string) => string | Promise<string>): Promise<void> {
   const target = resolved(file);
@@ -51,14 +51,14 @@ export async function updateFile(file: string, change: (text: string) => string 
   }
 }
 
-/** A link is followed, so that the file behind it is replaced and not the link. */
+/** Follows a symbolic link, so that its target is replaced and not the link. */
 function resolved(file: string): string {
   return statSync(file, { throwIfNoEntry: false }) === undefined ? file : realpathSync(file);
 }
 
 /**
- * The lock is a file that only one process can create. One left behind by a process that was killed is not broken by
- * age: two processes could do so at once, and a credential would be lost.
+ * The lock is a file that only one process can create. A killed process leaves it behind. An old lock is never removed
+ * automatically: two processes could do so at the same time, and a credential would be lost.
  */
 async function lock(path: string): Promise<() => void> {
   for (let waited = 0; ; waited += LOCK_PAUSE_MS) {
@@ -68,7 +68,7 @@ async function lock(path: string): Promise<() => void> {
     } catch (error) {
       if (!isExisting(error)) throw error;
       if (waited >= LOCK_PATIENCE_MS) {
-        throw new Error(`${path} exists: another rdcp is at work; if none is, remove that file`);
+        throw new Error(`${path} is locked by another rdcp process; if none is running, remove that file`);
       }
     }
     await sleep(LOCK_PAUSE_MS);
@@ -79,7 +79,7 @@ function keepOwner(draft: string, { uid, gid }: Stats): void {
   try {
     chownSync(draft, uid, gid);
   } catch {
-    // Only root may give a file away; for everybody else the file becomes theirs, as with any editor.
+    // Only root may change the owner. For other users the file becomes theirs, as with any editor.
   }
 }
 

@@ -5,7 +5,7 @@ import { dispatch, type Terminal, UsageError } from './command.ts';
 import { root } from './commands/root.ts';
 import { explain } from './explain.ts';
 
-/** What the command uses of the process that it runs in. */
+/** The parts of the process that the command uses. */
 export interface Host {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
@@ -13,7 +13,7 @@ export interface Host {
   readonly cwd: string;
 }
 
-/** Runs the `rdcp` command. @returns its exit code: 0 done, 1 failed, 2 usage error */
+/** Runs the `rdcp` command. @returns its exit code: 0 success, 1 failure, 2 usage error */
 export async function rdcp(args: readonly string[], { stdout, stderr, env, cwd }: Host): Promise<number> {
   const terminal: Terminal = {
     out: (text) => stdout.write(`${escapeUnprintableInLines(text)}\n`),
@@ -26,7 +26,7 @@ export async function rdcp(args: readonly string[], { stdout, stderr, env, cwd }
     terminal.out(VERSION);
     return 0;
   }
-  // A store's connections keep no process alive, and one that ends in the middle of a command ends as if all were well.
+  // Connections of a store do not keep the process alive: without a timer it could exit with 0 in the middle of a command.
   const working = setInterval(() => {}, 2 ** 30);
   try {
     return await dispatch(root, ['rdcp'], args, terminal);

@@ -3,7 +3,7 @@ import { UsageError } from './command.ts';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
-  EACCES: 'may not be read by this user',
+  EACCES: 'is not readable by this user',
   EISDIR: 'is a directory',
 };
 
@@ -16,7 +16,7 @@ export function readText(file: string, option: string): string {
 }
 
 /**
- * For a file that is too large to be read at once.
+ * For a file that is too large to read at once.
  * @throws {UsageError} as {@link readText}
  */
 export function assertReadable(file: string, option: string): void {

@@ -7,7 +7,7 @@ import { assertReadable, readText } from './read-text.ts';
 /**
  * The audit log records in a file of JSON lines, as the OpenTelemetry Collector's file exporter writes them, or in one
  * JSON document.
- * @throws {UsageError} for a line that is not JSON; the last one may be half written
+ * @throws {UsageError} for a line that is not JSON, except an incomplete last line
  */
 export async function readRecords(terminal: Terminal, file: string, service?: string): Promise<ExportedRecords> {
   const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
@@ -22,7 +22,7 @@ export async function readRecords(terminal: Terminal, file: string, service?: st
     else addExported(value, records, service);
   }
   if (unread === 1) return wholeDocument(file, unread, service);
-  if (unread !== undefined) terminal.note(`--records: line ${unread} of ${file} is half written, and was not read`);
+  if (unread !== undefined) terminal.note(`--records: line ${unread} of ${file} is incomplete and was skipped`);
   return records;
 }
 

@@ -1,6 +1,6 @@
 import type { Timestamp } from '../protocol/time.ts';
 
-/** How long until an instant, to read at a glance: `4m 59s`, `23h 10m`. */
+/** Time left until a timestamp in its two largest units, such as `4m 59s` or `23h 10m`. */
 export function remaining(until: Timestamp, now: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - now) / 1000));
   if (seconds < 60) return `${seconds}s`;

@@ -5,12 +5,15 @@ import { formatDuration } from '../protocol/time.ts';
 import { type Option, type Terminal, text, type Values } from './command.ts';
 import { SCOPES_OPTION, scopesOf } from './scopes.ts';
 
-export const SCOPES: Option = { ...SCOPES_OPTION, help: `${SCOPES_OPTION.help} (default: all that it can)` };
+export const SCOPES: Option = {
+  ...SCOPES_OPTION,
+  help: `${SCOPES_OPTION.help} (default: all that the credential has)`,
+};
 
 export const REFRESH_FILE = {
   type: 'string',
   value: 'FILE',
-  help: 'keeps the refresh token of the session, for its owner alone',
+  help: 'file with the refresh token of the session, readable by its owner only',
 } as const satisfies Option;
 
 export function tokenRequest(values: Values): TokenRequest {
@@ -18,7 +21,7 @@ export function tokenRequest(values: Values): TokenRequest {
   return scopes === undefined ? {} : { scopes: scopesOf(scopes) };
 }
 
-/** The token alone goes to stdout, so that it can be taken from there. */
+/** Only the token goes to stdout, so that a script can capture it. */
 export function showToken(terminal: Terminal, values: Values, answer: TokenResponse): void {
   terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : escapeUnprintable(answer.access_token));
   terminal.note(

@@ -6,19 +6,19 @@ import type { AuditEntry } from '../protocol/messages.ts';
 import { openStore } from '../store/open.ts';
 import { UsageError } from './command.ts';
 
-/** Entries fetched at a time: what is held in memory of a trail, however long it is. */
+/** Entries per page. Only one page is in memory, however long the trail is. */
 const PAGE = 1000;
-/** A page without a filter has entries; a few may be empty while retention drops what they would show. */
+/** A few pages may be empty while retention drops their entries. */
 const MOST_EMPTY_PAGES = 50;
 
-/** The whole trail of a server, newest entry first. A limit of rates is waited for. */
+/** The whole trail of a server, newest entry first. Waits and retries when the server limits the rate. */
 export async function* trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, void, undefined> {
   let cursor: string | undefined;
   let empty = 0;
   do {
     const page = await patiently(() => client.audit({ limit: PAGE, ...(cursor !== undefined && { cursor }) }));
     if (page.tenant?.scope === 'tenant-isolated') {
-      throw new UsageError('the trail of one tenant is not whole: use a credential without a tenant');
+      throw new UsageError('this credential shows the trail of one tenant only: use a credential without a tenant');
     }
     empty = page.entries.length === 0 ? empty + 1 : 0;
     if (empty === MOST_EMPTY_PAGES) throw new Error(`the server answered ${empty} empty pages in a row`);
@@ -27,7 +27,7 @@ export async function* trailOfServer(client: RdcpClient): AsyncGenerator<AuditEn
   } while (cursor !== undefined);
 }
 
-/** The whole trail of a store, newest entry first, without a server in between. */
+/** The whole trail of a store, newest entry first, read directly. */
 export async function* trailOfStore(url: string): AsyncGenerator<AuditEntry, void, undefined> {
   assertStore(url);
   const store = openStore(url);
@@ -43,11 +43,11 @@ export async function* trailOfStore(url: string): AsyncGenerator<AuditEntry, voi
   }
 }
 
-/** Looking must not make the file that it looks for. */
+/** SQLite would create a missing file. */
 function assertStore(url: string): void {
   if (/^rediss?:/.test(url)) return;
   if (!/^sqlite:./.test(url)) throw new UsageError('--store must be sqlite:FILE, redis://… or rediss://…');
-  if (!existsSync(url.slice('sqlite:'.length))) throw new UsageError('--store names a file that does not exist');
+  if (!existsSync(url.slice('sqlite:'.length))) throw new UsageError('--store: the file does not exist');
 }
 
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {

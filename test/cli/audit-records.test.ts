@@ -110,10 +110,10 @@ test('records that an OTLP exporter sent show what was cut off, sealed anew or t
   assert.match(whole.stderr, /after its last checkpoint or record/);
 
   const cut = await verifyFile(t, entries.slice(0, -1), ...options);
-  assert.match(cut.stdout, /Cut off: process c had written entry 3; its newest is entry 2\.\n/);
+  assert.match(cut.stdout, /Deleted: entries of process c after entry 2; it had written up to entry 3\.\n/);
   const gone = await verifyFile(t, entries.slice(0, -3), ...options);
-  assert.match(gone.stdout, /Cut off: process c had written entry 3; nothing is left of it\.\n/);
-  assert.match(gone.stdout, /Missing: entry c-1, whose log record was exported while it waited for the store\.\n/);
+  assert.match(gone.stdout, /Deleted: all entries of process c; it had written up to entry 3\.\n/);
+  assert.match(gone.stdout, /Missing: entry c-1; its log record was exported before the entry was stored\.\n/);
   const [waited, , last] = of(entries, 'c') as [AuditEntry, AuditEntry, AuditEntry];
   const anew = await verifyFile(t, sealedAnew(entries, last), ...options);
   assert.match(anew.stdout, /entry 3 of process c .*: it is not the entry that the checkpoint tells of/);
@@ -145,7 +145,7 @@ test('records as the package makes them are read as JSON lines and as one docume
   for (const file of Object.values(files)) {
     const { code, stdout } = await verifyFile(t, entries.slice(0, -1), '--records', file);
     assert.equal(code, 1, file);
-    assert.match(stdout, /Cut off: process c had written entry 3/);
+    assert.match(stdout, /Deleted: .* of process c.*; it had written up to entry 3/);
   }
   const bad = write('bad', `${lines}\nnonsense\n{}\n`);
   for (const [args, message] of [

@@ -139,7 +139,7 @@ test('of several faults the one that was written first is named, and all are cou
     ['a-2', 'b-4', 'a-6'].includes(entry.id) ? { ...entry, reason: 'other' } : entry,
   );
   const { stdout } = await verifyFile(t, entries);
-  assert.match(stdout, /First fault: entry 2 of process a .*\n3 faults in all\.\n/);
+  assert.match(stdout, /First fault: entry 2 of process a .*\n3 faults in total\.\n/);
 });
 
 test('an end that was cut off looks whole, but not to whoever kept a checkpoint', async (t) => {
@@ -148,14 +148,14 @@ test('an end that was cut off looks whole, but not to whoever kept a checkpoint'
   assert.equal((await verifyFile(t, without(entries, 'a', 5, 6))).code, 0);
   const { code, stdout } = await verifyFile(t, without(entries, 'a', 5, 6), '--checkpoint', checkpoint);
   assert.equal(code, 1);
-  assert.match(stdout, /Cut off: process a had written entry 6; its newest is entry 4\.\n$/);
+  assert.match(stdout, /Deleted: entries of process a after entry 4; it had written up to entry 6\.\n$/);
   const gone = await verifyFile(
     t,
     without(entries, 'b', 1, 2, 3, 4),
     '--checkpoint',
     checkpointOf(find(entries, 'b', 4)),
   );
-  assert.match(gone.stdout, /Cut off: process b had written entry 4; nothing is left of it\.\n$/);
+  assert.match(gone.stdout, /Deleted: all entries of process b; it had written up to entry 4\.\n$/);
 });
 
 test('a chain that was sealed anew to its end is found by a checkpoint', async (t) => {
@@ -186,11 +186,11 @@ test('what an earlier version dropped without naming it is not missed, and the c
   const { code, stdout, stderr } = await verifyFile(t, [b[0] as AuditEntry, ...a.slice(3), b[1] as AuditEntry]);
   assert.deepEqual(
     [code, stdout],
-    [0, 'The trail is whole: 5 entries of 2 processes; older ones were dropped when their retention ended.\n'],
+    [0, 'The trail is whole: 5 entries of 2 processes; older entries were dropped when their retention ended.\n'],
   );
   assert.match(
     stderr,
-    /Not checked: where 1 process began: prunes of an earlier version do not name what they drop\.\n/,
+    /Not checked: the start of the chains of 1 process: a prune entry of an earlier version does not name what it dropped\.\n/,
   );
 });
 
@@ -198,7 +198,7 @@ test('a checkpoint that is none is named by its option, and by its line in a fil
   const entries = twoProcesses();
   const file = join(temporaryDirectory(t), 'checkpoints');
   writeFileSync(file, `${checkpointOf(find(entries, 'a', 6))}\n\na:5\n`);
-  const wrong = 'must be INSTANCE:SEQUENCE:HASH, or that with :RETAIN_UNTIL\n';
+  const wrong = 'must be INSTANCE:SEQUENCE:HASH or INSTANCE:SEQUENCE:HASH:RETAIN_UNTIL\n';
   assert.equal((await verifyFile(t, entries, '--checkpoint', 'a:5')).stderr, `rdcp: --checkpoint ${wrong}`);
   const { code, stderr } = await verifyFile(t, entries, '--checkpoints', file);
   assert.deepEqual([code, stderr], [2, `rdcp: --checkpoints: line 3 of ${file} ${wrong}`]);
@@ -209,10 +209,10 @@ test('what the command cannot find without checkpoints is said, and is in its JS
   assert.equal(stdout, 'The trail is whole: 10 entries of 2 processes.\n');
   assert.match(
     stderr,
-    /^Not checked: entries cut off, added or sealed anew at the end of a process, and processes of which/,
+    /^Not checked: entries deleted, added or rewritten at the end of a process's chain, and processes whose entries were all deleted/,
   );
   const json = JSON.parse((await verifyFile(t, twoProcesses(), '--json')).stdout);
-  assert.match(json.unchecked[0], /^entries cut off/);
+  assert.match(json.unchecked[0], /^entries deleted/);
 });
 
 test('of a trail that a prune shortened the oldest entries that are left are missed', async (t) => {
@@ -223,7 +223,7 @@ test('of a trail that a prune shortened the oldest entries that are left are mis
   const whole = await verifyFile(t, [...a.slice(3), ...b]);
   assert.deepEqual(
     [whole.code, whole.stdout],
-    [0, 'The trail is whole: 3 entries of 2 processes; older ones were dropped when their retention ended.\n'],
+    [0, 'The trail is whole: 3 entries of 2 processes; older entries were dropped when their retention ended.\n'],
   );
   const cut = await verifyFile(t, [...a.slice(4), ...b]);
   assert.equal(cut.code, 1);
@@ -250,7 +250,7 @@ test('what was dropped earlier is no excuse for an entry that was there later', 
   assert.equal((await withoutB(':2026-01-01T00:00:00.000Z')).code, 0);
   assert.match(
     (await withoutB(`:${a[5]?.compliance.retainUntil}`)).stdout,
-    /Cut off: process b had written entry 2; nothing/,
+    /Deleted: all entries of process b; it had written up to entry 2/,
   );
 });
 

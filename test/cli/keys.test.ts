@@ -110,7 +110,7 @@ test('keys revoke takes the key out; an unknown id changes nothing', async (t) =
   const [first, second] = recordsOf(file);
   const unknown = await rdcp(['keys', 'revoke', '--file', file, 'key-nope']);
   assert.equal(unknown.code, 1);
-  assert.match(unknown.stderr, /^rdcp: .*holds no key key-nope\n$/);
+  assert.match(unknown.stderr, /^rdcp: .*has no key with the ID key-nope\n$/);
   assert.equal(recordsOf(file).length, 2);
   assert.equal((await rdcp(['keys', 'revoke', '--file', file, first.id])).code, 0);
   assert.deepEqual(recordsOf(file), [second]);

@@ -77,7 +77,7 @@ test('enable asks for what its options say and shows what changed', async (t) =>
   );
   assert.equal(finished.code, 0);
   assert.match(finished.stdout, /^CATEGORY +WAS +NOW +FOR\nSQL +off +on +4m 5\ds\n$/);
-  assert.equal(finished.stderr, 'rdcp: applied in part: here alone\n');
+  assert.equal(finished.stderr, 'rdcp: partially applied: here alone\n');
   assert.equal(seen[0]?.target, 'POST /rdcp/v1/control');
   assert.equal(seen[0]?.headers['x-rdcp-tenant-id'], 'acme');
   assert.deepEqual(JSON.parse(seen[0]?.body ?? ''), {
@@ -272,7 +272,7 @@ test('fleet lists the processes, how far each is and when it was heard of last',
     ['two', 'east-1', '8', 'shop', '-', '9', '3', '2.5 s ago'],
     ['three', 'east-1', '9', 'shop', '-', '-', '?', '0.0 s ago'],
     [''],
-    ['revision 12, applied by 1 of 3'],
+    ['revision 12, applied by 1 of 3 processes'],
   ]);
   assert.equal(asked[0]?.target, 'GET /rdcp/v1/fleet');
 });
@@ -284,7 +284,7 @@ test('a change in a fleet is shown with how many processes have applied it, and 
   const { url } = await service(t, answer);
   const { code, stdout } = await rdcp(['enable', 'SQL', '--url', url], { env });
   assert.equal(code, 0);
-  assert.match(stdout, /\napplied by 2 of 3; not yet by two\\u001b\[2J\n$/);
+  assert.match(stdout, /\napplied by 2 of 3 processes; still pending: two\\u001b\[2J\n$/);
 });
 
 test('what a hostile service says cannot move the cursor, colour it or add lines, also in JSON', async (t) => {

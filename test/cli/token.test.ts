@@ -35,7 +35,10 @@ test('token create prints a token that does less than the key, to be used in its
 
   const narrower = await run('token', 'create', '--token-file', token, '--scopes', 'control');
   assert.equal(narrower.code, 1);
-  assert.match(narrower.stderr, /^rdcp: RDCP_FORBIDDEN: .*\(error: invalid_scope; ask for fewer with --scopes\)$/m);
+  assert.match(
+    narrower.stderr,
+    /^rdcp: RDCP_FORBIDDEN: .*\(error: invalid_scope; request fewer scopes with --scopes\)$/m,
+  );
 });
 
 test('a session is kept in a private file, refreshed from it, and ended by it', async (t) => {
@@ -56,13 +59,17 @@ test('a session is kept in a private file, refreshed from it, and ended by it', 
   }
 
   const revoked = await run('token', 'revoke', ...keep);
-  assert.deepEqual(revoked, { code: 0, stdout: '', stderr: 'The session has ended, if there was one.\n' });
+  assert.deepEqual(revoked, {
+    code: 0,
+    stdout: '',
+    stderr: 'Revoked. If the token had a session, the session has ended.\n',
+  });
   assert.equal((await sessionOf(server, refreshed.stdout.trim())).status, 401);
   const late = await run('token', 'refresh', ...keep);
   assert.equal(late.code, 1);
   assert.match(
     late.stderr,
-    /^rdcp: RDCP_AUTH_FAILED: .*\(error: invalid_grant; the session has ended: begin another with rdcp token create\)$/m,
+    /^rdcp: RDCP_AUTH_FAILED: .*\(error: invalid_grant; the session has ended: start another with rdcp token create\)$/m,
   );
   assert.deepEqual(readdirSync(cwd), ['session']);
 });

@@ -11,17 +11,21 @@ import { readRecords } from '../records.ts';
 import { trailOfServer, trailOfStore } from '../trail.ts';
 
 export const auditVerify: Command = {
-  summary: 'check that no entry of the trail was changed, moved, put in or taken out; exit code 1 when one was',
+  summary: 'detect entries that were changed, moved, added or removed; exit code 1 if any were',
   options: {
-    store: { type: 'string', value: 'STORE', help: 'look into sqlite:FILE or redis://… itself, instead of a service' },
-    checkpoint: { type: 'string', value: 'ID:N:HASH', help: 'where a process stood: entry N had that hash' },
-    checkpoints: { type: 'string', value: 'FILE', help: 'holds checkpoints, one a line' },
+    store: {
+      type: 'string',
+      value: 'STORE',
+      help: 'read the trail from sqlite:FILE or redis://… instead of a service',
+    },
+    checkpoint: { type: 'string', value: 'ID:N:HASH', help: 'entry N of process ID must exist with this hash' },
+    checkpoints: { type: 'string', value: 'FILE', help: 'file with checkpoints, one per line' },
     records: {
       type: 'string',
       value: 'FILE',
-      help: 'exported log records of the trail, JSON lines (OTLP, or our own)',
+      help: 'exported log records of the trail, as JSON lines (OTLP or single records)',
     },
-    service: { type: 'string', value: 'NAME', help: 'of the exported records, those of this service.name alone' },
+    service: { type: 'string', value: 'NAME', help: 'use only exported records with this service.name' },
     'public-key': {
       type: 'string',
       value: 'FILE',
@@ -32,13 +36,18 @@ export const auditVerify: Command = {
       value: 'WHEN',
       help: 'entries before 2026-01-31T00:00:00.000Z need no signature',
     },
-    'save-checkpoints': { type: 'string', value: 'FILE', help: 'write where every process stands, if all is well' },
+    'save-checkpoints': {
+      type: 'string',
+      value: 'FILE',
+      help: 'write the newest checkpoint of each process, if the trail is whole',
+    },
     ...CONNECTION_OPTIONS,
   },
   notes: [
-    'Entries that were cut off at the end show only against what was kept elsewhere: checkpoints, which each process exports',
-    'every hour in a log record named rdcp.audit.checkpoint (--save-checkpoints F, and --checkpoints F the next time, does as',
-    'well), or exported records of the entries themselves (--records). See docs/audit.md.',
+    'The trail alone does not reveal that its newest entries were deleted. Compare it with evidence that is stored elsewhere:',
+    '  --checkpoints  saved by an earlier run (--save-checkpoints), or from the log records rdcp.audit.checkpoint',
+    '  --records      exported log records of the entries and checkpoints',
+    'See docs/audit.md of the package.',
   ],
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('audit verify takes no operands');
@@ -65,7 +74,7 @@ export const auditVerify: Command = {
     const unchecked = uncheckedOf(found, { evidence: checkpoints.length > 0, signed: keys !== undefined });
     if (values.json === true) terminal.out(JSON.stringify({ whole, ...found, unchecked }, undefined, 2));
     else {
-      tell(terminal, found, whole);
+      printVerification(terminal, found, whole);
       if (whole) for (const line of unchecked) terminal.note(`Not checked: ${line}.`);
     }
     const saved = text(values, 'save-checkpoints');
@@ -77,14 +86,14 @@ export const auditVerify: Command = {
 function trail(terminal: Terminal, values: Values) {
   const store = text(values, 'store');
   if (store === undefined) return trailOfServer(connect(terminal, values));
-  if (text(values, 'url') !== undefined) throw new UsageError('--store and --url exclude each other');
+  if (text(values, 'url') !== undefined) throw new UsageError('--store and --url cannot be combined');
   return trailOfStore(store);
 }
 
 function givenCheckpoints(values: Values): Checkpoint[] {
   const one = text(values, 'checkpoint');
   const file = text(values, 'checkpoints');
-  // The first run of a job that saves and reads the same file finds none.
+  // A job that saves and reads the same file has no file on its first run.
   const first = file !== undefined && file === text(values, 'save-checkpoints') && !existsSync(file);
   return [
     ...(one === undefined ? [] : [parseCheckpoint(one, '--checkpoint')]),
@@ -107,12 +116,12 @@ function givenInstant(values: Values, name: string): number | undefined {
   const value = text(values, name);
   const instant = value === undefined ? undefined : parseTimestamp(value);
   if (value !== undefined && instant === undefined) {
-    throw new UsageError(`--${name} must be as 2026-01-31T00:00:00.000Z`);
+    throw new UsageError(`--${name} must be a time such as 2026-01-31T00:00:00.000Z`);
   }
   return instant;
 }
 
-function tell(
+function printVerification(
   terminal: Terminal,
   { entries, heads, faults, first, cut, lost, pruned }: Verification,
   whole: boolean,
@@ -120,7 +129,7 @@ function tell(
   const count = `${plural(entries, 'entry', 'entries')} of ${plural(heads.length, 'process', 'processes')}`;
   if (whole) {
     terminal.out(
-      `The trail is whole: ${count}${pruned ? '; older ones were dropped when their retention ended' : ''}.`,
+      `The trail is whole: ${count}${pruned ? '; older entries were dropped when their retention ended' : ''}.`,
     );
     return;
   }
@@ -129,41 +138,41 @@ function tell(
     const { id, timestamp, compliance } = first.entry;
     const where = `entry ${compliance.sequence} of process ${compliance.instanceId} (${id}, ${timestamp})`;
     terminal.out(escapeUnprintable(`First fault: ${where}: ${first.message}.`));
-    if (faults > 1) terminal.out(`${faults} faults in all.`);
+    if (faults > 1) terminal.out(`${faults} faults in total.`);
   }
   const newest = new Map(heads.map((head) => [head.instanceId, head.sequence]));
   for (const { instanceId, sequence } of cut) {
     const left = newest.get(instanceId);
     const line =
       left === undefined
-        ? `Cut off: process ${instanceId} had written entry ${sequence}; nothing is left of it.`
+        ? `Deleted: all entries of process ${instanceId}; it had written up to entry ${sequence}.`
         : left < sequence
-          ? `Cut off: process ${instanceId} had written entry ${sequence}; its newest is entry ${left}.`
+          ? `Deleted: entries of process ${instanceId} after entry ${left}; it had written up to entry ${sequence}.`
           : `Missing: entry ${sequence} of process ${instanceId}; retention did not drop it.`;
     terminal.out(escapeUnprintable(line));
   }
   for (const id of lost) {
-    terminal.out(
-      escapeUnprintable(`Missing: entry ${id}, whose log record was exported while it waited for the store.`),
-    );
+    terminal.out(escapeUnprintable(`Missing: entry ${id}; its log record was exported before the entry was stored.`));
   }
 }
 
-/** What this run could not find, had somebody done it. */
+/** Manipulations that this run cannot detect. */
 function uncheckedOf(
   { unexplained }: Verification,
   { evidence, signed }: { readonly evidence: boolean; readonly signed: boolean },
 ): string[] {
-  const forged = signed ? '' : ', added or sealed anew';
+  const manipulated = signed ? 'deleted' : 'deleted, added or rewritten';
   const lines = [
     evidence
-      ? `entries cut off${forged} at the end of a process, after its last checkpoint or record`
-      : `entries cut off${forged} at the end of a process, and processes of which nothing is left: ` +
-        'only checkpoints or records that were kept elsewhere show that (--checkpoints, --records)',
+      ? `entries ${manipulated} at the end of a process's chain, after its last checkpoint or record`
+      : `entries ${manipulated} at the end of a process's chain, and processes whose entries were all deleted: ` +
+        'this needs checkpoints or records that are stored elsewhere (--checkpoints, --records)',
   ];
   if (unexplained > 0) {
     const chains = plural(unexplained, 'process', 'processes');
-    lines.push(`where ${chains} began: prunes of an earlier version do not name what they drop`);
+    lines.push(
+      `the start of the chains of ${chains}: a prune entry of an earlier version does not name what it dropped`,
+    );
   }
   return lines;
 }

@@ -11,17 +11,17 @@ import { auditVerify } from './audit-verify.ts';
 const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
 
 export const audit: Command = {
-  summary: 'show who changed what, newest first; audit verify checks the trail',
+  summary: 'show the audit trail, newest entry first; audit verify checks it',
   subcommands: { verify: auditVerify },
   options: {
-    limit: { type: 'string', value: 'N', help: 'entries at most, 1 to 1000 (default: 20)' },
-    since: { type: 'string', value: 'WHEN', help: 'from then on: 2h ago as 2h, or 2026-01-31T00:00:00.000Z' },
-    until: { type: 'string', value: 'WHEN', help: 'until just before then' },
-    action: { type: 'string', value: 'NAME', help: 'only that action: enable, expire, authorize, token.issue, …' },
+    limit: { type: 'string', value: 'N', help: 'maximum number of entries, 1 to 1000 (default: 20)' },
+    since: { type: 'string', value: 'WHEN', help: 'entries from this time on: 2h (ago) or 2026-01-31T00:00:00.000Z' },
+    until: { type: 'string', value: 'WHEN', help: 'entries before this time' },
+    action: { type: 'string', value: 'NAME', help: 'only this action: enable, expire, authorize, token.issue, …' },
     outcome: { type: 'string', value: 'NAME', help: `only ${OUTCOMES.join(', ')}` },
-    category: { type: 'string', value: 'NAME', help: 'only what touched this category' },
-    client: { type: 'string', value: 'ID', help: 'only what this client did' },
-    cursor: { type: 'string', value: 'CURSOR', help: 'go on where an earlier answer ended' },
+    category: { type: 'string', value: 'NAME', help: 'only entries about this category' },
+    client: { type: 'string', value: 'ID', help: 'only entries of this client' },
+    cursor: { type: 'string', value: 'CURSOR', help: 'continue where the previous page ended' },
     ...CONNECTION_OPTIONS,
   },
   run: async (terminal, values, operands) => {
@@ -32,20 +32,20 @@ export const audit: Command = {
       return 0;
     }
     terminal.out(table(['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', 'REASON'], answer.entries.map(rowOf)));
-    if (answer.otelrdcp_next !== undefined) terminal.note(`There is more: --cursor ${answer.otelrdcp_next}`);
+    if (answer.otelrdcp_next !== undefined) terminal.note(`More entries: --cursor ${answer.otelrdcp_next}`);
     return 0;
   },
 };
 
-/** Pages asked for at most: Redis looks through 20,000 entries for each, and a hostile server may never end. */
+/** Most pages per command: Redis scans 20,000 entries for each, and a hostile server could go on for ever. */
 const MOST_PAGES = 200;
 
-/** A server may give fewer entries than asked for, also none, where it has looked through many that did not fit. */
+/** A page may have fewer entries than requested, or none, when the server scanned many that did not match. */
 async function page(client: Pick<RdcpClient, 'audit'>, filter: LimitedFilter): Promise<AuditResponse> {
   let answer = await client.audit(filter);
   const entries = [...answer.entries];
   for (let pages = 1; answer.otelrdcp_next !== undefined && entries.length < filter.limit; pages++) {
-    if (pages === MOST_PAGES) throw new Error(`the server answered ${pages} pages without coming to an end`);
+    if (pages === MOST_PAGES) throw new Error(`the server answered ${pages} pages without an end`);
     const { otelrdcp_next: cursor } = answer;
     answer = await client.audit({ ...filter, limit: filter.limit - entries.length, cursor });
     entries.push(...answer.entries);
@@ -74,7 +74,8 @@ function instant(terminal: Terminal, values: Values, name: string): Timestamp | 
   const value = text(values, name);
   if (value === undefined || parseTimestamp(value) !== undefined) return value;
   const seconds = parseDuration(value);
-  if (seconds === undefined) throw new UsageError(`--${name} must be as 2h (ago), or 2026-01-31T00:00:00.000Z`);
+  if (seconds === undefined)
+    throw new UsageError(`--${name} must be a duration such as 2h (ago) or a time such as 2026-01-31T00:00:00.000Z`);
   return timestamp(Math.max(0, terminal.now() - seconds * 1000));
 }
 

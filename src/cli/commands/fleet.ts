@@ -4,7 +4,7 @@ import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { table } from '../table.ts';
 
 export const fleet: Command = {
-  summary: 'list the processes that share the state, and how far each has followed',
+  summary: 'list the processes that share the store, and the revision that each has applied',
   options: CONNECTION_OPTIONS,
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('fleet takes no operands');
@@ -22,7 +22,7 @@ export const fleet: Command = {
     );
     const behind = answer.instances.filter(({ pending }) => pending).length;
     terminal.out(
-      `\nrevision ${answer.revision}, applied by ${answer.instances.length - behind} of ${answer.instances.length}`,
+      `\nrevision ${answer.revision}, applied by ${answer.instances.length - behind} of ${answer.instances.length} processes`,
     );
     return 0;
   },
@@ -38,7 +38,7 @@ function rowOf(member: FleetMember, { revision, timestamp }: FleetResponse): str
     service,
     version ?? '-',
     applied === undefined ? '-' : String(applied),
-    // One that has applied nothing of the present history is behind by what nobody can count.
+    // Without an applied revision the distance is unknown.
     applied === undefined ? (pending ? '?' : '-') : String(revision - applied),
     `${silent.toFixed(1)} s ago`,
   ];

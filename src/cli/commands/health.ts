@@ -5,7 +5,7 @@ import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { table } from '../table.ts';
 
 export const health: Command = {
-  summary: 'show the health of the service; exit code 1 when it is unhealthy',
+  summary: 'show service health; exit code 1 if the service is unhealthy',
   options: CONNECTION_OPTIONS,
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('health takes no operands');
@@ -22,7 +22,7 @@ export const health: Command = {
   },
 };
 
-/** A newer server may know a place that this command does not. */
+/** A newer server may send a destination that this version does not know. */
 function emissionText({ to, reason }: Emission): string {
   const text = Object.hasOwn(EMISSION_TEXTS, to) ? EMISSION_TEXTS[to] : `to ${to}`;
   return `debug lines ${text} (${reason})`;

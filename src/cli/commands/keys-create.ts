@@ -8,19 +8,19 @@ import { updateKeys } from '../keys-store.ts';
 import { SCOPES_OPTION, scopesOf } from '../scopes.ts';
 
 export const keysCreate: Command = {
-  summary: 'make an API key and print it, this once',
+  summary: 'create an API key and print it; it is not shown again',
   options: {
-    file: { type: 'string', value: 'FILE', help: 'the keys file; made when it is not there' },
+    file: { type: 'string', value: 'FILE', help: 'the keys file; created if it does not exist' },
     client: { type: 'string', value: 'ID', help: 'the client that the key is for' },
     scopes: SCOPES_OPTION,
-    tenant: { type: 'string', value: 'ID', help: 'the tenant that it belongs to (default: none)' },
-    user: { type: 'string', value: 'ID', help: 'the user it stands for (default: the client)' },
-    env: { type: 'string', value: 'NAME', help: 'where it is used, as part of the key (default: live)' },
-    expires: { type: 'string', value: '90d', help: 'how long it is valid (default: until it is revoked)' },
+    tenant: { type: 'string', value: 'ID', help: 'the tenant of the key (default: none)' },
+    user: { type: 'string', value: 'ID', help: 'the user of the key (default: the client)' },
+    env: { type: 'string', value: 'NAME', help: 'environment, as part of the key (default: live)' },
+    expires: { type: 'string', value: '90d', help: 'how long the key is valid (default: until it is revoked)' },
   },
   notes: [
-    'The key alone goes to stdout: KEY=$(rdcp keys create --file keys.json --client ops --scopes status,control)',
-    'The file holds its hash; nobody can read the key from it. A running service takes it up within a second.',
+    'Only the key goes to stdout: KEY=$(rdcp keys create --file keys.json --client ops --scopes status,control)',
+    'The file stores only a hash of the key. A running service accepts a new key within a second.',
   ],
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('keys create takes no operands');
@@ -65,14 +65,14 @@ function recordOf(key: string, values: Values, now: number): ApiKeyRecord {
 function identifier(values: Values, name: string): string | undefined {
   const value = text(values, name);
   if (value === undefined || isIdentifier(value)) return value;
-  throw new UsageError(`--${name} must be 1 to 255 of a-z A-Z 0-9 . _ -`);
+  throw new UsageError(`--${name} must be 1 to 255 characters of a-z A-Z 0-9 . _ -`);
 }
 
 function secondsOf(expires: string): number {
   const seconds = parseDuration(expires);
-  // A date beyond the year 9999 has no Timestamp.
+  // A Timestamp cannot express a year after 9999.
   if (seconds === undefined || seconds > 1000 * 366 * 86_400) {
-    throw new UsageError('--expires must be a duration such as 12h or 90d');
+    throw new UsageError('--expires must be a duration such as 12h or 90d, at most 366000d');
   }
   return seconds;
 }

@@ -9,7 +9,7 @@ export const keysList: Command = {
   summary: 'list the API keys of a file, without their hashes',
   options: {
     file: { type: 'string', value: 'FILE', help: 'the keys file' },
-    json: { type: 'boolean', help: 'print JSON' },
+    json: { type: 'boolean', help: 'print the keys as JSON' },
   },
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('keys list takes no operands');

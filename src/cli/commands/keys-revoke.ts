@@ -2,7 +2,7 @@ import { type Command, required, UsageError } from '../command.ts';
 import { readKeys, updateKeys } from '../keys-store.ts';
 
 export const keysRevoke: Command = {
-  summary: 'take an API key out of its file: it ends within a second',
+  summary: 'remove an API key from its file; running services reject it within a second',
   operands: 'ID',
   options: { file: { type: 'string', value: 'FILE', help: 'the keys file' } },
   run: async (terminal, values, operands) => {
@@ -12,7 +12,7 @@ export const keysRevoke: Command = {
     readKeys(file);
     await updateKeys(file, (records) => {
       const kept = records.filter((record) => record.id !== id);
-      if (kept.length === records.length) throw new Error(`${file} holds no key ${id}`);
+      if (kept.length === records.length) throw new Error(`${file} has no key with the ID ${id}`);
       return kept;
     });
     terminal.note(`Revoked ${id}.`);

@@ -32,7 +32,7 @@ export const list: Command = {
   },
 };
 
-/** Calls a second that are allowed, and what is left of a total. */
+/** Allowed calls per second, and what is left of the totals. */
 function budget({ otelrdcp_budget: given }: DiscoveredCategory): string {
   if (given === undefined) return '-';
   if (given === false) return 'none';
@@ -45,7 +45,7 @@ function budget({ otelrdcp_budget: given }: DiscoveredCategory): string {
   return parts.flat().join(', ');
 }
 
-/** Another implementation of the protocol may tell that a setting is temporary without telling until when. */
+/** Other implementations of the protocol may send no expiry for a temporary control. */
 function until({ temporary, otelrdcp_expiresAt }: DiscoveredCategory, now: number): string {
   if (!temporary) return '-';
   return otelrdcp_expiresAt === undefined ? 'a while' : remaining(otelrdcp_expiresAt, now);

@@ -1,7 +1,7 @@
 import type { Group } from '../command.ts';
 
 export const root: Group = {
-  summary: 'Switches the debug output of running services.',
+  summary: 'Switch the debug output of running services.',
   commands: {
     list: async () => (await import('./list.ts')).list,
     enable: async () => (await import('./switch.ts')).enable,
@@ -13,7 +13,7 @@ export const root: Group = {
     fleet: async () => (await import('./fleet.ts')).fleet,
     audit: async () => (await import('./audit.ts')).audit,
     keys: {
-      summary: 'make, list and revoke API keys',
+      summary: 'create, list and revoke API keys',
       commands: {
         create: async () => (await import('./keys-create.ts')).keysCreate,
         list: async () => (await import('./keys-list.ts')).keysList,
@@ -21,7 +21,7 @@ export const root: Group = {
       },
     },
     token: {
-      summary: 'make, refresh and revoke tokens of a service that issues them (security.tokens)',
+      summary: 'create, refresh and revoke tokens of a service that issues them (security.tokens)',
       commands: {
         create: async () => (await import('./token-create.ts')).tokenCreate,
         refresh: async () => (await import('./token-refresh.ts')).tokenRefresh,
@@ -30,9 +30,9 @@ export const root: Group = {
     },
   },
   notes: [
-    'The service is found by --url, else RDCP_URL, else RDCP_PORT of this host; by default http://127.0.0.1:9465.',
-    'The API key is taken from --key-file, else RDCP_API_KEY, else .rdcp/dev-key in this directory.',
-    'Exit codes: 0 done, 1 failed, 2 usage error.',
+    'Service address: --url, else RDCP_URL, else RDCP_PORT on this host, else http://127.0.0.1:9465.',
+    'API key: --key-file, else RDCP_API_KEY, else .rdcp/dev-key in this directory.',
+    'Exit codes: 0 success, 1 failure, 2 usage error.',
     '',
   ],
 };

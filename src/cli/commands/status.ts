@@ -16,7 +16,7 @@ export const status: Command = {
     terminal.out(table(['CATEGORY', 'STATE'], rows));
     const { totalCalls, callsPerSecond } = answer.performance;
     terminal.out(`\n${totalCalls} debug calls so far, ${callsPerSecond.toFixed(1)} per second now`);
-    if (!answer.enabled) terminal.note('rdcp: the whole instrumentation is switched off in this service');
+    if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
     return 0;
   },
 };

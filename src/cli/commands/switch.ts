@@ -9,19 +9,21 @@ import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { remaining } from '../remaining.ts';
 import { table } from '../table.ts';
 
-const FOR: Option = { type: 'string', value: '5m', help: 'end by itself after that time (default: stays)' };
-const REASON: Option = { type: 'string', value: 'TEXT', help: 'why, for the audit trail' };
-const RATE: Option = { type: 'string', value: 'N', help: 'most calls a second; more than configured needs admin' };
-const CALLS: Option = { type: 'string', value: 'N', help: 'end after that many calls' };
-const BYTES: Option = { type: 'string', value: 'N', help: 'end after that many bytes' };
-const UNLIMITED: Option = { type: 'boolean', help: 'any number of calls (needs admin)' };
+const FOR: Option = { type: 'string', value: '5m', help: 'duration, after which the change ends (default: permanent)' };
+const REASON: Option = { type: 'string', value: 'TEXT', help: 'reason, for the audit trail' };
+const RATE: Option = { type: 'string', value: 'N', help: 'maximum calls per second; more than configured needs admin' };
+const CALLS: Option = { type: 'string', value: 'N', help: 'end after N calls' };
+const BYTES: Option = { type: 'string', value: 'N', help: 'end after N bytes' };
+const UNLIMITED: Option = { type: 'boolean', help: 'no limit on calls (needs admin)' };
 const BUDGET = { rate: RATE, calls: CALLS, bytes: BYTES, unlimited: UNLIMITED };
 const ALL: Option = { type: 'boolean', help: 'every category' };
 
 export const enable = switching('enable', 'switch categories on', { for: FOR, ...BUDGET });
 export const disable = switching('disable', 'switch categories off', { for: FOR });
-export const toggle = switching('toggle', 'switch categories to the other state', { for: FOR, ...BUDGET });
-export const reset = switching('reset', 'drop what was set: categories return to what they inherit', { all: ALL });
+export const toggle = switching('toggle', 'switch each category to its opposite state', { for: FOR, ...BUDGET });
+export const reset = switching('reset', 'remove settings: categories return to the state that they inherit', {
+  all: ALL,
+});
 
 function switching(action: ControlAction, summary: string, options: Readonly<Record<string, Option>>): Command {
   return {
@@ -30,8 +32,8 @@ function switching(action: ControlAction, summary: string, options: Readonly<Rec
     options: { ...options, reason: REASON, ...CONNECTION_OPTIONS },
     run: async (terminal, values, operands) => {
       const answer = await connect(terminal, values).control(commandOf(action, values, operands));
-      terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : told(answer, terminal.now()));
-      if (answer.status === 'partial') terminal.note(`rdcp: applied in part: ${escapeUnprintable(answer.message)}`);
+      terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : formatAnswer(answer, terminal.now()));
+      if (answer.status === 'partial') terminal.note(`rdcp: partially applied: ${escapeUnprintable(answer.message)}`);
       return answer.status === 'failed' ? 1 : 0;
     },
   };
@@ -63,34 +65,38 @@ function budgetOf(values: Values): Pick<ControlOptions, 'otelrdcp_budget'> {
   };
   const limited = Object.values(limits).some((value) => value !== undefined);
   if (values.unlimited !== true) return limited ? { otelrdcp_budget: limits } : {};
-  if (limited) throw new UsageError('--unlimited excludes --rate, --calls and --bytes');
+  if (limited) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
   return { otelrdcp_budget: false };
 }
 
 function limit(values: Values, name: string): number | undefined {
   const given = text(values, name);
   if (given === undefined) return undefined;
-  if (!/^[1-9]\d{0,9}$/.test(given)) throw new UsageError(`--${name} must be a positive whole number`);
+  if (!/^[1-9]\d{0,9}$/.test(given)) throw new UsageError(`--${name} must be a whole number from 1 to 9999999999`);
   return Number(given);
 }
 
 function everything(names: readonly string[]): Record<never, never> {
-  if (names.length > 0) throw new UsageError('--all and names exclude each other');
+  if (names.length > 0) throw new UsageError('--all cannot be combined with category names');
   return {};
 }
 
 function checkedNames(action: ControlAction, names: readonly string[]): string[] {
   const wrong = names.find((name) => !isCategoryName(name));
-  if (wrong !== undefined) throw new UsageError(`${wrong} is no category name: they are upper case, as SQL_POOL`);
-  if (names.length === 0) throw new UsageError(`${action} needs the name of a category; see 'rdcp list'`);
+  if (wrong !== undefined) {
+    throw new UsageError(
+      `invalid category name '${wrong}': use upper-case letters, digits and underscores, such as SQL_POOL`,
+    );
+  }
+  if (names.length === 0) throw new UsageError(`${action} needs at least one category name; see 'rdcp list'`);
   return [...new Set(names)];
 }
 
-function told(answer: ControlResponse, now: number): string {
+function formatAnswer(answer: ControlResponse, now: number): string {
   const { otelrdcp_fleet: fleet } = answer;
   if (fleet === undefined) return changes(answer, now);
-  const missing = fleet.pending.length === 0 ? '' : `; not yet by ${fleet.pending.join(', ')}`;
-  return `${changes(answer, now)}\n\napplied by ${fleet.applied} of ${fleet.instances}${escapeUnprintable(missing)}`;
+  const missing = fleet.pending.length === 0 ? '' : `; still pending: ${fleet.pending.join(', ')}`;
+  return `${changes(answer, now)}\n\napplied by ${fleet.applied} of ${fleet.instances} processes${escapeUnprintable(missing)}`;
 }
 
 function changes(answer: ControlResponse, now: number): string {

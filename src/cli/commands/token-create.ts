@@ -4,10 +4,10 @@ import { updateFile } from '../private-file.ts';
 import { REFRESH_FILE, SCOPES, showToken, tokenRequest } from '../token.ts';
 
 export const tokenCreate: Command = {
-  summary: 'exchange the key or token for a short-lived token, with fewer scopes if you like, and print it',
+  summary: 'exchange the key or token for a short-lived token, optionally with fewer scopes, and print it',
   options: { scopes: SCOPES, 'refresh-file': REFRESH_FILE, ...CONNECTION_OPTIONS },
   notes: [
-    'The token alone goes to stdout:',
+    'Only the token goes to stdout:',
     '  (umask 077; rdcp token create --scopes status > token); rdcp status --token-file token',
   ],
   run: async (terminal, values, operands) => {
@@ -22,7 +22,7 @@ export const tokenCreate: Command = {
     await updateFile(file, async () => {
       const session = await tokens.exchange(request);
       showToken(terminal, values, session);
-      if (session.refresh_token === undefined) throw new Error('the service gave no refresh token');
+      if (session.refresh_token === undefined) throw new Error('the service sent no refresh token');
       return `${session.refresh_token}\n`;
     });
     return 0;

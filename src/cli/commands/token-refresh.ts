@@ -5,9 +5,9 @@ import { readText } from '../read-text.ts';
 import { REFRESH_FILE, SCOPES, showToken, tokenRequest } from '../token.ts';
 
 export const tokenRefresh: Command = {
-  summary: 'print the next token of a session, and keep its next refresh token',
+  summary: 'print a new token of the session and store its new refresh token',
   options: { 'refresh-file': REFRESH_FILE, scopes: SCOPES, ...ADDRESS_OPTIONS, json: CONNECTION_OPTIONS.json },
-  notes: ['A refresh token works once. Two copies of its file end the session when both are used.'],
+  notes: ['A refresh token works once. Using a copy of its file as well ends the session.'],
   run: async (terminal, values, operands) => {
     if (operands.length > 0) throw new UsageError('token refresh takes no operands');
     const file = required(values, 'refresh-file', 'FILE');

@@ -3,10 +3,10 @@ import { ADDRESS_OPTIONS, connect, readWord } from '../connection.ts';
 import { REFRESH_FILE } from '../token.ts';
 
 export const tokenRevoke: Command = {
-  summary: 'end the session of a token: none of its tokens works any longer',
+  summary: 'end the session of a token: all its tokens stop working',
   options: {
     'refresh-file': REFRESH_FILE,
-    'token-file': { type: 'string', value: 'FILE', help: 'holds an access token of the session' },
+    'token-file': { type: 'string', value: 'FILE', help: 'file with an access token of the session' },
     ...ADDRESS_OPTIONS,
   },
   run: async (terminal, values, operands) => {
@@ -14,11 +14,11 @@ export const tokenRevoke: Command = {
     const given = ['refresh-file', 'token-file'].filter((name) => text(values, name) !== undefined);
     const [name] = given;
     if (name === undefined || given.length > 1) {
-      throw new UsageError('one of --refresh-file and --token-file is required');
+      throw new UsageError('exactly one of --refresh-file and --token-file is required');
     }
     const token = readWord(required(values, name, 'FILE'), `--${name}`);
     await connect(terminal, values, {}).tokens.revoke(token);
-    terminal.note('The session has ended, if there was one.');
+    terminal.note('Revoked. If the token had a session, the session has ended.');
     return 0;
   },
 };
