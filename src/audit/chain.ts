@@ -4,24 +4,25 @@ import type { AuditEntry } from '../protocol/messages.ts';
 import { type Timestamp, timestamp } from '../protocol/time.ts';
 import type { AuditDraft } from './types.ts';
 
-/** What the first entry of the very first chain points at. */
+/** The previous hash of the very first entry. */
 export const NO_PREVIOUS_HASH = '0'.repeat(64);
 
 const DAY_MS = 86_400_000;
-/** By how much the clocks of processes that share a trail may differ. */
+/** How far the clocks of processes that share a trail may differ. */
 const CLOCKS_DIFFER_MS = DAY_MS;
 
-/** Where a chain stands: the next entry has `sequence + 1` and points at `hash`. */
+/** The end of a chain: the next entry has `sequence + 1` and links to `hash`. */
 export interface ChainHead {
   readonly sequence: number;
   readonly hash: string;
-  /** Until when the chain is retained up to here; absent where it has no entry. */
+  /** How long the chain up to here is retained; absent for an empty chain. */
   readonly retainUntil?: Timestamp;
 }
 
 /**
- * Where a chain stands after an entry.
- * @param before where it stood: retention drops the beginning of a chain, so an entry stays as long as any before it
+ * The end of a chain after an entry.
+ * @param before the end before the entry. Retention drops a chain from its beginning, so an entry stays as long as any
+ * entry before it.
  */
 export function headOf({ compliance }: AuditEntry, before?: ChainHead): ChainHead {
   const { sequence, hash, retainUntil } = compliance;
@@ -31,19 +32,19 @@ export function headOf({ compliance }: AuditEntry, before?: ChainHead): ChainHea
 /** What every entry of a process has in common. */
 export interface ChainIdentity {
   readonly securityLevel: SecurityLevel;
-  /** Names the process: another one for each start. */
+  /** Identifies the process; new at each start. */
   readonly instanceId: string;
   readonly retentionDays: number;
 }
 
-/** An entry that has no place in the chain yet. */
+/** An entry that is not part of a chain yet. */
 export type UnsealedEntry = Omit<AuditEntry, 'compliance'> & {
   readonly compliance: Pick<AuditEntry['compliance'], 'securityLevel' | 'instanceId' | 'retainUntil'>;
 };
 
 /**
- * What a draft says, by whom, when and for how long.
- * @param times `retainFrom`: where retention begins, in milliseconds since the epoch. @default now
+ * Adds id, time and retention to a draft.
+ * @param times `retainFrom`: when retention begins, in milliseconds since the epoch. @default now
  */
 export function unsealed(
   draft: AuditDraft,
@@ -55,8 +56,9 @@ export function unsealed(
 }
 
 /**
- * Puts an entry next in a chain. Where the one before it may be gone by then, it says how long that was retained.
- * @param now milliseconds since the epoch. @default when the entry was written
+ * Appends an entry to a chain. When the previous entry may be dropped by then, this one records how long that was
+ * retained.
+ * @param now milliseconds since the epoch. @default the entry's timestamp
  */
 export function seal(
   { compliance, ...rest }: UnsealedEntry,
@@ -89,14 +91,14 @@ export function hashOf(entry: AuditEntry): string {
   return digest({ ...entry, compliance });
 }
 
-/** Whether an entry is what was sealed. Where it is not, it is kept: it tells of whoever changed it. */
+/** Whether an entry still matches its hash. An altered entry is kept, as evidence. */
 export function isIntact(entry: AuditEntry): boolean {
   return hashOf(entry) === entry.compliance.hash;
 }
 
 /**
- * Whether as much time has passed since an entry was written as entries are kept now. Its `retainUntil` may be over before
- * that, when it was computed from a clock that was behind; a time of writing that is still to come says nothing.
+ * Whether the current retention period has passed since an entry was written. A slow clock may have produced a
+ * `retainUntil` that is too early, so that alone does not count. A timestamp in the future is ignored.
  */
 export function hasEnded({ timestamp: written }: AuditEntry, now: number, retentionDays: number): boolean {
   const at = Date.parse(written);
@@ -115,7 +117,7 @@ function digest(entry: unknown): string {
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return PLAIN.test(value) ? `"${value}"` : JSON.stringify(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  // Strings that grow: every change of state is sealed, and lists of the parts cost as much again as the rest.
+  // String concatenation: every change is sealed, and joining arrays would double the cost.
   let members = '';
   if (Array.isArray(value)) {
     for (const item of value) members += `${members === '' ? '' : ','}${canonicalJson(item ?? null)}`;
@@ -129,5 +131,5 @@ export function canonicalJson(value: unknown): string {
   return `{${members}}`;
 }
 
-/** What stands in JSON as it is: nearly every text of an audit entry. To look is faster than to have it escaped. */
+/** Strings that need no escaping, as nearly all in audit entries. The test is faster than `JSON.stringify`. */
 const PLAIN = /^[ !#-[\]-~]*$/;

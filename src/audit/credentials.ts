@@ -1,9 +1,9 @@
 import type { AuditDraft } from './types.ts';
 
 /**
- * What the trail says when a source of credentials fails, and when it is back.
- * @param problem absent when it is back
- * @param message both as the operator reads it
+ * The audit entry for a credential source that fails or recovers.
+ * @param problem absent on recovery
+ * @param message the same message as in the log
  */
 export function credentialsDraft(problem: string | undefined, message: string): AuditDraft {
   return {

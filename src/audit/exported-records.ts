@@ -19,18 +19,18 @@ import type { Checkpoint } from './verify.ts';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-/** What exported log records say of a trail. */
+/** What exported log records prove about a trail. */
 export interface ExportedRecords {
-  /** Of each record that has its place in a chain. */
+  /** One for each record whose entry is part of a chain. */
   readonly checkpoints: Checkpoint[];
-  /** By the id of the entry: records of entries that waited for the store, and had no place yet. */
+  /** By entry id: records of deferred entries, exported before they were part of a chain. */
   readonly waiting: Map<string, Attributes>;
 }
 
 /**
- * Adds what is said by a value that was exported: OTLP in JSON (`resourceLogs`), a log record with `attributes`, or an array
- * of either. What is no record of the trail is passed over.
- * @param service takes of OTLP the records of that `service.name` alone. @default all
+ * Collects audit records from an exported value: OTLP as JSON (`resourceLogs`), a log record with `attributes`, or an
+ * array of either. Ignores other records.
+ * @param service limits OTLP to records of that `service.name`. @default all
  */
 export function addExported(value: unknown, { checkpoints, waiting }: ExportedRecords, service?: string): void {
   for (const attributes of attributesIn(value, service)) {
@@ -45,13 +45,13 @@ export function addExported(value: unknown, { checkpoints, waiting }: ExportedRe
   }
 }
 
-/** Until when the entry of a record that waited is retained. */
+/** How long the entry of a deferred record is retained. */
 export function retainUntilOf(attributes: Attributes): string | undefined {
   const retainUntil = attributes[ATTR_AUDIT_RETAIN_UNTIL];
   return typeof retainUntil === 'string' ? retainUntil : undefined;
 }
 
-/** What an entry gets when it is written; a record that waited has none of it. */
+/** Attributes that an entry gets when it joins a chain; a deferred record has none of them. */
 const PLACE: ReadonlySet<string> = new Set([
   ATTR_AUDIT_SEQUENCE,
   ATTR_AUDIT_PREVIOUS_HASH,
@@ -67,7 +67,7 @@ const OURS: ReadonlySet<string> = new Set([
   ATTR_ERROR_TYPE,
 ]);
 
-/** Whether an entry says what was exported when it waited. Attributes that others added on the way are passed over. */
+/** Whether an entry matches its deferred record. Attributes added by others on the way are ignored. */
 export function saysWhatWasExported(entry: AuditEntry, exported: Attributes): boolean {
   const said = auditRecord(entry).attributes;
   const names = new Set([...Object.keys(said), ...Object.keys(exported)]);
@@ -92,13 +92,13 @@ function* attributesIn(value: unknown, service: string | undefined): Generator<A
   if ('attributes' in value) yield attributesOf(value.attributes);
 }
 
-/** OTLP has a list of keys with typed values, an SDK's own record an object. */
+/** OTLP has a list of keys with typed values; an SDK record has an object. */
 function attributesOf(value: unknown): Attributes {
   if (!Array.isArray(value)) return isObject(value) ? value : {};
   return Object.fromEntries(objects(value).map(({ key, value: typed }) => [String(key), plain(typed)]));
 }
 
-/** An AnyValue of OTLP. 64-bit integers are texts in its JSON. */
+/** Converts an OTLP AnyValue. Its JSON form writes 64-bit integers as strings. */
 function plain(typed: unknown): unknown {
   if (!isObject(typed)) return undefined;
   const { stringValue, boolValue, intValue, doubleValue, arrayValue } = typed;

@@ -36,8 +36,8 @@ import { type LogRecord, SEVERITY } from '../telemetry.ts';
 import type { ChainHead, UnsealedEntry } from './chain.ts';
 
 /**
- * An entry of the trail as an OpenTelemetry log record: every field an attribute, so that it can be searched by each. One
- * that waits for the store is told without its place in the chain.
+ * Converts an audit entry to an OpenTelemetry log record. Every field is an attribute, so that each can be searched.
+ * The record of a deferred entry has no chain attributes.
  */
 export function auditRecord(entry: AuditEntry | UnsealedEntry): LogRecord {
   const { identity, source } = entry;
@@ -80,7 +80,7 @@ export function auditRecord(entry: AuditEntry | UnsealedEntry): LogRecord {
   };
 }
 
-/** The head of the chain: kept elsewhere, it shows later that the newest entries were cut off. */
+/** The end of the chain. A copy kept elsewhere proves later that the newest entries were cut off. */
 export function checkpointRecord(instanceId: string, { sequence, hash, retainUntil }: ChainHead): LogRecord {
   return {
     eventName: EVENT_AUDIT_CHECKPOINT,

@@ -2,18 +2,18 @@ import { LRUCache } from 'lru-cache';
 import type { AuditDraft } from './types.ts';
 
 /**
- * Senders without a valid credential that are told apart in a minute. A flood from more of them becomes one entry without
- * an address, so that it cannot push an operator's entries out of a bounded trail.
+ * Unauthenticated senders counted separately in a minute. A flood from more of them becomes one entry without an
+ * address, so that it cannot push an operator's entries out of a bounded trail.
  */
 const MAX_STRANGERS = 50;
-/** The same for known identities, each with what it was refused. */
+/** The same for known identities, by what they were refused. */
 const MAX_KNOWN = 1000;
-/** Refusals of a known identity that are an entry each, with their request id: of one endpoint and code, in a minute. */
+/** Refusals of a known identity that each get an entry with their request id, per endpoint, code and minute. */
 const SINGLE_ENTRIES = 10;
 
-/** Bytes that entries of refusals may take in a day, as a store that keeps them writes them. */
+/** Bytes that refusal entries may take in a day, as a persistent store writes them. */
 const BYTES_PER_DAY = 16 * 1024 * 1024;
-/** What an entry takes beside its draft, as measured: its place in the chain, and where a store files it. */
+/** Size of an entry without its draft, as measured: chain fields and the store's indexes. */
 const SEALED_BYTES = 800;
 const MINUTES_AN_HOUR = 60;
 
@@ -22,40 +22,43 @@ interface Tally {
   count: number;
 }
 
-/** Refused requests and handshakes by who sent them and why, until they are written as one entry each. */
+/** Counts refused requests and handshakes by sender and reason, until each count is written as one entry. */
 export interface RefusalTallies {
-  /** Whether a refusal is to be an entry of its own, at once: a known identity's first few in a minute. Others are counted. */
+  /**
+   * Whether a refusal gets an entry of its own at once: the first few of a known identity in a minute. Others are
+   * counted.
+   */
   isSingle(draft: AuditDraft, path?: string): boolean;
   add(draft: AuditDraft, path?: string): void;
-  /** Takes out everything that came together; called once a minute. */
+  /** Removes and returns all counts; called once a minute. */
   takeAll(): AuditDraft[];
   /**
-   * Takes out what nobody could read of yet, for somebody who looks now. Of each sender once between two calls of
-   * {@link RefusalTallies.takeAll}, so that looking often does not make an entry of each request.
+   * Removes and returns counts that are not in the trail yet, for a query. Returns each sender at most once between two
+   * calls of {@link RefusalTallies.takeAll}, so that frequent queries do not turn every request into an entry.
    */
-  takeUntold(): AuditDraft[];
+  takeUnwritten(): AuditDraft[];
 }
 
 /**
- * Senders that are told apart: bounded, those quiet longest go first. What they may have written in an hour is bounded in
- * bytes as well, because a trail that is kept for months cannot drop it: whoever has no credential would fill the disk.
+ * Senders counted separately: a bounded LRU. Bytes per hour are bounded as well, since a trail retained for months must
+ * keep these entries: otherwise an unauthenticated client could fill the disk.
  */
 interface Group {
   readonly most: number;
   readonly tallies: LRUCache<string, Tally>;
-  /** Entries that each may have in a minute before the minute ends. */
+  /** Entries that one sender may have before the minute ends. */
   readonly each: number;
-  /** Those that had any already, and how many. */
-  readonly told: Map<string, number>;
+  /** How many entries each sender has had in this minute. */
+  readonly written: Map<string, number>;
   /** Bytes written in this hour. */
   spent: number;
-  /** Everything beyond these bounds, in one entry a minute. */
+  /** Everything beyond these bounds, as one entry a minute. */
   beyond: Tally | undefined;
-  /** Whether somebody who looked has had such an entry in this minute. */
-  beyondTold: boolean;
+  /** Whether a query has written that entry in this minute. */
+  beyondWritten: boolean;
 }
 
-/** @param bytesPerDay what entries may take, half of it for known identities; an hour has a 24th */
+/** @param bytesPerDay bytes that entries may take: half for known identities, and a 24th per hour */
 export function createRefusalTallies(bytesPerDay = BYTES_PER_DAY): RefusalTallies {
   const bytesPerHour = bytesPerDay / 2 / 24;
   const group = (most: number, each: number): Group => {
@@ -68,10 +71,10 @@ export function createRefusalTallies(bytesPerDay = BYTES_PER_DAY): RefusalTallie
           if (reason === 'evict') made.beyond = merged(made.beyond, tally.draft, tally.count);
         },
       }),
-      told: new Map(),
+      written: new Map(),
       spent: 0,
       beyond: undefined,
-      beyondTold: false,
+      beyondWritten: false,
     };
     return made;
   };
@@ -86,12 +89,12 @@ export function createRefusalTallies(bytesPerDay = BYTES_PER_DAY): RefusalTallie
     of.spent += SEALED_BYTES + JSON.stringify(draft).length;
   }
 
-  /** Counts an entry of the sender; false where it had as many as it may, or too many senders had one. */
-  function markTold(of: Group, sender: string): boolean {
-    const { most, each, told } = of;
-    const count = told.get(sender) ?? 0;
-    if (isSpent(of) || count >= each || (count === 0 && told.size >= most)) return false;
-    told.set(sender, count + 1);
+  /** Counts an entry of the sender; returns false when the sender, or the number of senders, is over its limit. */
+  function markWritten(of: Group, sender: string): boolean {
+    const { most, each, written } = of;
+    const count = written.get(sender) ?? 0;
+    if (isSpent(of) || count >= each || (count === 0 && written.size >= most)) return false;
+    written.set(sender, count + 1);
     return true;
   }
 
@@ -113,14 +116,14 @@ export function createRefusalTallies(bytesPerDay = BYTES_PER_DAY): RefusalTallie
       taken.push(draft);
     }
     of.tallies.clear();
-    of.told.clear();
-    of.beyondTold = false;
+    of.written.clear();
+    of.beyondWritten = false;
     return taken;
   }
 
   return {
     isSingle(draft, path) {
-      if (isStranger(draft) || !markTold(known, senderOf(draft, path))) return false;
+      if (isStranger(draft) || !markWritten(known, senderOf(draft, path))) return false;
       spend(known, draft);
       return true;
     },
@@ -137,18 +140,18 @@ export function createRefusalTallies(bytesPerDay = BYTES_PER_DAY): RefusalTallie
       if (minutes % MINUTES_AN_HOUR === 0) for (const of of groups) of.spent = 0;
       return taken;
     },
-    takeUntold() {
+    takeUnwritten() {
       const taken: AuditDraft[] = [];
       for (const of of groups) {
         for (const [sender, tally] of [...of.tallies].reverse()) {
-          if (!markTold(of, sender)) continue;
+          if (!markWritten(of, sender)) continue;
           of.tallies.delete(sender);
           const draft = asDraft(tally);
           spend(of, draft);
           taken.push(draft);
         }
-        if (!isSpent(of) || of.beyondTold || of.beyond === undefined) continue;
-        of.beyondTold = true;
+        if (!isSpent(of) || of.beyondWritten || of.beyond === undefined) continue;
+        of.beyondWritten = true;
         taken.push(...takeBeyond(of));
       }
       return taken;
@@ -160,14 +163,14 @@ function isStranger({ identity }: AuditDraft): boolean {
   return identity.method === undefined;
 }
 
-/** Of a stranger one address is one sender; a known identity is counted by what it was refused as well. */
+/** An unauthenticated sender is its address and the reason; a known identity also counts by what it was refused. */
 function senderOf(draft: AuditDraft, path: string | undefined): string {
   const { source, reason, identity, tenant, action, error } = draft;
   if (isStranger(draft)) return JSON.stringify([source?.address, reason]);
   return JSON.stringify([source?.address, reason, identity.userId, identity.clientId, tenant?.id, action, error, path]);
 }
 
-/** The first request speaks for those that follow it; what only some of them had is left out. */
+/** Keeps the first request's details, without those that later requests do not share. */
 function joined(tally: Tally | undefined, draft: AuditDraft, count: number): Tally {
   if (tally === undefined) return { draft, count };
   const { requestId: _, source, reason, ...rest } = tally.draft;
@@ -182,7 +185,7 @@ function joined(tally: Tally | undefined, draft: AuditDraft, count: number): Tal
   return tally;
 }
 
-/** What senders have in common who are not told apart. */
+/** Merges senders, keeping only the details that they share. */
 function merged(tally: Tally | undefined, given: AuditDraft, count: number): Tally {
   const { requestId: _, count: __, ...draft } = given;
   if (tally === undefined) return { draft, count };

@@ -15,56 +15,56 @@ import {
 import type { Signer } from './signature.ts';
 import type { AuditDraft, Recording, Sealed } from './types.ts';
 
-/** How often a store that failed is tried again, while something waits for it. */
+/** Retry interval after a failed write, in milliseconds. */
 const RETRY_MS = 1000;
-/** Entries that wait for a store that is down, at most. */
+/** Entries deferred while the store is down, at most. */
 const MAX_DEFERRED = 1000;
-/** Entries that are looked through at a time for the one in doubt. */
+/** Page size when searching for the entry in doubt. */
 const PAGE = 100;
 
 export interface SequencerOptions {
   readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit' | 'check'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly chain: ChainIdentity;
-  /** Where retention begins, in milliseconds since the epoch. */
+  /** When retention begins, in milliseconds since the epoch. */
   readonly retainFrom: () => number;
   readonly randomUUID: () => string;
-  /** Emits the OTel record of an entry that is kept. */
+  /** Emits the OTel record of a written entry. */
   readonly emit: (entry: AuditEntry) => void;
   readonly schedule: Schedule;
   /** @default nothing is signed */
   readonly sign?: Signer | undefined;
   /** Called for every write that failed. */
   readonly failed: () => void;
-  /** Holds while the store does not take entries. */
+  /** Holds while the store does not accept entries. */
   readonly condition: Condition;
   readonly report: (error: unknown) => void;
 }
 
 interface NewEntry {
   readonly entry: UnsealedEntry;
-  /** Called with the sealed entry once the store has it. */
+  /** Called with the sealed entry once it is stored. */
   readonly kept: (entry: AuditEntry) => void;
 }
 
-/** An entry that waits for the store, with the answer that is kept in the same step. */
+/** A deferred entry, and the answer stored with it. */
 export interface DeferredEntry {
   readonly entry: UnsealedEntry;
   readonly replay?: ReplayRecord | undefined;
-  /** Called once the store has both. */
+  /** Called once both are stored. */
   readonly kept?: (() => void) | undefined;
 }
 
-/** Entries next in the chain, and what becomes of the chain when the store has answered. */
+/** New entries at the end of the chain, and how the chain continues after the store's answer. */
 interface Link {
   readonly entries: readonly AuditEntry[];
-  /** The store has these: the chain advances. */
+  /** The store wrote these results: the chain advances. */
   advance(results: readonly CommitResult[]): void;
-  /** The store may have all of them, or none. */
+  /** The store may have written all of them, or none. */
   doubt(): void;
 }
 
-/** Puts entries into the chain of this process, one after the other: each needs the hash of the one before it. */
+/** Appends entries to this process's chain one at a time, since each needs the hash of the one before it. */
 export class Sequencer {
   readonly #options: SequencerOptions;
   readonly #deferred: DeferredEntry[] = [];
@@ -74,26 +74,26 @@ export class Sequencer {
   #tail: Promise<void> = Promise.resolve();
   #stopRetrying: (() => void) | undefined;
   #catchingUp: Promise<void> | undefined;
-  /** Entries whose write was rejected: the store may hold all of them nevertheless, when only the answer was lost. */
+  /** Entries whose write was rejected. The store may hold them all the same, when only its answer was lost. */
   #inDoubt: { readonly last: AuditEntry; readonly from: ChainHead; readonly kept: () => void } | undefined;
 
   constructor(options: SequencerOptions) {
     this.#options = options;
   }
 
-  /** Where the chain stands; `undefined` before the first entry. */
+  /** The end of the chain; `undefined` before the first entry. */
   get head(): ChainHead | undefined {
     return this.#head;
   }
 
-  /** Whether the store took the last write; true before the first. */
+  /** Whether the last write succeeded; true before the first. */
   get healthy(): boolean {
     return this.#healthy;
   }
 
   /**
-   * Seals drafts as the next entries of the chain, which is held until `done` or `failed` of the result is called.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE` when what has to come before cannot be written; nothing is held then
+   * Seals drafts as the next entries of the chain and holds the chain until `done` or `failed` of the result is called.
+   * @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first; the chain is free then
    */
   async seal(recordings: readonly Recording[]): Promise<Sealed> {
     const entries = recordings.map(({ draft, whenKept = atOnce }) => ({
@@ -124,15 +124,15 @@ export class Sequencer {
     }
   }
 
-  /** An entry that has no place in the chain yet. */
+  /** An entry that is not part of the chain yet. */
   entryOf(draft: AuditDraft): UnsealedEntry {
     const { chain, randomUUID, clock, retainFrom } = this.#options;
     return unsealed(draft, chain, { id: randomUUID(), now: clock.now(), retainFrom: retainFrom() });
   }
 
   /**
-   * Keeps an entry until the store is back. False when too many are kept already.
-   * @param most of the entries with the same outcome that may be kept. @default as many as there is room for
+   * Keeps an entry until the store is back. Returns false when too many are deferred already.
+   * @param most limit for entries with the same outcome. @default the limit for all entries
    */
   defer(deferred: DeferredEntry, most = MAX_DEFERRED): boolean {
     const alike = this.#deferred.filter(({ entry }) => entry.outcome === deferred.entry.outcome).length;
@@ -142,12 +142,12 @@ export class Sequencer {
     return true;
   }
 
-  /** Resolves when nothing is being written. */
+  /** Resolves when no write is in progress. */
   idle(): Promise<void> {
     return this.#tail;
   }
 
-  /** Tries once more to write what waits. */
+  /** Makes a last attempt to write deferred entries. */
   async close(): Promise<void> {
     await this.#tail;
     if (this.#deferred.length > 0) await this.#catchUp();
@@ -156,7 +156,7 @@ export class Sequencer {
     if (left > 0) this.#options.report(lost(`audit entries that could not be written: ${left}`));
   }
 
-  /** Resolves when the chain is free. Nobody else has it until the returned function is called. */
+  /** Waits until the chain is free, then holds it until the returned function is called. */
   #takeTurn(): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const turn = this.#tail.then(() => resolve);
@@ -197,18 +197,18 @@ export class Sequencer {
     }
   }
 
-  /** What is to come before, and where the chain stands then. */
+  /** Writes what must come first, and returns the end of the chain. */
   async #prepare(): Promise<ChainHead> {
     await this.#resolveDoubt();
     for (let next = this.#deferred[0]; next !== undefined; next = this.#deferred[0]) {
       await this.#writeDeferred(next);
-      // There may be a thousand, and the application is not to wait for all of them.
+      // There may be a thousand; other work runs in between.
       if (this.#deferred.length > 0) await new Promise(setImmediate);
     }
     return this.#standing();
   }
 
-  /** What the next entry points at. The first one of this process does at the newest that the store holds when it is written. */
+  /** The entry that the next one links to. The first entry of this process links to the newest stored one. */
   async #standing(): Promise<ChainHead> {
     if (this.#head !== undefined) return this.#head;
     const newest = await this.#options.store.newestAudit();
@@ -241,7 +241,7 @@ export class Sequencer {
     const now = clock.now();
     const valid = replay !== undefined && replay.expiresAt > now;
     const first = await store.commit({ audit, ...(valid && { replay }), now, syncLater: true });
-    // Another process answered that request id meanwhile. What happened here is told all the same.
+    // Another process answered that request id meanwhile. What happened here is recorded all the same.
     const result = first.outcome === 'replayed' ? await store.commit({ audit, now, syncLater: true }) : first;
     if (result.outcome === 'committed') await result.durable;
     return result;
@@ -255,7 +255,7 @@ export class Sequencer {
     if (found) kept();
   }
 
-  /** Looks back from the newest as far as the chain stood: what is in doubt can only have come after that. */
+  /** Searches back from the newest entry to where the chain ended: an entry in doubt can only come after that. */
   async #holds({ id, compliance: { instanceId } }: AuditEntry, from: ChainHead): Promise<boolean> {
     let cursor: string | undefined;
     do {
@@ -281,7 +281,7 @@ export class Sequencer {
     this.#retry();
   }
 
-  /** The store failed, or nothing would have to wait: it is tried again in a moment. */
+  /** Schedules a retry, after a failed write or for deferred entries. */
   #retry(): void {
     this.#stopRetrying ??= this.#options.schedule(RETRY_MS, () => {
       if (this.#healthy && this.#deferred.length === 0) {
@@ -291,7 +291,7 @@ export class Sequencer {
     });
   }
 
-  /** One attempt at a time, so that a store which answers slowly is not asked more and more. Never rejects. */
+  /** One attempt at a time, so that retries do not pile up on a slow store. Never rejects. */
   #catchUp(): Promise<void> {
     this.#catchingUp ??= this.#writeWaiting().finally(() => {
       this.#catchingUp = undefined;
@@ -304,7 +304,7 @@ export class Sequencer {
     try {
       const waited = this.#deferred.length > 0;
       await this.#prepare();
-      // A store that only answers reads is no better: where nothing had to be written, it is asked to write something.
+      // A store that answers reads but rejects writes has not recovered, so a write is probed when none was pending.
       if (!waited) await this.#options.store.check();
       this.#written();
     } catch (error) {
@@ -315,7 +315,7 @@ export class Sequencer {
   }
 }
 
-/** The last entry of a write is signed for all of them, and for those before. */
+/** Signs the last entry; its signature covers all entries before it. */
 function signLast(sealed: AuditEntry[], sign: NonNullable<SequencerOptions['sign']>): void {
   const last = sealed.at(-1);
   if (last === undefined) return;

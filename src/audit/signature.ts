@@ -4,16 +4,16 @@ import type { AuditEntry } from '../protocol/messages.ts';
 
 export type Signature = NonNullable<AuditEntry['compliance']['signature']>;
 
-/** Signs the hash of an entry, and with it all that comes before it in its chain. */
+/** Signs the hash of an entry, and with it every entry before it in the chain. */
 export type Signer = (entryHash: string) => Signature;
 
 const PUBLIC_KEY = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
 /**
- * Signs with the private key in a text.
+ * Signs with a private key.
  * @param text Ed25519, PKCS #8, PEM
- * @param name what to call the file in messages
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, which shows nothing of the key
+ * @param name the file's name in messages
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without any part of the key
  */
 export function createSigner(text: string, name: string): Signer {
   const key = privateKey(text);
@@ -30,18 +30,18 @@ function privateKey(text: string): KeyObject | undefined {
   try {
     return createPrivateKey(text);
   } catch {
-    // The parser's own message may show a part of the file.
+    // The parser's own message may quote the file.
     return undefined;
   }
 }
 
-/** The public keys that a trail may be signed with: the one of today, and those before it. */
+/** The public keys that a trail may be signed with: today's and earlier ones. */
 export interface PublicKeys {
-  /** `unknown` for a signature of a key that is not among them. */
+  /** `unknown` for a signature by another key. */
   check(entryHash: string, signature: Signature): 'right' | 'wrong' | 'unknown';
 }
 
-/** @returns `undefined` for a text without any Ed25519 public key (PEM), or with one that is none */
+/** @returns `undefined` when the text has no Ed25519 public key (PEM), or an invalid one */
 export function parsePublicKeys(text: string): PublicKeys | undefined {
   const keys = new Map<string, KeyObject>();
   for (const [block] of text.matchAll(PUBLIC_KEY)) {
@@ -67,7 +67,7 @@ function publicKey(block: string): KeyObject | undefined {
   }
 }
 
-/** Nothing else that is signed with such a key begins like this. */
+/** The prefix keeps a signature from being valid for anything else. */
 function message(entryHash: string): Buffer {
   return Buffer.from(`rdcp.audit.entry:${entryHash}`);
 }

@@ -4,8 +4,8 @@ import { isRdcpError, RdcpError } from '../errors.ts';
 import { createSigner, type Signer } from './signature.ts';
 
 /**
- * Signs with the key in a file that nobody but its owner may read.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, which shows neither the key nor the path
+ * Signs with the key in a file that only its owner may read.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without the key or the path
  */
 export function openSigner(path: string): Signer {
   const name = `configuration: audit.signingKeyFile: ${basename(path)}`;

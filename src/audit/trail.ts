@@ -16,19 +16,22 @@ import type { AuditDraft, AuditTrail } from './types.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How long other processes leave it to the one that began to drop entries. */
+/** How long a prune by one process keeps others from starting one. */
 const PRUNE_CLAIM_MS = HOUR_MS / 2;
 
 /**
- * Refusals that wait for a store which is away; what comes beyond is counted by sender. The rest of the room is for what an
- * operator did in the outage.
+ * Refusals deferred while the store is away; further ones are counted by sender. The remaining room is for what an
+ * operator does in the outage.
  */
 const MAX_DEFERRED_REFUSALS = 100;
 
-/** Refusals of known clients that wait to be written. What comes beyond is counted by sender, as anonymous ones are. */
+/** Refusals of known clients that wait to be written. Further ones are counted by sender, as anonymous ones are. */
 const MAX_WAITING = 1000;
 
-/** Entries in one commit, where the store has commits of many: to seal and to write them takes some milliseconds, then the event loop goes on. */
+/**
+ * Entries per commit, for stores with batches. Sealing and writing them takes some milliseconds, then the event loop
+ * continues.
+ */
 const WRITTEN_TOGETHER = 64;
 
 export interface AuditTrailOptions {
@@ -38,19 +41,19 @@ export interface AuditTrailOptions {
   readonly schedule: Schedule;
   readonly chain: ChainIdentity;
   readonly randomUUID: () => string;
-  /** Bytes that entries of refusals may take in a day. @default 16 MiB */
+  /** Bytes that refusal entries may take in a day. @default 16 MiB */
   readonly refusalBytesPerDay?: number;
-  /** Signs what is written, so that whoever may write the store cannot forge it. @default nothing is signed */
+  /** Signs what is written, so that write access to the store is not enough to forge it. @default nothing is signed */
   readonly sign?: Signer | undefined;
   /** Called for every write of the trail that failed. @default nothing */
   readonly failed?: () => void;
-  /** Holds while the store does not take entries. @default not watched */
+  /** Holds while the store does not accept entries. @default not watched */
   readonly condition?: Condition;
-  /** Told of what goes wrong outside any request. */
+  /** Receives errors that occur outside any request. */
   readonly report: (error: unknown) => void;
 }
 
-/** The audit trail of this process: entries are sealed, written and echoed one at a time. */
+/** The audit trail of this process: entries are sealed, written and exported one at a time. */
 export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const {
     store,
@@ -64,7 +67,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     condition = UNWATCHED,
     report,
   } = options;
-  // An entry about many requests, or about none, belongs to the trace of none.
+  // An entry about many requests, or none, belongs to no trace.
   const outsideRequests = AsyncLocalStorage.snapshot();
   const tallies = createRefusalTallies(options.refusalBytesPerDay);
   const steadyNow = createSteadyClock(clock);
@@ -73,7 +76,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   let leaveProvider = () => {};
   let pruned = false;
 
-  /** Most processes have no logger provider: for them no record is made. */
+  /** Most processes have no logger provider, so the record is created only when it is needed. */
   function emit(record: () => LogRecord): void {
     followProvider();
     try {
@@ -110,7 +113,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     }
   }
 
-  /** Nobody waits for these, and a loss of power may take the last of them. */
+  /** Background writes: a loss of power may take the last of them. */
   async function recordTogether(drafts: readonly AuditDraft[]): Promise<void> {
     const sealed = await sequencer.seal(drafts.map((draft) => ({ draft })));
     const now = clock.now();
@@ -134,7 +137,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     return true;
   };
 
-  /** In the background; what the store does not take now it gets when it is back. */
+  /** Writes in the background, and defers what the store does not accept now. */
   async function write(drafts: readonly AuditDraft[]): Promise<void> {
     waiting += drafts.length;
     try {
@@ -146,7 +149,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     }
   }
 
-  /** Many in a commit, and a turn of the event loop after each, where the store has such commits. */
+  /** Writes in batches where the store supports them, with a turn of the event loop after each. */
   async function writeAll(drafts: readonly AuditDraft[]): Promise<void> {
     const inBackground = (some: readonly AuditDraft[]) => outsideRequests(() => write(some));
     if (store.commitAll === undefined) {
@@ -162,7 +165,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   function everyMinute(): void {
     steadyNow();
     void writeAll(tallies.takeAll());
-    // An instance that lives less than an hour should prune, too.
+    // An instance that lives less than an hour prunes too.
     if (!pruned) prune().catch(report);
   }
 
@@ -175,7 +178,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     pruned = true;
     const now = Math.min(steadyNow(), clock.now());
     const until = timestamp(now);
-    // One process of those that share the trail does it. Who is asked for the same meanwhile finds the claim.
+    // One of the processes that share the trail prunes. The others find its claim.
     const replay = { key: 'audit:prune', fingerprint: '', response: '', expiresAt: clock.now() + PRUNE_CLAIM_MS };
     await store.pruneAudit(
       now,
@@ -192,7 +195,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     if (head !== undefined) emit(() => checkpointRecord(chain.instanceId, head));
   }
 
-  /** The logger provider's shutdown is the last moment at which records reach it. */
+  /** Flushes before the logger provider shuts down, the last moment at which records reach it. */
   function followProvider(): void {
     if (closing === undefined) leaveProvider = telemetry.beforeShutdown?.(beforeShutdown) ?? leaveProvider;
   }
@@ -223,8 +226,8 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
       else tallies.add(draft, path);
     },
     async query(query) {
-      // Whoever looks wants to see what has just been refused, too.
-      await writeAll(tallies.takeUntold());
+      // A query includes what has just been refused.
+      await writeAll(tallies.takeUnwritten());
       await sequencer.idle();
       try {
         return await store.queryAudit(query);

@@ -7,67 +7,67 @@ export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 
     Pick<AuditEntry, 'tenant' | 'requestId' | 'reason' | 'otelrdcp_budget' | 'source' | 'error' | 'count' | 'dropped'>
   >;
 
-/** A draft, and who emits its OTel record. */
+/** A draft, and how its OTel record is emitted. */
 export interface Recording {
   readonly draft: AuditDraft;
   /**
-   * Called once the entry is kept, with what emits the record: in the asynchronous context whose trace it belongs to.
+   * Called once the entry is written, with a function that emits the record in the current async context.
    * @default emits it at once
    */
   readonly whenKept?: (emit: () => void) => void;
 }
 
-/** Entries that hold the chain until the store has answered: one of the two functions must be called. */
+/** Sealed entries, which hold the chain until one of the two functions is called. */
 export interface Sealed {
   readonly entries: readonly AuditEntry[];
   /**
-   * The store wrote the entries, up to the first whose result is not `committed`: for those the chain advances and the OTel
-   * records are due.
+   * Called when the store answered. The chain advances, and OTel records are emitted, up to the first result that is
+   * not `committed`.
    */
   done(results: readonly CommitResult[]): void;
-  /** Nothing was written, or it is not known whether all was. */
+  /** Called when nothing was written, or it is not known whether all was. */
   failed(error: unknown): void;
 }
 
-/** What the trail keeps of something that happened while the store could not be reached. */
+/** An entry to keep while the store is unreachable. */
 export interface Deferred {
   readonly draft: AuditDraft;
-  /** Written in the same step, unless its time is over or the key is taken by then. */
+  /** Written in the same step, unless it has expired or the key is taken by then. */
   readonly replay?: ReplayRecord | undefined;
-  /** Called once the store has both. */
+  /** Called once both are stored. */
   readonly kept?: () => void;
 }
 
-/** The trail as the control plane needs it. */
+/** The part of the trail that the control plane uses. */
 export interface AuditRecorder {
   /**
    * Seals the drafts as the next entries of this process's chain, and holds the chain.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE` when what has to come before cannot be written; nothing is held then
+   * @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first; the chain is free then
    */
   seal(recordings: readonly Recording[]): Promise<Sealed>;
   /**
-   * For what had to happen although the store cannot be reached: emits the OTel record at once and keeps the draft, to be
-   * written when the store is back, in this order and before any later entry. False when no more can be kept; nothing was
-   * emitted then.
+   * Records what happened although the store is unreachable: emits the OTel record at once and writes the entry when
+   * the store is back, in this order and before any later entry. Returns false, and emits nothing, when too many are
+   * deferred.
    */
   defer(deferred: Deferred): boolean;
 }
 
-/** The audit trail of this process: one hash chain, kept by the store, echoed as OTel log records. */
+/** The audit trail of this process: one hash chain, kept by the store and exported as OTel log records. */
 export interface AuditTrail extends AuditRecorder {
-  /** Writes one entry that changes no state. Rejects when that did not happen, or may not have. */
+  /** Writes one entry that changes no state. Rejects when it was not written, or may not have been. */
   record(draft: AuditDraft, replay?: ReplayRecord): Promise<CommitResult>;
-  /** Writes an entry in the background, when the store is back if need be. */
+  /** Writes an entry in the background; defers it while the store is away. */
   note(draft: AuditDraft): void;
   /**
-   * Notes a refused request. Returns at once: the entry is written in the background. Refusals of requests without a
-   * valid credential become one aggregate entry per address and minute. Of a known client the first few are an entry each;
-   * what follows within a minute is one for each path and code.
+   * Records a refused request. Returns at once; the entry is written in the background. Unauthenticated requests become
+   * one aggregate entry per address and minute. A known client's first few refusals get an entry each; later ones
+   * within a minute become one per path and code.
    */
   refused(draft: AuditDraft, path?: string): void;
   query(query: AuditQuery): Promise<AuditPage>;
   /** Whether the last write of the trail succeeded, for the health check; true before the first. */
   readonly healthy: boolean;
-  /** Writes what is still to be written. */
+  /** Flushes pending entries. */
   close(): Promise<void>;
 }

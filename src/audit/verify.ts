@@ -9,55 +9,59 @@ import type { PublicKeys } from './signature.ts';
 export interface ChainFault {
   readonly entry: AuditEntry;
   /**
-   * `hash`: the entry was changed. `sequence`, `link`: one before it was taken out, put in, moved or sealed anew. `start`:
-   * what came before it is missing, and retention did not drop it. `checkpoint`: it was sealed anew, with all that follows in
-   * its chain. `record`: it is not what its log record told. `signature`: it is not signed as it must be, nor is any after it
-   * in its chain. `prune`: it says that entries were dropped whose retention was not over when it was written.
+   * `hash`: the entry was changed. `sequence`, `link`: an entry before it was removed, inserted, moved or resealed.
+   * `start`: entries before it are missing, and retention did not drop them. `checkpoint`: it was resealed, with every
+   * later entry of its chain. `record`: it differs from its exported log record. `signature`: neither it nor a later
+   * entry of its chain is signed as required. `prune`: it says that entries were dropped before their retention was
+   * over.
    */
   readonly problem: 'hash' | 'sequence' | 'link' | 'start' | 'checkpoint' | 'record' | 'signature' | 'prune';
   readonly message: string;
 }
 
-/** Where a process's chain stood at some time. */
+/** The end of a process's chain at some time. */
 export interface Checkpoint extends ChainHead {
   readonly instanceId: string;
 }
 
 export interface Verification {
-  /** Entries looked at. */
+  /** Number of entries checked. */
   readonly entries: number;
-  /** Where every chain stands, the one with the newest entry first. */
+  /** The end of every chain; the chain with the newest entry comes first. */
   readonly heads: readonly Checkpoint[];
-  /** How many things are wrong with entries. */
+  /** Number of faults found. */
   readonly faults: number;
-  /** The one that was written first. */
+  /** The fault in the oldest entry. */
   readonly first?: ChainFault;
   /** Checkpoints whose entry is missing, although retention did not drop it. */
   readonly cut: readonly Checkpoint[];
-  /** Ids of entries that waited for the store when their records were exported, and are not in the trail. */
+  /** Ids of entries that were deferred when their records were exported, and are missing from the trail. */
   readonly lost: readonly string[];
-  /** Retention has dropped what came before. */
+  /** Whether retention has dropped earlier entries. */
   readonly pruned: boolean;
-  /** Chains whose beginning could not be checked, because prunes of an earlier version do not name what they drop. */
+  /** Chains whose beginning cannot be checked, because prunes by an earlier version do not name what they drop. */
   readonly unexplained: number;
 }
 
 export interface VerifierOptions {
-  /** Where chains stood earlier. Without any, a trail whose end was cut off looks whole. */
+  /** Earlier ends of chains. Without them, a trail with its end cut off looks complete. */
   readonly checkpoints?: Iterable<Checkpoint>;
-  /** Exported records of entries that had no place in a chain yet, by the entry's id. */
+  /** Exported records of deferred entries, by entry id. */
   readonly waiting?: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-  /** Keys that chains must be signed with. @default signatures are not looked at */
+  /** Keys that chains must be signed with. @default signatures are not checked */
   readonly keys?: PublicKeys | undefined;
-  /** Milliseconds since the epoch: entries that were written earlier need no signature. @default all need one */
+  /** Milliseconds since the epoch: earlier entries need no signature. @default all need one */
   readonly signedSince?: number | undefined;
-  /** Take it for granted that what is missing before the oldest entry was dropped by retention. @default false */
+  /** Assume that retention dropped whatever is missing before the oldest entry. @default false */
   readonly assumeRetention?: boolean;
-  /** Milliseconds since the epoch: what is retained until later must be there, whatever the trail says. @default not compared */
+  /**
+   * Milliseconds since the epoch: entries retained beyond this must be present, whatever the trail says. @default not
+   * checked
+   */
   readonly now?: number;
 }
 
-/** Takes entries one after the other. */
+/** Checks entries one after the other. */
 export interface Verifier {
   see(entry: AuditEntry): void;
   finish(): Verification;
@@ -66,36 +70,36 @@ export interface Verifier {
 /** A chain, as far as it was walked. */
 interface Walked {
   readonly head: Checkpoint;
-  /** Whether a signature vouches for what comes next, or one is missing already. */
+  /** Whether a signature covers what comes next, or one is missing already. */
   signed: boolean;
-  /** The oldest entry that was seen, and where. */
+  /** The oldest entry seen so far, and its position. */
   oldest: AuditEntry;
   position: number;
-  /** What the next older one must be; `undefined` where the entry that says so was changed. */
+  /** The expected sequence of the next older entry; `undefined` after a changed entry. */
   sequence: number | undefined;
   hash: string | undefined;
 }
 
-/** The last entry of a chain that retention dropped, or is about to. */
+/** The last entry of a chain that retention dropped, or is about to drop. */
 interface Dropped {
   readonly sequence: number;
   readonly hash: string;
-  /** Whether it is still there: a prune that was interrupted has dropped only what comes before it. */
+  /** Whether it is still there: an interrupted prune drops only the entries before it. */
   remains: boolean;
 }
 
 type Located = ChainFault & { readonly position: number };
 
 /**
- * Checks a whole trail, newest entry first, as stores and servers give it out: the hash of each entry, the unbroken sequence and
- * links of each process's chain, and that each chain begins at an entry that is there, or right behind one that retention
- * dropped. Its memory grows with the number of processes and checkpoints, not of entries.
+ * Checks a whole trail, newest entry first, as stores and servers return it: the hash of each entry, the sequence and
+ * links of each process's chain, and that each chain begins at an existing entry or right after one that retention
+ * dropped. Memory grows with the number of processes and checkpoints, not of entries.
  */
 export function createVerifier(options: VerifierOptions = {}): Verifier {
   const { checkpoints = [], waiting, keys, signedSince = 0, assumeRetention = false, now } = options;
-  const told = new Map(waiting);
+  const deferred = new Map(waiting);
   const chains = new Map<string, Walked>();
-  /** Chains that begin at an entry which is still to come, by its hash. */
+  /** Chains that link to an entry further back, by its hash. */
   const awaited = new Map<string, Walked[]>();
   const expected = createExpectations(checkpoints);
   const dropped = new Map<string, Dropped>();
@@ -103,33 +107,33 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   let faults = 0;
   let unexplained = 0;
   let first: Located | undefined;
-  /** Everything that was dropped was retained until then at the longest; `undefined` while no entry tells of a prune. */
+  /** The latest retention date of everything that was dropped; `undefined` before a prune entry was seen. */
   let prunedUntil: Timestamp | undefined;
-  /** Whether there was a prune that does not name what it dropped, as those of the first format. */
+  /** Whether there was a prune that does not name what it dropped, as in the first format. */
   let prunesUnnamed = false;
   let oldest: AuditEntry | undefined;
 
   function fault(found: Located): void {
     faults += 1;
-    // The walk goes back in time: what lies further on was written earlier.
+    // The walk goes back in time: a later position is an older entry.
     if (first === undefined || found.position >= first.position) first = found;
   }
 
-  /** What the newer neighbour in its chain says of an entry. */
+  /** Compares an entry with what the next newer one of its chain expects. */
   function compare(newer: Walked, { compliance: { sequence, hash } }: AuditEntry): void {
     const { oldest: entry, position: at } = newer;
     if (newer.sequence !== undefined && sequence !== newer.sequence) {
       const message =
         newer.sequence === 0
-          ? 'its chain begins with it, but has entries before it'
+          ? 'it is the first of its chain, but other entries come before it'
           : `entry ${newer.sequence} of its chain should stand before it`;
       fault({ entry, position: at, problem: 'sequence', message });
     } else if (newer.hash !== undefined && hash !== newer.hash) {
-      fault({ entry, position: at, problem: 'link', message: 'it does not point at the one before it' });
+      fault({ entry, position: at, problem: 'link', message: 'it does not link to the entry before it' });
     }
   }
 
-  /** The newest signature of a chain vouches for all before it: links lead there. */
+  /** The newest signature of a chain covers every entry before it, through the links. */
   function isVouchedFor(newer: Walked | undefined, entry: AuditEntry): boolean {
     if (keys === undefined || newer?.signed === true) return true;
     const { hash, signature } = entry.compliance;
@@ -140,24 +144,24 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
       signature === undefined
         ? 'neither it nor anything that its process wrote after it is signed'
         : found === 'unknown'
-          ? 'it is signed with a key that was not given'
+          ? 'it is signed with an unknown key'
           : 'its signature is wrong';
     fault({ entry, position, problem: 'signature', message });
     return true;
   }
 
   function compareRecord(entry: AuditEntry): void {
-    const exported = told.get(entry.id);
+    const exported = deferred.get(entry.id);
     if (exported === undefined) return;
-    told.delete(entry.id);
+    deferred.delete(entry.id);
     if (saysWhatWasExported(entry, exported)) return;
-    fault({ entry, position, problem: 'record', message: 'it does not say what its log record told' });
+    fault({ entry, position, problem: 'record', message: 'it differs from its exported log record' });
   }
 
   function seePrune(entry: AuditEntry): void {
     const until = entry.dropped?.until ?? entry.timestamp;
     if (until > entry.timestamp) {
-      const message = `it drops entries that were retained until ${until}, which was still to come`;
+      const message = `it drops entries that were retained until ${until}, a later time`;
       fault({ entry, position, problem: 'prune', message });
       return;
     }
@@ -171,14 +175,15 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     }
   }
 
-  /** Whether a prune that was seen may have dropped what was retained until then. */
+  /** Whether a prune seen so far may have dropped an entry retained until then. */
   function mayBeDropped(retainUntil: Timestamp): boolean {
     return prunedUntil !== undefined && retainUntil <= prunedUntil;
   }
 
   /**
-   * Whether the entry before this one may be gone. An entry of the second format says how long that was retained, unless it
-   * was written while it was: then a prune names it, where the store tells prunes what they drop.
+   * Whether the entry before this one may be dropped. In the second format an entry records how long its predecessor
+   * was retained when that could have ended already. Otherwise a prune entry names the drop, when the store reports
+   * drops to prunes.
    */
   function previousMayBeGone({ compliance: { format, previousRetainUntil } }: AuditEntry): 'yes' | 'no' | 'unknown' {
     if (previousRetainUntil !== undefined) return mayBeDropped(previousRetainUntil) ? 'yes' : 'no';
@@ -186,7 +191,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     return namedNowhere ? 'unknown' : 'no';
   }
 
-  /** The target was there when the chain began: what retention dropped before that is no excuse for it. */
+  /** The target existed when the chain began, so an earlier prune does not explain its absence. */
   function expectTarget(chain: Walked, hash: string): void {
     if (hash === NO_PREVIOUS_HASH || previousMayBeGone(chain.oldest) !== 'no') return;
     awaited.set(hash, [...(awaited.get(hash) ?? []), chain]);
@@ -201,11 +206,11 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     const newer = chains.get(instanceId);
     const met = expected.meets(instanceId, sequence, hash);
     if (!intact) {
-      fault({ entry, position, problem: 'hash', message: 'it is not what was sealed' });
+      fault({ entry, position, problem: 'hash', message: 'its content does not match its hash' });
     } else {
       if (newer !== undefined) compare(newer, entry);
       if (!met) {
-        const message = 'it is not the entry that the checkpoint tells of';
+        const message = 'it does not match its checkpoint';
         fault({ entry, position, problem: 'checkpoint', message });
       }
       compareRecord(entry);
@@ -227,7 +232,10 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     if (intact && sequence === 1) expectTarget(walked, previousHash);
   }
 
-  /** What is wrong with the beginning of a chain: it must be its first entry, or the one right behind what retention dropped. */
+  /**
+   * What is wrong with the beginning of a chain. It must be its first entry, or the one right after those that
+   * retention dropped.
+   */
   function wrongStart({ oldest: entry, sequence, hash }: Walked): string | undefined {
     const end = dropped.get(entry.compliance.instanceId);
     if (sequence === undefined || end?.remains === true) return undefined;
@@ -236,22 +244,25 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
       return `the entries before it are missing, and retention dropped no more than entry ${end.sequence} of its chain`;
     }
     if (sequence < end.sequence) {
-      return `entry ${end.sequence} of its chain, up to which retention dropped it, was another one`;
+      return `retention dropped entry ${end.sequence} of its chain, and another entry stands in its place`;
     }
     const follows = hash === undefined || hash === end.hash;
-    return follows ? undefined : 'it does not point at the entry that retention dropped last';
+    return follows ? undefined : 'it does not link to the last entry that retention dropped';
   }
 
-  /** The same where no entry names the chain. */
+  /** The same for a chain that no prune entry names. */
   function unexplainedStart(entry: AuditEntry): string | undefined {
     const gone = previousMayBeGone(entry);
     if (gone === 'unknown') unexplained += 1;
     return gone === 'no'
-      ? 'the entries before it are missing, and no entry tells that retention dropped them'
+      ? 'the entries before it are missing, and no entry says that retention dropped them'
       : undefined;
   }
 
-  /** A chain begins with its first entry, at one that is there or at none; retention alone may have taken those away. */
+  /**
+   * A chain begins with its first entry, which links to an existing entry or to none. Only retention may have dropped
+   * either.
+   */
   function checkBeginnings(): void {
     if (assumeRetention && oldest?.compliance.previousHash !== NO_PREVIOUS_HASH) return;
     for (const chain of chains.values()) {
@@ -263,7 +274,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     }
   }
 
-  /** Whether retention, and nobody else, has taken away the entry that a checkpoint tells of. */
+  /** Whether retention alone explains the absence of a checkpoint's entry. */
   function isDropped({ instanceId, sequence, hash, retainUntil }: Checkpoint): boolean {
     const head = chains.get(instanceId)?.head;
     if (head !== undefined && head.sequence < sequence) return false;
@@ -286,7 +297,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
         faults,
         ...(first && { first: found as ChainFault }),
         cut: [...expected.contradicted, ...expected.unmet().filter((checkpoint) => !isDropped(checkpoint))],
-        lost: [...told].filter(([, record]) => !mayBeDropped(retainUntilOf(record) ?? '')).map(([id]) => id),
+        lost: [...deferred].filter(([, record]) => !mayBeDropped(retainUntilOf(record) ?? '')).map(([id]) => id),
         pruned: prunedUntil !== undefined,
         unexplained,
       };
@@ -294,10 +305,10 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   };
 }
 
-/** Checkpoints by the entry that they tell of. */
+/** Checkpoints by the entry that they name. */
 function createExpectations(checkpoints: Iterable<Checkpoint>) {
   const byInstance = new Map<string, Map<number, Checkpoint>>();
-  /** Of two that tell of one entry differently, one is wrong, whatever the trail has. */
+  /** When two checkpoints disagree about one entry, one is wrong, whatever the trail holds. */
   const contradicted: Checkpoint[] = [];
   for (const checkpoint of checkpoints) {
     const { instanceId, sequence, hash } = checkpoint;
@@ -308,12 +319,12 @@ function createExpectations(checkpoints: Iterable<Checkpoint>) {
     else if (other.hash !== hash) contradicted.push(checkpoint);
   }
   return {
-    /** False for an entry that is not the one told of. */
+    /** Returns false when the entry does not match its checkpoint. */
     meets(instanceId: string, sequence: number, hash: string): boolean {
       const bySequence = byInstance.get(instanceId);
-      const told = bySequence?.get(sequence);
+      const checkpoint = bySequence?.get(sequence);
       bySequence?.delete(sequence);
-      return told === undefined || told.hash === hash;
+      return checkpoint === undefined || checkpoint.hash === hash;
     },
     contradicted: contradicted as readonly Checkpoint[],
     unmet: (): Checkpoint[] => [...byInstance.values()].flatMap((bySequence) => [...bySequence.values()]),
@@ -321,8 +332,7 @@ function createExpectations(checkpoints: Iterable<Checkpoint>) {
 }
 
 /**
- * The first thing wrong with a trail that is at hand, in the order in which it was written. Its oldest entries may have been dropped
- * by retention.
+ * The first fault in a complete list of entries, in the order of writing. Retention may have dropped the oldest ones.
  */
 export function verify(entries: Iterable<AuditEntry>): ChainFault | undefined {
   const verifier = createVerifier({ assumeRetention: true });

@@ -93,7 +93,7 @@ test('who looks often makes no more entries than the share allows, and one a min
     let entries = 0;
     for (let more = 0; more < 100; more += 1, index += 1) {
       tallies.add(stranger(index));
-      entries += tallies.takeUntold().length;
+      entries += tallies.takeUnwritten().length;
     }
     perMinute.push(entries + tallies.takeAll().length);
   }

@@ -116,9 +116,9 @@ test('records that an OTLP exporter sent show what was cut off, sealed anew or t
   assert.match(gone.stdout, /Missing: entry c-1; its log record was exported before the entry was stored\.\n/);
   const [waited, , last] = of(entries, 'c') as [AuditEntry, AuditEntry, AuditEntry];
   const anew = await verifyFile(t, sealedAnew(entries, last), ...options);
-  assert.match(anew.stdout, /entry 3 of process c .*: it is not the entry that the checkpoint tells of/);
+  assert.match(anew.stdout, /entry 3 of process c .*: it does not match its checkpoint/);
   const early = await verifyFile(t, sealedAnew(entries, waited), ...options);
-  assert.match(early.stdout, /First fault: entry 1 of process c .*: it does not say what its log record told/);
+  assert.match(early.stdout, /First fault: entry 1 of process c .*: it differs from its exported log record/);
   assert.deepEqual(
     [cut, gone, anew, early].map(({ code }) => code),
     [1, 1, 1, 1],
@@ -196,7 +196,7 @@ test('whoever may write the store cannot forge a trail that is signed', async (t
       stripped,
       /entry 3 of process a .*: neither it nor anything that its process wrote after it is signed\.\n3 faults/,
     ],
-    [forged, /entry 3 of process c .*: it is signed with a key that was not given/],
+    [forged, /entry 3 of process c .*: it is signed with an unknown key/],
   ] as const) {
     const { code, stdout } = await verifyFile(t, changed, ...options);
     assert.equal(code, 1);

@@ -58,7 +58,7 @@ test('an untouched trail is whole', async (t) => {
 const tampered: Record<string, [change: (entries: AuditEntry[]) => AuditEntry[], fault: RegExp]> = {
   'a field that was changed': [
     (entries) => entries.map((entry) => (entry === find(entries, 'a', 4) ? { ...entry, outcome: 'failed' } : entry)),
-    /entry 4 of process a \(a-4, .*\): it is not what was sealed/,
+    /entry 4 of process a \(a-4, .*\): its content does not match its hash/,
   ],
   'an entry that was taken out': [
     (entries) => without(entries, 'b', 2),
@@ -66,7 +66,7 @@ const tampered: Record<string, [change: (entries: AuditEntry[]) => AuditEntry[],
   ],
   'the first entry, taken out': [
     (entries) => without(entries, 'a', 1),
-    /entry 2 of process a \(a-2, .*\): the entries before it are missing, and no entry tells that retention/,
+    /entry 2 of process a \(a-2, .*\): the entries before it are missing, and no entry says that retention/,
   ],
   'two entries that changed places': [
     (entries) => {
@@ -96,27 +96,27 @@ for (const [what, [change, fault]] of Object.entries(tampered)) {
 const spoiled: Record<string, [sql: string, fault: RegExp]> = {
   'the outcome that it is found by': [
     "UPDATE audit SET outcome = 'denied' WHERE position = 4",
-    /entry 1 of process b \(b-1, .*\): it is not what was sealed/,
+    /entry 1 of process b \(b-1, .*\): its content does not match its hash/,
   ],
   'the categories that it is found by': [
     'DELETE FROM audit_category WHERE position = 4',
-    /entry 1 of process b \(b-1, .*\): it is not what was sealed/,
+    /entry 1 of process b \(b-1, .*\): its content does not match its hash/,
   ],
   'its place in the chain': [
     "UPDATE audit SET entry = json_set(entry, '$.compliance', NULL) WHERE position = 4",
-    /entry 0 of process unknown \(b-1, .*\): it is not what was sealed/,
+    /entry 0 of process unknown \(b-1, .*\): its content does not match its hash/,
   ],
   'the one meaning that it had, because a member is named twice': [
     `UPDATE audit SET entry = replace(entry, '"outcome":"success"', '"outcome":"failed","outcome":"success"') WHERE position = 4`,
-    /entry 1 of process b \(b-1, .*\): it is not what was sealed/,
+    /entry 1 of process b \(b-1, .*\): its content does not match its hash/,
   ],
   'the one meaning that it had, because a member is named twice in other letters': [
     `UPDATE audit SET entry = replace(entry, '"userId":', '"user\\u0049d":"nobody","userId":') WHERE position = 4`,
-    /entry 1 of process b \(b-1, .*\): it is not what was sealed/,
+    /entry 1 of process b \(b-1, .*\): its content does not match its hash/,
   ],
   'all that it says': [
     "UPDATE audit SET entry = 'nothing' WHERE position = 4",
-    /entry 0 of process unknown \(position-4, .*\): it is not what was sealed/,
+    /entry 0 of process unknown \(position-4, .*\): its content does not match its hash/,
   ],
 };
 for (const [what, [sql, fault]] of Object.entries(spoiled)) {
@@ -164,7 +164,7 @@ test('a chain that was sealed anew to its end is found by a checkpoint', async (
   assert.equal((await verifyFile(t, rebuilt(entries, 'a', 4))).code, 0);
   const { code, stdout } = await verifyFile(t, rebuilt(entries, 'a', 4), '--checkpoint', checkpoint);
   assert.equal(code, 1);
-  assert.match(stdout, /entry 5 of process a .*: it is not the entry that the checkpoint tells of/);
+  assert.match(stdout, /entry 5 of process a .*: it does not match its checkpoint/);
 });
 
 test('a job that saves checkpoints and reads them the next time finds what was cut off in between', async (t) => {
