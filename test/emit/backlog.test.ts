@@ -128,6 +128,8 @@ async function floodingApp(t: TestContext, to: string) {
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-flood-'));
   const app = fork(join(import.meta.dirname, 'flooding-app.ts'), [to], {
     cwd,
+    // Not the options of this process, whose paths are relative to another folder.
+    execArgv: [],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   t.after(() => app.kill('SIGKILL'));
