@@ -41,14 +41,12 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   'json-fault.ts': [],
   'file-changes.ts': [],
-  'serial.ts': [],
   'environment.ts': ['json-fault.ts', 'config.ts', 'options.ts', 'auth', 'errors.ts', 'protocol'],
   store: ['protocol', 'errors.ts', 'diagnostics.ts'],
   'store-contract': ['store', 'protocol', 'errors.ts'],
   fleet: ['protocol', 'errors.ts', 'clock.ts', 'conditions.ts', 'store/fleet-store.ts'],
   cluster: ['after-start.ts', 'gate/types.ts', 'metrics/types.ts', 'clock.ts', 'diagnostics.ts'],
   control: [
-    'serial.ts',
     'gate',
     'protocol',
     'errors.ts',
@@ -71,7 +69,6 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/token-store.ts',
   ],
   tenancy: [
-    'serial.ts',
     'protocol',
     'errors.ts',
     'auth/principal.ts',

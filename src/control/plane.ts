@@ -5,7 +5,6 @@ import { type Condition, UNWATCHED } from '../conditions.ts';
 import { RdcpError, unavailable } from '../errors.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import { Serial } from '../serial.ts';
 import { GLOBAL_SCOPE, type ScopeKey, type StateStore } from '../store/state-store.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { type Command, Commands, reused } from './commands.ts';
@@ -77,8 +76,8 @@ class Plane implements ControlPlane {
   readonly #inProgress = new Map<string, string>();
   #scheduled = false;
   #closed = false;
-  /** Serializes commands: each one computes on the result of the one before. */
-  readonly #serial = new Serial();
+  /** The work in the queue that ends last. */
+  #tail: Promise<unknown> = Promise.resolve();
   #reconciling = false;
   #timer: { readonly dueAt: number; readonly stop: () => void } | undefined;
 
@@ -107,7 +106,7 @@ class Plane implements ControlPlane {
       adopt: (key, state, provenance) => binding.adopt(key, state, { provenance }),
       lost: (reset, reread) => {
         const before = this.#view(GLOBAL_SCOPE);
-        reread.then(() => this.#serial.run(() => resets.report(reset, before))).catch(report);
+        reread.then(() => this.#serially(() => resets.report(reset, before))).catch(report);
       },
       changed: () => this.#watch(),
       outage: options.outage ?? UNWATCHED,
@@ -144,7 +143,7 @@ class Plane implements ControlPlane {
 
   /** Commands that arrive meanwhile wait instead of being rejected. */
   start(): Promise<void> {
-    return this.#serial.run(() => this.#follower.read()).then(() => this.#sweep());
+    return this.#serially(() => this.#follower.read()).then(() => this.#sweep());
   }
 
   async control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
@@ -206,7 +205,7 @@ class Plane implements ControlPlane {
     this.#timer?.stop();
     this.#follower.close();
     await Promise.allSettled(this.#answers);
-    await this.#serial.idle();
+    await this.#tail;
     this.#announcer.close();
     this.#binding.detach();
   }
@@ -244,7 +243,7 @@ class Plane implements ControlPlane {
     try {
       outcome = await promise;
     } catch (error) {
-      return this.#serial.run(() => this.#commands.afterFailure(request, context, error));
+      return this.#serially(() => this.#commands.afterFailure(request, context, error));
     } finally {
       answered = true;
     }
@@ -257,7 +256,7 @@ class Plane implements ControlPlane {
   #schedule(): void {
     if (this.#scheduled || this.#waiting.size === 0) return;
     this.#scheduled = true;
-    this.#serial.run(() => this.#carryOut()).catch(this.#options.report);
+    this.#serially(() => this.#carryOut()).catch(this.#options.report);
   }
 
   /** Runs one batch, then schedules the rest behind work that arrived meanwhile, such as the entry of a refusal. */
@@ -281,12 +280,19 @@ class Plane implements ControlPlane {
     return taken;
   }
 
+  /** Serializes commands: each one computes on the result of the one before. */
+  #serially<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#tail.then(work);
+    this.#tail = done.catch(() => undefined);
+    return done;
+  }
+
   /** Ends expired controls: in the gate at once, in the store and the audit trail when their turn comes. */
   #sweep(): void {
     this.#binding.sweep();
     if (this.#states.unsettled.size === 0 || this.#reconciling || this.#closed) return;
     this.#reconciling = true;
-    this.#outsideRequests(() => this.#serial.run(() => this.#reconcile())).catch(this.#options.report);
+    this.#outsideRequests(() => this.#serially(() => this.#reconcile())).catch(this.#options.report);
   }
 
   /** Called when the budget of a control is used up. */

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { Serial } from '../serial.ts';
 import type { Commit, CommitResult, ReplayRecord, ScopeKey, ScopeState, StateStore } from '../store/state-store.ts';
 
 /** Replay records kept; beyond that the oldest are dropped before their time. */
@@ -15,7 +14,7 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 export function createProcessStore(trail: StateStore): StateStore {
   const scopes = new Map<ScopeKey, ScopeState>();
   const replays = new LRUCache<string, ReplayRecord>({ max: MAX_REPLAYS });
-  const serial = new Serial();
+  let lastCommit: Promise<unknown> = Promise.resolve();
   let closed = false;
 
   function liveReplay(key: string, now: number): ReplayRecord | undefined {
@@ -47,7 +46,11 @@ export function createProcessStore(trail: StateStore): StateStore {
       return new Map(scopes);
     },
 
-    commit: (commit) => serial.run(() => write(commit)),
+    commit(commit) {
+      const done = lastCommit.then(() => write(commit));
+      lastCommit = done.catch(() => undefined);
+      return done;
+    },
 
     async findReplay(key, now) {
       if (closed) throw new Error('the store is closed');
