@@ -193,7 +193,7 @@ export class Sequencer {
     try {
       return await this.#prepare();
     } catch (cause) {
-      throw unavailable('The audit trail cannot be reached, so nothing was changed', cause);
+      throw unavailable('The audit trail is unavailable, so nothing was changed', cause);
     }
   }
 

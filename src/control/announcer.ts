@@ -150,7 +150,7 @@ export class Announcer {
       [
         what,
         who === undefined ? '' : ` by ${who.slice(0, LONGEST_NAME)}`,
-        local === true ? ', in this process alone until the store can be reached' : '',
+        local === true ? ', in this process alone until the store is available' : '',
         who === undefined || draft?.reason === undefined ? '' : `: ${draft.reason}`,
       ].join(''),
     );

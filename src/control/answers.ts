@@ -30,7 +30,7 @@ export function controlResponse(
     action,
     categories,
     status,
-    message: status === 'success' ? message : `${message}, in this process alone until the store can be reached again`,
+    message: status === 'success' ? message : `${message}, in this process alone until the store is available again`,
     changes,
   };
 }

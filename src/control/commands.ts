@@ -330,5 +330,5 @@ function contended(): RdcpError {
 
 /** Maps an error of the store to what the client sees. A store may throw an `RdcpError` of its own. */
 function storeFailure(error: unknown): RdcpError {
-  return isRdcpError(error) ? error : unavailable('The store cannot be reached, so nothing was changed', error);
+  return isRdcpError(error) ? error : unavailable('The store is unavailable, so nothing was changed', error);
 }

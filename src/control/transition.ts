@@ -230,6 +230,8 @@ function nextSetting(
   if (action === 'reset') return {};
   const enabled = action === 'toggle' ? !stateOf(category, snapshot).enabled : action === 'enable';
   if (expiresAt === undefined) return { permanent: enabled };
+  // A budget makes a control temporary, and limits nothing of what a toggle switches off.
+  if (!enabled && options?.temporary !== true && options?.duration === undefined) return { permanent: enabled };
   const current = (snapshot.tenant ?? snapshot.global).get(category);
   const budget = options?.otelrdcp_budget;
   return {

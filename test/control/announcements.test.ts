@@ -135,7 +135,7 @@ test('while the store is away a change says that it holds in this process alone,
   const there = await announcing({ store: createMemoryStore(), time });
   mode.down = true;
   await here.control(enable(600), alice);
-  assert.deepEqual(here.said(), ['DATABASE on for 10m by alice, in this process alone until the store can be reached']);
+  assert.deepEqual(here.said(), ['DATABASE on for 10m by alice, in this process alone until the store is available']);
   mode.down = false;
   await time.pass(5000);
   assert.deepEqual(here.said(), []);

@@ -15,7 +15,7 @@ test("what holds in this process alone becomes everybody's when the store is bac
   const there = await startPlane({ store: shared.store, time });
   shared.mode.down = true;
   const { response } = await here.control(enable(60));
-  assert.match(response.message, /until the store can be reached again/);
+  assert.match(response.message, /until the store is available again/);
   await time.pass(20_000);
   assert.deepEqual([here.database.enabled, there.database.enabled], [true, false]);
   shared.mode.down = false;

@@ -69,6 +69,15 @@ test('a control whose calls are used up ends at once, says so, and has an entry 
   assert.equal(it.emitted(), 8, 'a new control has a new budget');
 });
 
+test('a toggle with a budget that switches a category off switches it off for good, as without one', async (t) => {
+  const it = await service(t, 'BUDGET_TOGGLED');
+  const options = { otelrdcp_budget: { calls: 5 } };
+  const on = await it.operator.toggle(it.name, options);
+  assert.deepEqual([on.changes[0]?.newState, on.changes[0]?.temporary], [true, true]);
+  const off = await it.operator.toggle(it.name, options);
+  assert.deepEqual([off.changes[0]?.newState, off.changes[0]?.temporary], [false, false]);
+});
+
 test('a control whose bytes are used up ends as well', async (t) => {
   const it = await service(t, 'BUDGET_BYTES');
   await it.operator.enable(it.name, { otelrdcp_budget: { bytes: 2000 } });
@@ -168,7 +177,10 @@ test('the command sets a budget, and lists it with what was dropped', async (t) 
   const { stdout } = await run('list');
   assert.match(stdout, /CALLS\/S +BUDGET +DROPPED/);
   assert.match(stdout, /BUDGET_CLI +on +5m.* 3\/s, 94 calls left +14/);
-  assert.match((await run('enable', it.name, '--unlimited', '--rate', '3')).stderr, /--unlimited excludes/);
+  assert.match(
+    (await run('enable', it.name, '--unlimited', '--rate', '3')).stderr,
+    /--unlimited cannot be combined with --rate/,
+  );
   assert.match((await run('enable', it.name, '--rate', '0')).stderr, /--rate must be a positive whole number/);
   assert.match((await run('enable', it.name, '--unlimited')).stderr, /admin/);
 });
