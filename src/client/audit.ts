@@ -3,15 +3,15 @@ import type { AuditAction, AuditEntry, AuditOutcome, AuditResponse } from '../pr
 import { type Timestamp, timestamp } from '../protocol/time.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
-/** Filters of the audit trail; every one given must hold. */
+/** Filters of the audit trail. An entry must match all of them. */
 export interface AuditFilter {
-  /** Entries in one answer, 1 to 1000. @default 100 */
+  /** Entries per page, 1 to 1000. @default 100 */
   readonly limit?: number;
-  /** The `otelrdcp_next` of an earlier page. */
+  /** `otelrdcp_next` of the previous page. */
   readonly cursor?: string;
-  /** From this instant on. */
+  /** Entries at or after this time. */
   readonly since?: Date | Timestamp;
-  /** Until just before this instant. */
+  /** Entries before this time. */
   readonly until?: Date | Timestamp;
   readonly action?: AuditAction;
   readonly category?: string;
@@ -23,7 +23,7 @@ export function fetchAudit(send: Transport, filter: AuditFilter, options?: Reque
   return send<AuditResponse>({ path: PATHS.audit, query: queryOf(filter) }, options);
 }
 
-/** Every entry that fits, newest first, page by page. */
+/** Every entry that matches, newest first, page by page. */
 export async function* auditEntries(
   send: Transport,
   filter: AuditFilter,

@@ -19,20 +19,20 @@ import { RdcpResponseError } from './response-error.ts';
 import { createTokens, type RdcpTokens } from './tokens.ts';
 import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
 
-/** One category, or several. */
+/** One category or several. */
 export type CategorySelection = string | readonly string[];
 
 export interface ControlOptions {
-  /** Makes the change end by itself. @default true when there is a duration */
+  /** Whether the change expires. @default true if `duration` is set */
   readonly temporary?: boolean;
-  /** Seconds, or `<n>s|m|h|d`. @default the server's, for a temporary change */
+  /** Seconds, or `<n>s|m|h|d`. @default the server's default, for a temporary change */
   readonly duration?: number | string;
-  /** Why, for the audit trail: 1 to 500 characters. */
+  /** Reason for the audit trail, 1 to 500 characters. */
   readonly reason?: string;
   /**
-   * What each category may emit in a process, over what is configured there; the change ends by itself, and before its time
-   * when `calls` or `bytes` are used up. More calls a second than configured, or `false` (any number), need the scope
-   * `admin`. An addition of this implementation. @default what the server is configured with
+   * Limits what each category emits in a process; overrides the configured budget. The change is temporary, and ends early
+   * when `calls` or `bytes` are used up. More calls per second than configured, or `false` (no limit), need the scope
+   * `admin`. An addition of this implementation. @default the server's configured budget
    */
   readonly otelrdcp_budget?: ControlBudget | false;
 }
@@ -40,54 +40,54 @@ export interface ControlOptions {
 /** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */
 export interface ControlCommand {
   readonly action: ControlAction;
-  /** May be left out for `reset` and `status`, where that means every category. */
+  /** May be omitted for `reset` and `status`, to select every category. */
   readonly categories?: CategorySelection;
   readonly options?: ControlOptions;
 }
 
 /**
- * A server's remote control. Every method rejects with an {@link RdcpError}: with the server's code, status and details
- * (see {@link RdcpResponseError}), `RDCP_UNAVAILABLE` when it cannot be reached, `RDCP_TIMEOUT` when it does not answer
- * in time, `RDCP_VERSION_UNSUPPORTED` when what answers does not speak this protocol. What a `token` function throws, and
- * the reason of an aborted signal, come through as they are.
+ * A client for a server's remote control. Every method rejects with an {@link RdcpError}: an {@link RdcpResponseError} with
+ * the server's code, status and details; `RDCP_UNAVAILABLE` if the server cannot be reached; `RDCP_TIMEOUT` if it does not
+ * respond in time; `RDCP_VERSION_UNSUPPORTED` if the response is not RDCP 1.0. Errors of a `token` function and the reason
+ * of an aborted signal are passed through unchanged.
  */
 export interface RdcpClient {
-  /** What the server is and asks for; needs no credential. */
+  /** The server's capabilities and authentication methods. Needs no credential. */
   wellKnown(options?: RequestOptions): Promise<WellKnownDocument>;
   discovery(options?: RequestOptions): Promise<DiscoveryResponse>;
   /**
-   * Switches categories. When the connection breaks the request is sent once more with the same request id, so that it
-   * takes effect once.
+   * Switches categories. If the connection breaks, the request is retried once with the same request id, so that it takes
+   * effect only once.
    */
   control(command: ControlCommand, options?: RequestOptions): Promise<ControlResponse>;
   enable(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
   disable(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
   toggle(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
-  /** Drops what was set: the categories return to what they inherit. Without categories: all of them. */
+  /** Removes settings: the categories return to the state that they inherit. @param categories @default every category */
   reset(categories?: CategorySelection, options?: Pick<ControlOptions, 'reason'>): Promise<ControlResponse>;
   status(options?: RequestOptions): Promise<StatusResponse>;
-  /** Resolves for an unhealthy server too: `status` says so. */
+  /** Also resolves for an unhealthy server; see `status`. */
   health(options?: RequestOptions): Promise<HealthResponse>;
   metrics(options?: RequestOptions): Promise<MetricsResponse>;
   tenants(options?: RequestOptions): Promise<TenantsResponse>;
   /** One page of the audit trail, newest first. */
   audit(filter?: AuditFilter, options?: RequestOptions): Promise<AuditResponse>;
-  /** Every entry that fits, newest first, fetched page by page as they are read; `limit` is the size of a page. */
+  /** Every entry that matches, newest first. Pages are fetched as entries are read; `limit` is the page size. */
   auditEntries(
     filter?: AuditFilter,
     options?: Pick<RequestOptions, 'signal'>,
   ): AsyncGenerator<AuditEntry, void, undefined>;
-  /** Whom the server takes this client for. */
+  /** The identity and scopes that the server assigns to this client. */
   session(options?: RequestOptions): Promise<SessionResponse>;
   /**
-   * The processes that share their state with the one that answers. An addition of this implementation: a server of another,
-   * or one that shares its state with no process, answers `RDCP_NOT_FOUND`.
+   * The processes that share a store with the server. An addition of this implementation: other implementations, and a server
+   * without a shared store, answer `RDCP_NOT_FOUND`.
    */
   fleet(options?: RequestOptions): Promise<FleetResponse>;
   readonly tokens: RdcpTokens;
 }
 
-/** @throws {TypeError} when the base URL is no absolute HTTP URL, or both an API key and a token are given */
+/** @throws {TypeError} if the base URL is not an absolute HTTP URL, or both an API key and a token are given */
 export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
   const send = createTransport(options);
   const get =
@@ -130,7 +130,7 @@ function commandOf(
   };
 }
 
-/** A repeat is safe only because the server knows the request id again (RDCP 1.0, Limits: deduplication window). */
+/** The retry is safe because the server deduplicates by request id (RDCP 1.0, Limits: deduplication window). */
 async function sendControl(
   send: Transport,
   command: ControlCommand,

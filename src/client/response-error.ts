@@ -1,24 +1,24 @@
 import { ERROR_STATUS, type ErrorCode, RdcpError } from '../errors.ts';
 
-/** What a response that is no success says. */
+/** The parts of an error response. */
 export interface ResponseFacts {
   readonly status: number;
   readonly requestId: string;
-  /** The body as JSON, or `undefined` where it is none. */
+  /** The parsed body, or `undefined` if it is not JSON. */
   readonly body: unknown;
   /** The `Retry-After` header. */
   readonly retryAfter: string | null;
 }
 
 /**
- * An error that a server answered. `code` is one of ours: where the server sent another (`serverCode`), or something
- * that is no RDCP error at all, the one that is nearest to the HTTP status. What an endpoint of OAuth refuses has the code of
- * the RFC in `details.error`: `invalid_grant` for a session that has ended.
+ * An error response. `code` is always an {@link ErrorCode}: if the server sent another code (`serverCode`) or no RDCP error,
+ * it is derived from the HTTP status. Errors of the OAuth endpoints have the OAuth code in `details.error`, such as
+ * `invalid_grant` for a session that has ended.
  */
 export class RdcpResponseError extends RdcpError {
-  /** The code as it was sent, of RDCP or of OAuth; `undefined` when the answer held neither, as that of a proxy in between. */
+  /** The RDCP or OAuth error code that the server sent; `undefined` if it sent none, such as a proxy's error page. */
   readonly serverCode: string | undefined;
-  /** The request's id: asking again with it repeats no control that took effect. */
+  /** The request id. Retrying a control with the same id does not apply it twice. */
   readonly requestId: string;
   readonly #status: number;
 
@@ -34,7 +34,7 @@ export class RdcpResponseError extends RdcpError {
     this.#status = status;
   }
 
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   override get status(): number {
     return this.#status;
   }
@@ -47,7 +47,7 @@ interface Envelope {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** The fields of the error envelope that have the right type; the others are as if they were not there. */
+/** The fields of the error envelope; a field of the wrong type is ignored. */
 function envelope(body: unknown): Envelope {
   const error = isRecord(body) && isRecord(body.error) ? body.error : {};
   return {
@@ -58,7 +58,7 @@ function envelope(body: unknown): Envelope {
   };
 }
 
-/** A refusal of an OAuth endpoint (RFC 6749, section 5.2). */
+/** An error of an OAuth endpoint (RFC 6749, section 5.2). */
 function oauthError(body: unknown): Envelope | undefined {
   if (!isRecord(body) || typeof body.error !== 'string') return undefined;
   const { error: code, error_description: description } = body;
@@ -79,7 +79,7 @@ function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERROR_STATUS, code);
 }
 
-/** For codes of OAuth that say more than the status does. */
+/** OAuth error codes that are more specific than the HTTP status. */
 const CODE_OF_OAUTH_ERROR: ReadonlyMap<string, ErrorCode> = new Map([
   ['invalid_client', 'RDCP_AUTH_FAILED'],
   ['invalid_grant', 'RDCP_AUTH_FAILED'],
@@ -87,7 +87,7 @@ const CODE_OF_OAUTH_ERROR: ReadonlyMap<string, ErrorCode> = new Map([
   ['unauthorized_client', 'RDCP_FORBIDDEN'],
 ]);
 
-/** For answers without a code of ours. Where several codes share a status, the one that claims least. */
+/** For responses without a known code. If several codes share a status, the most general one. */
 const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [401, 'RDCP_AUTH_FAILED'],
   [403, 'RDCP_FORBIDDEN'],

@@ -5,37 +5,37 @@ import type { RdcpClientOptions, RequestOptions, Transport } from './transport.t
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const API_KEY_TYPE = 'urn:rdcp:token-type:api-key';
 const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
-/** Part of an access token's life after which it is replaced: what was asked with it must still arrive in time. */
-const USED_UP = 0.9;
+/** Fraction of an access token's lifetime after which it is refreshed, so that it does not expire while a request is sent. */
+const REFRESH_AFTER = 0.9;
 
-/** What a token shall be good for. */
+/** What to request a token for. */
 export interface TokenRequest {
-  /** Some of the scopes that the credential has. @default all of them */
+  /** A subset of the credential's scopes. @default all of them */
   readonly scopes?: readonly Scope[];
 }
 
 /**
- * Tokens that a server issues itself, where it does: another one answers `RDCP_NOT_FOUND`. A refusal has the error code of
- * OAuth in `details.error`: `invalid_client`, `invalid_grant`, `invalid_scope`, …
+ * Tokens that the server issues. A server that issues none answers `RDCP_NOT_FOUND`. An error has the OAuth error code in
+ * `details.error`: `invalid_client`, `invalid_grant`, `invalid_scope`, …
  */
 export interface RdcpTokens {
-  /** A token for the `apiKey` of this client, whose owner is `clientId` (RFC 6749, section 4.4). It cannot be refreshed. */
+  /** A token for the `apiKey` of this client; `clientId` is the key's owner (RFC 6749, section 4.4). Has no refresh token. */
   clientCredentials(
     request: TokenRequest & { readonly clientId: string },
     options?: RequestOptions,
   ): Promise<TokenResponse>;
-  /** A session for the credential of this client, with a token that may do less and a refresh token (RFC 8693). */
+  /** Starts a session: exchanges this client's credential for an access token and a refresh token (RFC 8693). */
   exchange(request?: TokenRequest, options?: RequestOptions): Promise<TokenResponse>;
   /**
-   * The next tokens of a session, with some of its scopes or all of them. Each refresh token works once: a second use of one
-   * ends the session.
+   * New tokens of a session, with all or some of its scopes. Each refresh token works once: a second use ends the session.
    */
   refresh(refreshToken: string, request?: TokenRequest, options?: RequestOptions): Promise<TokenResponse>;
-  /** Ends the session of an access token or a refresh token; also one that the server does not know (RFC 7009). */
+  /** Ends the session of an access or refresh token. An unknown token is no error (RFC 7009). */
   revoke(token: string, options?: RequestOptions): Promise<void>;
   /**
-   * The `token` of another client: the session's access token, refreshed shortly before it ends, once however many ask.
-   * @throws {TypeError} when the answer has no refresh token
+   * A function for the `token` option of another client. It returns the session's access token and refreshes it shortly before
+   * it expires; concurrent calls share one refresh.
+   * @throws {TypeError} if the session has no refresh token
    */
   keptFresh(session: TokenResponse): () => Promise<string>;
 }
@@ -79,7 +79,7 @@ export function createTokens(
 
 function keptFresh(session: TokenResponse, refresh: RdcpTokens['refresh'], now: () => number): () => Promise<string> {
   if (session.refresh_token === undefined) throw new TypeError('keptFresh needs a session with a refresh token');
-  const endOf = ({ expires_in }: TokenResponse) => now() + expires_in * 1000 * USED_UP;
+  const endOf = ({ expires_in }: TokenResponse) => now() + expires_in * 1000 * REFRESH_AFTER;
   let refreshToken = session.refresh_token;
   let accessToken = session.access_token;
   let until = endOf(session);
@@ -89,7 +89,7 @@ function keptFresh(session: TokenResponse, refresh: RdcpTokens['refresh'], now: 
     const next = await refresh(refreshToken);
     until = endOf(next);
     accessToken = next.access_token;
-    // A server that does not replace refresh tokens sends none.
+    // A server without refresh token rotation sends none.
     refreshToken = next.refresh_token ?? refreshToken;
   }
 

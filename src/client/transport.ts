@@ -5,53 +5,53 @@ import { answeredByTlsPort, failedByScheme } from './wrong-scheme.ts';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
-/** The part of `fetch` that is used. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface RdcpClientOptions {
-  /** Where the server is, `http://127.0.0.1:9465`. A path in it stands before every path of the protocol. */
+  /** Address of the server, such as `http://127.0.0.1:9465`. Its path is prepended to every path of the protocol. */
   readonly baseUrl: string;
   /** Sent as `X-RDCP-API-Key`. */
   readonly apiKey?: string;
-  /** Sent as `Authorization: Bearer`; a function is asked before every request. Not together with `apiKey`. */
+  /** Sent as `Authorization: Bearer`. A function is called before every request. Not together with `apiKey`. */
   readonly token?: string | (() => string | Promise<string>);
-  /** Sent as `X-RDCP-Client-ID`: a label for the audit trail; the credential says who is asking. */
+  /** Sent as `X-RDCP-Client-ID`: a label for the audit trail. It does not identify the client; the credential does. */
   readonly clientId?: string;
   /** Sent as `X-RDCP-Tenant-ID`. */
   readonly tenantId?: string;
   /** @default the global `fetch` */
   readonly fetch?: Fetch;
-  /** Milliseconds until a request is given up. @default 30000 (RDCP 1.0, Limits) */
+  /** Timeout of a request, in milliseconds. @default 30000 (RDCP 1.0, Limits) */
   readonly timeoutMs?: number;
-  /** Sent with every request, for a proxy in between. The protocol's own headers win. @default {} */
+  /** Extra headers of every request, for example for a proxy. The protocol's own headers take precedence. @default {} */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface RequestOptions {
-  /** An Identifier. Control requests with the same one take effect once. @default a random UUID */
+  /** Identifies the request. Control requests with the same id take effect once. @default a random UUID */
   readonly requestId?: string;
-  /** Gives the request up early; the promise then rejects with the signal's reason. */
+  /** Aborts the request; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 export interface Call {
   readonly path: string;
   readonly query?: URLSearchParams;
-  /** Makes the request a POST, of JSON. */
+  /** JSON body. Makes the request a POST. */
   readonly body?: unknown;
-  /** Makes the request a POST, of a form that has the credential in it: none is sent beside it. */
+  /** Form body. Makes the request a POST without a credential header: the form holds the credential. */
   readonly form?: URLSearchParams;
-  /** Statuses beside 2xx that carry an answer and no error. */
+  /** Statuses besides 2xx that are not errors. */
   readonly answers?: readonly number[];
 }
 
-/** Sends one request and gives its answer. */
+/** Sends one request and resolves with the parsed response. */
 export type Transport = <T>(call: Call, options?: RequestOptions) => Promise<T>;
 
-/** @throws {TypeError} when the options contradict each other, or the base URL is no absolute HTTP URL */
+/** @throws {TypeError} if the options contradict each other, or the base URL is not an absolute HTTP URL */
 export function createTransport(options: RdcpClientOptions): Transport {
   if (options.apiKey !== undefined && options.token !== undefined) {
-    throw new TypeError('apiKey and token are two credentials: give one');
+    throw new TypeError('apiKey and token cannot be combined: pass one of them');
   }
   const base = baseOf(options.baseUrl);
   const send = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
@@ -67,7 +67,7 @@ export function createTransport(options: RdcpClientOptions): Transport {
       headers: await headersOf(options, requestId, call),
       ...(body === undefined ? {} : { body }),
       signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
-      // A redirect would take the API key to another origin: fetch drops only Authorization on the way.
+      // On a redirect to another origin fetch drops Authorization, but would forward the API key.
       redirect: 'error',
       cache: 'no-store',
     };
@@ -87,8 +87,9 @@ export function createTransport(options: RdcpClientOptions): Transport {
 
 function baseOf(baseUrl: string): string {
   const url = new URL(baseUrl);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new TypeError('baseUrl must be an HTTP URL');
-  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not hold a credential');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TypeError('baseUrl must be an http or https URL');
+  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not contain a credential');
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
@@ -113,22 +114,22 @@ async function headersOf(options: RdcpClientOptions, requestId: string, { body, 
   return headers;
 }
 
-/** Checked here because the error of `Headers` would show the credential. */
+/** Checked here because the error message of `Headers` would contain the credential. */
 function sendable(credential: string, name: string): string {
-  if (!VISIBLE_ASCII.test(credential)) throw new TypeError(`${name} must hold only visible ASCII characters`);
+  if (!VISIBLE_ASCII.test(credential)) throw new TypeError(`${name} must contain only visible ASCII characters`);
   return credential;
 }
 
 function answerOf<T>(response: Response, text: string, requestId: string, answers: readonly number[]): T {
   const body = parse(text);
-  const spoken = isRecord(body) && body.protocol === PROTOCOL;
-  const answered = response.ok || (answers.includes(response.status) && spoken && !('error' in body));
+  const speaksRdcp = isRecord(body) && body.protocol === PROTOCOL;
+  const answered = response.ok || (answers.includes(response.status) && speaksRdcp && !('error' in body));
   if (!answered) {
     const retryAfter = response.headers.get('Retry-After');
     throw new RdcpResponseError({ status: response.status, requestId, body, retryAfter });
   }
-  if (!spoken) {
-    throw new RdcpError('RDCP_VERSION_UNSUPPORTED', `What answers at this address does not speak ${PROTOCOL}`, {
+  if (!speaksRdcp) {
+    throw new RdcpError('RDCP_VERSION_UNSUPPORTED', `The response is not ${PROTOCOL}: check baseUrl`, {
       details: { requestId },
     });
   }
@@ -145,7 +146,7 @@ function parse(text: string): unknown {
 
 function failure(cause: unknown, timedOut: boolean, base: string, requestId: string): RdcpError {
   return timedOut
-    ? new RdcpError('RDCP_TIMEOUT', `The server at ${base} did not answer in time`, { details: { requestId }, cause })
+    ? new RdcpError('RDCP_TIMEOUT', `The server at ${base} did not respond in time`, { details: { requestId }, cause })
     : unreachable(failedByScheme(base, cause) ?? `The server at ${base} cannot be reached`, requestId, cause);
 }
 

@@ -1,19 +1,18 @@
-/** Codes of OpenSSL for an answer that is not TLS. */
+/** OpenSSL error codes for a response that is not TLS. */
 const NO_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 
-/** How this package, nginx, Go and Apache answer a plain HTTP request at a TLS port, each with status 400. */
+/** The 400 responses of this package, nginx, Go and Apache to a plain HTTP request on a TLS port. */
 const NEEDS_TLS =
   /plain HTTP request was sent to (?:an )?HTTPS port|HTTP request to an HTTPS server|plain HTTP to an SSL-enabled server/i;
 
-/** The sentence for a server that answered plain HTTP with the advice to use TLS; `undefined` for any other answer. */
+/** An error message if the response says that the port expects TLS, else `undefined`. */
 export function answeredByTlsPort(base: string, status: number, text: string): string | undefined {
   return isPlain(base) && status === 400 && NEEDS_TLS.test(text) ? speaksTls(base) : undefined;
 }
 
 /**
- * The sentence for a request that failed because, or perhaps because, the URL has the wrong scheme; `undefined` for any
- * other failure.
- * @param error what `fetch` rejected with: the reason is in its cause, where the platform tells one
+ * An error message if the request failed, or may have failed, because the URL has the wrong scheme; else `undefined`.
+ * @param error from `fetch`; its cause has the reason, if the platform gives one
  */
 export function failedByScheme(base: string, error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
@@ -26,10 +25,10 @@ export function failedByScheme(base: string, error: unknown): string | undefined
       ? `${at} ended the TLS handshake: if it speaks plain HTTP, use ${other(base)}`
       : undefined;
   }
-  // What the parser of HTTP was given: the beginning of a TLS alert (RFC 8446, section 5.1).
+  // The HTTP parser's input is the start of a TLS alert (RFC 8446, section 5.1).
   if (String(Reflect.get(cause, 'data')).startsWith('\x15\x03')) return speaksTls(base);
   return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
-    ? `${at} closed the connection without an answer: if it speaks HTTPS, use ${other(base)}`
+    ? `${at} closed the connection without a response: if it speaks HTTPS, use ${other(base)}`
     : undefined;
 }
 
