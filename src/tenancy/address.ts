@@ -6,18 +6,18 @@ import type { TenantContext } from '../protocol/messages.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import type { Isolation } from './isolation.ts';
 
-/** Whose settings, entries and calls a request is about. */
+/** The tenant, or all tenants, that a request addresses. */
 export interface Address {
   readonly scope: Scope;
-  /** Absent when all tenants are addressed at once. */
+  /** Absent if the request addresses all tenants. */
   readonly tenantId?: string;
-  /** In multi-tenant mode: stands in the answer. */
+  /** Included in the response. Absent without multi-tenancy. */
   readonly tenant?: TenantContext;
-  /** The tenant whose calls alone may be shown; absent where those of the whole process are. */
+  /** Restricts call counts to this tenant. Absent: counts of the whole process. */
   readonly callsOf?: string;
 }
 
-/** What a request says about tenants beside its credential. It can narrow what the credential allows, never widen it. */
+/** The tenant headers of a request. They can narrow what the credential allows, never widen it. */
 export interface TenantHeaders {
   /** Every value of `X-RDCP-Tenant-ID`. */
   readonly tenantIds: readonly string[];
@@ -25,18 +25,18 @@ export interface TenantHeaders {
 }
 
 /**
- * From a principal to what it addresses. Nothing is looked up: a tenant that exists and one that does not are told from
- * each other by neither the answer nor the time that it takes.
+ * Maps a principal and its headers to an address. There is no lookup: neither the response nor its timing reveals whether a
+ * tenant exists.
  */
 export interface Addressing {
-  /** By the credential alone. A request without one, where it is let through, gets to see nothing of any tenant. */
+  /** The credential's own tenant. Without a credential, where that is allowed, an address that shows no tenant. */
   own(principal: Principal | undefined): Address;
   /**
-   * @param access what is ignored on a read is refused on a change, where there are no tenants: to apply to everybody what
-   * was meant for one is the one wrong outcome
+   * @param access without multi-tenancy a read ignores tenant headers and a change refuses them: a change meant for one tenant
+   * must not apply to all
    * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `tenant_mismatch` for a tenant that the credential does not
-   * speak for, and for any credential of a tenant where there are none; or `insufficient_scopes` for a change for all tenants at once without `admin` where they are kept apart;
-   * `RDCP_MALFORMED_REQUEST` for an isolation level that is not in force
+   * allow, and without multi-tenancy for every credential of a tenant; with `insufficient_scopes` for a change for all tenants
+   * without `admin`, where tenants have their own settings; `RDCP_MALFORMED_REQUEST` for a wrong isolation level
    */
   resolve(principal: Principal | undefined, headers: TenantHeaders, access: 'read' | 'change'): Address;
 }
@@ -55,27 +55,27 @@ export function createAddressing(isolation: Isolation): Addressing {
     };
   }
 
-  /** The answer to an anonymous request has no tenant: there is no identity to have one. */
+  /** The response to an anonymous request names no tenant. */
   const anonymous: Address = { scope: everybody.scope };
 
   function own(principal: Principal | undefined): Address {
-    if (principal === undefined || !speaksForTenants(principal)) return anonymous;
+    if (principal === undefined || !hasValidTenant(principal)) return anonymous;
     if (principal.tenantId === undefined) return everybody;
     return level === undefined ? anonymous : addressOf(principal.tenantId);
   }
 
   function assertLevel(stated: string | undefined): void {
     if (stated === undefined || stated === level) return;
-    throw malformed(HEADERS.isolationLevel, `is not the isolation level in force, which is ${level}`);
+    throw malformed(HEADERS.isolationLevel, `must be ${level}, the configured isolation level`);
   }
 
   return {
     own,
     resolve(principal, { tenantIds, isolationLevel }, access) {
       if (level === undefined) {
-        // What a tenant may see and switch is not everybody's.
+        // A credential of one tenant must not read or switch the settings of all.
         if (principal?.tenantId !== undefined) {
-          throw mismatch(principal, [], 'The credential belongs to a tenant, and this server has none');
+          throw mismatch(principal, [], 'The credential belongs to a tenant, but this server has no tenants');
         }
         if (access === 'change' && tenantIds.length > 0) throw withoutTenants(HEADERS.tenantId);
         if (access === 'change' && isolationLevel !== undefined) throw withoutTenants(HEADERS.isolationLevel);
@@ -84,7 +84,7 @@ export function createAddressing(isolation: Isolation): Addressing {
       if (principal === undefined) return anonymous;
       const tenantId = addressedTenant(principal, tenantIds);
       assertLevel(isolationLevel);
-      // RDCP 1.0, Authentication, rule 7: what is done to every tenant needs more than what is done to one.
+      // RDCP 1.0, Authentication, rule 7: a change for all tenants needs more than a change for one.
       if (access === 'change' && tenantId === undefined && level !== 'global') {
         assertScope(principal, ['admin'], 'To change what all tenants inherit');
       }
@@ -93,34 +93,34 @@ export function createAddressing(isolation: Isolation): Addressing {
   };
 }
 
-/** A credential whose tenant is none must not become one without a tenant, which sees more. */
-function speaksForTenants({ tenantId }: Principal): boolean {
+/** A malformed tenant id must not count as no tenant, which would allow more. */
+function hasValidTenant({ tenantId }: Principal): boolean {
   return tenantId === undefined || (isIdentifier(tenantId) && tenantId !== EVERYBODY);
 }
 
-/** The tenant that a request is about; `undefined` for all of them. */
+/** The tenant that a request addresses; `undefined` for all tenants. */
 function addressedTenant(principal: Principal, named: readonly string[]): string | undefined {
   const { tenantId } = principal;
-  if (!speaksForTenants(principal)) throw mismatch(principal, []);
+  if (!hasValidTenant(principal)) throw mismatch(principal, []);
   if (named.length === 0) return tenantId;
   const [id = ''] = named;
   if (tenantId !== undefined) {
     if (named.length === 1 && id === tenantId) return tenantId;
     throw mismatch(principal, []);
   }
-  // What answers call the address of such an operator, sent back.
+  // Responses to an operator without a tenant have this id; clients may send it back.
   if (named.length === 1 && id === EVERYBODY) return undefined;
   if (!hasScope(principal, 'admin')) throw mismatch(principal, ['admin']);
   if (named.length > 1) throw malformed(HEADERS.tenantId, 'was sent more than once');
-  if (!isIdentifier(id)) throw malformed(HEADERS.tenantId, 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
+  if (!isIdentifier(id)) throw malformed(HEADERS.tenantId, 'must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
   return id;
 }
 
-/** @param requiredScopes what would have made a difference */
+/** @param requiredScopes scopes that would have allowed the request */
 function mismatch(
   { method, scopes }: Principal,
   requiredScopes: readonly string[],
-  message = 'The credential does not speak for that tenant',
+  message = 'The credential is not valid for this tenant',
 ): RdcpError {
   return new RdcpError('RDCP_FORBIDDEN', message, {
     method,

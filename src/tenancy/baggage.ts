@@ -1,7 +1,7 @@
 import { propagation } from '@opentelemetry/api';
 import { isIdentifier } from '../protocol/names.ts';
 
-/** The tenant that the active OpenTelemetry baggage names, read anew with each call. What is no tenant's id counts as none. */
+/** Returns a function that reads the tenant from the active OpenTelemetry baggage; `undefined` for an invalid tenant id. */
 export function baggageTenant(key: string): () => string | undefined {
   return () => {
     const value = propagation.getActiveBaggage()?.getEntry(key)?.value;

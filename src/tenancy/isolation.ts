@@ -9,15 +9,15 @@ import { createProcessStore } from './process-store.ts';
 
 export type TenancyConfig = ResolvedConfig['tenancy'];
 
-/** What an isolation level keeps apart. */
+/** What an isolation level separates. */
 interface Separation {
-  /** Each tenant has settings of its own, over those for everybody. */
+  /** Each tenant has its own settings, which override the global ones. */
   readonly settings: boolean;
-  /** A tenant sees its own calls alone, and nothing measured of the process that it shares. */
+  /** A tenant sees only its own calls, and no measurements of the process. */
   readonly metrics: boolean;
 }
 
-/** Beside this table, `process` keeps state out of the store, and `namespace` keeps it under the namespace's name. */
+/** In addition, `process` does not write state to the store, and `namespace` prefixes its keys with the namespace. */
 const SEPARATION: Readonly<Record<IsolationLevel, Separation>> = {
   global: { settings: false, metrics: false },
   process: { settings: true, metrics: false },
@@ -25,19 +25,19 @@ const SEPARATION: Readonly<Record<IsolationLevel, Separation>> = {
   organization: { settings: true, metrics: true },
 };
 
-/** What the configured isolation level means. Without multi-tenancy everything is everybody's. */
+/** The effects of the configured isolation level. Without multi-tenancy all settings are global. */
 export interface Isolation {
   /** `undefined` without multi-tenancy. */
   readonly level: IsolationLevel | undefined;
-  /** Whether a tenant sees its own calls alone. */
+  /** Whether a tenant sees only its own calls. */
   readonly separatesMetrics: boolean;
-  /** Where a tenant's settings are, or, without a tenant, those for everybody. */
+  /** The scope of a tenant's settings, or the global scope without a tenant. */
   scopeOf(tenantId: string | undefined): Scope;
-  /** What answers say of it; `undefined` without multi-tenancy. */
+  /** The tenant context of a response; `undefined` without multi-tenancy. */
   contextOf(tenantId: string | undefined): TenantContext | undefined;
-  /** The tenant whose calls are decided by a scope; `undefined` for a scope that is not in force at this level. */
+  /** The tenant whose calls a scope controls; `undefined` for a scope that this level does not use. */
   tenantOf(key: ScopeKey): string | undefined;
-  /** The store as far as this level shares it. */
+  /** Wraps the store for this level. */
   storeFor(store: StateStore): StateStore;
 }
 
@@ -57,7 +57,7 @@ export function createIsolation(tenancy: TenancyConfig): Isolation {
         isolationLevel: level,
         scope: apart && tenantId !== undefined ? 'tenant-isolated' : 'global',
       },
-    // Another service may keep namespaces in the same store: those keys are no identifiers.
+    // The store may hold scopes of another service's namespace. Their keys are not identifiers.
     tenantOf: (key) => (apart && isIdentifier(key) ? key : undefined),
     storeFor: (store) => {
       if (level === 'process') return createProcessStore(store);

@@ -1,8 +1,8 @@
 import type { FleetStore } from '../store/fleet-store.ts';
 
 /**
- * The processes of one namespace, under ids that begin with its name: those of another have nothing to apply, and are nobody's
- * business here. The store's revision stays one for all.
+ * The processes of one namespace. Their ids in the store begin with the namespace; processes of other namespaces are hidden,
+ * because they do not apply these changes. All namespaces share the store's revision.
  */
 export function createNamespacedFleet(fleet: FleetStore, prefix: string): FleetStore {
   return {

@@ -2,9 +2,9 @@ import type { Commit, CommitResult, ReplayRecord, StateStore } from '../store/st
 import { createNamespacedFleet } from './namespaced-fleet.ts';
 
 /**
- * The part of a store that belongs to a namespace: the tenant `acme` has the scope `<namespace>/acme` there, and settings
- * for everybody are for everybody in the namespace. A namespace is an identifier and a scope's key holds no `/`, so no two
- * namespaces share a key. The audit trail stays one, because it is a chain, and so do sessions.
+ * A view of one namespace in a store: the scope of tenant `acme` is stored as `<namespace>/acme`, and global settings apply to
+ * the namespace only. Neither namespaces nor scope keys contain `/`, so two namespaces never share a key. All namespaces
+ * share the audit trail, because it is a chain, and the sessions.
  */
 export function createNamespacedStore(store: StateStore, namespace: string): StateStore {
   const prefix = `${namespace}/`;

@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import type { Commit, CommitResult, ReplayRecord, ScopeKey, ScopeState, StateStore } from '../store/state-store.ts';
 
-/** Replay records kept; beyond that the oldest are dropped before their time. */
+/** Most replay records; beyond that the oldest are evicted before they expire. */
 const MAX_REPLAYS = 10_000;
 
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 
 /**
- * A store that keeps state and answers in this process, for nobody else and no longer than it lives, so that there is no
- * fleet to agree; the audit trail and sessions are the given store's. The two are one step as seen from here: state changes once the entry is written. Where the answer to that
- * write is lost, the entry may tell of a change that was refused, never the other way round.
+ * Keeps state and replay records in the memory of this process; there is no fleet. The audit trail and the sessions are in
+ * the given store. State changes only after the audit entry is written. If the response to that write is lost, the trail may
+ * have an entry for a change that was refused, but never lacks an entry for a change that was made.
  */
 export function createProcessStore(trail: StateStore): StateStore {
   const scopes = new Map<ScopeKey, ScopeState>();
@@ -40,7 +40,7 @@ export function createProcessStore(trail: StateStore): StateStore {
     shared: false,
     ...(trail.tokens && { tokens: trail.tokens }),
 
-    // What cannot be audited is not changed, so a trail that does not answer is a store that does not.
+    // A change that cannot be audited is refused, so the store is unavailable while the trail is.
     async load() {
       await trail.check();
       return new Map(scopes);
@@ -57,7 +57,7 @@ export function createProcessStore(trail: StateStore): StateStore {
       return liveReplay(key, now);
     },
 
-    // Nobody else can write here.
+    // No other process can write here.
     subscribe: () => () => undefined,
 
     queryAudit: (query) => trail.queryAudit(query),
