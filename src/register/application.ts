@@ -4,8 +4,8 @@ import { INSTRUMENTATION_NAME } from '../version.ts';
 import { preloadedModules } from './preloaded-modules.ts';
 
 /**
- * Packages whose commands start the application as a process of its own, and which of their files do so. All of these
- * processes have the same `NODE_OPTIONS`, and only the application should take the port.
+ * Packages that start the application in a child process, and the files that do so. Launcher and application have the same
+ * `NODE_OPTIONS`; only the application should open the port.
  */
 const LAUNCHERS: Readonly<Record<string, RegExp>> = {
   npm: /./,
@@ -28,13 +28,13 @@ const LAUNCHERS: Readonly<Record<string, RegExp>> = {
   tsx: /./,
   '@nestjs/cli': /./,
   forever: /./,
-  // The other files run the application within the process.
+  // PM2's other files run the application in the same process.
   pm2: /^(?:bin\/|lib\/(?:binaries\/|Daemon))/,
-  // The command, not an application under examples/.
+  // The `rdcp` command, not an application under examples/.
   [INSTRUMENTATION_NAME]: /^(?:dist|src)\/cli\//,
 };
 
-/** A package manager that a project or corepack keeps as a single file, outside of any package. */
+/** A package manager that a project or corepack stores as a single file, outside of any package. */
 const PACKAGE_MANAGER_FILE = /\/(?:\.yarn\/releases|corepack)\/.*\.c?js$/;
 
 export interface ProcessStart {
@@ -44,10 +44,10 @@ export interface ProcessStart {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Whether this process runs an application, not something that starts one, checks one or evaluates a line of code. */
+/** False for a process that launches an application, checks its syntax or evaluates code from the command line. */
 export function runsApplication({ program, execArgv, env }: ProcessStart): boolean {
   if (execArgv.includes('--check') || execArgv.includes('-c')) return false;
-  // Without a file it is one when register was named for this very process.
+  // Without a file: true unless the preloaded modules are inherited by NODE_OPTIONS alone.
   if (program === undefined || program === '-') {
     return preloadedModules([], env).length === 0 || preloadedModules(execArgv, {}).length > 0;
   }
@@ -74,7 +74,7 @@ function withSlashes(path: string): string {
   return sep === '/' ? path : path.replaceAll(sep, '/');
 }
 
-/** The package that a file belongs to: the first one upwards that has a name. */
+/** The package of a file: the nearest package.json above it that has a name. */
 function packageOf(file: string): { name: string; directory: string } | undefined {
   for (let directory = dirname(file); ; directory = dirname(directory)) {
     const name = nameIn(join(directory, 'package.json'));

@@ -5,21 +5,21 @@ import { endpointVariable, exporterNames, exportVariable, isSet } from '../otel-
 const PROMETHEUS_HOST = 'localhost';
 const PROMETHEUS_PORT = 9464;
 
-/** Which exporters the variables of OpenTelemetry ask for. */
+/** The exporters that OpenTelemetry's environment variables configure. */
 export interface Exporters {
-  /** The Prometheus endpoint, unless metrics are excluded by `none`. */
+  /** The Prometheus endpoint; `undefined` if `OTEL_METRICS_EXPORTER` is `none`. */
   readonly prometheus: { readonly host: string; readonly port: number } | undefined;
-  /** `OTEL_METRICS_EXPORTER` without Prometheus: what else metrics go to. */
+  /** The exporters of `OTEL_METRICS_EXPORTER` other than Prometheus. */
   readonly otherMetrics: readonly string[];
-  /** Whether spans go anywhere. */
+  /** Whether spans are exported. */
   readonly traces: boolean;
-  /** Whether log records go anywhere. Where they do not, debug calls are written on stderr. */
+  /** Whether log records are exported. If not, debug calls are written to stderr. */
   readonly logs: boolean;
 }
 
 /**
- * Reads `OTEL_*_EXPORTER` and `OTEL_EXPORTER_*`. A signal that nobody configured stays at home: OpenTelemetry's own
- * default, OTLP to localhost, would report a failure every few seconds where no collector runs.
+ * Reads `OTEL_*_EXPORTER` and `OTEL_EXPORTER_*`. A signal without configuration is not exported: OpenTelemetry's default, OTLP
+ * to localhost, reports a failure every few seconds if no collector runs.
  */
 export function exportersFrom(env: Environment): Exporters {
   const metrics = exporterNames(env, 'METRICS') ?? (endpointVariable(env, 'METRICS') === undefined ? [] : ['otlp']);
@@ -32,7 +32,7 @@ export function exportersFrom(env: Environment): Exporters {
   };
 }
 
-/** A port that is none counts as not set, as OpenTelemetry has it. */
+/** An invalid port counts as unset, as in OpenTelemetry. */
 function prometheusAddress(env: Environment): { host: string; port: number } {
   const host = env.OTEL_EXPORTER_PROMETHEUS_HOST;
   const port = env.OTEL_EXPORTER_PROMETHEUS_PORT;

@@ -1,4 +1,4 @@
-/** Samples of one metric, behind the comments that describe it. */
+/** The samples of one metric and the comments that describe it. */
 interface Family {
   readonly comments: readonly string[];
   readonly samples: string[];
@@ -7,8 +7,8 @@ interface Family {
 const PROCESS_LABEL = 'process_pid';
 
 /**
- * One exposition of several processes, in Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/):
- * each sample gets the label `process_pid`, unless it has one.
+ * Merges the metrics of several processes, in Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/).
+ * Each sample gets the label `process_pid`, unless it has one.
  */
 export function mergeExpositions(texts: ReadonlyMap<number, string>): string {
   const families = new Map<string, Family>();
@@ -29,7 +29,7 @@ export function mergeExpositions(texts: ReadonlyMap<number, string>): string {
   return [...families.values()].flatMap(({ comments, samples }) => [...comments, ...samples, '']).join('\n');
 }
 
-/** The lines of a metric are one group, which begins with its comments: `# HELP name …`. */
+/** The format requires the lines of a metric to be one group, which starts with its comments: `# HELP name …`. */
 function familyOf(families: Map<string, Family>, comments: readonly string[], sample: string): Family {
   const name = comments.length > 0 ? comments[0]?.split(' ', 3)[2] : sample.split(/[{ ]/, 1)[0];
   const known = families.get(name ?? '');

@@ -14,8 +14,8 @@ const DEFAULT_QUEUE = 2048;
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The processors that the SDK would make for `OTEL_LOGS_EXPORTER`, those with a queue behind a debug lane. `undefined`
- * where a variable has a value that only the SDK can judge: it warns of it, and goes on as it does without us.
+ * The processors that the SDK would create for `OTEL_LOGS_EXPORTER`; a processor with a queue gets a debug lane in front.
+ * `undefined` if a variable has an unknown value: the SDK then creates its own processors and warns.
  */
 export function logProcessors(env: Variables): LogProcessor[] | undefined {
   const names = new Set(exporterNames(env, 'LOGS') ?? ['otlp']);
@@ -39,7 +39,7 @@ export function logProcessors(env: Variables): LogProcessor[] | undefined {
 
 type Constructor = new (...given: unknown[]) => LogProcessor;
 
-/** Early releases of the 2.x line take the exporter first, and then the options. */
+/** Early 2.x releases take the exporter as the first argument, before the options. */
 function make(Processor: Constructor, options: { readonly exporter: object }): LogProcessor {
   const takesExporter = Object.getPrototypeOf(Processor).length > 1 || Processor.length > 1;
   return takesExporter ? new Processor(options.exporter, options) : new Processor(options);
@@ -54,7 +54,7 @@ const BATCH_VARIABLES = {
 
 type BatchOptions = { [Option in keyof typeof BATCH_VARIABLES]?: number };
 
-/** `undefined` where a variable is no whole number above zero. */
+/** `undefined` if a variable is not a positive whole number. */
 function batchOptions(env: Variables): BatchOptions | undefined {
   const options: BatchOptions = {};
   for (const [option, variable] of Object.entries(BATCH_VARIABLES)) {

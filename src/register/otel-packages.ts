@@ -4,35 +4,34 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { RdcpError } from '../errors.ts';
 
-// Packages that only `register` loads, and at once: an `await` would keep this entry from being required. From ES modules
-// their ES modules are loaded, as by `import`: their CommonJS would load OpenTelemetry's API a second time, beside the one
-// that we import.
+// Loads packages that only `register` needs. Loading is synchronous, because a module with a top-level `await` cannot be
+// required. The ES module build loads the packages' ES modules: their CommonJS would load a second copy of OpenTelemetry's API.
 
 const require = createRequire(import.meta.url);
-/** Absent in our CommonJS. */
+/** `undefined` in the CommonJS build. */
 const resolve = import.meta.resolve as ((name: string) => string) | undefined;
 
 /**
- * A package that the application has installed beside this one.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when it is missing
+ * Loads a package that the application has to install.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is missing
  */
 export function loadPackage(name: string) {
   try {
     return require(resolve === undefined ? name : fileURLToPath(resolve(name)));
   } catch (cause) {
-    throw new RdcpError('RDCP_CONFIG_INVALID', `${name} is needed here: npm install ${name}`, { cause });
+    throw new RdcpError('RDCP_CONFIG_INVALID', `missing package ${name}: run npm install ${name}`, { cause });
   }
 }
 
-/** A package that another one depends on, in the version that it uses. */
+/** Loads a dependency of another package, in the version that the other package uses. */
 export function loadPackageOf(owner: string, name: string) {
   const requireThere = createRequire(require.resolve(owner));
   return requireThere(resolve === undefined ? name : (esModuleOf(name, requireThere.resolve(owner)) ?? name));
 }
 
-/** The file that `import` loads of a package with ES modules. Node resolves only from the file that asks. */
+/** The file that `import` of a package would load. `import.meta.resolve` cannot resolve from another file. */
 function esModuleOf(name: string, from: string): string | undefined {
-  // Node 20 has none, and is to read the line about its version.
+  // Absent in Node 20, which must get as far as the message about its version.
   const manifest = nodeModule.findPackageJSON(name, pathToFileURL(from));
   if (manifest === undefined) return undefined;
   let target = JSON.parse(readFileSync(manifest, 'utf8')).exports?.['.'];

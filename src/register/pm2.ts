@@ -1,8 +1,8 @@
 const WANTED = /^(?:RDCP_|OTEL_)|^(?:pm_id|name|namespace)$/;
 
 /**
- * In PM2's cluster mode the variables of an application come in one, `pm2_env`, which PM2 unpacks after `--import`. Takes
- * what is needed here out of it; PM2 sets the same a moment later.
+ * In PM2's cluster mode an application's variables are packed in `pm2_env`, which PM2 unpacks after `--import`. Sets those
+ * that this package and OpenTelemetry read; PM2 sets the same values a moment later.
  */
 export function takePm2Variables(env: NodeJS.ProcessEnv): void {
   if (env.pm2_env === undefined) return;
@@ -12,6 +12,6 @@ export function takePm2Variables(env: NodeJS.ProcessEnv): void {
       if (WANTED.test(name)) env[name] = String(value);
     }
   } catch {
-    // Not PM2's.
+    // Not written by PM2.
   }
 }

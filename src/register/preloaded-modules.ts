@@ -1,6 +1,6 @@
 const OPTION = /^(?:--import|--require|-r)(?:=(?<module>.*))?$/s;
 
-/** The modules that Node was told to load before the application, by `NODE_OPTIONS` and on its command line. */
+/** The modules that `NODE_OPTIONS` and the command line preload. */
 export function preloadedModules(execArgv: readonly string[], env: NodeJS.ProcessEnv): string[] {
   const words = [...wordsOf(env.NODE_OPTIONS ?? ''), ...execArgv];
   return words.flatMap((word, index) => {
@@ -9,7 +9,7 @@ export function preloadedModules(execArgv: readonly string[], env: NodeJS.Proces
   });
 }
 
-/** `NODE_OPTIONS` is split at spaces outside of double quotes, in which a backslash escapes. */
+/** Node splits `NODE_OPTIONS` at spaces outside of double quotes; inside, a backslash escapes. */
 function wordsOf(text: string): string[] {
   const words = text.match(/(?:"(?:\\.|[^"\\])*"|[^\s"])+/gs) ?? [];
   return words.map((word) =>

@@ -25,7 +25,7 @@ interface Address {
 }
 
 interface ScrapedAddress extends Address {
-  /** Other host names under which scrapers reach it: those of the control endpoint. */
+  /** Other host names that scrapers may use: those of the control endpoint. */
   readonly allowedHosts: readonly string[];
 }
 
@@ -35,29 +35,28 @@ interface MetricsHandler {
 }
 
 export interface ServedMetrics {
-  /** The address to scrape; rejects when its port cannot be opened. */
+  /** The address to scrape; rejects if the port cannot be opened. */
   readonly listening: Promise<Listening>;
-  /** Takes this process out of the scrapes of its cluster. */
+  /** Removes this process from the scrapes of its cluster. */
   leave(): void;
 }
 
-/** What a scraper is told that the text is. */
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-/** How long a scrape waits for another process of the cluster, in milliseconds. */
+/** Longest wait of a scrape for another process of the cluster, in milliseconds. */
 const PATIENCE_MS = 1000;
 
 const FOREIGN_HOST = 'This host name is not allowed: add it to server.allowedHosts if scrapers should use it\n';
 
-/** Service names on the board of a cluster: where scrapers ask, and where its processes ask each other. */
+/** Service names on the cluster's board: the address for scrapers, and the socket of each process. */
 const FOR_SCRAPERS = 'metrics';
 const FOR_EACH_OTHER = 'metrics of one process';
 
 /**
- * Opens the port for Prometheus, and gives the address to scrape. The exporter's own server would keep the process alive
- * for as long as a scraper holds its connection open, and cannot let the system choose a port.
+ * Opens the port for Prometheus. The exporter's own server is not used: it keeps the process alive while a scraper is
+ * connected, and cannot let the system choose a port.
  *
- * In a cluster one process has the port, or the workers share it, and each answers for all of them: each process
- * answers the others on a socket in the cluster's folder.
+ * In a cluster one process has the port, or the workers share it. A scrape returns the metrics of all processes: each one
+ * listens on a socket in the cluster's folder, where the others fetch its metrics.
  */
 export function servePrometheus(exporter: MetricsHandler, { host, port, allowedHosts }: ScrapedAddress): ServedMetrics {
   const serves = createHostCheck({ host, allowedHosts });
@@ -102,7 +101,7 @@ export function servePrometheus(exporter: MetricsHandler, { host, port, allowedH
   return { listening: served, leave: () => cluster.close() };
 }
 
-/** The same check as on the control endpoint. HTTP/1.0 has no `Host`; browsers, which the check is about, do not speak it. */
+/** The host check of the control endpoint. HTTP/1.0 has no `Host` and is allowed: the check is about browsers, which do not use it. */
 function isForUs(
   { headers, httpVersion, socket }: IncomingMessage,
   serves: ReturnType<typeof createHostCheck>,
@@ -112,12 +111,12 @@ function isForUs(
   return name !== undefined && serves(name, socket);
 }
 
-/** The others are scraped without this process. */
+/** A scrape then returns the metrics of the other processes only. */
 function notAnswering(error: unknown): void {
-  diagnostics.error('rdcp: the metrics of this process are not shown by its cluster', error);
+  diagnostics.error('rdcp: scrapes of the cluster lack the metrics of this process', error);
 }
 
-/** Neither the server nor its connections keep the process alive. */
+/** Starts a server. Neither it nor its connections keep the process alive. */
 function listening(answer: RequestListener, options: ListenOptions): Promise<ReturnType<Server['address']>> {
   const server = createServer(answer);
   server.on('connection', (socket) => socket.unref());

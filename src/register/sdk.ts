@@ -7,26 +7,25 @@ import { loadPackage } from './otel-packages.ts';
 import { metricsUrl, type ServedMetrics, servePrometheus } from './prometheus.ts';
 
 /**
- * The SDK keeps 2,000 series of an instrument and puts what is more into one overflow series. The gate holds 4,096
- * categories.
+ * The SDK's default is 2,000 series per instrument; further ones share an overflow series. There can be 4,096 categories.
  */
 const SERIES_LIMIT = 5000;
 
-/** Sees spans and keeps none. With no span processor at all there would be no tracer provider, so no trace ids. */
+/** Drops every span. Without a span processor the SDK registers no tracer provider, and there are no trace ids. */
 const IDS_ONLY = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
 
 interface StartedSdk {
   readonly sdk: { shutdown(): Promise<void> };
   readonly instrumentation: RdcpInstrumentation;
-  /** Opens the endpoint for Prometheus, where there is to be one, and gives the address to scrape. */
+  /** Opens the Prometheus endpoint and resolves with the address to scrape; `undefined` without such an endpoint. */
   serveMetrics(): Promise<Listening> | undefined;
 }
 
 /**
- * Starts the OpenTelemetry SDK as the variables of the environment ask for.
- * @param wanted `logs`: export log records, to OpenTelemetry's default address, although no variable asks for it;
- * `allowedHosts`: host names besides its own under which the Prometheus endpoint is scraped
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when a package is missing
+ * Starts the OpenTelemetry SDK as configured by the environment.
+ * @param wanted `logs`: export log records, by default to OpenTelemetry's default address, even if no variable configures it;
+ * `allowedHosts`: additional host names of the Prometheus endpoint
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if a package is missing
  */
 export function startSdk(
   env: NodeJS.ProcessEnv,
@@ -41,7 +40,7 @@ export function startSdk(
   const exporters = { ...configured, logs: configured.logs || wanted.logs };
   const { prometheus, otherMetrics, traces } = exporters;
   const instrumentation = instrument();
-  // Where metrics go elsewhere too, the SDK makes every reader as its variables say, the one for Prometheus as well.
+  // With other metric exporters the SDK creates every reader from its variables, including the one for Prometheus.
   const exporter =
     prometheus === undefined || otherMetrics.length > 0
       ? undefined
@@ -72,7 +71,7 @@ export function startSdk(
   return { sdk: { shutdown }, instrumentation, serveMetrics };
 }
 
-/** The variables as the SDK is to read them: its own default for a signal that nobody configured is to send it. */
+/** Variables to set for the SDK, which by default exports a signal that is not configured. */
 function forNodeSdk({ prometheus, otherMetrics, logs }: Exporters): Record<string, string> {
   return {
     ...(logs ? {} : { OTEL_LOGS_EXPORTER: 'none' }),
@@ -85,7 +84,7 @@ function forNodeSdk({ prometheus, otherMetrics, logs }: Exporters): Record<strin
   };
 }
 
-/** Runs `make` under other variables. The application, and the processes it starts, see those that were set. */
+/** Calls `make` with changed variables and restores them, so that the application and its child processes see the originals. */
 function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, string>, make: () => T): T {
   const before = Object.keys(variables).map((name) => [name, env[name]] as const);
   Object.assign(env, variables);

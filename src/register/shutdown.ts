@@ -1,30 +1,30 @@
 import { withDeadline } from '../deadline.ts';
 import { registeredProviders } from '../telemetry.ts';
 
-/** Longest time that a process without signal handlers of its own is held up by its telemetry, milliseconds. */
+/** Longest delay of a signal's default action by closing and flushing, in milliseconds. */
 const DEADLINE_MS = 5000;
-/** The part of it that closing may take; the rest is for exporting what closing has written. */
+/** Longest time for closing, in milliseconds; the rest of the deadline is for exporting what closing emits. */
 const CLOSE_DEADLINE_MS = 3000;
 
 interface Started {
-  /** Absent where the SDK is the application's. */
+  /** Absent if the application started the SDK. */
   readonly sdk?: { shutdown(): Promise<void> } | undefined;
   readonly instrumentation: { close(): Promise<void> };
 }
 
 /**
- * Flushes the audit trail and the telemetry when the process ends: by itself, by SIGTERM or by SIGINT. The
- * application's own handlers stay in charge: where it has one, nothing here ends the process, and its telemetry goes on
- * until it does. Where it has none, the signal is raised again, so that the process ends as it would have without us.
+ * Flushes the audit trail and the telemetry when the process exits, or gets SIGTERM or SIGINT. If the application handles the
+ * signal, it decides when to exit, and telemetry works until then. Otherwise the signal is raised again after the flush, so
+ * that the process ends as it would without this package.
  */
 export function flushAtTheEnd({ sdk, instrumentation }: Started): void {
   const close = async () => {
-    // Closing takes our instruments away, so their last values are collected before.
+    // Closing removes our instruments, so collect their last values first.
     const collected = flush(registeredProviders().metrics);
     await instrumentation.close();
     await collected;
   };
-  // The SDK stops last, because closing emits audit records.
+  // The SDK stops last: closing emits audit records.
   const stop = () => (sdk === undefined ? flushProviders() : sdk.shutdown());
   const closeInTime = () => withDeadline(close(), CLOSE_DEADLINE_MS);
   process.once(
@@ -35,8 +35,8 @@ export function flushAtTheEnd({ sdk, instrumentation }: Started): void {
         .catch(() => undefined),
   );
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    // `once` takes this listener away before it runs. So others that count listeners, to raise the signal again when
-    // theirs are the only ones, count right; and a second signal ends a process that hangs.
+    // `once` removes this listener before it runs. Other libraries that count listeners, to raise the signal again when
+    // theirs is the only one, then count correctly, and a second signal ends a process that hangs.
     process.once(signal, () => {
       if (process.listenerCount(signal) > 0) void closeInTime().then(flushProviders);
       else void withDeadline(closeInTime().then(stop), DEADLINE_MS).then(() => process.kill(process.pid, signal));
@@ -44,7 +44,7 @@ export function flushAtTheEnd({ sdk, instrumentation }: Started): void {
   }
 }
 
-/** `NodeSDK` can only be shut down, not flushed, so its providers are asked. */
+/** Flushes the providers, because `NodeSDK` has no flush. */
 async function flushProviders(): Promise<void> {
   await Promise.all(Object.values(registeredProviders()).map(flush));
 }

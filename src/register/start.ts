@@ -11,17 +11,17 @@ import { describeRegisteredSdk, isSdkRegistered, willRegisterSdk } from './regis
 import { startSdk } from './sdk.ts';
 import { flushAtTheEnd } from './shutdown.ts';
 
-/** Where the key is kept of a service for which no credential is configured. */
+/** File with the key of a service without configured credentials. */
 const DEV_KEY_FILE = '.rdcp/dev-key';
 const CREDENTIALS = ['apiKeys', 'jwt', 'introspection', 'mtls'];
 
 const reporter = createReporter();
 
 /**
- * Starts the remote control as the environment asks for, and the OpenTelemetry SDK with its Prometheus endpoint unless
- * the process has an SDK already. Does nothing with `OTEL_SDK_DISABLED=true`, and in a process that runs no application,
- * such as npm's. When the configuration is wrong or a package is missing it ends the process, before the application
- * runs, with code 1 and one line on stderr.
+ * Starts the remote control as configured by the environment, and the OpenTelemetry SDK with its Prometheus endpoint unless an
+ * SDK is registered. Does nothing with `OTEL_SDK_DISABLED=true`, or in a process that runs no application, such as npm. If
+ * the configuration is invalid or a package is missing, the process exits before the application runs, with code 1 and one
+ * line on stderr.
  */
 export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   if (!runsApplication({ program: process.argv[1], execArgv: process.execArgv, env })) return;
@@ -49,11 +49,11 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
       });
   if (isEarly) {
     reporter.warn(
-      '@opentelemetry/auto-instrumentations-node/register instruments what is loaded after it: put it before opentelemetry-instrumentation-rdcp/register',
+      'put @opentelemetry/auto-instrumentations-node/register before opentelemetry-instrumentation-rdcp/register: it instruments only modules loaded after it',
     );
   }
   flushAtTheEnd({ sdk, instrumentation });
-  // The instrumentation has begun to listen by then, unless the process is ending already.
+  // By then the instrumentation has started to listen, unless the process is exiting.
   afterStart(() => {
     if (!instrumentation.isEnabled()) return;
     void announce({
@@ -66,7 +66,7 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   });
 }
 
-/** What it would say of its start is part of the line below. */
+/** Suppresses the instrumentation's own start message, which `announce` below includes. */
 class AnnouncedInstrumentation extends RdcpInstrumentation {
   protected override announce(): void {}
 }
@@ -85,7 +85,7 @@ interface Started {
   readonly development: boolean;
 }
 
-/** The one line of a start that went well. What did not start is told, and the application runs without it. */
+/** Prints one line about everything that started, and an error for the metrics endpoint if it failed. */
 async function announce(started: Started): Promise<void> {
   const [endpoint, metrics] = await Promise.allSettled([started.endpoint, started.metrics]);
   const parts: string[] = [];
@@ -101,7 +101,7 @@ async function announce(started: Started): Promise<void> {
   if (metrics.status === 'rejected') reporter.error(`the metrics endpoint did not start: ${problemOf(metrics.reason)}`);
 }
 
-/** What another process of the cluster has said already is not said again by each. */
+/** False for an address that another process of the cluster has already announced. */
 function isNews(result: PromiseSettledResult<Listening | undefined>): result is PromiseFulfilledResult<Listening> {
   return result.status === 'fulfilled' && result.value !== undefined && result.value.shared !== true;
 }

@@ -56,7 +56,7 @@ describe('the packed package', () => {
     assert.deepEqual(result, {
       code: 1,
       stdout: '',
-      stderr: 'rdcp: @opentelemetry/sdk-node is needed here: npm install @opentelemetry/sdk-node\n',
+      stderr: 'rdcp: missing package @opentelemetry/sdk-node: run npm install @opentelemetry/sdk-node\n',
     });
   });
 
