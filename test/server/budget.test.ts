@@ -181,6 +181,6 @@ test('the command sets a budget, and lists it with what was dropped', async (t) 
     (await run('enable', it.name, '--unlimited', '--rate', '3')).stderr,
     /--unlimited cannot be combined with --rate/,
   );
-  assert.match((await run('enable', it.name, '--rate', '0')).stderr, /--rate must be a positive whole number/);
+  assert.match((await run('enable', it.name, '--rate', '0')).stderr, /--rate must be a whole number from 1/);
   assert.match((await run('enable', it.name, '--unlimited')).stderr, /admin/);
 });
