@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type IsolationLevel, PATHS, SCOPES, type Scope } from '../../src/protocol/constants.ts';
+import type { ErrorResponse, TenantContext } from '../../src/protocol/messages.ts';
+import { KeptConnection } from '../support/kept-connection.ts';
+import { startServer } from '../support/server.ts';
+import { credentialsOf, LEVELS, type Person } from '../support/tenants.ts';
+
+// The whole matrix method x path x credential x scope x tenant x isolation, and what each cell is to be answered, written
+// down a second time and in other words than the server's.
+
+type Path = keyof typeof PATHS;
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
+
+/** One of these scopes is needed; `open` is for everybody, `any` for every credential. */
+const NEEDED: Readonly<Record<Path, { readonly method: 'GET' | 'POST'; readonly needs: readonly Scope[] | string }>> = {
+  wellKnown: { method: 'GET', needs: 'open' },
+  health: { method: 'GET', needs: ['status', 'discovery'] },
+  discovery: { method: 'GET', needs: ['discovery'] },
+  status: { method: 'GET', needs: ['status', 'discovery'] },
+  metrics: { method: 'GET', needs: ['discovery'] },
+  tenants: { method: 'GET', needs: ['admin'] },
+  audit: { method: 'GET', needs: ['admin'] },
+  session: { method: 'GET', needs: 'any' },
+  fleet: { method: 'GET', needs: ['status', 'discovery'] },
+  control: { method: 'POST', needs: ['control'] },
+};
+
+const SCOPE_SETS: readonly (readonly Scope[])[] = [
+  ...SCOPES.map((scope) => [scope]),
+  ['discovery', 'status', 'control'],
+];
+
+/** Every kind of credential with every set of scopes, of no tenant and of one. */
+const PEOPLE: Readonly<Record<string, Person>> = Object.fromEntries(
+  (['api-key', 'bearer'] as const).flatMap((method) =>
+    [undefined, 'acme'].flatMap((tenantId) =>
+      SCOPE_SETS.map((scopes) => [
+        `${method} ${scopes.join('+')} of ${tenantId ?? 'nobody'}`,
+        { method, scopes, ...(tenantId !== undefined && { tenantId }) },
+      ]),
+    ),
+  ),
+);
+
+const NOBODY = 'no credential';
+const STRANGER = 'a wrong credential';
+
+/** What a request says of tenants. `beta` exists, `ghost` does not. */
+interface Claim {
+  readonly tenantIds?: readonly string[];
+  readonly level?: 'right' | 'wrong';
+}
+const CLAIMS: Readonly<Record<string, Claim>> = {
+  nothing: {},
+  own: { tenantIds: ['acme'] },
+  'another tenant': { tenantIds: ['beta'] },
+  'no tenant of ours': { tenantIds: ['ghost'] },
+  'another spelling': { tenantIds: ['ACME'] },
+  everybody: { tenantIds: ['global'] },
+  malformed: { tenantIds: ['*'] },
+  'the own one twice': { tenantIds: ['acme', 'acme'] },
+  'the right level': { level: 'right' },
+  'the wrong level': { level: 'wrong' },
+};
+
+interface Cell {
+  readonly level: IsolationLevel | 'none';
+  readonly path: Path;
+  readonly method: string;
+  readonly person: string;
+  readonly claim: string;
+}
+
+interface Expected {
+  readonly status: number;
+  /** `details.reason` of the refusal. */
+  readonly reason?: string;
+  /** `details.requiredScopes` of the refusal, where it is not what the path needs. */
+  readonly requires?: readonly Scope[];
+  /** `tenant.id` of the answer; undefined for none. */
+  readonly tenant?: string | undefined;
+}
+
+function expected({ level, path, method, person, claim }: Cell): Expected {
+  const { tenantIds, level: stated } = CLAIMS[claim] ?? {};
+  const multiTenant = level !== 'none';
+  if (claim === 'malformed' || (!multiTenant && tenantIds?.length === 2)) return { status: 400 };
+  const { method: served, needs } = NEEDED[path];
+  if (method !== served && !(method === 'HEAD' && served === 'GET')) return { status: 405 };
+
+  const who = PEOPLE[person];
+  const home = multiTenant && who !== undefined ? (who.tenantId ?? 'global') : undefined;
+  if (needs === 'open') return { status: 200, tenant: home };
+  if (who === undefined) return { status: person === NOBODY && path === 'health' ? 200 : 401 };
+  const holds = typeof needs === 'string' || who.scopes.some((scope) => scope === 'admin' || needs.includes(scope));
+  if (!holds) return { status: 403, reason: 'insufficient_scopes', tenant: home };
+
+  if (!multiTenant) {
+    if (who.tenantId !== undefined) return { status: 403, reason: 'tenant_mismatch' };
+    const refused = path === 'control' && (tenantIds !== undefined || stated !== undefined);
+    if (refused) return { status: 400 };
+    return { status: path === 'fleet' ? 404 : 200 };
+  }
+  const mismatch = { status: 403, reason: 'tenant_mismatch', tenant: home };
+  let addressed = home;
+  if (tenantIds !== undefined) {
+    const mayName = who.tenantId === undefined && who.scopes.includes('admin');
+    const itself = tenantIds.length === 1 && tenantIds[0] === home;
+    if (!itself && !mayName) return mismatch;
+    if (!itself && tenantIds.length === 2) return { status: 400, tenant: home };
+    addressed = tenantIds[0];
+  }
+  if (stated === 'wrong') return { status: 400, tenant: home };
+  if (path === 'control' && level !== 'global' && addressed === 'global' && !who.scopes.includes('admin')) {
+    return { status: 403, reason: 'insufficient_scopes', requires: ['admin'], tenant: home };
+  }
+  if (path === 'fleet' && who.tenantId !== undefined) return mismatch;
+  return { status: path === 'fleet' ? 404 : 200, tenant: addressed };
+}
+
+const BODY = JSON.stringify({ action: 'status' });
+const AT_ONCE = 16;
+
+export function checkMatrix(level: 'none' | IsolationLevel): void {
+  test(`every method, path, credential, scope and tenant is answered as written down, isolation ${level}`, async (t) => {
+    const { authenticator, headers: credentials } = await credentialsOf(PEOPLE);
+    const server = await startServer(t, {
+      config: { tenancy: level === 'none' ? false : { ...LEVELS[level], tenants: { beta: { name: 'Beta' } } } },
+      wrap: () => ({ authenticator }),
+    });
+    const before = JSON.stringify(server.plane.view({ key: '*' }));
+    const wrongLevel = level === 'global' ? 'organization' : 'global';
+
+    const cells = (Object.keys(PATHS) as Path[]).flatMap((path) =>
+      METHODS.flatMap((method) =>
+        [...Object.keys(PEOPLE), NOBODY, STRANGER].flatMap((person) =>
+          Object.keys(CLAIMS).map((claim): Cell => ({ level, path, method, person, claim })),
+        ),
+      ),
+    );
+
+    const refusals = new Map<string, string>();
+    async function check(cell: Cell, connection: KeptConnection): Promise<void> {
+      const { path, method, person, claim } = cell;
+      const { tenantIds = [], level: stated } = CLAIMS[claim] ?? {};
+      const credential = person === STRANGER ? { 'X-RDCP-API-Key': 'x'.repeat(40) } : (credentials[person] ?? {});
+      const withBody = !['GET', 'HEAD'].includes(method);
+      const headers = [
+        ['Host', new URL(server.url).host],
+        ...Object.entries(credential),
+        ...tenantIds.map((id) => ['X-RDCP-Tenant-ID', id]),
+        ...(stated === undefined ? [] : [['X-RDCP-Isolation-Level', stated === 'right' ? level : wrongLevel]]),
+        ...(withBody
+          ? [
+              ['Content-Type', 'application/json'],
+              ['Content-Length', String(BODY.length)],
+            ]
+          : []),
+      ];
+      const lines = headers.map(([header, value]) => `${header}: ${value}\r\n`).join('');
+      const answer = await connection.exchange(
+        `${method} ${PATHS[path]} HTTP/1.1\r\n${lines}\r\n${withBody ? BODY : ''}`,
+      );
+      const { status, reason, requires, tenant } = expected(cell);
+      const name = `${method} ${path}, ${person}, naming ${claim}: ${answer.body.slice(0, 200)}`;
+      assert.equal(answer.status, status, name);
+      assert.equal(answer.headers.get('x-rdcp-protocol'), 'rdcp/1.0', name);
+      assert.equal(answer.headers.has('www-authenticate'), status === 401 || isBearerRefusal(cell, reason), name);
+      if (status === 405) assert.equal(answer.headers.get('allow'), path === 'control' ? 'POST' : 'GET, HEAD', name);
+      if (method === 'HEAD') return;
+      const body: Partial<ErrorResponse> & { readonly tenant?: TenantContext } = JSON.parse(answer.body);
+      assert.deepEqual(body.tenant, tenant === undefined ? undefined : contextOf(cell, tenant), name);
+      if (status === 200) assert.equal(body.error, undefined, name);
+      if (status !== 403) return;
+      assert.equal(body.error?.code, 'RDCP_FORBIDDEN', name);
+      assert.equal(body.error?.method, PEOPLE[person]?.method, name);
+      assert.equal(body.error?.details?.reason, reason, name);
+      const needs = reason === 'insufficient_scopes' ? (requires ?? NEEDED[path].needs) : undefined;
+      if (needs !== undefined) assert.deepEqual(body.error?.details?.requiredScopes, needs, name);
+      if (path !== 'fleet') assert.deepEqual(body.error?.details?.providedScopes, PEOPLE[person]?.scopes, name);
+      refusals.set([path, method, person, claim].join(), answer.body);
+    }
+
+    const rest = cells.values();
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        const connection = new KeptConnection(server.url);
+        t.after(() => connection.close());
+        for (const cell of rest) await check(cell, connection);
+      }),
+    );
+
+    assert.equal(cells.length, 10 * METHODS.length * (2 * 2 * SCOPE_SETS.length + 2) * 10);
+    t.diagnostic(`${cells.length} cells`);
+    let compared = 0;
+    for (const [key, text] of refusals) {
+      if (!key.endsWith(',another tenant')) continue;
+      assert.equal(text, refusals.get(key.replace(/another tenant$/, 'no tenant of ours')), key);
+      compared += 1;
+    }
+    assert.equal(compared > 0, true, 'a tenant that exists and one that does not were both refused');
+    assert.equal(JSON.stringify(server.plane.view({ key: '*' })), before, 'nothing was switched');
+    assert.deepEqual([...server.plane.scopes()], [], 'nothing was switched for a tenant');
+    assert.deepEqual(server.reports, []);
+  });
+}
+
+/** RFC 6750, section 3.1: a token that lacks a scope is told so in a challenge. */
+function isBearerRefusal({ person }: Cell, reason: string | undefined): boolean {
+  return PEOPLE[person]?.method === 'bearer' && reason === 'insufficient_scopes';
+}
+
+function contextOf({ level }: Cell, id: string): TenantContext {
+  assert.notEqual(level, 'none');
+  const isolated = level !== 'global' && id !== 'global';
+  return { id, isolationLevel: level as IsolationLevel, scope: isolated ? 'tenant-isolated' : 'global' };
+}
