@@ -3,8 +3,8 @@ import type { AuditEntry } from '../protocol/messages.ts';
 import type { AuditQuery } from './state-store.ts';
 
 /**
- * A page ends before the entry that would take it over this many bytes of JSON, unless it is the first. The limit counts
- * entries, and one of them may tell of thousands of changes.
+ * A page ends before this many bytes of JSON, but holds at least one entry. The page limit counts entries, and one
+ * entry may list thousands of changes.
  */
 export const PAGE_BYTES = 2 * 1024 * 1024;
 
@@ -23,14 +23,14 @@ export function auditFilter(query: AuditQuery): (entry: AuditEntry) => boolean {
   };
 }
 
-/** A position in the trail as the opaque cursor that clients pass back. */
+/** Encodes a position in the trail as the opaque cursor for clients. */
 export function encodeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 
 /**
- * The position in a cursor.
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for anything that {@link encodeCursor} did not make of a matching position
+ * Decodes a cursor.
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` unless {@link encodeCursor} made it from a matching position
  */
 export function decodeCursor(cursor: string, form: RegExp): string {
   const position = Buffer.from(cursor, 'base64url').toString();
@@ -40,5 +40,5 @@ export function decodeCursor(cursor: string, form: RegExp): string {
   });
 }
 
-/** The form of positions that count entries: a whole number that a double holds exactly. */
+/** Positions that are counters: an integer that a double represents exactly. */
 export const COUNTED_POSITION = /^\d{1,15}$/;

@@ -5,8 +5,8 @@ import type { Commit, StateStore } from './state-store.ts';
 const AT_ONCE = 1000;
 
 /**
- * Copies what is set, and the audit trail, to a store that takes a process's place. A scope that is there already stays as
- * it is. Every change has an entry, so that there is an entry for each scope to be written with.
+ * Copies the state and the audit trail to the store that replaces a process's own. Existing scopes stay unchanged. Each
+ * scope is written with one of its entries, since every change has one.
  */
 export async function copyState(from: StateStore, to: StateStore, now: number): Promise<void> {
   const scopes = [...(await from.load())].filter(([, { settings }]) => settings.size > 0);

@@ -1,6 +1,6 @@
 import type { Revocation, TokenSession, TokenStore } from './token-store.ts';
 
-/** Token records of this process alone. The sessions begun first make room for new ones. */
+/** Token records of this process alone. New sessions evict the oldest ones. */
 export function createMemoryTokens(maxSessions: number): TokenStore & { clear(): void } {
   const sessions = new Map<string, TokenSession>();
   const revoked = new Map<string, Revocation & { readonly position: number }>();

@@ -26,11 +26,11 @@ export interface MemoryStoreOptions {
 }
 
 const DEFAULT_BYTES = 64 * 1024 * 1024;
-/** Of the bytes, what answers kept for repeats may take: they live for minutes, the trail for months. */
+/** Share of the bytes for replay records: they live for minutes, the trail for months. */
 const REPLAY_SHARE = 0.25;
-/** Of the trail, what refusals may take. */
+/** Share of the trail for refusals. */
 const REFUSAL_SHARE = 0.2;
-/** What an entry or a record takes beside its text, as measured. */
+/** Memory per entry or record beside its text, as measured. */
 const OVERHEAD_BYTES = 200;
 /** Read in one turn of the event loop: some milliseconds. */
 const SLICE_BYTES = 256 * 1024;
@@ -38,15 +38,15 @@ const SLICE_BYTES = 256 * 1024;
 const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
 
 /**
- * State of this process alone, in bounded memory: nothing outlives the process, and a busy trail loses its oldest entries
- * before their retention ends. A service that owes anybody its audit trail uses SQLite or Redis.
+ * State of this process alone, in bounded memory. Nothing outlives the process, and a busy trail drops its oldest
+ * entries before their retention ends. Use SQLite or Redis when the audit trail must be retained.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore {
   const { maxBytes = DEFAULT_BYTES, maxAuditEntries = 10_000, maxReplays, maxTokenSessions = 10_000 } = options;
   const scopes = new Map<ScopeKey, ScopeState>();
   const maxReplayBytes = Math.floor(maxBytes * REPLAY_SHARE);
   const replays = new LRUCache<string, ReplayRecord>({
-    // A number given at the start takes the room for all of them at once.
+    // With `max`, an LRUCache allocates memory for all records up front.
     ...(maxReplays !== undefined && { max: maxReplays }),
     maxSize: maxReplayBytes,
     sizeCalculation: ({ key, response }) => OVERHEAD_BYTES + bytesOf(key) + bytesOf(response),
@@ -64,7 +64,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
     return record !== undefined && record.expiresAt > now ? record : undefined;
   }
 
-  /** They were kept for equally long, so those that are over are the oldest. */
+  /** All records live equally long, so the expired ones are the oldest. */
   function dropEndedReplays(now: number): void {
     for (const key of replays.rkeys()) {
       if ((replays.peek(key)?.expiresAt ?? 0) > now) return;
@@ -120,7 +120,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
       return liveReplay(key, now);
     },
 
-    // Nobody else can write here.
+    // No other process can write here.
     subscribe: () => () => {},
 
     async queryAudit(query) {
@@ -156,7 +156,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
 
 interface Kept {
   readonly position: number;
-  /** The entry: a string weighs a third of the objects, and the garbage collector does not look into it. */
+  /** The entry as JSON: a string takes a third of the memory, and the garbage collector does not traverse it. */
   readonly json: string;
   readonly bytes: number;
   /** Milliseconds since the epoch. */
@@ -169,8 +169,8 @@ interface Bounds {
 }
 
 /**
- * Entries in the order they were written, each with a position that is never used again. Refusals have a share of the room
- * and drop refusals alone: anybody who reaches the endpoint can cause them, and would push an operator's entries out.
+ * Entries in the order of writing, each with a position that is never reused. Refusals have a share of the memory and
+ * evict only refusals. Otherwise any client of the endpoint could push an operator's entries out.
  */
 function createTrail(bounds: Bounds) {
   const refusals = createEntries(shareOf(bounds, REFUSAL_SHARE));
@@ -205,7 +205,7 @@ function createTrail(bounds: Bounds) {
       (entry.outcome === 'denied' ? refusals : others).append(kept);
     },
 
-    /** Works a slice at a time, so that a look through many entries does not hold up the application. */
+    /** Works in slices, so that a long search does not block the event loop. */
     async page(query: AuditQuery): Promise<AuditPage> {
       const matches = auditFilter(query);
       const entries: AuditEntry[] = [];
@@ -220,7 +220,7 @@ function createTrail(bounds: Bounds) {
         end = position;
         parsed += bytes;
         if (matches(entry)) {
-          // One match beyond the page tells that there is a next one.
+          // One match beyond the page shows that there is a next page.
           if (entries.length === query.limit || (entries.length > 0 && pageBytes + bytes > PAGE_BYTES))
             return { entries, next: encodeCursor(String(last)) };
           entries.push(entry);
@@ -272,14 +272,14 @@ function shareOf({ entries, bytes }: Bounds, share: number): Bounds {
   return { entries: Math.ceil(entries * share), bytes: Math.ceil(bytes * share) };
 }
 
-/** Entries in the order they were written, the oldest of which are dropped beyond the bounds. The newest is always kept. */
+/** Entries in the order of writing, bounded: the oldest are dropped. The newest is always kept. */
 function createEntries(most: Bounds) {
   let kept: Kept[] = [];
-  // Index of the oldest entry: those before it are dropped many at once, so that appending stays constant.
+  // Index of the oldest entry. Dropped entries are removed in bulk, so that appending stays constant.
   let oldest = 0;
   let bytes = 0;
 
-  /** Index of the first kept entry that is not older than a position. */
+  /** Index of the first kept entry at or after a position. */
   function indexOf(position: number): number {
     let low = oldest;
     let high = kept.length;
@@ -331,7 +331,7 @@ function createEntries(most: Bounds) {
   };
 }
 
-/** V8 keeps a string of Latin-1 characters as one byte each, any other as two. */
+/** V8 stores Latin-1 strings with one byte per character, others with two. */
 function bytesOf(text: string): number {
   return /[\u0100-\uffff]/.test(text) ? text.length * 2 : text.length;
 }

@@ -5,7 +5,8 @@ import { createSqliteStore } from './sqlite.ts';
 import type { StateStore } from './state-store.ts';
 
 /**
- * The store that the configuration names; `memory` is what a store in memory may take. SQLite and the package `redis` are loaded only when they are the one.
+ * Opens the configured store; `memory` bounds a store in memory. SQLite and the `redis` package are loaded only when
+ * used.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, in one line that names the field
  */
 export function openStore(store: string | StateStore, memory: Pick<MemoryStoreOptions, 'maxBytes'> = {}): StateStore {

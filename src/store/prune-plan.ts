@@ -3,14 +3,14 @@ import type { AuditEntry } from '../protocol/messages.ts';
 /** The last entry of a chain that is dropped. */
 export type DroppedHead = NonNullable<AuditEntry['dropped']>['chains'][number];
 
-/** Most entries that one prune drops: the next one goes on. */
+/** Most entries that one prune drops; the next prune continues. */
 const MOST_DROPPED = 100_000;
-/** Most chains that one prune ends or shortens: the entry that tells of it names each. */
+/** Most chains that one prune shortens, since its audit entry names each of them. */
 const MOST_CHAINS = 500;
-/** Entries in a row that are still retained, after which the rest is taken to be: chains are written side by side. */
+/** Retained entries in a row after which the search stops. Chains are interleaved, so a few in a row prove nothing. */
 const MOST_RETAINED = 5_000;
 
-/** An entry, and where a store keeps it. */
+/** An entry and its position in the store. */
 export interface Placed<P> {
   readonly place: P;
   readonly entry: AuditEntry;
@@ -23,8 +23,8 @@ export interface PrunePlan<P> {
 }
 
 /**
- * What a prune drops: of each chain its oldest entries, up to the first that is retained or may not be dropped. So what is
- * left of a chain has no gap, and begins right behind the entry that is named.
+ * Plans a prune: from each chain the oldest entries, up to the first that is retained or may not be dropped. The rest
+ * of a chain has no gap and begins right after the named entry.
  * @param batches the trail, oldest entry first
  */
 export async function planPrune<P>(
@@ -34,15 +34,12 @@ export async function planPrune<P>(
 ): Promise<PrunePlan<P>> {
   const places: P[] = [];
   const heads = new Map<string, DroppedHead>();
-  /** Chains of which an entry stays. */
+  /** Chains that keep their entries from here on. */
   const stopped = new Set<string>();
   let retained = 0;
   let pruneStays = false;
 
-  /**
-   * An entry that tells of a prune stays while it explains where a chain begins. Of several the newest stay: what none of
-   * them names was not dropped since.
-   */
+  /** A prune entry stays while it explains where a chain begins. The newest ones that name a chain are enough. */
   function isNeeded({ dropped }: AuditEntry): boolean {
     if (pruneStays) return true;
     if (dropped === undefined) return stopped.size > 0;

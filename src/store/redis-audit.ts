@@ -5,12 +5,14 @@ import { auditFilter, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-que
 import { type DroppedHead, type Placed, planPrune } from './prune-plan.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
-/** Entries fetched by one command: as many are read without letting other work in between. */
+/** Entries fetched by one command; other commands run in between. */
 const BATCH = 250;
-/** Bytes of JSON that one command is to bring, as far as the entries before it tell: Redis counts entries alone. */
+/**
+ * Target size of one command's answer in bytes of JSON, estimated from earlier entries: Redis can limit only the count.
+ */
 const BATCH_BYTES = 256 * 1024;
 const FIRST_BATCH = 4;
-/** Entries that one page looks at: what a rare filter has not found by then is for the next page. */
+/** Entries scanned for one page. A rare filter continues on the next page. */
 const MOST_SCANNED = 20_000;
 
 /** A stream id: milliseconds and a counter. */
@@ -18,7 +20,7 @@ const STREAM_ID = /^\d{1,16}-\d{1,19}$/;
 
 type Send = (args: readonly string[]) => Promise<unknown>;
 
-/** The trail in a Redis stream. Redis gives the order; filters work here, batch by batch. */
+/** The trail in a Redis stream. Redis keeps the order; filters run in this process, batch by batch. */
 export function createRedisTrail(send: Send, stream: string) {
   async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number) {
     const reply = (await send([command, stream, from, to, 'COUNT', String(count)])) as [unknown, unknown[]][];
@@ -52,7 +54,7 @@ export function createRedisTrail(send: Send, stream: string) {
         const batch = await range('XREVRANGE', before, '-', size);
         for (const found of batch) {
           if (matches(found.entry)) {
-            // One match beyond the page tells that there is a next one.
+            // One match beyond the page shows that there is a next page.
             if (entries.length === limit || (entries.length > 0 && bytes + found.bytes > PAGE_BYTES))
               return { entries, next: encodeCursor(last) };
             entries.push(found.entry);

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RdcpError } from '../errors.ts';
 
-// What is used of the clients of the package `redis`, versions 4 to 6; written down here so that its types are not needed.
+// The parts of the `redis` package (versions 4 to 6) that we use, declared here so that its types are not needed.
 
 export interface RedisEmitter {
   on(event: string, listener: () => void): unknown;
@@ -12,14 +12,14 @@ export interface RedisEmitter {
 /** Called with a message and its channel. */
 export type RedisListener = (message: string, channel: string) => void;
 
-/** A command that was not sent when its time is over is not sent later. */
+/** A command still unsent when it is aborted or times out is never sent. */
 export interface RedisSendOptions {
   readonly abortSignal?: AbortSignal;
   /** The name in version 4. */
   readonly signal?: AbortSignal;
 }
 
-/** As `createClient` makes it. */
+/** Created by `createClient`. */
 export interface RedisNode extends RedisEmitter {
   readonly isReady: boolean;
   connect(): Promise<unknown>;
@@ -34,19 +34,19 @@ interface Version4Node extends RedisNode {
   disconnect(): Promise<unknown>;
 }
 
-/** A connection that the store made, and ends. */
+/** A connection that the store creates and closes. */
 export interface OwnRedisNode extends RedisNode {
   destroy(): void;
 }
 
-/** As `createClientPool` makes it, from version 5 on. */
+/** Created by `createClientPool`, from version 5 on. */
 export interface RedisPool extends RedisEmitter {
   readonly totalClients: number;
   sendCommand(args: string[], options?: RedisSendOptions): Promise<unknown>;
   execute<T>(task: (client: RedisNode) => T): Promise<Awaited<T>>;
 }
 
-/** As `createSentinel` makes it, from version 5 on. */
+/** Created by `createSentinel`, from version 5 on. */
 export interface RedisSentinel extends RedisEmitter {
   readonly isOpen: boolean;
   getMasterNode(): unknown;
@@ -55,7 +55,7 @@ export interface RedisSentinel extends RedisEmitter {
   unsubscribe(channels: string[], listener: never): Promise<unknown>;
 }
 
-/** As `createCluster` makes it. */
+/** Created by `createCluster`. */
 export interface RedisCluster extends RedisEmitter {
   getRandomNode(): unknown;
   nodeClient(node: never): RedisNode | Promise<RedisNode>;
@@ -67,13 +67,13 @@ export interface RedisCluster extends RedisEmitter {
   ): Promise<unknown>;
 }
 
-/** A client of the package `redis`, version 4, 5 or 6, of whichever kind. */
+/** Any client of the `redis` package, version 4, 5 or 6. */
 export type RedisClient = RedisNode | RedisPool | RedisSentinel | RedisCluster;
 
-/** How long a key that a cluster is just moving is left alone before it is asked for again, in milliseconds. */
+/** Retry interval for a key that a cluster is moving, in milliseconds. */
 const MOVING_MS = 10;
 
-/** Options of every connection that we make: `connectRedis` replaces the client's own queueing and reconnecting. */
+/** Options of our own connections: `connectRedis` replaces the client's queueing and reconnecting. */
 const OWN_CONNECTION = {
   disableOfflineQueue: true,
   maintNotifications: 'disabled',
@@ -81,10 +81,10 @@ const OWN_CONNECTION = {
   clientSideCache: undefined,
 } as const;
 
-/** One command, which is given up when the signal says so. */
+/** Sends one command, until the signal aborts it. */
 type SendOnce = (args: readonly string[], signal: AbortSignal) => Promise<unknown>;
 
-/** Sends through a client of the application. All keys live in one slot, that of `key`, and only its primary is asked. */
+/** Sends through a client of the application. All keys live in the slot of `key`, and only its primary is used. */
 export function sendThrough(client: RedisClient, key: string): SendOnce {
   if (isCluster(client)) {
     return async (args, signal) => {
@@ -92,7 +92,7 @@ export function sendThrough(client: RedisClient, key: string): SendOnce {
         try {
           return await client.sendCommand(key, false, [...args], until(signal));
         } catch (error) {
-          // Half of the keys are at another node already: nothing was done.
+          // The slot is split between two nodes and nothing was done: retry.
           if (!(error instanceof Error && error.message.startsWith('TRYAGAIN'))) throw error;
         }
         await sleep(MOVING_MS, undefined, { ref: false, signal });
@@ -112,40 +112,40 @@ function until(signal: AbortSignal): RedisSendOptions {
 }
 
 /**
- * Makes a client that got no answer look for the primary anew, where it does not by itself. A cluster's asks only when a node
- * redirects it or breaks the connection, and a host that vanished does neither: any other node redirects.
+ * Makes a client that got no answer look for the primary again. A cluster client looks only after a redirect or a
+ * broken connection, and a vanished host causes neither; any other node redirects.
  */
 export async function searchAgain(client: RedisClient, key: string, signal: AbortSignal): Promise<void> {
   if (isCluster(client)) await client.sendCommand(undefined, true, ['HLEN', key], until(signal));
 }
 
-/** Makes connections to where a client of the application is connected. A Sentinel client alone lets nobody make one. */
+/** Creates connections to the server of an application's client. A Sentinel client does not allow that. */
 export function connectionLike(
   client: Exclude<RedisClient, RedisSentinel>,
 ): () => OwnRedisNode | Promise<OwnRedisNode> {
   const duplicate = (node: RedisNode) =>
     own(node.duplicate({ ...OWN_CONNECTION, socket: { ...node.options?.socket, reconnectStrategy: false } }));
-  // A cluster tells a message to all its nodes.
+  // A cluster broadcasts messages to all nodes, so any node works.
   if (isCluster(client)) return async () => duplicate(await client.nodeClient(client.getRandomNode() as never));
   if (isPool(client)) return () => client.execute(duplicate);
   return () => duplicate(client);
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for a URL of another form, or when the package `redis` is not installed */
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid URL, or when the `redis` package is not installed */
 export function connectionTo(url: string): () => OwnRedisNode {
   if (!isRedisUrl(url)) {
     throw invalidStore('redis: must be a URL, redis://[user:password@]host[:port][/database] or rediss://…');
   }
   const { createClient } = loadRedis();
-  // A fresh object each time: the client writes into its options.
+  // A fresh object each time: the client modifies its options.
   return () => own(createClient({ ...OWN_CONNECTION, url, socket: { reconnectStrategy: false } }));
 }
 
 /**
- * Makes `destroy` of every version what it is in version 6: it never throws, and no connection stays open. Version 5 throws
- * when the client has ended already. Version 4 has `disconnect`, which forgets a socket that is still being connected: that
- * one is ended once it is connected and its first commands are queued, because those sent later reject where nothing can
- * catch it.
+ * Gives `destroy` of every version the semantics of version 6: it never throws and leaves no connection open. Version 5
+ * throws when the client has already ended. Version 4 has `disconnect`, which forgets a socket that is still
+ * connecting. That one is closed after it connected and queued its first commands; commands sent later would reject
+ * where nothing can catch it.
  */
 function own(client: RedisNode | OwnRedisNode | Version4Node): OwnRedisNode {
   if ('destroy' in client) {
@@ -171,7 +171,7 @@ function ignoreFailure(run: () => void): void {
   try {
     run();
   } catch {
-    // Nothing was left to end.
+    // The client had already ended.
   }
 }
 
@@ -191,7 +191,7 @@ function isRedisUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, pathname } = new URL(text);
   try {
-    // The client decodes them only when it connects, again and again.
+    // Invalid escapes fail here, instead of at every connection attempt.
     decodeURIComponent(username + password);
   } catch {
     return false;

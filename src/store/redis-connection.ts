@@ -1,27 +1,27 @@
 import { diagnostics } from '../diagnostics.ts';
 import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from './redis-client.ts';
 
-/** Longest wait between two attempts to connect, in milliseconds: a fleet is back soon after its Redis is. */
+/** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its Redis. */
 const MAX_RETRY_MS = 500;
 
 const SILENT = 'Redis does not answer';
 
-/** A way to Redis that is found anew, for ever, when it breaks. */
+/** A connection to Redis that reconnects until it is closed. */
 export interface RedisConnection {
   /**
-   * Rejects when Redis did not answer within the deadline, or is not connected; what was not sent by then never is. Nobody else
-   * waits for the same silence: until it ends all are refused at once. A Sentinel client sends a command again when its
-   * connection broke before the answer.
+   * Rejects when Redis does not answer within the deadline, or is not connected; an unsent command is then never sent.
+   * After one timeout, further commands are rejected at once until Redis answers again. A Sentinel client resends a
+   * command when its connection broke before the answer.
    */
   send(args: readonly string[], deadlineMs: number): Promise<unknown>;
-  /** Resolves when nothing is under way any longer, or so much time has passed that nobody waits for it. */
+  /** Resolves when no command is in flight, or after the deadline. */
   close(): Promise<void>;
 }
 
 /**
- * A client ends at the first fault, and this makes the next one. The client's own reconnecting and `pingInterval` are not
- * used because their timers would keep the application's process alive as long as Redis is down.
- * @param established called with every client that became ready, before anything else is sent through it
+ * A client is discarded at its first fault, and a new one is created. The client's own reconnecting and `pingInterval`
+ * are not used: their timers would keep the application's process alive while Redis is down.
+ * @param established called with every client that became ready, before any other command
  */
 export function connectRedis(
   makeClient: () => OwnRedisNode | Promise<OwnRedisNode>,
@@ -29,11 +29,11 @@ export function connectRedis(
   established: (client: OwnRedisNode) => Promise<unknown>,
 ): RedisConnection {
   let client: OwnRedisNode | undefined;
-  /** The attempt in progress; a command that comes meanwhile waits for it. */
+  /** The attempt in progress; commands wait for it. */
   let attempt: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let failures = 0;
-  /** A command, or an attempt to connect, got no answer, and nothing has been answered since. */
+  /** Set after a command or a connection attempt timed out, until Redis answers again. */
   let silent = false;
   let closed = false;
 
@@ -56,7 +56,7 @@ export function connectRedis(
         client = next = made;
         made.unref();
         await made.connect().catch(rejectUnquoted);
-        // What is destroyed while it connects goes on, and is connected then.
+        // A client destroyed while connecting may connect all the same.
         if (client !== made) {
           made.destroy();
           throw new Error('Redis is not connected');
@@ -77,7 +77,7 @@ export function connectRedis(
     client = undefined;
     which?.destroy();
     if (closed) return;
-    // Full jitter, so that a fleet does not come back as one.
+    // Full jitter, so that a fleet does not reconnect all at once.
     const wait = Math.random() * Math.min(MAX_RETRY_MS, 20 * 2 ** failures);
     failures += 1;
     if (failures === 1) diagnostics.warn('rdcp: the connection to Redis was lost');
@@ -95,7 +95,7 @@ export function connectRedis(
         return current.sendCommand([...args]);
       }).catch((error: unknown) => {
         silent ||= error instanceof DeadlineError;
-        // What was sent stays unanswered in front of all that follows, and a replica takes no writes.
+        // A timed-out command blocks all later ones on the connection, and a replica accepts no writes.
         if (client !== undefined && (error instanceof DeadlineError || isReadOnly(error))) lost(client);
         throw error;
       });
@@ -109,7 +109,7 @@ export function connectRedis(
 }
 
 /**
- * A client of the application, whose connecting, reconnecting and closing stay the application's.
+ * Uses a client of the application, which keeps control of connecting, reconnecting and closing it.
  * @param key any key of the store
  * @param established called when the client became ready, or answers again
  */
@@ -122,15 +122,17 @@ export function borrowRedis(
   const sendOnce = sendThrough(client, key);
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
-  /** A command got no answer, and nothing has been answered since. */
+  /** Set after a command timed out, until Redis answers again. */
   let silent = false;
-  // Ours must not be the only listener that is missing: without any, an `error` event ends the process.
+  // An `error` event without any listener ends the process, so we always have one.
   const ignore = () => {};
   client.on('ready', established);
   client.on('error', ignore);
   queueMicrotask(established);
 
-  /** A Cluster client that is closed while a command makes it look for nodes opens connections that nobody closes. */
+  /**
+   * A Cluster client that is closed while it discovers nodes leaks connections, so `close` waits for pending commands.
+   */
   function ask(work: (signal: AbortSignal) => Promise<unknown>, deadlineMs: number): Promise<unknown> {
     return within(deadlineMs, (signal) => {
       const asked = work(signal);
@@ -141,7 +143,7 @@ export function borrowRedis(
     });
   }
 
-  /** Asks until there is an answer, be it an error. */
+  /** Probes until Redis answers, even with an error. */
   async function endSilence(): Promise<void> {
     if (silent) return;
     silent = true;
@@ -173,7 +175,7 @@ export function borrowRedis(
   };
 }
 
-/** A Redis that does not know a command quotes its arguments: of HELLO and AUTH, that is the password. */
+/** A Redis that does not know a command quotes its arguments. For HELLO and AUTH that is the password. */
 function rejectUnquoted(error: unknown): never {
   if (!(error instanceof Error) || 'code' in error) throw error;
   throw new Error(error.message.split(/["'`]/, 1)[0]?.trimEnd());
@@ -185,7 +187,7 @@ function isReadOnly(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('READONLY');
 }
 
-/** @param work told by the signal that nobody waits for it any longer */
+/** @param work receives a signal that aborts at the deadline */
 async function within<T>(deadlineMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { promise: deadline, reject } = Promise.withResolvers<never>();
   const over = new AbortController();

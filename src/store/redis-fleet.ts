@@ -3,37 +3,37 @@ import { ANNOUNCE, FLEET, type Script, WITHDRAW } from './redis-scripts.ts';
 
 export interface RedisFleetOptions {
   readonly key: (name: string) => string;
-  /** Names this handle in the operations that it commits. */
+  /** Identifies this handle in the operations that it commits. */
   readonly writer: string;
   readonly evaluate: (script: Script, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-  /** The values of a message that Redis has signed; `undefined` for any other. */
+  /** The values of a message signed by Redis; `undefined` for any other message. */
   readonly open: (message: string) => readonly unknown[] | undefined;
   readonly position: () => Position | undefined;
   /** Reads what changed. */
   readonly sync: () => Promise<void>;
 }
 
-/** The fleet in Redis, and what the store of the same handle tells it. */
+/** The fleet in Redis, as seen by the store of the same handle. */
 export interface RedisFleet extends FleetStore {
-  /** The channel on which others tell this handle how far they are. */
+  /** The channel on which other processes report what they have applied. */
   readonly channel: string;
-  /** Takes a message of that channel. */
+  /** Handles a message of that channel. */
   hear(message: string): void;
-  /** A change came: whoever made it wants to know when it is applied here. */
+  /** Notes the author of a change, who waits until it is applied here. */
   changedBy(operation: string): void;
-  /** The position has moved. */
+  /** Called when the position has moved. */
   moved(): void;
 }
 
 /**
- * Who changed something hears from every other process when it is applied there, and nobody else does: what a change
- * costs Redis grows with the number of processes, not with its square.
+ * Only the author of a change is notified when another process has applied it. So the cost of a change grows with the
+ * number of processes, not with its square.
  */
 export function createRedisFleet({ key, writer, evaluate, open, position, sync }: RedisFleetOptions): RedisFleet {
   const channelOf = (name: string) => key(`applied:${name}`);
   const movedListeners = new Set<{ readonly listener: () => void }>();
   const announcedListeners = new Set<{ readonly listener: (id: string, applied: Position) => void }>();
-  /** Those who changed something and were not told yet that it is applied here. */
+  /** Authors of changes that were not yet notified. */
   let waiting = new Set<string>();
 
   return {
@@ -41,7 +41,7 @@ export function createRedisFleet({ key, writer, evaluate, open, position, sync }
 
     hear(message) {
       const [id, history, revision] = open(message) ?? [];
-      // One that is not believed costs time only: whoever waits looks at the hash too.
+      // Ignoring a message only costs time: waiting processes also read the hash.
       if (id === undefined) return;
       const applied = { history: String(history), revision: Number(revision) };
       for (const { listener } of announcedListeners) listener(String(id), applied);
@@ -65,10 +65,10 @@ export function createRedisFleet({ key, writer, evaluate, open, position, sync }
     },
 
     async announce({ id, ...instance }, applied) {
-      const told = waiting;
+      const authors = waiting;
       waiting = new Set();
       const { history = '', revision = 0 } = applied ?? {};
-      const channels = applied === undefined ? [] : [...told].map(channelOf);
+      const channels = applied === undefined ? [] : [...authors].map(channelOf);
       await evaluate(
         ANNOUNCE,
         [key('fleet'), key('meta')],
@@ -81,7 +81,7 @@ export function createRedisFleet({ key, writer, evaluate, open, position, sync }
     },
 
     async look() {
-      // What was changed before this look is known here by its end, also where its message was lost.
+      // `sync` applies every earlier change here, even when its message was lost.
       const [reply] = await Promise.all([
         evaluate(FLEET, [key('meta'), key('fleet')], [String(GONE_MS)]) as Promise<unknown[]>,
         sync(),
@@ -105,7 +105,7 @@ export function createRedisFleet({ key, writer, evaluate, open, position, sync }
 
 const isString = (value: unknown) => typeof value === 'string';
 
-/** `undefined` for a value that is no instance's, or that another release wrote in another form. */
+/** `undefined` for a value that is not an instance, or has the format of another release. */
 function announcedInstance(id: string, value: string, now: number): AnnouncedInstance | undefined {
   const line = value.indexOf('\n');
   const [at, history = '', revision] = value.slice(0, line).split(' ');

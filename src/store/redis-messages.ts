@@ -10,7 +10,7 @@ import { connectRedis } from './redis-connection.ts';
 
 /** Subscriptions that last until they are closed. */
 export interface RedisMessages {
-  /** Looks whether they stand, and puts them up again where they do not. Returns at once. */
+  /** Checks the subscriptions and renews them if needed. Returns at once. */
   check(): void;
   close(): void;
 }
@@ -18,12 +18,12 @@ export interface RedisMessages {
 export interface MessagesOptions {
   readonly channels: readonly string[];
   readonly hear: RedisListener;
-  /** Called when the subscriptions stand, again. What was published before was not heard. */
+  /** Called whenever the subscriptions are established. Earlier messages were missed. */
   readonly subscribed: () => void;
   readonly deadlineMs: number;
 }
 
-/** Listens by a connection of its own. */
+/** Subscribes on a connection of its own. */
 export function listenThrough(
   makeClient: () => OwnRedisNode | Promise<OwnRedisNode>,
   { channels, hear, subscribed, deadlineMs }: MessagesOptions,
@@ -34,7 +34,7 @@ export function listenThrough(
   });
   return {
     check() {
-      // Tells a connection that died unnoticed.
+      // Detects a dead connection.
       connection.send(['PING'], deadlineMs).catch(() => {});
     },
     close: () => void connection.close(),
@@ -42,15 +42,15 @@ export function listenThrough(
 }
 
 /**
- * Listens by the connection that a Sentinel client keeps for messages, and moves to the next primary: nobody else can make
- * one, as only the client itself knows the password.
+ * Subscribes on the connection that a Sentinel client keeps for messages, and follows a failover. We cannot create one
+ * ourselves, because only the client knows the password.
  */
 function listenBy(sentinel: RedisSentinel, { channels, hear, subscribed }: MessagesOptions): RedisMessages {
   let closed = false;
   let standing = false;
 
   function check(): void {
-    // One that the application has closed would open its connection for us. Where the subscription stands nothing is sent.
+    // A client closed by the application would reopen its connection. An existing subscription sends nothing.
     if (!sentinel.isOpen) return;
     sentinel.subscribe([...channels], hear).then(
       () => {
@@ -78,7 +78,7 @@ function listenBy(sentinel: RedisSentinel, { channels, hear, subscribed }: Messa
   };
 }
 
-/** Listens where a client of the application is connected. */
+/** Subscribes on the server of an application's client. */
 export function listenLike(client: RedisClient, options: MessagesOptions): RedisMessages {
   return isSentinel(client) ? listenBy(client, options) : listenThrough(connectionLike(client), options);
 }

@@ -11,17 +11,20 @@ import { SIGN } from './redis-signature.ts';
 //   audit    stream of entries
 //   op       the outcome of one operation, for a minute
 //   fleet    hash: instance -> "<time of its last announcement, ms> <epoch> <version>\n<instance>"
-//   replay   an answer kept for repeats
-//   check:…  one key of each of these types, written to see whether writes are taken
+//   replay   an answer kept for retries
+//   check:…  one key of each of these types, written to check that writes are accepted
 //
-// `version` counts all changes of state. A process remembers the version and operation it saw last: a store that was
-// restored from an old copy has a lower version, or another operation under that version. `epoch` is drawn when a
-// store is found empty or old, so that every process hears of it, also one that was away.
+// `version` counts all changes of state. A process remembers the version and operation it saw last: a store restored
+// from an old copy has a lower version, or another operation under that version. A new `epoch` is generated when a store
+// is found empty or old, so that every process notices, even one that was disconnected.
 
-/** Versions whose operation is kept: a process that missed more of them cannot tell an old copy by its last change. */
+/**
+ * Versions whose operation is kept. A process that missed more than these cannot recognize an old copy by its last
+ * change.
+ */
 const HEADS = 10_000;
 
-/** ARGV 1 to 3: epoch, version and head that the caller saw last, the epoch empty where it saw none. */
+/** ARGV 1 to 3: epoch, version and head that the caller saw last; the epoch is empty when it saw none. */
 const LINEAGE = `
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'head', 'secret')
 local epoch, version, head, secret = meta[1], tonumber(meta[2] or '0'), meta[3] or '', meta[4] or ''
@@ -38,8 +41,9 @@ end
 `;
 
 /**
- * KEYS: meta scopes changes heads. ARGV: lineage, a fresh epoch, a fresh secret. Answers `reset` with how it came, `all` with every scope, or
- * `changes` with the scopes changed since; then epoch, version, head, secret, server time in ms, and scope, value, …
+ * KEYS: meta scopes changes heads. ARGV: lineage, a fresh epoch, a fresh secret. Returns `reset` with its cause, `all`
+ * with every scope, or `changes` with the scopes changed since; then epoch, version, head, secret, server time in ms,
+ * and scope, value, …
  */
 export const SYNC = script(`${LINEAGE}
 local how = 'changes'
@@ -73,10 +77,11 @@ return reply
 `);
 
 /**
- * KEYS: meta scopes changes heads audit op replay. ARGV: lineage; 4 operation; 5 server time after which it must not run any
- * more; 6 audit entry; 7 scope; 8 expected revision, empty where no state is written; 9 wall time; 10 settings; 11 replay value,
- * empty for none; 12 its life in ms; 13 a fresh epoch; 14 channel; 15 a fresh secret. Answers `committed` with "<revision> <epoch> <version>", or with
- * nothing where no state was written, `conflict` and the scope's value, `replayed` and the replay value, `late` or `lost`.
+ * KEYS: meta scopes changes heads audit op replay. ARGV: lineage; 4 operation; 5 server time after which it must not
+ * run; 6 audit entry; 7 scope; 8 expected revision, empty when no state is written; 9 wall time; 10 settings; 11 replay
+ * value, empty for none; 12 its life in ms; 13 a fresh epoch; 14 channel; 15 a fresh secret. Returns `committed` with
+ * "<revision> <epoch> <version>", or with nothing when no state was written, `conflict` and the scope's value,
+ * `replayed` and the replay value, `late` or `lost`.
  */
 export const COMMIT =
   script(`${LINEAGE}${SIGN}-- The same operation again: it was sent twice, and took effect the first time.
@@ -127,8 +132,8 @@ return { 'committed', outcome }
 `);
 
 /**
- * KEYS: fleet meta. ARGV: instance, epoch, version, the instance as JSON, and the channels of those who wait for it. Notes
- * that an instance lives and how far it is.
+ * KEYS: fleet meta. ARGV: instance, epoch, version, the instance as JSON, and the channels of the processes to notify.
+ * Records that an instance is alive and what it has applied.
  */
 export const ANNOUNCE = script(`${SIGN}
 local time = redis.call('TIME')
@@ -139,12 +144,12 @@ local message = signed(redis.call('HGET', KEYS[2], 'secret') or '', { ARGV[1], A
 for index = 5, #ARGV do redis.call('PUBLISH', ARGV[index], message) end
 `);
 
-/** KEYS: fleet. ARGV: instance. Takes an instance off the list. */
+/** KEYS: fleet. ARGV: instance. Removes an instance from the list. */
 export const WITHDRAW = script(`redis.call('HDEL', KEYS[1], ARGV[1])`);
 
 /**
- * KEYS: meta fleet. ARGV: milliseconds of silence that an instance is dropped after. Answers epoch, version, server time in ms, and
- * instance, value, … An announcement from the future was made before the server's clock was set back.
+ * KEYS: meta fleet. ARGV: milliseconds of silence after which an instance is dropped. Returns epoch, version, server
+ * time in ms, and instance, value, … An announcement from the future dates from before the server's clock was set back.
  */
 export const FLEET = script(`
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version')
@@ -165,9 +170,9 @@ return reply
 `);
 
 /**
- * Each writes its KEYS 1, of a type of its own, and changes nothing: by every command that a commit writes by, because a user
- * may lack the permission for any of them. ARGV: a channel that nobody listens to. A script with several keys would wait
- * while a cluster moves their slot.
+ * Each script writes KEYS[1], a key of a type of its own, and changes no state. Together they use every write command
+ * of a commit, because a user may lack the permission for any of them. ARGV: a channel without subscribers. One script
+ * with several keys would fail while a cluster moves their slot.
  */
 export const PROBES = {
   audit: script(`redis.call('XADD', KEYS[1], 'MAXLEN', '1', '*', 'entry', '')`),
@@ -184,7 +189,7 @@ redis.call('PUBLISH', ARGV[1], '')
 
 export interface Script {
   readonly text: string;
-  /** The name under which the server keeps it. */
+  /** The SHA-1 by which the server caches the script. */
   readonly sha: string;
 }
 

@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-// Whoever may publish on a channel may not have the right to write keys. So the scripts sign what they publish with a
-// secret that lies among the keys: those who can read it could write the state itself.
+// A Redis user may be allowed to publish on a channel but not to write keys. So the scripts sign what they publish with
+// a secret stored among the keys: a user who can read it could write the state itself.
 
 /**
- * Lua: `signed(secret, values)`, the values as a JSON array whose last item is the signature of the others. Two nested
- * hashes, as in HMAC (RFC 2104): a message cannot be lengthened, and Redis has no other hash than SHA-1.
+ * Lua: `signed(secret, values)` returns the values as a JSON array with a signature as the last item. Two nested
+ * hashes, as in HMAC (RFC 2104), prevent length extension. SHA-1 is the only hash that Redis has.
  */
 export const SIGN = `
 local function signed(secret, values)
@@ -16,7 +16,7 @@ end
 
 const SIGNED = /^(\[.*),"([0-9a-f]{40})"\]$/s;
 
-/** The values of a message that a script has signed; `undefined` for any other message. */
+/** The values of a message signed by a script; `undefined` for any other message. */
 export function openSigned(message: string, secret: string): unknown[] | undefined {
   const [, opened, signature] = SIGNED.exec(message) ?? [];
   if (secret === '' || opened === undefined || signature === undefined) return undefined;

@@ -7,7 +7,7 @@ import type { Revocation, RotationOutcome, TokenSession, TokenStore } from './to
 //   revoked  sorted set: session -> when it was revoked, in microseconds of the server's clock
 //   until    hash: session -> when its last access token expires
 
-/** Adds a revocation to KEYS 2 and 3, and drops the oldest ones that are over. */
+/** Adds a revocation to KEYS 2 and 3, and drops the oldest expired ones. */
 const REVOKE_FUNCTION = `
 local function revoke(session, untilAt, now)
   redis.call('DEL', KEYS[1])
@@ -44,7 +44,7 @@ const REVOKE = script(`${REVOKE_FUNCTION}
 return revoke(ARGV[1], ARGV[2], ARGV[3])
 `);
 
-/** KEYS: - revoked until. ARGV: the lowest position. Answers the newest position, then session, until, … */
+/** KEYS: - revoked until. ARGV: the lowest position. Returns the newest position, then session, until, … */
 const REVOCATIONS = script(`
 local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
 local reply = { string.format('%d', tonumber(newest[2] or '0')) }
@@ -55,9 +55,9 @@ end
 return reply
 `);
 
-/** Read again with every look: the server that took over after a failure may have a slower clock. */
+/** Overlap between two reads: the server that takes over after a failure may have a slower clock. */
 const OVERLAP_MICROSECONDS = 60_000_000;
-/** How long Redis remembers a session past its end: its own clock must not end it early. */
+/** How long Redis keeps an expired session, so that its own clock does not end it early. */
 const SLACK_MS = 60_000;
 
 export interface RedisTokensOptions {

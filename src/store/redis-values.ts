@@ -2,9 +2,9 @@ import type { Position } from './fleet-store.ts';
 import { decodeSettings } from './settings-json.ts';
 import type { ReplayRecord, ScopeState } from './state-store.ts';
 
-// What the scripts keep and send as text, read back.
+// Parses what the scripts store and send as text.
 
-/** What the commit script published. */
+/** Parses a message of the commit script. */
 export function publishedChange([epoch, version, head, previous, scope, value]: readonly unknown[]) {
   return {
     epoch: String(epoch),
@@ -12,7 +12,7 @@ export function publishedChange([epoch, version, head, previous, scope, value]: 
     head: String(head),
     previous: String(previous),
     scope: String(scope),
-    // Left out where it is large.
+    // Large states are left out.
     state: typeof value === 'string' ? scopeState(value) : undefined,
   };
 }
@@ -23,7 +23,7 @@ export function committedAt(value: string): { readonly revision: number; readonl
   return { revision: Number(revision), position: { history, revision: Number(version) } };
 }
 
-/** Who made the last change of a scope, and its number there. */
+/** The operation of a scope's last change: the writer and a number. */
 export function operationOf(value: string): string {
   return value.slice(0, Math.max(0, value.indexOf('\n'))).split(' ')[2] ?? '';
 }

@@ -17,27 +17,31 @@ import { Subscribers } from './subscribers.ts';
 export type { RedisClient } from './redis-client.ts';
 
 export type RedisStoreOptions = {
-  /** Put in front of every key and the channel: services that share a Redis each take their own. @default '' */
+  /** Prefix of every key and channel: each of several services on one Redis needs its own. @default '' */
   readonly prefix?: string;
-  /** Milliseconds after which a command that Redis did not answer is given up. @default 1000 */
+  /** Deadline of a command, in milliseconds. @default 1000 */
   readonly deadlineMs?: number;
-  /** Milliseconds between two looks at the revision, which find what a lost message did not tell. @default 1000 */
+  /** Poll interval in milliseconds, which finds changes whose message was lost. @default 1000 */
   readonly pollMs?: number;
 } & (
   | {
-      /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. Connections are made and closed by the store. */
+      /**
+       * `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. The store opens and closes its
+       * connections.
+       */
       readonly url: string;
     }
   | {
       /**
-       * A client of the `redis` package that the application connects and closes: of `createClient`, `createClientPool`,
-       * `createSentinel` or `createCluster`. Messages come by one more connection, which the store closes.
+       * A client of the `redis` package that the application connects and closes: from `createClient`,
+       * `createClientPool`, `createSentinel` or `createCluster`. The store opens one more connection for messages and
+       * closes it.
        */
       readonly client: RedisClient;
     }
 );
 
-/** What this handle saw last of the store's history. */
+/** The last point of the store's history that this handle saw. */
 interface Lineage {
   readonly epoch: string;
   readonly version: number;
@@ -46,18 +50,18 @@ interface Lineage {
 
 type Send = (args: readonly string[]) => Promise<unknown>;
 
-/** A load brings everything at once, so it may take longer than other commands. */
+/** A load reads everything at once, so it may take longer than other commands. */
 const LOAD_DEADLINE_FACTOR = 5;
-/** Milliseconds between two looks for messages that Redis has not signed. */
+/** Milliseconds between two reads caused by unsigned messages. */
 const UNSIGNED_MS = 200;
-/** How long Redis remembers a replay record past its end: its own clock must not end it early. */
+/** How long Redis keeps an expired replay record, so that its own clock does not end it early. */
 const REPLAY_SLACK_MS = 60_000;
 
 /**
- * State shared by a fleet through Redis 6.2 or newer. A commit is one script and takes effect once, or not at all; how durable
- * it is depends on the persistence that the Redis is configured with. Other processes hear of it by pub/sub, and at the latest by the
- * next poll. One that finds changes missing that Redis had acknowledged tells so through `onReset`.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for a URL of another form, or when the package `redis` is not installed
+ * State shared by a fleet through Redis 6.2 or newer. A commit is one script and takes effect once, or not at all; its
+ * durability depends on the persistence of the Redis. Other processes receive it by pub/sub, at the latest with the
+ * next poll. A process that misses changes which Redis had acknowledged reports that through `onReset`.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid URL, or when the `redis` package is not installed
  */
 export function createRedisStore(options: RedisStoreOptions): StateStore {
   const { prefix = '', deadlineMs = 1_000, pollMs = 1_000 } = options;
@@ -71,19 +75,19 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   const resets = new Set<{ readonly listener: (reset: StoreReset) => void }>();
 
   let known: Lineage | undefined;
-  /** What Redis signs its messages with; empty before its first change. */
+  /** The secret that Redis signs messages with; empty before its first change. */
   let secret = '';
-  /** What was the newest when {@link StateStore.load} last answered. */
+  /** The newest change when {@link StateStore.load} last answered. */
   let loaded: Lineage | undefined;
-  /** Revisions that answers to commits told, and messages are still to tell: they take another way, and are later. */
+  /** Revisions known from answers to commits, whose messages are still on their way. */
   const ahead = new Map<ScopeKey, number>();
   /** Redis's clock minus our monotonic one, in milliseconds, as of the last answer. */
   let clockOffset: number | undefined;
   let operations = 0;
   let closed = false;
-  /** Runs for a while after an unsigned message, and asks again then for those that came meanwhile. */
+  /** Runs for a while after an unsigned message, then reads again for those that followed. */
   let doubtful: NodeJS.Timeout | undefined;
-  /** The synchronization in progress, and the one that follows for those who asked meanwhile. */
+  /** The read in progress, and the one that follows for later callers. */
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
@@ -150,20 +154,20 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     const since = known;
     const { how, lineage, scopes } = await readChanges(through, since);
     const before = known;
-    // A subscription began meanwhile, from further back than this look.
+    // A new subscription began meanwhile, further back than this read.
     if (how === 'changes' && (before?.version ?? 0) < (since?.version ?? 0)) return;
-    // A message, or another look, may have told of more while the answer was on its way.
+    // A message or another read was faster.
     if (before?.epoch === lineage.epoch && before.version > lineage.version) return;
     known = lineage;
     if ((how === 'empty' || how === 'rollback') && before?.epoch !== lineage.epoch) {
       ahead.clear();
       announceReset({ reason: how, history: lineage.epoch });
     }
-    for (const [scope, state] of scopes) tell(scope, state);
+    for (const [scope, state] of scopes) notify(scope, state);
     if (before?.epoch !== lineage.epoch || before.version !== lineage.version) fleet.moved();
   }
 
-  /** Reads what changed. The answer tells of everything that was committed before this call. */
+  /** Reads what changed. Includes everything that was committed before this call. */
   function sync(): Promise<void> {
     if (running === undefined) {
       running = synchronize(send).finally(() => {
@@ -180,15 +184,15 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     return next;
   }
 
-  /** Finds what a lost message did not tell. */
+  /** Polls, which finds changes whose message was lost. */
   function look(): void {
     resync();
     messages.check();
   }
 
   /**
-   * A message is believed when Redis has signed it and it follows what is known without a gap. After any other the store
-   * itself is asked, and not each time where nobody knows who sent it.
+   * Applies a message that Redis has signed and that follows the known state without a gap. Any other message triggers
+   * a read, at a limited rate when it is unsigned.
    */
   function hear(message: string): void {
     const values = openSigned(message, secret);
@@ -204,12 +208,12 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       return;
     }
     known = lineage;
-    tell(scope, state);
+    notify(scope, state);
     fleet.changedBy(lineage.head);
     fleet.moved();
   }
 
-  /** Of a process of an older release, or signed with a secret that is yet to be read; or of a stranger. */
+  /** Unsigned messages come from an older release, from a secret not read yet, or from a stranger. */
   function unsigned(): void {
     if (doubtful !== undefined || closed) return;
     resync();
@@ -219,15 +223,15 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     }, UNSIGNED_MS).unref();
   }
 
-  /** What whoever committed has learnt already is not told again as something older. */
-  function tell(scope: ScopeKey, state: ScopeState): void {
+  /** Skips states older than the answer to a commit. */
+  function notify(scope: ScopeKey, state: ScopeState): void {
     const answered = ahead.get(scope);
     if (answered !== undefined && state.revision < answered) return;
     ahead.delete(scope);
     subscribers.announce(scope, state);
   }
 
-  function learnt(scope: ScopeKey | undefined, revision: number): void {
+  function noteRevision(scope: ScopeKey | undefined, revision: number): void {
     if (scope !== undefined) ahead.set(scope, Math.max(revision, ahead.get(scope) ?? 0));
   }
 
@@ -265,11 +269,11 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     switch (outcome) {
       case 'committed':
         if (state === undefined) return { outcome };
-        learnt(state.scope, state.expectedRevision + 1);
+        noteRevision(state.scope, state.expectedRevision + 1);
         return { outcome, ...committedAt(value) };
       case 'conflict': {
         const current = scopeState(value);
-        learnt(state?.scope, current.revision);
+        noteRevision(state?.scope, current.revision);
         return { outcome, current };
       }
       case 'replayed':
@@ -289,11 +293,11 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     fleet,
 
     async load() {
-      // Whether anybody is there is known sooner.
+      // A cheap command first: it fails sooner than a load when Redis is down.
       await send(['HLEN', key('meta')]);
       const patient: Send = (args) => commands.send(args, deadlineMs * LOAD_DEADLINE_FACTOR);
       const { lineage, scopes } = await readChanges(patient, undefined);
-      // Where something is known already, the next sync still has to compare it, and to tell subscribers.
+      // When a lineage is known already, the next sync still compares it and notifies subscribers.
       known ??= lineage;
       loaded = lineage;
       return scopes;
@@ -311,7 +315,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     subscribe(listener) {
       if (closed) return () => {};
       if (subscribers.size === 0 && loaded !== undefined) {
-        // What came between the load and this call was told to nobody.
+        // Changes between the load and this call were announced to no subscriber.
         known = loaded;
         resync();
       }
@@ -328,7 +332,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     newestAudit: () => trail.newest(),
     pruneAudit: (now, starting = async () => true, mayDrop = () => true) => trail.prune(now, starting, mayDrop),
     async check() {
-      // A Redis that is full, cannot save, is a replica or misses its replicas answers reads and refuses writes.
+      // A Redis that is full, cannot save, is a replica or lacks its replicas answers reads and rejects writes.
       const probes = Object.entries(PROBES).map(([name, probe]) =>
         evaluate(send, probe, [key(`check:${name}`)], [key('check')]),
       );
@@ -350,7 +354,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
 
 const newSecret = () => randomBytes(32).toString('hex');
 
-/** Runs a script by its name, and sends its text to a server that does not know it yet. */
+/** Runs a script by its hash, and sends its text to a server that has not cached it. */
 async function evaluate(
   send: Send,
   script: Script,
@@ -367,7 +371,7 @@ async function evaluate(
   }
 }
 
-/** What a user may not do inside a script is an error without a name of its own, up to Redis 7. */
+/** Up to Redis 7, a permission error inside a script has no name of its own. */
 function rejectNamed(error: unknown): never {
   const isForbidden = error instanceof Error && error.message.startsWith('ERR The user executing the script');
   throw isForbidden ? new StoreOutage('the store refuses writes (NOPERM)', { cause: error }) : error;

@@ -1,6 +1,6 @@
 import type { Setting, Settings } from './state-store.ts';
 
-/** Settings as stores outside the process keep them: `[["NAME",{"permanent":true}],…]`. */
+/** The storage format of settings: `[["NAME",{"permanent":true}],…]`. */
 export function encodeSettings(settings: Settings): string {
   return JSON.stringify([...settings]);
 }

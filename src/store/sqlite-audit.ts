@@ -7,22 +7,25 @@ import { type DroppedHead, type Placed, planPrune } from './prune-plan.ts';
 import { isBusy } from './sqlite-file.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
-/** Entries dropped in one turn, in a transaction of its own: it takes a few milliseconds. */
+/** Entries dropped per transaction and turn of the event loop: a few milliseconds. */
 const DROPPED_AT_ONCE = 200;
-/** A prune rests this many times as long as it works, so that other writers of the file find it free most of the time. */
+/** A prune pauses for this many times its working time, so that other writers mostly find the file unlocked. */
 const REST = 3;
-/** How long it rests at least, in milliseconds; where another process writes it waits that long, too. */
+/** Shortest pause in milliseconds, also after meeting another process's lock. */
 const SHORTEST_REST_MS = 5;
-/** Positions looked at in one turn of the event loop, and entries read: each less than a millisecond, and some from a cold disk. */
+/**
+ * Positions scanned and entries read per turn of the event loop: less than a millisecond each, some more from a cold
+ * disk.
+ */
 const SCANNED_AT_ONCE = 2_000;
 const READ_AT_ONCE = 50;
 const BYTES_AT_ONCE = 256 * 1024;
 
 /**
- * The trail in the database of a SQLite store. A page is found in the index `audit_filter`, which holds everything that a
- * filter asks for in the order of writing: looking through a million entries takes a tenth of a second, whatever the filter, and
- * is done piece by piece, so that the application goes on.
- * @param limit entries kept; the oldest are dropped beyond that, some at a time. @default as many as there are
+ * The trail in the database of a SQLite store. The index `audit_filter` holds every filtered column in the order of
+ * writing, so that searching a million entries takes a tenth of a second with any filter. Searches run in slices, so
+ * that the event loop continues.
+ * @param limit entries kept; the oldest are dropped in batches beyond that. @default unlimited
  */
 export function createSqliteTrail(database: DatabaseSync, limit?: number) {
   const insert = database.prepare(
@@ -45,13 +48,13 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
   const dropBefore = database.prepare('DELETE FROM audit WHERE position <= ?');
   let turn: Promise<unknown> = Promise.resolve();
 
-  /** Resolves in a later turn of the event loop, another one for each who waits. */
+  /** Resolves in a later turn of the event loop, a separate one for each caller. */
   function nextTurn(): Promise<unknown> {
     turn = turn.then(() => new Promise(setImmediate));
     return turn;
   }
 
-  /** Drops one batch; returns how many, or `undefined` where another process holds the lock, which is not waited for. */
+  /** Drops one batch; returns the count, or `undefined` when another process holds the lock. */
   function dropSome(positions: readonly number[]): number | undefined {
     try {
       return Number(drop.run(JSON.stringify(positions)).changes);
@@ -73,7 +76,7 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
     }
   }
 
-  /** Positions of the newest entries that pass a filter; one more than the page has, where there are more. */
+  /** Positions of the newest matching entries; one more than the page holds, if there are more. */
   async function find(query: AuditQuery): Promise<number[]> {
     const found: number[] = [];
     const { oldest, newest } = numbers(ends.get());
@@ -95,7 +98,7 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
   }
 
   return {
-    /** Part of the caller's transaction. */
+    /** Runs within the caller's transaction. */
     append(entry: AuditEntry): void {
       const { lastInsertRowid } = insert.run(
         Date.parse(entry.timestamp),
@@ -118,11 +121,11 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
       let last = found[0] ?? 0;
       let bytes = 0;
       for (let index = 0, readBefore = 0, bytesBefore = 0; index < found.length; index++) {
-        // One beyond the page tells that there is a next one.
+        // One match beyond the page shows that there is a next page.
         if (index === query.limit) return { entries, next: encodeCursor(String(last)) };
         const position = found[index] as number;
         const row = read.get(position);
-        // It may have been pruned meanwhile.
+        // The entry may have been pruned meanwhile.
         if (row !== undefined) {
           const size = String(row.entry).length;
           if (entries.length > 0 && bytes + size > PAGE_BYTES) return { entries, next: encodeCursor(String(last)) };
@@ -185,7 +188,7 @@ function filter(query: AuditQuery): { readonly conditions: string; readonly valu
   };
 }
 
-/** Whoever may write the file can put any number there, also one that is no time. */
+/** The file may hold any number, even one that is not a valid time. */
 function instant(column: string): string {
   return `max(0, min(${column}, ${LATEST_INSTANT})) AS ${column}`;
 }
@@ -200,7 +203,10 @@ function parsedEntry({ position, at, entry }: Row): AuditEntry {
   return parseAuditEntry(String(entry), () => ({ id: `position-${position}`, timestamp: timestamp(Number(at)) }));
 }
 
-/** The columns that an entry is found by tell again what it says. Where somebody changed one of the two it has no hash any more. */
+/**
+ * The filter columns repeat the entry's content. When they disagree, one was altered, and the entry is returned without
+ * a valid hash.
+ */
 function entryOf(row: Row): AuditEntry {
   const at = Number(row.at);
   const entry = parsedEntry(row);
@@ -216,7 +222,7 @@ function entryOf(row: Row): AuditEntry {
   return agrees ? entry : { ...entry, compliance: { ...compliance, hash: '' } };
 }
 
-/** @param began when the work began that it rests from, on the monotonic clock */
+/** @param began when the work began, on the monotonic clock */
 function restAfter(began: number): Promise<void> {
   const milliseconds = Math.max(SHORTEST_REST_MS, REST * (performance.now() - began));
   return new Promise((proceed) => {
@@ -224,7 +230,7 @@ function restAfter(began: number): Promise<void> {
   });
 }
 
-/** @param kept without any twice */
+/** @param kept without duplicates */
 function sameMembers(kept: readonly string[], told: readonly string[]): boolean {
   const members = new Set(told);
   return kept.length === members.size && kept.every((name) => members.has(name));

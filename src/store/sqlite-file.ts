@@ -2,15 +2,15 @@ import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'no
 import type { DatabaseSync } from 'node:sqlite';
 import { RdcpError, StoreOutage } from '../errors.ts';
 
-/** `RDCP` in ASCII: marks the file as ours, so that the database of another application is never written to. */
+/** `RDCP` in ASCII marks the file as ours, so that we never write to another application's database. */
 const APPLICATION_ID = 0x52444350;
 
-/** How long the first opening waits for another process that is making the same file, in milliseconds. */
+/** How long the first opening waits for another process that creates the same file, in milliseconds. */
 const OPEN_TIMEOUT_MS = 5_000;
 
 /**
- * The schema, one step per release that changed it; `user_version` counts the steps a file has taken. A step that was
- * released is never edited.
+ * The schema, one migration per release that changed it; `user_version` counts applied migrations. A released migration
+ * is never edited.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -84,8 +84,8 @@ const MIGRATIONS: readonly string[] = [
     seen_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
-  // One index that answers every filter in the order of writing, in place of one for each: it is found in as fast, and a commit
-  // writes one page instead of six.
+  // One covering index for every filter replaces one index per filter. Searches are as fast, and a commit writes one
+  // page instead of six.
   `
   DROP INDEX audit_at;
   DROP INDEX audit_action;
@@ -95,7 +95,7 @@ const MIGRATIONS: readonly string[] = [
   DROP INDEX audit_category_position;
   CREATE INDEX audit_filter ON audit (position, at, action, outcome, client, tenant);
   `,
-  // Names what the file holds: another name for each time that it was found with an older state.
+  // The id of the file's history; renewed whenever the file is found in an older state.
   `
   CREATE TABLE history (id TEXT NOT NULL) STRICT;
   INSERT INTO history VALUES (lower(hex(randomblob(16))));
@@ -103,7 +103,8 @@ const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Opens the file at an absolute path, which SQLite takes neither for `:memory:` nor for a `file:` URI; makes it (mode 0600) where there is none, and brings its schema up to date.
+ * Opens the file, creates it with mode 0600 if missing, and migrates its schema.
+ * @param path absolute, since SQLite gives `:memory:` and `file:` URIs a special meaning
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` that says in one line what is wrong with the file
  */
 export function openSqliteFile(path: string): DatabaseSync {
@@ -116,7 +117,7 @@ export function openSqliteFile(path: string): DatabaseSync {
 }
 
 /**
- * Opens a file that took the place of the one that was open, or whose log did. Waits for nobody.
+ * Opens a file that replaced the open one, or whose log was replaced. Never waits for a lock.
  * @throws {StoreOutage} when it cannot be used
  */
 export function reopenSqliteFile(path: string): DatabaseSync {
@@ -128,20 +129,20 @@ export function reopenSqliteFile(path: string): DatabaseSync {
 }
 
 /**
- * Takes over what is in the log of a file, and removes the log with the memory that its users share, so that the next
- * connection begins both anew. False while another connection has the file open: then nothing is done.
- * @throws {StoreOutage} when it is not a whole file of this package
+ * Checkpoints the log into the file, then removes the log and the shared memory, so that the next connection creates
+ * both. Returns false, and does nothing, while another connection has the file open.
+ * @throws {StoreOutage} when it is not a complete file of this package
  */
-export function beginLogAnew(path: string): boolean {
+export function resetLog(path: string): boolean {
   const database = connect(path);
   try {
-    // Until it is closed nobody else can open the file; its log is read into the memory of this process.
+    // Locks the file until it is closed; its log index is kept in the memory of this process.
     database.exec('PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     const owner = pragma(database, 'application_id');
     database.exec('COMMIT');
-    if (owner !== APPLICATION_ID) throw new FileRefusal('was replaced by one that is none of this package');
+    if (owner !== APPLICATION_ID) throw new FileRefusal('was replaced by a file of another application');
     if (pragma(database, 'journal_mode = DELETE') !== 'delete') return false;
-    if (statSync(path).size < bytesOf(database)) throw new FileRefusal('is not whole');
+    if (statSync(path).size < bytesOf(database)) throw new FileRefusal('is incomplete');
     rmSync(`${path}-shm`, { force: true });
     return true;
   } catch (error) {
@@ -152,14 +153,14 @@ export function beginLogAnew(path: string): boolean {
   }
 }
 
-/** Bytes of the file once it has taken over all of its log. */
+/** Size of the file once it has absorbed all of its log. */
 export function bytesOf(database: DatabaseSync): number {
   return Number(pragma(database, 'page_count')) * Number(pragma(database, 'page_size'));
 }
 
 /**
- * Takes over what is in the log, or looks how much that is. Does not wait for those who read or write.
- * @returns whether that kept it from being done, and the pages in the log
+ * Checkpoints the log, or only measures it. Does not wait for readers or writers.
+ * @returns whether they prevented it, and the pages in the log
  */
 export function checkpoint(
   database: DatabaseSync,
@@ -170,7 +171,7 @@ export function checkpoint(
 }
 
 function connect(path: string): DatabaseSync {
-  // Loaded only here: importing this package must stay light, and Node 22 warns that node:sqlite is experimental.
+  // Loaded lazily: importing this package must stay light, and Node 22 warns that node:sqlite is experimental.
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   return new DatabaseSync(path);
 }
@@ -187,9 +188,9 @@ function openPrepared(path: string, timeoutMs: number): DatabaseSync {
 }
 
 /**
- * SQLite would make it readable for everybody; its -wal and -shm files take over the mode of this one. A file that is there is
- * not even opened: to close it would take away the locks that other connections of this process have on it
- * (https://www.sqlite.org/howtocorrupt.html, section 2.2), and the log of changes with them.
+ * SQLite would create it readable for everyone; its -wal and -shm files copy the mode of this one. An existing file is
+ * not even opened: closing it would release the locks of other connections in this process
+ * (https://www.sqlite.org/howtocorrupt.html, section 2.2), and the write-ahead log with them.
  */
 function makeWhereMissing(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -202,7 +203,7 @@ function make(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600));
   } catch (error) {
-    // Somebody was faster.
+    // Another process was faster.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
@@ -211,10 +212,10 @@ function prepareFile(database: DatabaseSync, timeoutMs: number): void {
   database.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
   refuseForeignFile(database);
   switchToWal(database, timeoutMs);
-  // FULL syncs the log at every commit, so that what was committed survives a loss of power, not only of the process.
+  // FULL syncs the log at every commit, so that commits survive a power loss, not only a crash.
   database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
   migrate(database);
-  // From here on nothing waits in the thread of the application: see sqlite-lock.ts.
+  // From here on nothing blocks the application's thread: see sqlite-lock.ts.
   database.exec('PRAGMA busy_timeout = 0');
 }
 
@@ -223,7 +224,7 @@ export function pragma(database: DatabaseSync, name: string): unknown {
 }
 
 function refuseForeignFile(database: DatabaseSync): void {
-  // As one look: another process may be making the file.
+  // One transaction, because another process may be creating the file.
   database.exec('BEGIN');
   const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.count;
   const owner = pragma(database, 'application_id');
@@ -232,7 +233,7 @@ function refuseForeignFile(database: DatabaseSync): void {
   throw new FileRefusal('is the SQLite database of another application');
 }
 
-/** SQLite does not always wait for the lock that this switch needs, so it is tried again until the same deadline. */
+/** SQLite does not always wait for the lock that this switch needs, so it is retried until the deadline. */
 function switchToWal(database: DatabaseSync, timeoutMs: number): void {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -250,7 +251,7 @@ function migrate(database: DatabaseSync): void {
   if (steps(database) === MIGRATIONS.length) return;
   database.exec('BEGIN IMMEDIATE');
   try {
-    // Read again under the lock: another process may have taken the steps meanwhile.
+    // Read again under the lock: another process may have migrated meanwhile.
     for (const step of MIGRATIONS.slice(steps(database))) database.exec(step);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`);
   } catch (error) {
@@ -279,12 +280,12 @@ const WRONG_FILE: Readonly<Record<string | number, string>> = {
   13: 'cannot be written: the disk is full',
   14: 'cannot be opened',
   26: 'is not a SQLite database',
-  ENOENT: 'cannot be made: its directory does not exist',
-  ENOTDIR: 'cannot be made: its directory does not exist',
+  ENOENT: 'cannot be created: its directory does not exist',
+  ENOTDIR: 'cannot be created: its directory does not exist',
   EACCES: 'may not be written by this process',
   EPERM: 'may not be written by this process',
   EROFS: 'is on a file system that is read-only',
-  ENOSPC: 'cannot be made: the disk is full',
+  ENOSPC: 'cannot be created: the disk is full',
 };
 
 function primaryCode(error: unknown): number | undefined {
@@ -297,7 +298,7 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
 }
 
-/** The path is not in the message: it ends in logs, and the operator knows what is configured. */
+/** The message leaves the path out: it ends in logs, and the operator knows the configuration. */
 function refusal(error: unknown): RdcpError {
   return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: the SQLite file ${problemOf(error)}`, {
     details: { field: 'store' },
@@ -310,7 +311,7 @@ function problemOf(error: unknown): string {
   return error instanceof FileRefusal ? error.message : (WRONG_FILE[code] ?? 'cannot be used');
 }
 
-/** An error of a running store, with what SQLite says in words where it says something that an operator can act upon. */
+/** Converts an error of a running store to one that says in words what an operator can act upon. */
 export function storeError(error: unknown): unknown {
   const code = primaryCode(error);
   const problem = code === undefined ? undefined : WRONG_FILE[code];

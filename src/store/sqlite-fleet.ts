@@ -8,20 +8,20 @@ export interface FleetStatements {
 
 export interface SqliteFleetOptions {
   readonly handle: SqliteHandle<FleetStatements>;
-  /** Names what the file holds. */
+  /** The id of the file's history. */
   readonly history: () => string;
-  /** Version of the newest change that the subscribers of this handle were told. */
+  /** Version of the newest change that the subscribers of this handle received. */
   readonly seen: () => number;
 }
 
-/** The fleet in a SQLite file, and what the store of the same handle tells it. */
+/** The fleet in a SQLite file, as seen by the store of the same handle. */
 export interface SqliteFleet extends FleetStore {
-  /** The position has moved. */
+  /** Called when the position has moved. */
   moved(): void;
   close(): void;
 }
 
-/** To live is announced every second by each, and nobody misses it after a loss of power or while the file is locked. */
+/** Every process announces itself each second; losing one announcement to a power loss or a lock is harmless. */
 const IN_PASSING = { sync: false, urgency: 'background' } as const;
 
 export function prepareFleet(database: DatabaseSync) {
@@ -34,7 +34,7 @@ export function prepareFleet(database: DatabaseSync) {
   };
 }
 
-/** The processes of one host in their file. */
+/** The processes of one host that share a file. */
 export function createSqliteFleet({ handle, history, seen }: SqliteFleetOptions): SqliteFleet {
   const { read, write } = handle;
   const movedListeners = new Set<{ readonly listener: () => void }>();
@@ -55,7 +55,7 @@ export function createSqliteFleet({ handle, history, seen }: SqliteFleetOptions)
     announce: ({ id, ...instance }, applied) =>
       write(({ fleet }) => {
         const now = hostTime();
-        // What was applied of another history is no part of this one.
+        // A position of another history does not count in this one.
         const revision = applied?.history === history() ? applied.revision : null;
         fleet.write.run(id, JSON.stringify(instance), revision, now);
         fleet.drop.run(now, GONE_MS);
@@ -75,14 +75,14 @@ export function createSqliteFleet({ handle, history, seen }: SqliteFleetOptions)
         return { current, instances };
       }),
 
-    // The file tells nobody; whoever waits looks again.
+    // A file sends no messages; waiting processes poll.
     onAnnounced: () => () => {},
 
     close: () => movedListeners.clear(),
   };
 }
 
-/** Milliseconds of the host's clock that is never set; it is the same in all its processes. */
+/** Milliseconds of the host's monotonic clock, which is the same in all its processes. */
 function hostTime(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }

@@ -1,18 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreOutage } from '../errors.ts';
-import { beginLogAnew, checkpoint, openSqliteFile, reopenSqliteFile, storeError } from './sqlite-file.ts';
+import { checkpoint, openSqliteFile, reopenSqliteFile, resetLog, storeError } from './sqlite-file.ts';
 import type { SqliteLock, Urgency } from './sqlite-lock.ts';
 import { createLogSync, type LogSync, NO_SYNC } from './sqlite-log-sync.ts';
 import { FAULTS, type Fault, type SqliteWatch, watchSqliteFile } from './sqlite-watch.ts';
 
-/** How often a file that is not whole is looked at again, at most, in milliseconds. */
+/** Shortest interval between checks of an incomplete file, in milliseconds. */
 const LOOK_MS = 100;
-/** How long others have to notice that the log is gone, before a log that is there counts as begun by one of them. */
+/**
+ * How long other processes have to notice that the log is gone. After that, an existing log counts as a new one begun
+ * by one of them.
+ */
 const NOTICED_MS = 300;
 
 export interface SqliteHandleOptions<S> {
   readonly path: string;
-  /** False for a file that goes when its processes end: nothing is synced to disk. */
+  /** False for a temporary file: nothing is synced to disk. */
   readonly lasting: boolean;
   readonly lock: SqliteLock;
   readonly monotonic: () => number;
@@ -20,30 +23,30 @@ export interface SqliteHandleOptions<S> {
   /** Prepares the statements of a connection. */
   readonly prepare: (database: DatabaseSync) => S;
   /**
-   * Called when the file was opened again, before anything else is done with it.
-   * @returns false when it does not hold what was acknowledged: the work that met it is refused then
+   * Called after the file was reopened, before any other work.
+   * @returns false when acknowledged changes are missing; the current operation is then rejected
    */
   readonly reopened: (statements: S, database: DatabaseSync) => boolean;
 }
 
 export interface WriteOptions {
-  /** Whether it is durable when this resolves. @default true */
+  /** Whether the write is durable when this resolves. @default true */
   readonly sync?: boolean;
   /** @default 'awaited' */
   readonly urgency?: Urgency;
 }
 
-/** The way to the file: one connection, and another one when the file below it became another. */
+/** Access to the file: one connection, replaced when the file below it was replaced. */
 export interface SqliteHandle<S> {
-  /** @throws {StoreOutage} while the file is not whole */
+  /** @throws {StoreOutage} while the file is missing or incomplete */
   read<T>(work: (statements: S) => T): Promise<T>;
-  /** Runs work as one transaction, which is undone when it throws. Work that returns early has written nothing. */
+  /** Runs work as one transaction, rolled back when it throws. Work that returns early has written nothing. */
   write<T>(work: (statements: S) => T, options?: WriteOptions): Promise<T>;
-  /** The statements of the connection. @throws {StoreOutage} while the file is not whole */
+  /** The statements of the connection. @throws {StoreOutage} while the file is missing or incomplete */
   statements(): S;
-  /** Where the disk had refused to keep the log, brings all of it into the file. False where there was no need. */
+  /** After a failed sync, checkpoints the whole log into the file. Returns false when there was no need. */
   saveLog(): boolean;
-  /** Resolves when everything that was written before the call survives a loss of power. */
+  /** Resolves when everything written before the call survives a power loss. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
@@ -60,12 +63,12 @@ interface Connection<S> {
   syncing: boolean;
 }
 
-/** What is left of a connection whose file is not whole. */
+/** A connection whose file is missing or incomplete. */
 interface Broken {
   readonly watch: SqliteWatch;
   readonly since: number;
   problem: string;
-  /** What was there at the last attempt to open it, and when that was. */
+  /** What the last attempt to open the file found, and when. */
   seen: string;
   lookedAt: number;
 }
@@ -80,7 +83,7 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
   function connectionOf(database: DatabaseSync): Connection<S> {
     try {
       if (!lasting) database.exec('PRAGMA synchronous = OFF');
-      // Makes the log and the shared memory where there were none.
+      // Creates the log and the shared memory if missing.
       database.prepare('SELECT count(*) FROM sqlite_schema').get();
       const [begin, end, abort] = ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'].map((sql) => database.prepare(sql));
       return {
@@ -99,7 +102,7 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     }
   }
 
-  /** The connection, where its files are whole, or could be made so. */
+  /** The connection, reopened if its files were replaced. */
   function whole(): Connection<S> {
     if (closed) throw new Error('the SQLite store is closed');
     if (connection !== undefined) {
@@ -121,24 +124,24 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
   }
 
   /**
-   * Ends what must not go on with these files. A file that was taken away may come back as it was, with its log; one that
-   * was truncated waits until it was written again.
+   * Gives up a connection whose files changed below it. A missing file may come back with its log, so its connection is
+   * kept; a truncated one is given up once it was rewritten.
    */
   function leave(current: Connection<S>, fault: Fault): void {
     const { database, watch } = current;
     if (fault === 'away') throw new StoreOutage(FAULTS.away);
     if (fault === 'truncated') {
       if (!watch.writtenAgain(now())) throw new StoreOutage(FAULTS.truncated);
-      // What SQLite would take over from it as it closes belongs to what was there before.
+      // The log belongs to the old content, so SQLite must not apply it when it closes.
       watch.emptyLog();
     }
-    // Nobody will find a log without a name, or without its file. What is in it is saved while somebody has it open; where
-    // a file was moved away, it goes along.
+    // A log that lost its name or its file can no longer be found, so it is saved while a process has it open. A
+    // renamed file keeps its log.
     if (fault === 'replaced' || (fault === 'log' && watch.logMissing)) tryTo(() => checkpoint(database, 'TRUNCATE'));
     connection = undefined;
     broken = { watch, since: monotonic(), problem: FAULTS[fault], seen: '', lookedAt: 0 };
     void current.log.close();
-    // SQLite takes the log over into the file as the last one closes, unless the file in its place is another.
+    // On close SQLite checkpoints the log into the file, unless another file stands in its place.
     tryTo(() => database.close());
     if (fault === 'replaced' || fault === 'truncated') watch.removeLog();
   }
@@ -167,18 +170,18 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     database.close();
   }
 
-  /** Whether the file can be opened: whoever had the old log open has left it, or somebody has begun the next one. */
+  /** Whether the file can be opened: every process has closed the old log, or one has begun a new one. */
   function isFree(watch: SqliteWatch, since: number): boolean {
     const fault = watch.fault();
     if (fault === 'away') return false;
-    return beginLogAnew(path) || (watch.logReplaced && monotonic() - since >= NOTICED_MS);
+    return resetLog(path) || (watch.logReplaced && monotonic() - since >= NOTICED_MS);
   }
 
-  /** After a sync that failed, what is in the log counts as kept only once the database has taken all of it over. */
+  /** After a failed sync, the log is trusted again only once the database has absorbed all of it. */
   function saveLog({ log, database }: Connection<S>): boolean {
     if (log.usable) return false;
     if (checkpoint(database, 'TRUNCATE').busy) throw new StoreOutage('the disk refused to keep what was committed');
-    log.begunAnew();
+    log.restarted();
     return true;
   }
 
@@ -195,7 +198,7 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
       current.end();
       return result;
     } catch (error) {
-      // SQLite itself rolls back on a full disk and on an input/output error; there is nothing left to undo then.
+      // SQLite itself rolls back on a full disk or an I/O error; there is nothing left to roll back then.
       tryTo(current.abort);
       throw error;
     }

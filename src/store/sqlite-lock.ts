@@ -1,36 +1,36 @@
 import { isBusy } from './sqlite-file.ts';
 
-/** How long a write that somebody waits for tries to get the lock of the file, in milliseconds. */
+/** How long an awaited write retries to get the lock, in milliseconds. */
 const AWAITED_MS = 500;
-/** The same for a write that nobody waits for. */
+/** The same for a background write. */
 const BACKGROUND_MS = 50;
-/** For how long no such write is tried after one that did not get the lock, in milliseconds. */
+/** How long background writes are skipped after one failed to get the lock, in milliseconds. */
 const AWAY_MS = 1000;
-/** The longest pause between two attempts, in milliseconds. The first is a twentieth of it, each next one twice as long. */
+/** The longest pause between two attempts, in milliseconds. The first one is a twentieth, and each next one doubles. */
 const MAX_PAUSE_MS = 20;
 
 export interface LockOptions {
   readonly monotonic: () => number;
-  /** Keeps the process alive: somebody waits for what is written then. */
+  /** Keeps the process alive, because a caller waits for the write. */
   readonly sleep: (milliseconds: number) => Promise<unknown>;
-  /** From 0 to 1, for the pauses: processes that wait for one another do not come back at the same moment. */
+  /** Returns a number from 0 to 1, for jitter: waiting processes do not retry at the same moment. */
   readonly random: () => number;
 }
 
-/** Who waits for a write: a caller, somebody who asks whether writes are taken, or nobody. */
+/** Whether a caller waits for a write, asks whether writes are accepted, or does not wait at all. */
 export type Urgency = 'awaited' | 'probe' | 'background';
 
 /**
- * Waits for a lock of another process. SQLite would wait in the thread that called it, which is the application's: here an
- * attempt never waits, and between two of them the event loop goes on.
+ * Waits for another process's lock. SQLite would block the calling thread, which is the application's. Here an attempt
+ * never blocks, and the event loop runs between attempts.
  */
 export interface SqliteLock {
   /**
-   * Tries a write until it does not meet the lock; rejects with SQLite's error after half a second. For what nobody waits
-   * for that is 50 ms; for a second after a write that gave up, a probe is tried once and background work not at all.
+   * Retries a write while the file is locked; rejects with SQLite's error after half a second, or 50 ms for background
+   * work. For a second after such a rejection, a probe is tried once and background work not at all.
    */
   write<T>(work: () => T, urgency?: Urgency): Promise<T>;
-  /** The same for a read, which meets a lock only while the log of changes is made anew. */
+  /** The same for a read, which meets a lock only while the write-ahead log is reset. */
   read<T>(work: () => T): Promise<T>;
 }
 

@@ -1,33 +1,33 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 
-/** Brings the write-ahead log of a SQLite file onto the disk. */
+/** Syncs the write-ahead log of a SQLite file to disk. */
 export interface LogSync {
   /**
-   * False once the disk refused. A later sync may succeed although it lost what the refused one was for, and with it the log
-   * ends there: nothing that follows in it would survive.
+   * False once a sync failed. A later sync may succeed although the failed one lost data. The log then ends at the gap,
+   * and nothing after it would survive.
    */
   readonly usable: boolean;
-  /** The log was emptied into the database. */
-  begunAnew(): void;
-  /** Resolves when everything that was committed before the call survives a loss of power. */
+  /** Called after the log was checkpointed into the database and restarted. */
+  restarted(): void;
+  /** Resolves when everything committed before the call survives a power loss. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** For a file that nobody reads after its processes have ended. */
+/** For a temporary file. */
 export const NO_SYNC: LogSync = {
   usable: true,
-  begunAnew() {},
+  restarted() {},
   async sync() {},
   async close() {},
 };
 
 /**
- * Syncs in a thread of Node's pool, so that a slow disk does not keep the application waiting; one sync serves all that
- * was committed before it began. SQLite writes a transaction into the log at commit also when it does not sync
- * (`synchronous = NORMAL`, https://www.sqlite.org/wal.html, Performance considerations), and syncs log and database by
- * itself before it begins the log anew: so to sync the log is all that is left to do.
- * @param file the path of the database. While a connection to it is open its log is never another file.
+ * Syncs on Node's thread pool, so that a slow disk does not block the application. One sync serves every commit made
+ * before it began. With `synchronous = NORMAL` SQLite still writes each transaction to the log, and syncs log and
+ * database before it restarts the log (https://www.sqlite.org/wal.html, Performance considerations), so only the log
+ * needs syncing.
+ * @param file path of the database; its log is never replaced while a connection is open
  */
 export function createLogSync(file: string): LogSync {
   let descriptor: number | undefined;
@@ -40,7 +40,7 @@ export function createLogSync(file: string): LogSync {
     next = undefined;
     if (!usable) throw new Error('the disk refused to keep what was committed');
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // There is no log before the first commit. Windows syncs only what may be written.
+    // There is no log before the first commit. Windows syncs only files opened for writing.
     descriptor ??= openSync(`${file}-wal`, 'r+');
     fdatasync(descriptor, (error) => {
       if (error === null) return resolve();
@@ -54,13 +54,13 @@ export function createLogSync(file: string): LogSync {
     get usable() {
       return usable;
     },
-    begunAnew() {
+    restarted() {
       usable = true;
     },
     sync() {
       if (next === undefined) {
         next = running.then(begin, begin);
-        // Some who write wait for nobody.
+        // Background writers do not wait for the result.
         next.catch(() => undefined);
       }
       return next;

@@ -3,7 +3,7 @@ import { decodeSettings, encodeSettings } from './settings-json.ts';
 import type { createSqliteTrail } from './sqlite-audit.ts';
 import type { Commit, CommitResult, ReplayRecord, ScopeState } from './state-store.ts';
 
-/** Scopes read in one turn of the event loop: a few milliseconds. What changes meanwhile is found by the next poll. */
+/** Scopes read in one turn of the event loop: a few milliseconds. The next poll finds what changes meanwhile. */
 export const LOADED_AT_ONCE = 500;
 
 export type Row = Record<string, SQLOutputValue>;
@@ -13,7 +13,7 @@ export interface CommitStatements {
   readonly trail: Pick<ReturnType<typeof createSqliteTrail>, 'append'>;
 }
 
-/** What is set, the answers kept for repeats, and the name of what the file holds. */
+/** Statements for scopes, replay records and the file's history. */
 export function prepareScopes(database: DatabaseSync) {
   const newest = database.prepare('SELECT coalesce(max(version), 0) AS version FROM scope');
   const history = database.prepare('SELECT id FROM history');
@@ -41,14 +41,14 @@ export function prepareScopes(database: DatabaseSync) {
       'INSERT OR REPLACE INTO replay (key, fingerprint, response, expires_at) VALUES (?, ?, ?, ?)',
     ),
     dropReplays: database.prepare('DELETE FROM replay WHERE expires_at <= ?'),
-    /** SQLite's own number that moves when another connection commits. */
+    /** SQLite's counter that changes when another connection commits. */
     dataVersion: database.prepare('PRAGMA data_version'),
-    /** Writes the schema's number as it is: one page, which the disk takes or refuses. */
+    /** Rewrites the schema version unchanged: one page, which the disk accepts or rejects. */
     probe: () => database.exec(`PRAGMA user_version = ${database.prepare('PRAGMA user_version').get()?.user_version}`),
   };
 }
 
-/** Part of a transaction. */
+/** Runs within a transaction. */
 export function applyCommit(
   { scopes, trail }: CommitStatements,
   { state, audit, replay, now }: Commit,

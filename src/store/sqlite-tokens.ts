@@ -20,7 +20,7 @@ export function prepareTokens(database: DatabaseSync) {
     readRevocations: database.prepare(
       'SELECT position, session, until FROM token_revocation WHERE position > ? AND until > ? ORDER BY position',
     ),
-    /** Part of a transaction. */
+    /** Runs within a transaction. */
     revoke(id: string, until: number, now: number): boolean {
       remove.run(id);
       dropRevocations.run(now);

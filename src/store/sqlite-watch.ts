@@ -2,52 +2,52 @@ import { closeSync, fstatSync, openSync, renameSync, rmSync, type Stats, statSyn
 import type { DatabaseSync } from 'node:sqlite';
 import { bytesOf, checkpoint, pragma } from './sqlite-file.ts';
 
-/** What has become of the files below an open connection, which SQLite does not see. */
+/** What happened to the files below an open connection, which SQLite does not notice. */
 export type Fault = 'away' | 'replaced' | 'truncated' | 'log';
 
-/** Each as an operator reads it. */
+/** The message for operators. */
 export const FAULTS: Readonly<Record<Fault, string>> = {
-  away: 'the SQLite file was taken away',
+  away: 'the SQLite file is missing',
   replaced: 'the SQLite file was replaced',
   truncated: 'the SQLite file was truncated',
-  log: 'the log of the SQLite file (-wal, -shm) was taken away',
+  log: 'the log of the SQLite file (-wal, -shm) was removed or replaced',
 };
 
-/** How long a file that was truncated must have been left alone to count as written again, in milliseconds. */
+/** How long a truncated file must stay unmodified before it counts as rewritten, in milliseconds. */
 const SETTLED_MS = 1000;
 
-/** Looks whether the files that a connection has open are still those that the next one would open. */
+/** Checks whether a connection's open files are still those at the path. */
 export interface SqliteWatch {
-  /** Costs three looks at a directory. */
+  /** Costs three calls of `stat`. */
   fault(): Fault | undefined;
-  /** Differs when the file at its place has become another, or was written. */
+  /** A fingerprint that changes when the file at the path is replaced or written. */
   look(): string;
-  /** Whether the place of the log is empty, so that no other process can have begun another one. */
+  /** Whether the log's path is empty, so that no other process can have begun a new log. */
   readonly logMissing: boolean;
-  /** Whether another log stands in its place, and somebody has written to it. */
+  /** Whether another log is at the path and has been written to. */
   readonly logReplaced: boolean;
-  /** Whether a file that was truncated has been written again, and nobody is at it any longer. */
+  /** Whether a truncated file was rewritten and is no longer being modified. */
   writtenAgain(now: number): boolean;
-  /** Makes sure that no connection takes the log over into a file that it does not belong to. */
+  /** Empties the log, so that no connection applies it to a file that it does not belong to. */
   emptyLog(): void;
-  /** Removes the log and the shared memory of the connection, unless others stand in their place by now. */
+  /** Removes the connection's log and shared memory, unless others have replaced them. */
   removeLog(): void;
   close(): void;
 }
 
-/** @param database the connection, which has been read through */
+/** @param database the connection, after a first read */
 export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWatch {
   const logFile = `${path}-wal`;
   const memoryFile = `${path}-shm`;
   const main = statSync(path);
-  // Held open, so that its number is not given to another file: SQLite may have closed it when it matters. Neither is a file
-  // whose closing would take SQLite's locks away, as closing the database would.
+  // Held open, so that its inode is not reused while SQLite may have closed it. SQLite keeps no locks on the log, so
+  // closing this descriptor releases none.
   const descriptor = openSync(logFile, 'r');
   const log = fstatSync(descriptor);
   const memory = statSync(memoryFile);
   let size = main.size;
   let logSize = log.size;
-  /** When the truncated file had been written last. */
+  /** Modification time of the truncated file. */
   let truncatedAt: number | undefined;
 
   function at(file: string): Stats | undefined {
@@ -56,7 +56,7 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
 
   const isLog = (found: Stats | undefined) => isSame(found, log);
 
-  /** Both shrink also by themselves, by a vacuum and by a checkpoint, and are as long as SQLite says then. */
+  /** A vacuum or a checkpoint shrinks the files too, but to the sizes that SQLite reports. */
   function isTruncated(found: Stats, foundLog: Stats): boolean {
     const shrunk = found.size < size && found.size < bytesOf(database);
     const logShrunk = foundLog.size < logSize && foundLog.size < logBytes(database);
@@ -108,7 +108,7 @@ function logBytes(database: DatabaseSync): number {
     const frames = checkpoint(database, 'NOOP').log;
     return frames > 0 ? 32 + frames * (24 + Number(pragma(database, 'page_size'))) : 0;
   } catch {
-    // SQLite before 3.51 takes over what is there, and meets the end of the log too early.
+    // SQLite before 3.51 checkpoints instead of measuring, and finds the end of the log too early.
     return Number.POSITIVE_INFINITY;
   }
 }
@@ -117,7 +117,7 @@ function isSame(found: Stats | undefined, known: Stats): boolean {
   return found?.ino === known.ino && found.dev === known.dev;
 }
 
-/** Another process may have put its own there since it was looked at: what is moved aside cannot be confused. */
+/** Moves the file aside first: another process may have replaced it since the check. */
 function remove(file: string, known: Stats): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!isSame(found, known)) return;

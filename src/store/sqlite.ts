@@ -13,30 +13,31 @@ import { createSqliteTokens, prepareTokens } from './sqlite-tokens.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore, StoreReset } from './state-store.ts';
 import { Subscribers } from './subscribers.ts';
 
-/** How often the file is asked whether another process wrote it, and looked at, in milliseconds. */
+/** Poll interval for writes by other processes and for changed files, in milliseconds. */
 const POLL_MS = 100;
 
-/** Audit entries of a file that is removed anyway. */
+/** Audit entries kept in a temporary file. */
 const MAX_PASSING_ENTRIES = 10_000;
 
 export interface SqliteStoreOptions {
-  /** False for a file that goes when its processes end: nothing is synced to disk, and the oldest audit entries are dropped. @default true */
+  /** False for a temporary file: nothing is synced to disk, and the oldest audit entries are dropped. @default true */
   readonly lasting?: boolean;
-  /** From 0 to 1, for the pauses of writes that wait for another process. @default Math.random */
+  /** Returns a number from 0 to 1, for the pauses of writes that wait for another process. @default Math.random */
   readonly random?: () => number;
 }
 
 /**
- * State in one SQLite file, shared by the processes of one host. A commit is one transaction, synced to disk before it is
- * acknowledged. The file must be on a local disk: the write-ahead log needs shared memory.
+ * State in one SQLite file, shared by the processes of one host. A commit is one transaction, synced to disk before it
+ * is acknowledged. The file must be on a local disk, because the write-ahead log needs shared memory.
  *
- * SQLite works in the calling thread: a commit takes a fraction of a millisecond. Where another process holds the lock it is
- * tried again, for half a second, and the event loop goes on meanwhile. A commit that says `syncLater` does not wait for
- * the disk there: it is synced in another thread, together with those that came meanwhile.
+ * SQLite runs in the calling thread; a commit takes a fraction of a millisecond. While another process holds the lock, a
+ * write is retried for half a second, and the event loop runs meanwhile. A commit with `syncLater` returns before the
+ * disk sync, which runs in another thread and covers several commits.
  *
- * Nothing is acknowledged in a file, or a log, that nobody will find again: one that was taken away, replaced or truncated
- * rejects until it is whole, and what is there then is in force. `onReset` tells where that is older than what was known.
- * @param file the path; made with mode 0600 where there is none
+ * A change is never acknowledged in a file or log that no longer exists at its path. Work on a missing, replaced or
+ * truncated file rejects until the file is complete; its content is in force then. `onReset` reports content older than
+ * what was known.
+ * @param file the path; created with mode 0600 if missing
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
  */
 export function createSqliteStore(
@@ -61,7 +62,7 @@ export function createSqliteStore(
       fleet: prepareFleet(database),
     }),
     reopened({ scopes }) {
-      // A log with something in it tells the other processes that it has begun.
+      // A log with content shows the other processes that it has begun.
       scopes.probe();
       return takeOver(scopes);
     },
@@ -72,22 +73,22 @@ export function createSqliteStore(
   /** Version of the newest change that this handle has read or announced. */
   let seen = first.version();
   let history = first.history();
-  /** Version of this handle's own last change, which its owner has applied by itself. */
+  /** Version of this handle's own last change, which is already applied. */
   let written = 0;
-  /** Who made the newest change that is known; `undefined` where that was not looked at. */
+  /** The writer of the newest known change; `undefined` when unknown. */
   let newestBy: string | undefined = writerOf(first, seen);
   /** Unknown before the first poll. */
   let dataVersion: unknown;
   let timer: NodeJS.Timeout | undefined;
-  /** Whether the last check met the lock of another program. */
+  /** Whether the last check was blocked by another program's lock. */
   let locked = false;
   let closed = false;
 
   const fleet = createSqliteFleet({ handle, history: () => history, seen: () => seen });
 
   /**
-   * The file was opened again. A version that is lower, or was made by somebody else, tells of an older state, which
-   * begins a history of its own: the first process to find it names it for all.
+   * Called after the file was reopened. A lower version, or one by another writer, means an older state, which begins a
+   * new history. The first process to find it chooses the id.
    */
   function takeOver(scopes: ReturnType<typeof prepareScopes>): boolean {
     const known = Math.max(seen, written);
@@ -109,7 +110,7 @@ export function createSqliteStore(
   function announceReset(reset: StoreReset): void {
     diagnostics.warn(`rdcp: the SQLite file has lost changes that were acknowledged (${reset.reason})`);
     for (const { listener } of resets) {
-      // The one who found it goes on first.
+      // The operation that found the reset continues first.
       setImmediate(() => {
         try {
           listener(reset);
@@ -120,7 +121,7 @@ export function createSqliteStore(
     }
   }
 
-  /** A lock of another program is a refusal only when the check before met one too. */
+  /** Fails because of another program's lock only when the check before met one too. */
   async function assertWritable(): Promise<void> {
     try {
       await write(({ scopes }) => scopes.probe(), { sync: false, urgency: 'probe' });
@@ -139,18 +140,18 @@ export function createSqliteStore(
     if (moved?.outcome === 'committed' && moved.position?.history === history) {
       written = Math.max(written, moved.position.revision);
       newestBy = writer;
-      // By then whoever asked for the commit has taken it over.
+      // By then the caller has applied its commit.
       if (timer !== undefined) setImmediate(poll).unref();
     }
     if (results.at(-1)?.outcome === 'replayed') await handle.sync();
     if (!syncLater || results[0]?.outcome !== 'committed') return results;
     const durable = handle.sync();
-    // Those who write in the background wait for nothing.
+    // Background writers do not wait for the result.
     durable.catch(() => undefined);
     return results.map((result) => (result.outcome === 'committed' ? { ...result, durable } : result));
   }
 
-  /** Ends at the first that is not committed, which has written nothing. */
+  /** Stops at the first commit that is rejected; that one has written nothing. */
   function applyAll(
     statements: ReturnType<typeof handle.statements>,
     commits: readonly Commit[],
@@ -179,7 +180,7 @@ export function createSqliteStore(
       for (const row of changes) subscribers.announce(String(row.key), scopeState(row));
       if (moved) fleet.moved();
     } catch {
-      // The next poll asks again: what was not announced is still newer than `seen`. check() tells of the fault.
+      // The next poll retries: unannounced changes are still newer than `seen`. check() reports the fault.
     }
   }
 
@@ -190,7 +191,7 @@ export function createSqliteStore(
     fleet,
 
     async load() {
-      // With subscribers, what changed meanwhile still has to be announced.
+      // With subscribers, changes made meanwhile still have to be announced.
       if (subscribers.size === 0) {
         seen = await read(({ scopes }) => {
           const version = scopes.version();
@@ -213,7 +214,7 @@ export function createSqliteStore(
 
     async findReplay(key, at) {
       const replay = await read(({ scopes }) => replayOf(scopes, key, at));
-      // It may have been kept a moment ago, here or in another process.
+      // Another process, or this one, may just have written it without a sync.
       if (replay !== undefined) await handle.sync();
       return replay;
     },
@@ -240,7 +241,7 @@ export function createSqliteStore(
 
     async check() {
       await read(({ scopes }) => scopes.version());
-      // That is to write as well.
+      // Saving the log counts as a write.
       if (!handle.saveLog()) await assertWritable();
     },
 

@@ -7,11 +7,11 @@ import type { TokenStore } from './token-store.ts';
 export interface Overlay {
   readonly enabled: boolean;
   readonly expiresAt: number;
-  /** What its category may emit. @default what is configured */
+  /** What its category may emit. @default the configured budget */
   readonly budget?: ControlBudget | false | undefined;
 }
 
-/** What one scope says about one category. A setting with neither layer is not kept at all. */
+/** One scope's setting for one category. A setting with neither layer is not stored. */
 export interface Setting {
   /** `undefined` means that the category inherits. */
   readonly permanent?: boolean | undefined;
@@ -22,8 +22,8 @@ export interface Setting {
 export type Settings = ReadonlyMap<string, Setting>;
 
 /**
- * Key of a scope in the store: {@link GLOBAL_SCOPE} or a tenant's id (prefixed by a namespace where configured). No tenant id can equal
- * the global key, because `*` is not in the Identifier pattern.
+ * Key of a scope in the store: {@link GLOBAL_SCOPE} or a tenant's id (with a prefix where a namespace is configured).
+ * No tenant id equals the global key, because `*` is not allowed in identifiers.
  */
 export type ScopeKey = string;
 export const GLOBAL_SCOPE: ScopeKey = '*';
@@ -36,11 +36,11 @@ export interface ScopeState {
   readonly changedAt?: number;
 }
 
-/** The answer kept for a repeat of a request id. */
+/** The stored answer for a retry with the same request id. */
 export interface ReplayRecord {
-  /** Identity and request id, as one opaque string; or what only one process of those that share the store is to do. */
+  /** Identity and request id as one opaque string, or the name of a task that only one process should do. */
   readonly key: string;
-  /** SHA-256 of the request's body, lower-case hex; empty where there is no request. */
+  /** SHA-256 of the request's body, lower-case hex; empty when there is no request. */
   readonly fingerprint: string;
   /** The response body as it was sent. */
   readonly response: string;
@@ -48,9 +48,12 @@ export interface ReplayRecord {
   readonly expiresAt: number;
 }
 
-/** All or nothing: the new settings of a scope, the audit entry that tells of it, the answer kept for repeats. */
+/**
+ * An atomic write: the new settings of a scope, the audit entry that describes the change, and the answer to keep for
+ * retries.
+ */
 export interface Commit {
-  /** Absent where only the trail (and a replay record) is written: a refusal, a `status` action. */
+  /** Absent when only the trail (and a replay record) is written: a refusal, a `status` action. */
   readonly state?: {
     readonly scope: ScopeKey;
     /** The commit takes effect only while the scope still has this revision. */
@@ -62,18 +65,17 @@ export interface Commit {
   readonly replay?: ReplayRecord;
   /** Wall time of the commit, milliseconds since the epoch. */
   readonly now: number;
-  /** The result may come before what was written is durable, and tells by itself when it is. @default false */
+  /** The result may come before the write is durable, with a promise for that. @default false */
   readonly syncLater?: boolean;
-  /** Nobody waits for it: a store that was just found locked, or away, may reject it without having tried. @default false */
+  /** No caller waits for it: a store that was just found locked or unreachable may reject it at once. @default false */
   readonly background?: boolean;
 }
 
 export type CommitResult =
   /**
-   * Done, and durable as far as this store is. `revision` is the scope's new one where state was written; `position` is
-   * then, in a shared store, the store's own that came with it. Where the commit said `syncLater`, `durable` may be there:
-   * it resolves once what was written survives a loss of power, and rejects when that cannot be known. Nobody is told of the
-   * change before.
+   * Written, and as durable as this store allows. `revision` is the scope's new revision when state was written;
+   * `position` is then the position of a shared store. With `syncLater`, `durable` may be present: it resolves once the
+   * write survives a power loss, and rejects when that is uncertain. The change is not acknowledged before.
    */
   | {
       readonly outcome: 'committed';
@@ -81,12 +83,12 @@ export type CommitResult =
       readonly position?: Position;
       readonly durable?: Promise<void>;
     }
-  /** Nothing was written: another process changed the scope. `current` is what it holds now. */
+  /** Nothing was written: another process changed the scope. `current` is its present state. */
   | { readonly outcome: 'conflict'; readonly current: ScopeState }
-  /** Nothing was written: the request id is taken, by this answer. */
+  /** Nothing was written: the request id already has this answer. */
   | { readonly outcome: 'replayed'; readonly replay: ReplayRecord };
 
-/** Filters of the audit endpoint; every one given must hold. */
+/** Filters of the audit endpoint, combined with AND. */
 export interface AuditQuery {
   /** Entries at most, from 1. */
   readonly limit: number;
@@ -105,22 +107,22 @@ export interface AuditQuery {
 }
 
 export interface AuditPage {
-  /** Newest first. A page may hold fewer than `limit`, also none, although there is a next one. */
+  /** Newest first. A page may hold fewer than `limit` entries, or none, although there is a next one. */
   readonly entries: readonly AuditEntry[];
   /** Absent on the last page. */
   readonly next?: string;
 }
 
-/** How a store lost changes that it had acknowledged: it was found empty, or restored from an older copy. */
+/** How a store lost acknowledged changes: it was found empty, or restored from an older copy. */
 export interface StoreReset {
   readonly reason: 'empty' | 'rollback';
-  /** Names what the store holds from then on: the same for all processes that hear of one loss, another for the next one. */
+  /** Identifies the store's content from then on: the same for all processes that notice one loss, new for the next. */
   readonly history: string;
 }
 
 /**
- * Where control state, the audit trail and replay records are kept. Every method rejects when the store cannot be
- * reached; none of them retries. An implementation of your own passes the cases of
+ * Stores control state, the audit trail and replay records. Every method rejects when the store cannot be reached; none
+ * of them retries. An implementation of your own passes the cases of
  * `opentelemetry-instrumentation-rdcp/store-contract`.
  */
 export interface StateStore {
@@ -128,49 +130,53 @@ export interface StateStore {
   readonly name: string;
   /** Whether other processes may write it too. */
   readonly shared: boolean;
-  /** Records of issued tokens. A store without them serves where `security.tokens` is not configured. */
+  /** Records of issued tokens; required only when `security.tokens` is configured. */
   readonly tokens?: TokenStore;
-  /** How the processes that share it know of each other. Absent where none does. */
+  /** Lets the processes that share the store find each other. Absent when it is not shared. */
   readonly fleet?: FleetStore;
-  /** Every scope that was ever written. One whose settings are all gone is there too: its revision counts on. */
+  /** Every scope that was ever written, even without settings: its revision still counts. */
   load(): Promise<ReadonlyMap<ScopeKey, ScopeState>>;
-  /** A replay record that is still valid is looked for first, then the revision is compared, then all is written. */
+  /** Returns a valid replay record first; otherwise compares the revision, then writes everything. */
   commit(commit: Commit): Promise<CommitResult>;
   /**
-   * The same for several commits, in order and as one atomic step, which ends at the first that is not `committed`: its result
-   * is the last one then. Each sees what those before it wrote. Absent where it would be no faster.
+   * The same for several commits, in order and as one atomic step. It stops at the first that is not `committed`, whose
+   * result is the last one. Each commit sees the ones before it. Absent when it would be no faster.
    */
   commitAll?(commits: readonly Commit[]): Promise<readonly CommitResult[]>;
   /** The unexpired replay record under a key. */
   findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;
   /**
-   * Calls back with every scope that somebody else changed, in its newest state; a change of this handle may come too.
-   * What changed between the last {@link StateStore.load} and this call comes too, and a store that could not be reached at
-   * first tells every scope once it is. Returns the way to stop.
+   * Calls back with the newest state of every scope that others changed; a change by this handle may come too. Changes
+   * between the last {@link StateStore.load} and this call are included, and a store that was unreachable at first
+   * sends every scope once it is reachable. Returns a function that unsubscribes.
    */
   subscribe(listener: (scope: ScopeKey, state: ScopeState) => void): () => void;
   /**
-   * Calls back when a shared store came back with less than it had acknowledged. What it holds now is in force, although
-   * revisions went back: the listener calls {@link StateStore.load}. Absent where that cannot happen. Returns the way to stop.
+   * Calls back when a shared store has lost acknowledged changes. Its present state is in force, although revisions
+   * went back: the listener calls {@link StateStore.load}. Absent when that cannot happen. Returns a function that
+   * unsubscribes.
    */
   onReset?(listener: (reset: StoreReset) => void): () => void;
-  /** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` with `details.field` `cursor` for a cursor that no page gave out */
+  /**
+   * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` with `details.field` `cursor` for a cursor that is not from an earlier
+   * page
+   */
   queryAudit(query: AuditQuery): Promise<AuditPage>;
-  /** The entry written last, which a new process's hash chain points at. */
+  /** The newest entry, which the first entry of a new process links to. */
   newestAudit(): Promise<AuditEntry | undefined>;
   /**
-   * Drops entries whose `retainUntil` has passed, of each chain from its beginning up to the first entry that stays;
-   * returns how many. Where there is any it calls `starting` before, with the last entry that goes of each chain, and drops
-   * none unless that resolves with true: what explains that they are missing is to be there first.
+   * Drops entries whose `retainUntil` has passed, from the beginning of each chain up to the first entry that stays;
+   * returns how many. When there are any, it first calls `starting` with the last entry to drop of each chain, and
+   * drops none unless that resolves to true, so that the audit entry that explains the gap comes first.
    * @param starting @default drops them
-   * @param mayDrop asked about each entry that is to go, in the order of writing. @default true
+   * @param mayDrop called for each entry to drop, in the order of writing. @default true
    */
   pruneAudit(
     now: number,
     starting?: (dropped: readonly DroppedHead[]) => Promise<boolean>,
     mayDrop?: (entry: AuditEntry) => boolean,
   ): Promise<number>;
-  /** Resolves when the store answers, and takes what is written. */
+  /** Resolves when the store answers and accepts writes. */
   check(): Promise<void>;
   close(): Promise<void>;
 }

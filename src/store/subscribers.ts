@@ -3,7 +3,7 @@ import type { ScopeKey, ScopeState, StateStore } from './state-store.ts';
 
 type Listener = Parameters<StateStore['subscribe']>[0];
 
-/** The listeners of a store. One that throws is reported and keeps none of the others from hearing. */
+/** The listeners of a store. One that throws is reported and does not affect the others. */
 export class Subscribers {
   readonly #listeners = new Set<{ readonly listener: Listener }>();
 
@@ -11,7 +11,7 @@ export class Subscribers {
     return this.#listeners.size;
   }
 
-  /** Returns the way to stop; `ended` is called when it was the last. */
+  /** Returns a function that unsubscribes; `ended` is called after the last one. */
   add(listener: Listener, ended: () => void): () => void {
     const subscription = { listener };
     this.#listeners.add(subscription);

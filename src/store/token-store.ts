@@ -1,62 +1,62 @@
-/** Everything that was issued from one grant. It lives until its end, or until it is revoked. */
+/** Everything issued from one grant. It lives until it expires or is revoked. */
 export interface TokenSession {
-  /** Stands in its access tokens and in the audit trail. */
+  /** Appears in its access tokens and in the audit trail. */
   readonly id: string;
-  /** SHA-256 of the refresh token that is in force, base64url. The token itself is kept nowhere. */
+  /** SHA-256 of the current refresh token, base64url. The token itself is stored nowhere. */
   readonly current: string;
-  /** What the issuer keeps with it. No store looks into it. */
+  /** Data of the issuer, opaque to the store. */
   readonly data: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** A refresh token, known to be one of the session's, asks to be replaced. */
+/** Replaces a refresh token of a session. */
 export interface Rotation {
   readonly id: string;
-  /** Hash of the token that was presented. */
+  /** Hash of the presented token. */
   readonly expected: string;
-  /** Hash of the token that follows it. */
+  /** Hash of the token that replaces it. */
   readonly next: string;
   readonly now: number;
-  /** When the last access token of the session ends, should it be revoked; milliseconds since the epoch. */
+  /** When the session's last access token expires, in case it is revoked; milliseconds since the epoch. */
   readonly revokedUntil: number;
 }
 
 export type RotationOutcome =
-  /** `next` is in force. */
+  /** `next` is now current. */
   | 'rotated'
-  /** The token was replaced before. The session was revoked in the same step. */
+  /** The token had been replaced before. The session was revoked in the same step. */
   | 'reused'
-  /** There is no such session any more. Nothing was changed. */
+  /** The session no longer exists. Nothing was changed. */
   | 'ended';
 
-/** A session whose access tokens must not be accepted, although they have not expired. */
+/** A session whose access tokens must be rejected, although they have not expired. */
 export interface Revocation {
   readonly sessionId: string;
-  /** When the last of them expires; milliseconds since the epoch. */
+  /** When its last access token expires; milliseconds since the epoch. */
   readonly until: number;
 }
 
 export interface Revocations {
-  /** Where to read on. Means something to the store that gave it out alone. */
+  /** Where to continue reading; opaque outside the store. */
   readonly position: number;
   /** May repeat what was read before. */
   readonly revoked: readonly Revocation[];
 }
 
 /**
- * Where the records of issued tokens are kept. Every step is atomic, whichever process takes it. Methods reject when the
- * store cannot be reached. An implementation passes `test/store/token-contract.ts`.
+ * Stores the records of issued tokens. Every method is atomic across processes. Methods reject when the store cannot be
+ * reached. An implementation passes `test/store/token-contract.ts`.
  */
 export interface TokenStore {
   begin(session: TokenSession, now: number): Promise<void>;
-  /** The session, unless it has ended or was revoked. */
+  /** The session, unless it has expired or was revoked. */
   find(id: string, now: number): Promise<TokenSession | undefined>;
   rotate(rotation: Rotation): Promise<RotationOutcome>;
   /**
-   * Ends a session, also one that never had a refresh token.
+   * Ends a session, even one that never had a refresh token.
    * @param until when its last access token expires, milliseconds since the epoch
-   * @returns false when it was revoked before
+   * @returns false when it was already revoked
    */
   revoke(id: string, until: number, now: number): Promise<boolean>;
   /** Revocations in force that were added after a position; 0 reads all. */

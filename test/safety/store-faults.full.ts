@@ -80,7 +80,7 @@ describe('a SQLite file that fails under load holds up nothing, and health says 
         renameSync(file, `${file}.old`);
         return () => renameSync(`${file}.old`, file);
       },
-      reason: /was taken away/,
+      reason: /the SQLite file is missing/,
     }),
     truncated: (file) => ({
       begin() {

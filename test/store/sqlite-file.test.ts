@@ -168,7 +168,7 @@ test('a file of a newer release is refused, and says so', async () => {
 });
 
 test('a folder that does not exist, and a folder in place of a file, are refused', () => {
-  assertRefused(join(folder, 'missing', 'state.db'), /cannot be made: its directory does not exist$/);
+  assertRefused(join(folder, 'missing', 'state.db'), /cannot be created: its directory does not exist$/);
   mkdirSync(file);
   assertRefused(file, /is a directory$/);
 });

@@ -82,7 +82,7 @@ test('a disk that refused once is not believed, also by those who come later, un
   await first;
   await later;
   assert.equal(log.usable, false);
-  log.begunAnew();
+  log.restarted();
   assert.equal(log.usable, true);
 });
 
