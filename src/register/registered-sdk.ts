@@ -19,7 +19,7 @@ export function willRegisterSdk(execArgv: readonly string[], env: NodeJS.Process
 export function describeRegisteredSdk(): string {
   const taken = signals();
   if (taken.length === 0) return 'the OpenTelemetry SDK of @opentelemetry/auto-instrumentations-node';
-  return `the registered OpenTelemetry SDK (${taken.join(', ')})`;
+  return `the OpenTelemetry SDK that is already registered (${taken.join(', ')})`;
 }
 
 /** The signals for which an SDK registered a provider. The API's no-op and proxy providers do not count. */

@@ -79,7 +79,7 @@ describe('register beside an SDK attaches to it and starts none', { concurrency:
     const options = ['--import', './tracing.mjs', '--import', REGISTER];
     const run = await start(t, { env: { RDCP_API_KEY: KEY }, options, files: { 'tracing.mjs': tracing }, app: APP });
     await announced(run);
-    assert.match(run.output.stderr, /attached to the registered OpenTelemetry SDK \(traces\)/);
+    assert.match(run.output.stderr, /attached to the OpenTelemetry SDK that is already registered \(traces\)/);
     await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));
   });
 
