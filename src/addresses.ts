@@ -1,8 +1,8 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 
 /**
- * The one way in which we write an IP address: IPv6 as RFC 5952 has it, without a zone, and an IPv4-mapped one as IPv4.
- * `undefined` for what is no address.
+ * The canonical form of an IP address: IPv6 as in RFC 5952, without a zone; an IPv4-mapped address as IPv4. `undefined` if the
+ * text is not an address.
  */
 export function canonicalAddress(text: string): string | undefined {
   const address = text.replace(/%.*$/, '');
@@ -11,7 +11,7 @@ export function canonicalAddress(text: string): string | undefined {
   return new SocketAddress({ address, family: 'ipv6' }).address.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-/** An address, or a network in CIDR notation. */
+/** Whether the text is an address or a network in CIDR notation. */
 export function isAddressOrNetwork(text: string): boolean {
   const [address = '', prefix, ...more] = text.split('/');
   const family = isIP(address);
@@ -20,8 +20,8 @@ export function isAddressOrNetwork(text: string): boolean {
 }
 
 /**
- * Whether a canonical address is one of these, or in one of their networks.
- * @param list of what {@link isAddressOrNetwork} accepts
+ * Returns a function that checks whether a canonical address is in the list.
+ * @param list addresses and networks that {@link isAddressOrNetwork} accepts
  */
 export function addressMatcher(list: readonly string[]): (address: string) => boolean {
   const listed = new BlockList();
@@ -34,7 +34,7 @@ export function addressMatcher(list: readonly string[]): (address: string) => bo
   return (address) => listed.check(address, familyOf(address));
 }
 
-/** Stands in such a list for the peers of Unix sockets, which have no address. */
+/** List entry for peers of Unix sockets, which have no address. */
 export const UNIX_SOCKET = 'unix';
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

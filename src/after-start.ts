@@ -1,7 +1,7 @@
-/** Time that an application has for its own start before this package does more than it must; milliseconds. */
+/** Delay before this package does work that can wait, so that the application starts first; milliseconds. */
 const HEAD_START_MS = 50;
 
-/** Runs something a moment later, so that an application's first statements do not wait for it. Keeps no process alive. */
+/** Runs a task a moment later, so that the application's start does not wait for it. Does not keep the process alive. */
 export function afterStart(run: () => void): void {
   setTimeout(run, HEAD_START_MS).unref();
 }

@@ -30,7 +30,7 @@ import type { Isolation } from './tenancy/isolation.ts';
 
 const GLOBAL = { key: GLOBAL_SCOPE };
 
-/** What outlives a store. */
+/** Parts that outlive a store. */
 export interface Shared {
   readonly telemetry: Telemetry;
   readonly sink: EmissionSink;
@@ -42,7 +42,7 @@ export interface Shared {
   readonly closing: () => boolean;
 }
 
-/** Everything that lives as long as one store. */
+/** Parts that live as long as one store. */
 export interface Assembled {
   readonly app: DeferredApp;
   /** In the order in which they are closed. */
@@ -58,7 +58,7 @@ export interface Assembled {
   };
 }
 
-/** @param opened gets every part that must be closed again when a later one cannot be made */
+/** @param opened collects the parts to close if a later one fails to start */
 export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, opened: Closable[]): Assembled {
   const { telemetry, sink, isolation, reporter, conditions, report, board, closing } = shared;
   const { security, limits, controls } = resolved;
@@ -194,7 +194,7 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
       } catch (cause) {
         throw new RdcpError('RDCP_UNAVAILABLE', storeProblem(cause), { cause });
       }
-      if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store has lost changes that it had acknowledged');
+      if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store lost changes that it had acknowledged');
     },
     closing,
     conditions,

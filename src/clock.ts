@@ -1,8 +1,8 @@
-/** Time as an argument, so that tests need no sleeping. */
+/** Injected, so that tests do not sleep. */
 export interface Clock {
-  /** Wall time, milliseconds since the epoch. May jump either way. */
+  /** Wall time, milliseconds since the epoch. May jump forwards or backwards. */
   now(): number;
-  /** Milliseconds of a clock that never goes back, counted from the start of the process. */
+  /** Milliseconds since the start of the process; never goes back. */
   monotonic(): number;
 }
 
@@ -11,7 +11,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-/** Runs `task` again and again, `milliseconds` apart, and returns the way to stop it. */
+/** Runs `task` every `milliseconds`, and returns a function that stops it. */
 export type Schedule = (milliseconds: number, task: () => void) => () => void;
 
 /** On a timer that never keeps the process alive. */
@@ -21,7 +21,7 @@ export const unrefInterval: Schedule = (milliseconds, task) => {
   return () => clearInterval(timer);
 };
 
-/** Runs `task` once, after `milliseconds`, and returns the way to call it off. */
+/** Runs `task` once, after `milliseconds`, and returns a function that cancels it. */
 export type Delay = (milliseconds: number, task: () => void) => () => void;
 
 /** On a timer that never keeps the process alive. */
@@ -31,18 +31,18 @@ export const unrefTimeout: Delay = (milliseconds, task) => {
   return () => clearTimeout(timer);
 };
 
-/** A difference from wall time that is none: clocks are slewed, and two of them are not read at once. */
+/** Differences from wall time up to this are ignored: clocks are slewed, and the two clocks are not read at the same instant. */
 const TOLERANCE_MS = 60_000;
-/** How long a clock that was set has to keep its new time before it counts. */
+/** How long the wall clock must keep a new time before it is accepted. */
 const SETTLE_MS = 24 * 3_600_000;
 
-/** Without a monotonic clock, wall time is believed. */
+/** Without a monotonic clock, wall time is used unchecked. */
 export type RetentionClock = Pick<Clock, 'now'> & Partial<Clock>;
 
 /**
- * Wall time for retention, which a clock that was set must neither prolong by years nor end early: it goes on as it
- * was until the clock has kept its new time for a day. It has to be read at least once a minute.
- * @returns a function that reads it, in milliseconds since the epoch
+ * Wall time for retention, which a step of the clock must neither prolong by years nor end early. After a step it continues
+ * as before, until the clock has kept its new time for a day. Must be read at least once a minute.
+ * @returns a function that returns milliseconds since the epoch
  */
 export function createSteadyClock({ now, monotonic: elapsed = now }: RetentionClock): () => number {
   let base = now() - elapsed();

@@ -2,14 +2,14 @@ import { withDeadline } from './deadline.ts';
 import { diagnostics } from './diagnostics.ts';
 import { isRdcpError } from './errors.ts';
 
-/** Longest that one part may take to close, in milliseconds; requests that are still in flight get 10 s. */
+/** Longest time for one part to close, in milliseconds; requests in flight get 10 s of it. */
 const CLOSE_DEADLINE_MS = 15_000;
 
 export interface Closable {
   close(): void | Promise<void>;
 }
 
-/** Closes one part after the other, also behind one that fails or hangs. */
+/** Closes one part after the other, even if an earlier one fails or hangs. */
 export async function closeInOrder(parts: readonly (Closable | undefined)[]): Promise<void> {
   for (const part of parts) {
     await withDeadline((async () => part?.close())().catch(diagnose), CLOSE_DEADLINE_MS);
@@ -17,8 +17,8 @@ export async function closeInOrder(parts: readonly (Closable | undefined)[]): Pr
 }
 
 /**
- * To OpenTelemetry's own diagnostics. Of our errors the code tells enough; of any other the stack is needed. Both may name
- * a file, which helps the service's owner. What would quote a credential is never made the cause of an error.
+ * Writes to OpenTelemetry's diagnostics: code and message of our own errors, the stack of any other. Both may name a file,
+ * which helps the service's owner. An error that would quote a credential is never used as a cause.
  */
 export function diagnose(error: unknown): void {
   if (!isRdcpError(error)) diagnostics.error('rdcp: internal error', error);

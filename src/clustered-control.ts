@@ -10,8 +10,8 @@ import { createSqliteStore } from './store/sqlite.ts';
 import type { StateStore } from './store/state-store.ts';
 
 /**
- * The control of this process, and of its cluster where it belongs to one: what one process keeps in memory is kept in a file
- * of the cluster then, so that all processes share it.
+ * The control of this process. In a cluster the default store is a file of the cluster instead of memory, so that all
+ * processes share it.
  */
 export class ClusteredControl {
   readonly #config: ResolvedConfig;
@@ -21,25 +21,25 @@ export class ClusteredControl {
   #enabled = true;
   #moving: Promise<void> | undefined;
 
-  /** @param opened gets every part that must be closed again when a later one cannot be made */
+  /** @param opened collects the parts to close if a later one fails to start */
   constructor(config: ResolvedConfig, shared: Omit<Shared, 'board'>, opened: Closable[]) {
     this.#config = config;
     this.#shared = { ...shared, board: () => this.#cluster.board };
     this.#cluster = followCluster({
       joined: () => this.#move(),
-      failed: (problem) => this.#sharesNothing(problem),
+      failed: (problem) => this.#warnNotShared(problem),
       delay: unrefTimeout,
     });
     opened.push(this.#cluster);
     this.#current = assemble(config, this.#shared, this.#openStore(), opened);
   }
 
-  /** What is in force now: another one when the process has become a primary. */
+  /** The parts in use. Replaced when the process becomes a primary. */
   get current(): Assembled {
     return this.#current;
   }
 
-  /** Pending while settings and trail go to another store: requests wait for it. */
+  /** Pending while settings and trail move to another store. Requests wait for it. */
   get moving(): Promise<void> | undefined {
     return this.#moving;
   }
@@ -49,7 +49,7 @@ export class ClusteredControl {
     this.#current.parts.plane.setEnabled(enabled);
   }
 
-  /** Opens the port in this process, or learns which one of the cluster has it. */
+  /** Opens the port, or finds the process of the cluster that has it. */
   listen(address: string, open: () => Promise<{ readonly url: string }>): ReturnType<FollowedCluster['listen']> {
     return this.#cluster.listen('rdcp', address, open);
   }
@@ -65,12 +65,12 @@ export class ClusteredControl {
     try {
       if (file !== undefined) return isolation.storeFor(createSqliteStore(file, { lasting: false }));
     } catch (error) {
-      this.#sharesNothing(isRdcpError(error) ? error.message : 'internal error');
+      this.#warnNotShared(isRdcpError(error) ? error.message : 'internal error');
     }
     return isolation.storeFor(openStore(store, { maxBytes: limits.memoryStoreBytes }));
   }
 
-  /** This process has become a primary. */
+  /** Called when this process becomes a primary. */
   #move(): void {
     const { report, closing } = this.#shared;
     if (this.#config.store !== 'memory:' || closing()) return;
@@ -81,7 +81,7 @@ export class ClusteredControl {
       });
   }
 
-  /** What was set, and the trail of it, goes from the memory of this process to the store of the cluster. */
+  /** Moves settings and trail from memory to the store of the cluster. */
   async #moveToCluster(): Promise<void> {
     const { fleet, plane, trail, store, ...rest } = this.#current.parts;
     const clustered = this.#openStore();
@@ -93,12 +93,12 @@ export class ClusteredControl {
     this.#shared.conditions.forget();
   }
 
-  /** Said once at the start; otherwise a change that reaches one worker alone would have no visible reason. */
-  #sharesNothing(problem: string): void {
+  /** Warns at the start; otherwise it would be unclear why a change reaches only one worker. */
+  #warnNotShared(problem: string): void {
     this.#shared.reporter.warn(
       this.#config.store === 'memory:'
-        ? `the processes of this cluster are switched one by one (${problem}): set store to sqlite:FILE or redis://…`
-        : `each process of this cluster answers with its own calls (${problem})`,
+        ? `the processes of this cluster share no state (${problem}): set store to sqlite:FILE or redis://…`
+        : `each process of this cluster reports only its own calls (${problem})`,
     );
   }
 }

@@ -2,17 +2,17 @@ import type { Clock, Delay } from './clock.ts';
 import type { Reporter } from './reporter.ts';
 
 interface Meaning {
-  /** Whether it is about who gets in: then it is counted, degrades the check `credentials` and is in the trail. */
+  /** Whether it affects authentication. Such a condition is counted, degrades the check `credentials` and is in the audit trail. */
   readonly credentials: boolean;
-  /** What holds meanwhile; follows the problem in the message. */
+  /** The effect while the condition lasts; follows the problem in the message. */
   readonly meanwhile?: string;
-  /** The message of its end. */
+  /** The message when it ends. */
   readonly over: string;
-  /** Keeps the problem that it began with: one outage shows in several errors. @default each other problem is said */
+  /** Reports only the first problem, because one outage causes several errors. @default reports every new problem */
   readonly oneProblem?: true;
 }
 
-/** Everything that can be wrong for a while and that an operator wants to know. `docs/messages.md` has the same. */
+/** Every temporary problem that operators are told about. Documented in `docs/messages.md`. */
 export const CONDITIONS = {
   keys_file: {
     credentials: true,
@@ -103,15 +103,15 @@ export const CONDITIONS = {
 
 export type ConditionName = keyof typeof CONDITIONS;
 
-/** One thing that is wrong for a while. */
+/** A temporary problem. */
 export interface Condition {
-  /** It is wrong, from now on or still. @param problem one line without a credential, a path or a URL */
+  /** Starts it, or continues it. @param problem one line without a credential, a path or a URL */
   begin(problem: string): void;
-  /** It is well, again or still. @param remark follows the line that says so */
+  /** Ends it, if it is active. @param remark appended to the message */
   end(remark?: string): void;
 }
 
-/** A condition that holds now. */
+/** An active condition. */
 export interface Holding {
   readonly name: ConditionName;
   readonly problem: string;
@@ -119,13 +119,13 @@ export interface Holding {
 }
 
 export interface Conditions {
-  /** A condition of its own for each place that can go wrong: two token issuers have two. */
+  /** Creates a condition. Each source has its own: two token issuers have two. */
   watch(name: ConditionName): Condition;
-  /** What holds now. */
+  /** The active conditions. */
   readonly holding: readonly Holding[];
-  /** The names of all that ever held. */
+  /** The names of all conditions that were ever active. */
   readonly seen: ReadonlySet<ConditionName>;
-  /** Forgets what holds, without a word. Where it is wrong still, that is said again. */
+  /** Drops the active conditions without a message. One that persists is reported again. */
   forget(): void;
   close(): void;
 }
@@ -134,20 +134,20 @@ export interface ConditionsOptions {
   readonly reporter: Reporter;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly delay: Delay;
-  /** Called for every beginning, and for every other problem, of what is about credentials. */
+  /** Called for every start and every new problem of a condition about credentials. */
   readonly credentialsFailed: (name: ConditionName) => void;
-  /** Called with every line about credentials, without a problem at the end, for the trail. */
+  /** Called with every message about credentials, for the audit trail; without a problem when the condition ends. */
   readonly credentialsChanged: (name: ConditionName, problem: string | undefined, message: string) => void;
 }
 
 const MINUTE_MS = 60_000;
-/** Lines of one condition that are said at once; what comes beyond is one line at the end of its minute. */
+/** Most messages of one condition per minute; further changes are summarized in one message at the end of the minute. */
 const BURST = 10;
 
-/** For a part that is used by itself. */
+/** For parts that are used without conditions. */
 export const UNWATCHED: Condition = { begin: () => {}, end: () => {} };
 
-/** Says the beginning and the end of each condition once. A source that comes and goes does not fill the log or the trail. */
+/** Reports the start and the end of each condition once. A flapping source does not fill the log or the trail. */
 export function createConditions(options: ConditionsOptions): Conditions {
   const { reporter, clock, delay } = options;
   const holding = new Map<Condition, Holding>();

@@ -37,7 +37,7 @@ import { formatDuration } from './protocol/time.ts';
 import type { MessageLogger } from './reporter.ts';
 import type { StateStore } from './store/state-store.ts';
 
-/** Ten years, in seconds: an end far beyond could not be written as a Timestamp. */
+/** Ten years, in seconds: a Timestamp cannot express an end far beyond. */
 const LONGEST_DURATION = 3650 * 86_400;
 
 const positive = z.number().int().positive();
@@ -243,7 +243,7 @@ const limits = z.strictObject({
   maxConnectionsPerAddress: positive.default(64),
 } satisfies Shape<LimitsOptions>);
 
-/** The methods that make an object a store; checked by name, because a class instance is no plain object. */
+/** The methods of a StateStore. Checked by name, because a store may be an instance of any class. */
 const STORE_METHODS = [
   'load',
   'commit',

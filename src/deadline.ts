@@ -1,4 +1,4 @@
-/** Resolves when `work` has settled, or after `milliseconds` at the latest. Until then it keeps the process alive. */
+/** Resolves when `work` settles, at the latest after `milliseconds`. Until then it keeps the process alive. */
 export async function withDeadline(work: Promise<unknown>, milliseconds: number): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);

@@ -1,13 +1,13 @@
 import { diag } from '@opentelemetry/api';
 
-/** OpenTelemetry's diagnostics. A logger of the application's that throws there is not heard of anywhere else. */
+/** OpenTelemetry's diagnostics. Errors of the application's diagnostics logger are swallowed. */
 export const diagnostics = {
   error: (message: string, ...details: unknown[]): void => guarded(() => diag.error(message, ...details)),
   warn: (message: string): void => guarded(() => diag.warn(message)),
 };
 
-function guarded(tell: () => void): void {
+function guarded(log: () => void): void {
   try {
-    tell();
+    log();
   } catch {}
 }

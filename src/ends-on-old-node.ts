@@ -1,6 +1,6 @@
 import { unsupportedNode } from './node-version.ts';
 
-// The first import of an entry that is a program.
+// First import of the entries that are programs.
 const problem = unsupportedNode();
 if (problem !== undefined) {
   process.stderr.write(`rdcp: ${problem}\n`);

@@ -4,17 +4,16 @@ import { isRdcpError, RdcpError } from './errors.ts';
 import { findJsonFault } from './json-fault.ts';
 import type { RdcpConfig } from './options.ts';
 
-/** Variables of a process, as `process.env` has them. An empty one counts as not set, as OpenTelemetry's do. */
+/** Environment variables, as in `process.env`. An empty one counts as unset, as in OpenTelemetry. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The text of a file; throws when it cannot be read. */
+/** Returns the text of a file; throws if it cannot be read. */
 export type ReadFile = (path: string) => string;
 
 /**
- * The configuration that the environment asks for: the JSON file of `RDCP_CONFIG`, and over it `RDCP_HOST`,
- * `RDCP_PORT`, `RDCP_STORE`, `RDCP_API_KEY` (one key that holds every scope; it is hashed here and not kept) and
- * `RDCP_API_KEYS_FILE`.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`, whose message is one line that begins with the variable
+ * Reads the configuration from the environment: the JSON file of `RDCP_CONFIG`, overridden by `RDCP_HOST`, `RDCP_PORT`,
+ * `RDCP_STORE`, `RDCP_API_KEY` (one key with every scope; only its hash is kept) and `RDCP_API_KEYS_FILE`.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message is one line that starts with the variable
  */
 export function configFromEnvironment(env: Environment, readFile: ReadFile): RdcpConfig {
   const file = fromFile(env, readFile);
@@ -29,25 +28,25 @@ export function configFromEnvironment(env: Environment, readFile: ReadFile): Rdc
   };
 }
 
-/** Every variable of this package's own, also those that the `rdcp` command alone reads. */
+/** Every variable of this package, including those that only the `rdcp` command reads. */
 const KNOWN = ['RDCP_CONFIG', 'RDCP_HOST', 'RDCP_PORT', 'RDCP_STORE', 'RDCP_API_KEY', 'RDCP_API_KEYS_FILE', 'RDCP_URL'];
 
-/** How many letters may be wrong, missing or too many in a name for another one to be suggested. */
+/** Largest edit distance at which a known name is suggested. */
 const MISTYPED_LETTERS = 3;
 
-/** One line for each `RDCP_*` variable that nothing reads, with the name that may have been meant. */
+/** One message for each unknown `RDCP_*` variable, with the name that was probably meant. */
 export function unknownVariables(env: Environment): string[] {
   const unknown = Object.keys(env).filter((name) => /^RDCP_/i.test(name) && !KNOWN.includes(name));
   return unknown.map((name) => {
     const [nearest] = KNOWN.map((known) => ({ known, distance: editDistance(name.toUpperCase(), known) }))
       .filter(({ distance }) => distance <= MISTYPED_LETTERS)
       .sort((one, other) => one.distance - other.distance);
-    const advice = nearest === undefined ? `known are ${KNOWN.join(', ')}` : `did you mean ${nearest.known}?`;
+    const advice = nearest === undefined ? `known variables are ${KNOWN.join(', ')}` : `did you mean ${nearest.known}?`;
     return `${name} is not known${nearest === undefined ? ': ' : '; '}${advice}`;
   });
 }
 
-/** Letters to insert, remove or replace (Levenshtein). */
+/** Levenshtein distance: letters to insert, remove or replace. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [above, letter] of [...from].entries()) {
@@ -72,7 +71,7 @@ function fromFile(env: Environment, readFile: ReadFile): RdcpConfig {
   if (path === undefined) return {};
   const text = read(variable, path, readFile).replace(/^\uFEFF/, '');
   const fault = findJsonFault(text);
-  // The engine's own message would quote the file.
+  // The error message of JSON.parse would quote the file.
   if (fault !== undefined) throw invalid(variable, `${path} is not JSON: line ${fault.line}, column ${fault.column}`);
   return checked(variable, JSON.parse(text) ?? {});
 }
@@ -97,17 +96,17 @@ function fromKeyVariables(env: Environment, file: RdcpConfig, readFile: ReadFile
   const secret = setting(env, 'RDCP_API_KEY');
   const keysFile = setting(env, 'RDCP_API_KEYS_FILE');
   if (keysFile !== undefined) {
-    if (secret !== undefined) throw invalid('RDCP_API_KEY', 'cannot be set beside RDCP_API_KEYS_FILE');
+    if (secret !== undefined) throw invalid('RDCP_API_KEY', 'cannot be combined with RDCP_API_KEYS_FILE');
     read('RDCP_API_KEYS_FILE', keysFile, readFile);
     return { file: keysFile };
   }
   if (secret === undefined) return undefined;
   const configured = file.security?.apiKeys ?? [];
-  if ('file' in configured) throw invalid('RDCP_API_KEY', 'cannot be set where RDCP_CONFIG names a keys file');
+  if ('file' in configured) throw invalid('RDCP_API_KEY', 'cannot be combined with a keys file in RDCP_CONFIG');
   return [...configured, secretKeyRecord(secret, 'RDCP_API_KEY')];
 }
 
-/** The part of a configuration that a variable sets, unchanged, when it is valid by itself. */
+/** Validates the part of the configuration that a variable sets, and returns it unchanged. */
 function checked(variable: string, part: unknown): RdcpConfig {
   try {
     parseConfig(part);

@@ -1,7 +1,6 @@
 /**
- * Every error code that leaves this package, with the HTTP status it maps to (RDCP 1.0, Errors; the codes beyond the
- * specification's registry follow its naming form `RDCP_[CONTEXT]_[CONDITION]`). `RDCP_CONFIG_INVALID` and the other
- * codes without a request carry 500.
+ * Every error code of this package with its HTTP status (RDCP 1.0, Errors). Codes that are not in the specification's registry
+ * follow its form `RDCP_[CONTEXT]_[CONDITION]`. Codes that occur outside of requests, such as `RDCP_CONFIG_INVALID`, have 500.
  */
 export const ERROR_STATUS = {
   RDCP_AUTH_REQUIRED: 401,
@@ -29,13 +28,13 @@ export const ERROR_STATUS = {
 /** A stable, public error code. */
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** What may be added to an {@link RdcpError}. Everything here is shown to the client. */
+/** Additional data of an {@link RdcpError}. Everything except `cause` is sent to the client. */
 export interface RdcpErrorOptions {
   /** Machine-readable facts: `field`, `unknown`, `maximum`, `reason`, `requiredScopes`, … */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** The authentication method that was tried (RDCP 1.0, Authentication, rule 4). */
+  /** The authentication method of the request (RDCP 1.0, Authentication, rule 4). */
   readonly method?: string;
-  /** Response headers that belong to the refusal: `Retry-After`, `WWW-Authenticate`, `Allow`. */
+  /** Headers of the error response: `Retry-After`, `WWW-Authenticate`, `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The underlying error. It never leaves the process. */
   readonly cause?: unknown;
@@ -44,8 +43,8 @@ export interface RdcpErrorOptions {
 const BRAND = Symbol.for('opentelemetry-instrumentation-rdcp.error');
 
 /**
- * The one error type of this package. `message` and `details` are written for the client and hold no credential, no
- * path and nothing of a library; whatever led here is in `cause`, which is never sent.
+ * The error type of this package. `message` and `details` are written for the client and contain no credential, no path and
+ * no text of a library. The underlying error is in `cause`, which is never sent.
  */
 export class RdcpError extends Error {
   readonly code: ErrorCode;
@@ -69,28 +68,28 @@ export class RdcpError extends Error {
   }
 }
 
-/** 503 for what may work again in a few seconds. */
+/** A 503 with `Retry-After`, for a temporary failure. */
 export function unavailable(message: string, cause?: unknown, retryAfterSeconds = 5): RdcpError {
   return new RdcpError('RDCP_UNAVAILABLE', message, { headers: { 'Retry-After': String(retryAfterSeconds) }, cause });
 }
 
-/** True for an {@link RdcpError}, also one made by another copy of this package. */
+/** True for an {@link RdcpError}, even of another copy of this package. */
 export function isRdcpError(value: unknown): value is RdcpError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
 
 /**
- * A configuration that cannot be used.
+ * An error for an invalid configuration.
  * @param field the option, such as `server.port`
- * @param problem what is wrong with it, behind its name
+ * @param problem what is wrong with it; follows its name in the message
  */
 export function configurationError(field: string, problem: string, cause?: unknown): RdcpError {
   return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field }, cause });
 }
 
 /**
- * What of a system's or a library's error may be shown: its code, in parentheses after a space, such as ` (ECONNREFUSED)`,
- * or the word that a Redis begins an error with. Empty where there is none.
+ * The part of a system's or library's error that may be shown: its code, or the first word of a Redis error, in parentheses
+ * after a space, such as ` (ECONNREFUSED)`. Empty if there is none.
  */
 export function failureCode(error: unknown): string {
   if (!(error instanceof Error)) return '';
@@ -99,13 +98,13 @@ export function failureCode(error: unknown): string {
   return word === undefined ? '' : ` (${word})`;
 }
 
-/** A store that cannot be used, and says why in one line for the operator, without a path. */
+/** A store is unavailable. The message is one line for the operator, without a path. */
 export class StoreOutage extends Error {}
 
-/** How a Redis begins its refusal of a write: full, a replica, cannot save, misses its replicas, not permitted. */
+/** Codes of Redis errors that refuse a write: out of memory, replica, cannot save, too few replicas, not permitted. */
 const REFUSED_WRITES = [' (OOM)', ' (READONLY)', ' (MISCONF)', ' (NOREPLICAS)', ' (NOPERM)'];
 
-/** One outage of a store in the words of everybody who meets it. */
+/** Describes a store failure. Used everywhere, so that one outage has one description. */
 export function storeProblem(error: unknown): string {
   if (error instanceof StoreOutage) return error.message;
   const code = failureCode(error);

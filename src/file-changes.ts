@@ -2,17 +2,17 @@ import { type BigIntStats, readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 
 /**
- * Reads after a change even where nothing else seems to have changed: two writes within one tick of the file system's
- * clock leave the same stamp when they leave the same size.
+ * Further reads after a change: two writes within one tick of the file system's clock have the same timestamp, and cannot be
+ * told apart if the size is the same too.
  */
 const SETTLING_READS = 4;
 
-/** A file that cannot be read, and why in one word: `ENOENT`. */
+/** Creates the error for a file that cannot be read. @param code such as `ENOENT` */
 export type Unreadable<K> = (key: K, code: string, cause: unknown) => Error;
 
 /**
- * Some files, whose texts are read again when they change. They are to be polled, because change notifications do not arrive on
- * network file systems and many container mounts.
+ * A set of files that are read again when they change. The caller polls, because change notifications do not arrive on network
+ * file systems and many container mounts.
  */
 export class FileChanges<K extends string> {
   readonly #files: readonly (readonly [key: K, path: string])[];
@@ -25,7 +25,7 @@ export class FileChanges<K extends string> {
     this.#unreadable = unreadable;
   }
 
-  /** @throws what `unreadable` makes of it */
+  /** @throws the error that `unreadable` creates */
   readSync(): Readonly<Record<K, string>> {
     return textsOf(
       this.#files.map(([key, path]) => {
@@ -39,8 +39,8 @@ export class FileChanges<K extends string> {
   }
 
   /**
-   * Resolves with the texts of all files where one may have changed since the last look, else with `undefined`.
-   * @param always reads them in any case
+   * Resolves with the texts of all files if one may have changed since the last call, else with `undefined`.
+   * @param always reads the files even if none changed
    */
   async look(always = false): Promise<Readonly<Record<K, string>> | undefined> {
     const stamps = await this.#each((path) => stat(path, { bigint: true }));
@@ -52,7 +52,7 @@ export class FileChanges<K extends string> {
     return textsOf(await this.#each((path) => readFile(path, 'utf8')));
   }
 
-  /** Has the next looks read the files in any case: what the last one brought was of no use. */
+  /** Makes the next calls read the files even if none changed, because the last texts were unusable. */
   lookCloser(): void {
     this.#settling = SETTLING_READS;
   }

@@ -1,14 +1,14 @@
 import { BlockList, isIP, type Socket } from 'node:net';
 import { canonicalAddress } from './addresses.ts';
 
-/** RFC 9110, section 7.2: a name or an IPv6 literal, and a port. */
+/** RFC 9110, section 7.2: a name or an IPv6 literal, with an optional port. */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** The host of a `Host` header, lower-case and without its port; `undefined` where the header is malformed. */
+/** The host of a `Host` header, in lower case and without the port; `undefined` if the header is malformed. */
 export function hostNameOf(header: string): string | undefined {
   return HOST.exec(header)?.[1]?.toLowerCase();
 }
@@ -21,8 +21,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether a listener serves requests for a host name: its own, one of `allowedHosts`, a loopback name, or the address
- * that the client connected to. Keeps out web pages that point a name of their own at it (DNS rebinding).
+ * Returns a function that checks whether a listener serves a host name: its own, one of `allowedHosts`, a loopback name, or
+ * the address that the client connected to. This prevents DNS rebinding, where a web page points its own name at the listener.
  */
 export function createHostCheck({
   host,
@@ -36,8 +36,8 @@ export function createHostCheck({
 }
 
 /**
- * Whether a host is the IP address that the client connected to, as in the probes of load balancers. DNS rebinding needs a
- * name, so this lets in no page of another site.
+ * Whether a host is the IP address that the client connected to, as in probes of load balancers. Safe against DNS rebinding,
+ * which needs a name.
  */
 export function isAddressConnectedTo(host: string, { localAddress = '' }: Pick<Socket, 'localAddress'>): boolean {
   const address = canonicalAddress(bare(host));

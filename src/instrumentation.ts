@@ -12,13 +12,12 @@ import { createReporter } from './reporter.ts';
 import { createTelemetry, isConnected, type Logger, registeredLoggerProvider, type Telemetry } from './telemetry.ts';
 import { INSTRUMENTATION_NAME, VERSION } from './version.ts';
 
-/** What {@link RdcpInstrumentation} takes: the configuration of the remote control, and OpenTelemetry's `enabled`. */
+/** Options of {@link RdcpInstrumentation}: those of `createRdcp`, and OpenTelemetry's `enabled`. */
 export type RdcpInstrumentationConfig = RdcpConfig & InstrumentationConfig;
 
 /**
- * Remote control of a service's debug output, as an OpenTelemetry instrumentation: pass one to `NodeSDK` or to
- * `registerInstrumentations`. Enabled, which it is from the start unless `enabled: false`, it opens its endpoint;
- * disabled, every category is off and the endpoint says so.
+ * Remote control of a service's debug output, as an OpenTelemetry instrumentation for `NodeSDK` or `registerInstrumentations`.
+ * While enabled, the default, it has an open endpoint. While disabled, every category is off.
  */
 export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentationConfig> {
   readonly #config: RdcpConfig;
@@ -27,12 +26,12 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   #tracerProviderGiven = false;
   #loggerProviderGiven: object | undefined;
   #rdcp: Rdcp | undefined;
-  /** Begins to listen, as enabling asked for. Absent once begun, and while disabled from the start. */
+  /** Starts to listen; set by `enable()` until it was called. */
   #begin: Rdcp['listen'] | undefined;
 
   /**
    * @param config as for `createRdcp`, and OpenTelemetry's `enabled`. @default loopback, port 9465, a development key
-   * @throws {RdcpError} `RDCP_CONFIG_INVALID`, whose message is one line that names the field
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message is one line that names the field
    */
   constructor(config: RdcpInstrumentationConfig = {}) {
     // The base class would call enable() before a field of this one exists.
@@ -48,25 +47,24 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     this.enable();
   }
 
-  /** The remote control itself, to mount `rdcp.callback()` in a server of your own. Made on first use. */
+  /** The remote control, to mount `rdcp.callback()` in your own server. Created on first use. */
   get rdcp(): Rdcp {
     this.#rdcp ??= this.#create();
     return this.#rdcp;
   }
 
   /**
-   * The endpoint's address, once it listens. Enabling begins that when the application has started; this begins it at
-   * once. What failed is tried again.
-   * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or an address that needs TLS; or the system's error
-   * when the port cannot be had
+   * Opens the endpoint now, and resolves with its address. Enabling opens it a moment later, after the application's start.
+   * May be called again after a failure.
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or if the address needs TLS or cannot be used
    */
   listen(): ReturnType<Rdcp['listen']> {
     return this.#begin?.() ?? this.rdcp.listen();
   }
 
   /**
-   * Turns the categories back to what they are set to. Unless `server: false` the endpoint is opened a moment later, so
-   * that the application does not wait for it. Never throws.
+   * Switches the categories back to their settings. Unless `server: false`, opens the endpoint a moment later, so that the
+   * application's start does not wait for it. Never throws.
    */
   override enable(): void {
     super.enable();
@@ -78,13 +76,13 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     }
   }
 
-  /** Turns every category off. The endpoint goes on answering. */
+  /** Switches every category off. The endpoint keeps answering. */
   override disable(): void {
     super.disable();
     this.#rdcp?.setEnabled(false);
   }
 
-  /** Closes the endpoint gracefully and writes the audit trail out. Enabling again opens a new one. */
+  /** Drains in-flight requests, closes the endpoint and flushes the audit trail. Enabling again opens a new endpoint. */
   async close(): Promise<void> {
     const rdcp = this.#rdcp;
     super.disable();
@@ -105,14 +103,14 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     this.#tracerProviderGiven = tracerProvider !== trace.getTracerProvider();
   }
 
-  /** @param loggerProvider of the Logs API, which lives in another package on each line of OpenTelemetry JS */
+  /** @param loggerProvider of the Logs API, which is in a different package on each line of OpenTelemetry JS */
   override setLoggerProvider(loggerProvider: object): void {
     super.setLoggerProvider(loggerProvider as never);
     this.#loggerProviderGiven = loggerProvider;
   }
 
   /**
-   * Says once that the endpoint listens, and where debug calls go.
+   * Reports that the endpoint listens, and where debug calls go.
    * @internal
    */
   protected announce({ url, shared }: Awaited<ReturnType<Rdcp['listen']>>): void {
@@ -151,8 +149,8 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   }
 
   /**
-   * What was set on this instrumentation comes first. Where nothing was, or only the stand-in of a provider that was
-   * not registered yet, the registered provider counts, whenever it comes.
+   * A provider that was set on this instrumentation takes precedence. If none was set, or only the API's proxy, the registered
+   * provider is used, even if it is registered later.
    */
   #telemetry(): Telemetry {
     const registered = createTelemetry();
@@ -191,7 +189,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   }
 }
 
-/** Our own messages are written to be shown; of another error its code tells enough. */
+/** The message of our own errors, the code of others. */
 function describe(error: unknown): string {
   if (isRdcpError(error)) return error.message;
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -1,12 +1,12 @@
 const TOKEN =
   /[ \t\r\n]*(?:([{}[\],:])|"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])|$)/uy;
 
-/** What may come next. */
+/** The tokens that may come next. */
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or ]' | ', or }' | 'end';
 
 /**
- * The first place at which a text is not JSON, counted from 1; `undefined` where it is. The engine's own message quotes
- * the text, and does not always have the place.
+ * The first position at which a text is not JSON, counted from 1; `undefined` if it is valid. The message of `JSON.parse`
+ * quotes the text, and does not always have the position.
  */
 export function findJsonFault(text: string): { readonly line: number; readonly column: number } | undefined {
   const open: ('[' | '{')[] = [];

@@ -1,14 +1,14 @@
 import { withDeadline } from './deadline.ts';
 
-/** Longest that a provider's shutdown waits, milliseconds. */
+/** Longest delay of a provider's shutdown, in milliseconds. */
 const DEADLINE_MS = 3000;
 
 const TASKS = new WeakMap<object, Set<() => Promise<void>>>();
 
 /**
- * Runs `task` before `provider` shuts down, and makes the shutdown wait for it. `NodeSDK.shutdown()` shuts its providers
- * down and notifies no instrumentation, so what is logged last would come too late. To add a task again does nothing. A
- * provider that cannot be shut down, such as the API's stand-in, is left alone.
+ * Runs `task` before `provider` shuts down, and delays the shutdown until it is done. `NodeSDK.shutdown()` does not notify
+ * instrumentations, so their last log records would be lost. Adding a task twice has no effect. Does nothing for a provider
+ * without `shutdown`, such as the API's proxy.
  * @returns a function that removes the task
  */
 export function beforeShutdown(provider: unknown, task: () => Promise<void>): () => void {
@@ -36,7 +36,7 @@ interface Stoppable {
   shutdown(...options: unknown[]): Promise<void>;
 }
 
-/** Whether it is the provider of an SDK, not the API's stand-in. */
+/** True for the provider of an SDK, false for the API's proxy. */
 export function isStoppable(provider: unknown): provider is Stoppable {
   return (
     typeof provider === 'object' &&

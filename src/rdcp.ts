@@ -24,35 +24,35 @@ import { assertTlsFiles } from './server/tls-present.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 import { createIsolation } from './tenancy/isolation.ts';
 
-/** Handles a request that is ours and passes any other, untouched, to `next`; without `next` it is answered 404. */
+/** Handles RDCP requests. Passes any other request unchanged to `next`, or answers 404 without `next`. */
 export type RdcpCallback = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void;
 
-/** A service's remote control: everything wired, nothing listening yet. */
+/** The remote control of a service. It does not listen until `listen()` is called. */
 export interface Rdcp {
-  /** The debug category of that name; the same as `category()` of the api entry. */
+  /** Returns the debug category of that name. Same as `category()` of `opentelemetry-instrumentation-rdcp/api`. */
   category(name: string, options?: CategoryOptions): Category;
-  /** Runs `fn`, and everything asynchronous in it, as the tenant's. */
+  /** Runs `fn`, including its asynchronous work, in the context of a tenant. */
   runWithTenant<T>(tenantId: string, fn: () => T): T;
   /**
-   * Opens the endpoint's own port, which never keeps the process alive. What failed may be tried again. In a process of a
-   * cluster `shared` says that another one answers at that address too, or alone.
-   * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or when the address or certificate cannot be used;
-   * `RDCP_UNAVAILABLE` once closed
+   * Opens the endpoint's port, which does not keep the process alive. May be called again after a failure. In a cluster,
+   * `shared` is true if another process listens on that address.
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or if the address or certificate cannot be used;
+   * `RDCP_UNAVAILABLE` after `close()`
    */
   listen(): Promise<{ readonly url: string; readonly shared?: boolean }>;
-  /** The endpoint as a request handler, to mount in a `node:http`, Koa, Express or Fastify app. */
+  /** Returns a request handler to mount in a `node:http`, Koa, Express or Fastify app. */
   callback(): RdcpCallback;
-  /** Switches every category off, or back to what it is set to. The endpoint goes on answering. */
+  /** Switches every category off, or back to its setting. The endpoint keeps answering. */
   setEnabled(enabled: boolean): void;
-  /** Where debug calls go, and why. Another one when a logger provider is registered later. */
+  /** Where debug calls go, and why. Changes when a logger provider is registered later. */
   readonly emission: Emission;
-  /** Answers what is in flight, writes the audit trail out, and lets go of the gate: every category is off then. */
+  /** Drains in-flight requests, flushes the audit trail and switches every category off. */
   close(): Promise<void>;
 }
 
 /**
- * Puts the service under remote control. Categories have their default state at once; what the store holds follows.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`, whose message is one line that names the field
+ * Puts the service under remote control. Categories start in their default state, until the store has been read.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message is one line that names the field
  */
 export function createRdcp(config?: RdcpConfig): Rdcp;
 /** @internal */
@@ -70,7 +70,7 @@ export function createRdcp(
   }
 }
 
-/** @param opened gets every part that must be closed again when a later one cannot be made */
+/** @param opened collects the parts to close if a later one fails to start */
 function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]): Rdcp {
   const { server, security } = resolved;
   assertLevel(resolved);
@@ -90,12 +90,12 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       control.current.parts.trail.note(credentialsDraft(problem, message)),
   });
   opened.push(conditions);
-  /** What an operator wants to know goes to the log of the service, anything else to OpenTelemetry's diagnostics. */
+  /** Failed audit writes go to the service's log, other errors to OpenTelemetry's diagnostics. */
   const report = (error: unknown) => {
     if (isRdcpError(error) && error.code === 'RDCP_AUDIT_WRITE_FAILED') reporter.error(error.message);
     else diagnose(error);
   };
-  // Before anything is opened: it refuses addresses that must not be served.
+  // Refuse forbidden addresses before anything is opened.
   if (server !== false) {
     assertServable(server);
     assertTlsFiles(server);

@@ -3,20 +3,20 @@ import { diagnostics } from './diagnostics.ts';
 import { escapeUnprintable } from './printable.ts';
 import { createStderrWriter } from './stderr.ts';
 
-/** Takes this package's own messages, each one line. `console`, a pino logger and a winston logger all fit. */
+/** Receives this package's own messages, one line each. `console` and loggers of pino and winston have this interface. */
 export interface MessageLogger {
   info(message: string): void;
   warn(message: string): void;
   error(message: string): void;
 }
 
-/** Says what the service's operator wants to know: once, in one line, without a credential. Never throws. */
+/** Reports messages for the service's operator, one line each, without a credential. Never throws. */
 export type Reporter = MessageLogger;
 
-/** Of a message, in UTF-16 code units: a name or a reason that somebody sent must not fill the log. */
+/** Longest message, in UTF-16 code units: a name or reason from a request must not fill the log. */
 const MAX_LENGTH = 2000;
 
-/** @param logger where the messages go. @default one line each on stderr */
+/** @param logger receives the messages. @default writes one line each to stderr */
 export function createReporter(logger: MessageLogger = stderrLogger()): Reporter {
   const failed = (error: unknown) => diagnostics.error('rdcp: the configured logger failed', error);
   const say = (level: keyof MessageLogger) => (message: string) => {
@@ -32,7 +32,7 @@ export function createReporter(logger: MessageLogger = stderrLogger()): Reporter
   return { info: say('info'), warn: say('warn'), error: say('error') };
 }
 
-/** Messages that find too much waiting for stderr are dropped; the first one after says how many. */
+/** Drops messages while the stderr buffer is full. The next message is preceded by the number of dropped ones. */
 function stderrLogger(): MessageLogger {
   const writeLine = createStderrWriter();
   let dropped = 0;

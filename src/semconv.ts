@@ -1,4 +1,4 @@
-// Telemetry names, all in one place; the README has the same as tables.
+// All telemetry names. The README documents them.
 
 export const METRIC_DEBUG_CALLS = 'rdcp.debug.calls';
 export const METRIC_DEBUG_CALL_RATE = 'rdcp.debug.call.rate';
@@ -13,13 +13,13 @@ export const METRIC_CONDITIONS = 'rdcp.condition.active';
 export const METRIC_AUDIT_FAILURES = 'rdcp.audit.failures';
 
 export const ATTR_CATEGORY_NAME = 'rdcp.category.name';
-/** Of records about several categories, always an array. */
+/** On records about several categories; always an array. */
 export const ATTR_CATEGORY_NAMES = 'rdcp.category.names';
-/** Names of the attributes of a debug call of which something was cut. */
+/** Names of the attributes of a debug call that were truncated. */
 export const ATTR_ATTRIBUTES_TRUNCATED = 'rdcp.attributes.truncated';
-/** Why a debug call has no attributes although it was given some. */
+/** Why the attributes of a debug call were dropped. */
 export const ATTR_ATTRIBUTES_ERROR = 'rdcp.attributes.error';
-/** How many calls the budget of a category dropped, and when the first of them was. */
+/** Number of calls that the budget of a category dropped, and the time of the first. */
 export const ATTR_DROPPED_COUNT = 'rdcp.dropped.count';
 export const ATTR_DROPPED_SINCE = 'rdcp.dropped.since';
 export const ATTR_TENANT_ID = 'rdcp.tenant.id';
@@ -52,10 +52,10 @@ export const ATTR_AUDIT_DROPPED = 'rdcp.audit.dropped';
 
 /** Event name of the log record of an audit entry. */
 export const EVENT_AUDIT = 'rdcp.audit';
-/** Event name of the record that tells, every hour, where this process's audit chain stands. */
+/** Event name of the hourly record with the newest sequence and hash of this process's audit chain. */
 export const EVENT_AUDIT_CHECKPOINT = 'rdcp.audit.checkpoint';
 
-// OpenTelemetry semantic conventions, before names of our own.
+// Names of the OpenTelemetry semantic conventions, preferred to our own.
 export const ATTR_CLIENT_ADDRESS = 'client.address';
 export const ATTR_USER_ID = 'user.id';
 export const ATTR_SESSION_ID = 'session.id';

@@ -1,9 +1,10 @@
-/** Bytes that may wait for stderr, the application's own included: a reader that stands still costs no more memory. */
+/** Most bytes buffered for stderr, including the application's own. Bounds the memory if the reader stalls. */
 export const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Writes lines, given without their ends, on stderr; false where one was dropped, because too much waits already. Swallows the errors of a stderr that was closed while writes of ours are pending, and only then:
- * they would end the process. Such an error is emitted a tick after its write has failed.
+ * Returns a function that writes a line to stderr, without its line break; `false` if the buffer is full and the line was
+ * dropped. Swallows stderr errors only while our own writes are pending, because an unhandled error would end the process.
+ * Node emits such an error one tick after the write has failed.
  */
 export function createStderrWriter(maxWaitingBytes: number = MAX_WAITING_BYTES): (line: string) => boolean {
   const ignore = () => {};

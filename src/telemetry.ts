@@ -3,8 +3,8 @@ import { beforeShutdown } from './provider-shutdown.ts';
 import { INSTRUMENTATION_NAME, VERSION } from './version.ts';
 
 /**
- * The part of an OpenTelemetry log record that we write. The Logs API lives in another package on each of the two
- * living lines of OpenTelemetry JS, so its types are not imported.
+ * The fields of an OpenTelemetry log record that we write. The Logs API is in a different package on each of the two
+ * supported lines of OpenTelemetry JS, so its types are not imported.
  */
 export interface LogRecord {
   readonly eventName?: string;
@@ -16,7 +16,7 @@ export interface LogRecord {
 
 export interface Logger {
   emit(record: LogRecord): void;
-  /** Absent on early releases of the 2.x line. */
+  /** Absent in early 2.x releases. */
   enabled?(options?: { severityNumber?: number }): boolean;
 }
 
@@ -28,23 +28,23 @@ export const SEVERITY = {
 } as const;
 
 /**
- * Where telemetry goes. Everything is asked for when it is needed, because the providers may be registered, or set on
- * the instrumentation, after we were made.
+ * Access to OpenTelemetry. Read the properties on each use: providers may be registered, or set on the instrumentation, at
+ * any time.
  */
 export interface Telemetry {
   readonly meter: Meter;
   readonly tracer: Tracer;
   readonly logger: Logger;
-  /** Whether the logger is of a provider that was given for us alone, not of the one that is registered. @default false */
+  /** Whether the logger's provider was set on the instrumentation and is not the registered one. @default false */
   readonly loggerGiven?: boolean;
   /**
-   * Calls back when another provider was set, or was noticed to be registered. Instruments have to move then: unlike
-   * loggers and tracers, nobody asks for them at each use.
+   * Calls `listener` when a provider was set, or a newly registered one is noticed. Instruments must then be recreated: unlike
+   * loggers and tracers they are not looked up on each use.
    */
   onChange?(listener: () => void): void;
   /**
-   * Runs `task` before the logger provider of this moment shuts down, and makes the shutdown wait for it. May be called
-   * again and again, to keep to the provider that there is.
+   * Runs `task` before the current logger provider shuts down, and delays the shutdown until it is done. Call it again to
+   * follow a provider that was registered later.
    * @returns a function that removes the task
    */
   beforeShutdown?(task: () => Promise<void>): () => void;
@@ -58,25 +58,24 @@ const API_REGISTRY = Symbol.for('opentelemetry.js.api.1');
 const LOGS_REGISTRY = Symbol.for('io.opentelemetry.js.api.logs');
 const LOGS_COMPATIBILITY_VERSION = 1;
 
-/** The places where the copies and releases of OpenTelemetry's API, of major version 1, find what is registered. */
+/** Where all copies and releases of OpenTelemetry's API 1.x look up the registered providers. */
 interface Registries {
-  /** The API's own; from release 1.10 on the logger provider is among it. */
+  /** Of the API; since release 1.10 it includes the logger provider. */
   readonly [API_REGISTRY]?: {
     readonly logs?: LoggerProvider;
     readonly metrics?: unknown;
-    /** The API's stand-in, in front of the provider that was registered. */
+    /** The API's proxy in front of the registered provider. */
     readonly trace?: { getDelegate?(): unknown };
   };
-  /** The separate Logs API's of the 2.x line: from a compatibility version to the provider. */
+  /** Of the separate Logs API of the 2.x line: maps a compatibility version to the provider. */
   readonly [LOGS_REGISTRY]?: (version: number) => LoggerProvider;
 }
 
 const NOOP_LOGGER: Logger = { emit() {}, enabled: () => false };
 
 /**
- * Telemetry of the providers that are registered globally, on either line, at the moment of asking. A meter, tracer or
- * logger that was taken before an SDK came stays without effect for good (a meter always, the other two when the SDK
- * brings another copy of the API), so each is taken anew when another provider is there.
+ * Telemetry of the globally registered providers, on either line. A meter from before an SDK was registered never takes effect;
+ * nor do a tracer and a logger, if the SDK uses another copy of the API. So each is obtained again when its provider changes.
  */
 export function createTelemetry(): Telemetry {
   let meterProvider: ReturnType<typeof metrics.getMeterProvider> | undefined;
@@ -121,25 +120,25 @@ export function createTelemetry(): Telemetry {
   };
 }
 
-/** What is registered for each signal, by whichever copy of the API. */
+/** The registered provider of each signal, whichever copy of the API registered it. */
 export function registeredProviders(): Record<'traces' | 'metrics' | 'logs', unknown> {
   const { trace, metrics } = (globalThis as Registries)[API_REGISTRY] ?? {};
   return { traces: trace?.getDelegate?.() ?? trace, metrics, logs: registeredLoggerProvider() };
 }
 
 export function registeredLoggerProvider(): LoggerProvider | undefined {
-  // Read by index: every emitted call passes here, and Reflect.get takes ten times as long.
+  // Hot path: Reflect.get takes ten times as long as an indexed read.
   const registries = globalThis as Registries;
   return registries[API_REGISTRY]?.logs ?? registries[LOGS_REGISTRY]?.(LOGS_COMPATIBILITY_VERSION);
 }
 
 /**
- * False for a logger that leads nowhere: the API's no-op, or its stand-in while no provider is registered. One that an
- * SDK made counts as connected also where that SDK drops everything: its owner wanted it so.
+ * False for the API's no-op logger, and for its proxy while no provider is registered. True for any logger of an SDK, even if
+ * the SDK is configured to drop its records.
  */
 export function isConnected(logger: Logger): boolean {
   if (logger.enabled?.({ severityNumber: HIGHEST_SEVERITY }) === true) return true;
-  // The API's stand-in has a provider, and its delegate once somebody asked and there was one.
+  // The API's proxy has `_provider`, and `_delegate` once a provider was found.
   if ('_provider' in logger) return Reflect.get(logger, '_delegate') !== undefined;
   return logger !== NOOP_LOGGER && Object.keys(logger).length > 0;
 }

@@ -1,10 +1,10 @@
 import { unsupportedNode } from './node-version.ts';
 
-// The first import of an entry that is a library.
+// First import of the entries that are libraries.
 const problem = unsupportedNode();
 if (problem !== undefined) {
   const error = new Error(problem);
-  // Where it was thrown helps nobody.
+  // The stack would only distract from the message.
   error.stack = problem;
   throw error;
 }

@@ -49,7 +49,7 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
       });
   if (isEarly) {
     reporter.warn(
-      'put @opentelemetry/auto-instrumentations-node/register before opentelemetry-instrumentation-rdcp/register: it instruments only modules loaded after it',
+      '@opentelemetry/auto-instrumentations-node/register instruments only modules loaded after it: put it before opentelemetry-instrumentation-rdcp/register',
     );
   }
   flushAtTheEnd({ sdk, instrumentation });
