@@ -58,7 +58,7 @@ export const CONDITIONS = {
   },
   authenticate: {
     credentials: true,
-    meanwhile: 'its requests are answered 503',
+    meanwhile: 'requests that need it are answered 503',
     oneProblem: true,
     over: 'security.authenticate answers again',
   },
@@ -77,7 +77,7 @@ export const CONDITIONS = {
   store_check: { credentials: false, over: 'the store passes its health check again' },
   state_lost: {
     credentials: false,
-    meanwhile: 'what it holds now is in force',
+    meanwhile: 'the state that it has now is in force',
     over: 'categories were switched since the store lost its state, or an hour has passed',
   },
   audit: {
@@ -88,9 +88,9 @@ export const CONDITIONS = {
   },
   connections: {
     credentials: false,
-    meanwhile: 'idle ones are closed for new ones, and new ones are refused while all are busy',
+    meanwhile: 'idle connections are closed for new ones, and new ones are refused while all are busy',
     oneProblem: true,
-    over: 'there are no more connections than there may be',
+    over: 'the number of connections is within the limits again',
   },
   fleet: { credentials: false, over: 'this process has caught up with the fleet' },
   output: {
