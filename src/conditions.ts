@@ -12,7 +12,7 @@ interface Meaning {
   readonly oneProblem?: true;
 }
 
-/** Every temporary problem that operators are told about. Documented in `docs/messages.md`. */
+/** Every temporary problem that is reported to operators. Documented in `docs/messages.md`. */
 export const CONDITIONS = {
   keys_file: {
     credentials: true,
