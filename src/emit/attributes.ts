@@ -6,25 +6,25 @@ import { buildRecordFields } from './record-fields.ts';
 import { REDACTED, type Redacts } from './redaction.ts';
 import { type Fields, hasFields, isPlain } from './value.ts';
 
-/** What the attributes of a call became. */
+/** Attributes built from a call. */
 export interface BuiltAttributes {
-  /** Bounded plain data, made for this call alone, and under its own name the category. */
+  /** Bounded plain data, created for this call, with the category under its own attribute name. */
   readonly attributes: Fields;
-  /** Only short strings, numbers and booleans under usual names, which every output takes as they are. */
+  /** Only short strings, numbers and booleans under usual names, which every output accepts unchanged. */
   readonly simple: boolean;
-  /** About as many as they take in a line. */
+  /** Approximate size in a line. */
   readonly bytes: number;
   readonly failure?: AttributeFailure;
 }
 
-/** Where something stands that was passed in place of attributes: an error, and what has no fields. */
+/** The attribute name for an error, or a value without fields, that was passed in place of attributes. */
 const ERROR_NAME = 'error';
 const VALUE_NAME = 'value';
 const ASYNCHRONOUS = 'the attribute function is asynchronous';
 
 /**
- * Makes bounded plain data of whatever was given as attributes, once for all outputs. Never throws: what is hostile, or
- * too large, costs its own place and leaves the other attributes as they are.
+ * Converts whatever was given as attributes to bounded plain data, once for all outputs. Never throws. A hostile or
+ * oversized value affects only its own attribute.
  */
 export function buildAttributes(
   category: string,
@@ -35,7 +35,7 @@ export function buildAttributes(
     if (typeof given !== 'function') return built(category, given, redacts);
     const made: unknown = given();
     if (!isThenable(made)) return built(category, made, redacts);
-    // Nobody else has this promise, so its rejection, which would end the application, is ours to take. The `then` of a
+    // Only we hold this promise, so its rejection, which would end the application, is handled here. The `then` of a
     // lazy query must not be called: it would send the query.
     if (isPromise(made)) Promise.prototype.then.call(made, undefined, () => undefined);
     return failed(category, ASYNCHRONOUS, new TypeError(ASYNCHRONOUS));
@@ -45,7 +45,7 @@ export function buildAttributes(
   }
 }
 
-/** The attributes of a call whose message is an error: its stack trace and what else it says are among them. */
+/** The attributes of a call whose message is an error, with its stack trace and other fields. */
 export function withError(
   message: unknown,
   given: Attributes | (() => Attributes) | undefined,
@@ -82,24 +82,24 @@ function holderOf(given: unknown): object {
   return typeof json === 'object' && json !== null && hasFields(json) ? json : { [VALUE_NAME]: json };
 }
 
-/** Longest string that is taken as it is. */
+/** Longest string that is copied unchanged. */
 const SIMPLE_LENGTH = 1000;
 /**
- * Characters that all names and strings may have together. JSON makes at most six bytes of one, so they stay far within
+ * Characters of all names and strings together. JSON encodes a character in at most six bytes, so they stay well within
  * a record.
  */
 const SIMPLE_ROOM = 8000;
-/** Taken off that room for each attribute, so that there are not many. */
+/** Subtracted for each attribute, which bounds their number. */
 const SIMPLE_COST = 80;
-/** About what a name takes beside its characters, with a number or a boolean. */
+/** Approximate size of a name's syntax with a number or a boolean. */
 const NAME_COST = 8;
-/** Beyond, a whole number is none to OpenTelemetry's exporters. */
+/** OpenTelemetry's exporters reject larger integers. */
 const INT64 = 2 ** 63;
 
 /**
- * The usual case: a few short strings, numbers and booleans. `undefined` where there is anything else. The copy comes
- * first, so that a getter runs once and what was looked at is what is kept. Walking its names also makes V8 list them,
- * which the SDK does next: benchmarks/emit.ts.
+ * The usual case: a few short strings, numbers and booleans; otherwise `undefined`. Copying first runs each getter
+ * once, so the checked value is the stored one. Enumerating the names also warms V8's cache for the SDK:
+ * benchmarks/emit.ts.
  */
 function simpleCopy(category: string, given: unknown, redacts: Redacts): BuiltAttributes | undefined {
   if (given !== undefined && (given === null || typeof given !== 'object' || !isPlain(given))) return undefined;
@@ -126,10 +126,10 @@ function simpleCopy(category: string, given: unknown, redacts: Redacts): BuiltAt
   return { attributes: copy, simple: true, bytes };
 }
 
-/** `undefined` where a getter throws, which costs its own attribute alone. */
+/** `undefined` when a getter throws; the slow path then drops that attribute alone. */
 function copyOf(category: string, given: object | undefined): Fields | undefined {
   try {
-    // Not by a computed name: with attributes of many shapes V8 takes three times as long for that.
+    // Not a computed name: with attributes of many shapes V8 would take three times as long.
     return { ...given, 'rdcp.category.name': category } satisfies { [ATTR_CATEGORY_NAME]: string };
   } catch {
     return undefined;

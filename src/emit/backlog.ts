@@ -2,21 +2,21 @@ import type { Delay } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
 import { DROP } from '../gate/drops.ts';
 
-/** Nothing was dropped for so long, in milliseconds: the reader has caught up. */
+/** After this long without a drop, in milliseconds, the reader has caught up. */
 const QUIET_MS = 5000;
 
-/** Lines that were dropped because the output still holds too many: told when it begins, and with their number when it ends. */
+/** Reports lines dropped because the output is backlogged: when dropping begins, and with a count when it ends. */
 export interface Backlog {
   /**
-   * @param problem what is not read, for people
-   * @param full whether the output is still not read: the condition lasts as long, also when nothing more is dropped
+   * @param problem what is not being read
+   * @param full whether the output is still backlogged; the condition then continues without further drops
    */
   drop(problem: string, full?: () => boolean): typeof DROP.backlog;
   close(): void;
 }
 
 export interface BacklogOptions {
-  /** @default not told */
+  /** @default not reported */
   readonly condition?: Condition;
   /** @default without a timer, the condition never ends */
   readonly delay?: Delay;

@@ -1,23 +1,26 @@
-/** How often tokens come back, in milliseconds. */
+/** Refill interval in milliseconds. */
 export const TICK_MS = 100;
 export const TICKS_PER_SECOND = 1000 / TICK_MS;
 
-/** Marks what has no bucket. */
+/** Marks the absence of a bucket. */
 export const NO_BUCKET = -1;
 
 /**
- * Token buckets in typed arrays. A token is ten units, so that every rate is whole units a tick. No clock is read: an event
- * loop that was blocked for a minute gets the tokens of one tick.
+ * Token buckets in typed arrays. A token is ten units, so that every rate is a whole number of units per tick. Reads no
+ * clock: after the event loop was blocked for a minute, one tick's tokens are added.
  */
 export class TokenBuckets {
-  /** Units, by bucket. Below zero where somebody took in advance. */
+  /** Units by bucket. Negative when tokens were taken in advance. */
   units = new Float64Array(16);
   #perTick = new Float64Array(16);
   #capacity = new Float64Array(16);
   #length = 0;
   readonly #closed: number[] = [];
 
-  /** A full bucket, which holds a tick's tokens at least: a smaller one would cap the rate. @returns its position, until it is closed */
+  /**
+   * Opens a full bucket. It holds at least one tick's tokens: a smaller one would cap the rate. @returns its index,
+   * until it is closed
+   */
   open(perSecond: number, burst: number): number {
     const at = this.#closed.pop() ?? this.#length++;
     if (at === this.units.length) this.#grow();
@@ -34,7 +37,7 @@ export class TokenBuckets {
     this.#closed.push(at);
   }
 
-  /** Puts the tokens of one tick into every bucket. @returns whether all are full */
+  /** Adds one tick's tokens to every bucket. @returns whether all are full */
   refill(): boolean {
     let full = true;
     for (let at = 0; at < this.#length; at++) {

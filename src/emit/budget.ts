@@ -11,7 +11,7 @@ export interface Rate {
   readonly bytesPerSecond?: number | undefined;
 }
 
-/** What a control may emit in all. When one of them is used up, the control ends. */
+/** Totals of a control. The control ends when one is used up. */
 export interface Totals {
   readonly calls?: number | undefined;
   readonly bytes?: number | undefined;
@@ -19,7 +19,7 @@ export interface Totals {
 
 /** The units of one call. */
 const CALL = TICKS_PER_SECOND;
-/** Share of the rate that the first of a text may take in advance. */
+/** Share of the rate that the first call of a text may take in advance. */
 const ADVANCE = 0.1;
 
 /** A pair of buckets, for calls and for bytes. */
@@ -56,7 +56,7 @@ export class RateBuckets {
     );
   }
 
-  /** Whole calls that there is room for now. */
+  /** Number of whole calls that fit now. */
   get callsLeft(): number {
     return Math.max(0, Math.floor(this.#buckets.units[this.#calls]! / CALL));
   }
@@ -75,34 +75,34 @@ export class RateBuckets {
   }
 }
 
-/** No message is this. */
+/** Differs from every message. */
 const NOTHING = Symbol('nothing');
 
-/** What {@link Budget} says to those who keep it. */
+/** Callbacks of a {@link Budget}. */
 interface Keeper {
-  /** Tokens were taken: they have to come back. */
+  /** Tokens were taken and need to be refilled. */
   taken(): void;
-  /** The first call since the last record about it was dropped. */
+  /** The first call was dropped since the last record about drops. */
   overspent(budget: Budget): void;
   /** A total is used up. */
   exhausted(budget: Budget): void;
 }
 
 /**
- * The budget of one category, or of one control of it. Over the rate the first call of each text passes before those of
- * texts that were let through this second, so that one chatty line does not use up what the others need.
+ * The budget of one category, or of one control of it. Above the rate, the first call of each text passes before texts
+ * that already passed in this second, so that one chatty line does not starve the others.
  */
 export class Budget {
   readonly own: RateBuckets | undefined;
-  /** That of the process, which every category draws on. */
+  /** The process budget, which every category shares. */
   readonly shared: RateBuckets | undefined;
-  /** Calls dropped since the last record about it. */
+  /** Calls dropped since the last record about drops. */
   dropped = 0;
   callsLeft: number;
   bytesLeft: number;
   readonly #keeper: Keeper;
   readonly #texts = new FirstTexts();
-  /** The text refused last, and why: it is refused until the next tick brings tokens. */
+  /** The last text refused, and why. It stays refused until the next tick. */
   #refused: unknown = NOTHING;
   #refusal: DropCode = DROP.budget;
 
@@ -114,7 +114,9 @@ export class Budget {
     this.bytesLeft = totals.bytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Takes what a call costs, before anything of it is built. @returns why it must be dropped, else nothing */
+  /**
+   * Takes the tokens of a call, before anything of it is built. @returns why it must be dropped, otherwise `undefined`
+   */
   admit(message: unknown): DropCode | undefined {
     if (message === this.#refused) {
       this.dropped += 1;
@@ -136,7 +138,7 @@ export class Budget {
     return undefined;
   }
 
-  /** A call that was admitted came to so many bytes. */
+  /** Accounts for the bytes of an admitted call. */
   spend(bytes: number): void {
     this.own?.takeBytes(bytes);
     this.shared?.takeBytes(bytes);
@@ -145,7 +147,7 @@ export class Budget {
     if (this.callsLeft <= 0 || this.bytesLeft <= 0) this.#keeper.exhausted(this);
   }
 
-  /** Tokens came back. @param second whether another second began */
+  /** Called after a refill. @param second whether a new second began */
   refilled(second: boolean): void {
     this.#refused = NOTHING;
     if (second) this.#texts.forget();

@@ -6,17 +6,17 @@ import { Budget, type Rate, RateBuckets, type Totals } from './budget.ts';
 
 type Named = Pick<CategoryDescriptor, 'index' | 'name'>;
 
-/** What is configured: `controls.budget`. */
+/** The configured budgets: `controls.budget`. */
 export interface ConfiguredBudgets {
-  /** Of each category that has none of its own. */
+  /** For each category without one of its own. */
   readonly each: Rate;
-  /** `false`: as much as it likes, and the process's budget is not asked. */
+  /** `false`: unlimited, and outside the process budget. */
   readonly categories: { readonly [name: string]: Rate | false };
-  /** Of all categories together. */
+  /** For all categories together. */
   readonly process: Rate | false;
 }
 
-/** The option `controls.budget`, with what it leaves out filled in as far as it does not follow from the rest. */
+/** The option `controls.budget` with its defaults, except those that depend on other values. */
 interface BudgetConfig extends RateConfig {
   readonly callsPerSecond: number;
   readonly categories: { readonly [name: string]: RateConfig | false };
@@ -29,10 +29,10 @@ interface RateConfig {
   readonly bytesPerSecond?: number | undefined;
 }
 
-/** A burst that nobody configured, in seconds of the rate. */
+/** Default burst, in seconds of the rate. */
 const BURST_SECONDS = 2;
 
-/** What a category's budget leaves out is as for all; a burst follows from the rate that is given with it. */
+/** A category's budget inherits missing values; its burst follows from its own rate. */
 export function budgetsOf(config: BudgetConfig | false): ConfiguredBudgets | false {
   if (config === false) return false;
   const { callsPerSecond, burst = callsPerSecond * BURST_SECONDS, bytesPerSecond, categories, process } = config;
@@ -51,10 +51,10 @@ export function budgetsOf(config: BudgetConfig | false): ConfiguredBudgets | fal
   };
 }
 
-/** Calls of a category that were dropped by its budget. */
+/** Calls of a category that its budget dropped. */
 export interface Surplus {
   readonly dropped: number;
-  /** When the first of them was, milliseconds since the epoch. */
+  /** Time of the first drop, milliseconds since the epoch. */
   readonly since: number;
 }
 
@@ -62,22 +62,22 @@ export interface BudgetsOptions {
   readonly configured: ConfiguredBudgets | false;
   readonly clock: Pick<Clock, 'now'>;
   readonly schedule: Schedule;
-  /** Another budget applies to a category. */
+  /** Called when another budget applies to a category. */
   readonly changed: (category: Named) => void;
-  /** Says, ten seconds after a first call was dropped, how many there were. */
+  /** Reports the number of dropped calls, ten seconds after the first one. */
   readonly overspent: (category: Named, surplus: Surplus) => void;
 }
 
-/** Which budget a call draws on: `undefined` for none. */
+/** The budget of each call; `undefined` means none. */
 export interface Budgets {
   of(category: Named): Budget | undefined;
-  /** Those of controls by tenant, where there are any. */
+  /** Budgets of tenant controls, if any. */
   ofTenants(category: Named): ReadonlyMap<string, Budget | undefined> | undefined;
-  /** The one that a call in that tenant's context draws on. */
+  /** The budget of a call in a tenant's context. */
   ofCall(category: Named, tenantId: string | undefined): Budget | undefined;
   /**
-   * @param control `undefined`: that of the configuration again
-   * @param exhausted called once, when a total of it is used up
+   * @param control `undefined` restores the configured budget
+   * @param exhausted called once, when a total is used up
    */
   setControl(
     category: Named,
@@ -85,16 +85,16 @@ export interface Budgets {
     control: ControlBudget | false | undefined,
     exhausted?: () => void,
   ): void;
-  /** Calls a second that are configured for a category; `undefined` where it has no limit. */
+  /** Configured calls per second of a category; `undefined` when unlimited. */
   configuredRate(name: string): number | undefined;
-  /** What applies to calls in no tenant's context, or in that tenant's. @returns `undefined` where nothing is limited */
+  /** The budget state outside of tenants, or of one tenant. @returns `undefined` when nothing is limited */
   stateOf(category: Named, tenantId?: string): BudgetState | undefined;
   close(): void;
 }
 
-/** Ticks from the first dropped call to the record about it and those after it. */
-const TELL_TICKS = 10 * TICKS_PER_SECOND;
-/** No tenant has the name. */
+/** Ticks from the first dropped call to the record about it. */
+const REPORT_TICKS = 10 * TICKS_PER_SECOND;
+/** No tenant has this name. */
 const GLOBAL = '';
 
 interface Owner {
@@ -108,10 +108,10 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   const shared =
     configured === false || configured.process === false ? undefined : new RateBuckets(buckets, configured.process);
   const own: (Budget | undefined)[] = [];
-  /** By category, then by tenant; that of everybody under {@link GLOBAL}. `undefined`: no limit. */
+  /** By category, then by tenant; the global one under {@link GLOBAL}. `undefined`: no limit. */
   const controls = new Map<number, Map<string, Budget | undefined>>();
   const owners = new Map<Budget, Owner>();
-  const overspent = new Map<Budget, { readonly category: Named; readonly since: number; readonly tellAt: number }>();
+  const overspent = new Map<Budget, { readonly category: Named; readonly since: number; readonly reportAt: number }>();
   let tick = 0;
   let stop: (() => void) | undefined;
 
@@ -121,7 +121,11 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     },
     overspent(budget: Budget) {
       stop ??= schedule(TICK_MS, onTick);
-      overspent.set(budget, { category: owners.get(budget)!.category, since: clock.now(), tellAt: tick + TELL_TICKS });
+      overspent.set(budget, {
+        category: owners.get(budget)!.category,
+        since: clock.now(),
+        reportAt: tick + REPORT_TICKS,
+      });
     },
     exhausted(budget: Budget) {
       owners.get(budget)?.exhausted?.();
@@ -131,7 +135,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   function onTick(): void {
     tick += 1;
     const full = buckets.refill();
-    for (const [budget, { tellAt }] of overspent) if (tick >= tellAt) tell(budget);
+    for (const [budget, { reportAt }] of overspent) if (tick >= reportAt) tell(budget);
     const idle = full && overspent.size === 0;
     const second = idle || tick % TICKS_PER_SECOND === 0;
     for (const budget of owners.keys()) budget.refilled(second);

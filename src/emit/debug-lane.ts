@@ -5,12 +5,12 @@ export interface LogRecord {
   readonly severityNumber?: number | undefined;
 }
 
-/** The part of OpenTelemetry's `LogRecordProcessor` that is the same on both of its lines. */
+/** The part of OpenTelemetry's `LogRecordProcessor` that is the same in SDK 1.x and 2.x. */
 export interface LogProcessor {
   onEmit(record: LogRecord, context?: unknown): void;
   forceFlush(options?: unknown): Promise<void>;
   shutdown(): Promise<void>;
-  /** Absent where the processor takes everything. */
+  /** Absent when the processor accepts everything. */
   enabled?(options: unknown): boolean;
 }
 
@@ -20,7 +20,7 @@ export interface DebugLaneOptions {
    * @default 512, a quarter of the queue of OpenTelemetry's batch processor
    */
   readonly inProcessor?: number;
-  /** Debug records that wait for a place in the processor. What comes beyond is dropped. @default 2048 */
+  /** Debug records that wait for room in the processor. Further ones are dropped. @default 2048 */
   readonly waiting?: number;
 }
 
@@ -29,10 +29,10 @@ interface Waiting {
   readonly context: unknown;
 }
 
-/** Where all copies of this package in a process count together. */
+/** Shared by all copies of this package in a process. */
 const DROPPED = Symbol.for('opentelemetry-instrumentation-rdcp.lane.dropped');
 
-/** How many debug records the lanes of this process have dropped. */
+/** The number of debug records dropped by the lanes of this process. */
 export interface LaneDrops {
   count: number;
 }
@@ -62,13 +62,13 @@ export function debugLane(processor: LogProcessor, options: DebugLaneOptions = {
 }
 
 class DebugLane implements LogProcessor {
-  /** Seen by what looks for an exporter behind a processor. */
+  /** Lets exporter detection look behind the lane. */
   readonly processor: LogProcessor;
   readonly #inProcessor: number;
   readonly #mayWait: number;
   readonly #drops = laneDrops();
   #waiting: Waiting[] = [];
-  /** Debug records handed over since the processor was flushed last: it may hold all of them still. */
+  /** Debug records passed on since the last flush; the processor may still hold all of them. */
   #handedOver = 0;
   #flushing: Promise<void> | undefined;
 
@@ -99,8 +99,8 @@ class DebugLane implements LogProcessor {
   }
 
   async forceFlush(): Promise<void> {
-    // One that has begun may have passed by what came since. What is emitted from here on is left for the next flush, or a
-    // busy application would never see the end of this one.
+    // A flush in progress may miss what came since. Records emitted from here on wait for the next flush; otherwise a
+    // busy application would never see this one end.
     let rounds = (this.#flushing === undefined ? 1 : 2) + Math.ceil(this.#waiting.length / this.#inProcessor);
     while (rounds-- > 0) await this.#flush();
   }
@@ -116,7 +116,10 @@ class DebugLane implements LogProcessor {
     if (this.#handedOver === this.#inProcessor) this.#flush().catch(() => {});
   }
 
-  /** Makes the processor export what it holds, then gives it the next ones. One at a time: it ignores a second call. */
+  /**
+   * Makes the processor export what it holds, then passes on the next records. One flush at a time: the processor
+   * ignores a second call.
+   */
   #flush(): Promise<void> {
     this.#flushing ??= Promise.resolve()
       .then(() => this.processor.forceFlush())

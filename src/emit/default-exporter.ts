@@ -5,13 +5,13 @@ const DEFAULT_ADDRESSES = ['http://localhost:4318/v1/logs', 'localhost:4317'];
 const MAX_TRANSPORTS = 5;
 
 /**
- * Whether all that an SDK's logger leads to is OTLP to the default address, which is what `NodeSDK` makes without a
- * configuration for log records. It is found in the private fields of the SDK, which are the same on both lines; anything that is
- * not as expected was made by the application, and so was meant.
+ * Whether an SDK's logger leads only to OTLP at the default address, which `NodeSDK` sets up when log export is not
+ * configured. This reads private fields of the SDK, which are the same in both major versions. Anything unexpected
+ * counts as configured by the application.
  */
 export function leadsToDefaultAddress(logger: Logger): boolean {
   try {
-    // A logger that was taken before the SDK came is a stand-in for the SDK's.
+    // A logger obtained before the SDK was registered delegates to the SDK's logger.
     const made: unknown = field(logger, '_delegate') ?? logger;
     const processors: unknown = field(field(made, '_sharedState'), 'processors');
     return Array.isArray(processors) && processors.length > 0 && processors.every(exportsToDefaultAddress);
@@ -21,7 +21,7 @@ export function leadsToDefaultAddress(logger: Logger): boolean {
 }
 
 function exportsToDefaultAddress(processor: unknown): boolean {
-  // Behind a debug lane, which shows its processor.
+  // A debug lane exposes the processor behind it.
   const exporter = field(field(processor, 'processor') ?? processor, '_exporter');
   const delegate = field(exporter, '_delegate');
   if (delegate === undefined) return false;
@@ -32,7 +32,7 @@ function exportsToDefaultAddress(processor: unknown): boolean {
     if (typeof address === 'string') return DEFAULT_ADDRESSES.includes(address);
     transport = field(transport, '_transport');
   }
-  // An exporter of OTLP that does not show its address: lines on stderr as well are better than none anywhere.
+  // An OTLP exporter without a visible address: extra lines on stderr are better than none at all.
   return true;
 }
 

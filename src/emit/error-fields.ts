@@ -1,19 +1,19 @@
 import { isNativeError } from 'node:util/types';
 
-/** An error by the fields that OpenTelemetry's conventions for exceptions name, and whatever else it says. */
+/** An error as the fields of OpenTelemetry's exception conventions, plus details. */
 export interface ErrorFields {
   readonly type: string;
   readonly message: string;
   readonly stacktrace?: string;
-  /** Its code, its other own fields of a simple type, its cause and the errors that it stands for. */
+  /** Its code, other own fields of simple types, its cause and aggregated errors. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Own fields of an error that are looked at. */
+/** Number of own fields read. */
 const MAX_DETAILS = 50;
 const KNOWN = ['name', 'message', 'stack', 'cause', 'errors'];
 
-/** Also of another realm, such as Jest's. */
+/** Also recognizes errors of another realm, such as Jest's. */
 export function isError(value: unknown): value is Error {
   if (isNativeError(value)) return true;
   try {
@@ -23,9 +23,7 @@ export function isError(value: unknown): value is Error {
   }
 }
 
-/**
- * Fields that are objects are left out: the errors of HTTP clients carry requests, with their credentials, and sockets.
- */
+/** Skips fields that are objects: errors of HTTP clients hold requests, with credentials, and sockets. */
 export function errorFields(error: Error): ErrorFields {
   const stacktrace = read(error, 'stack');
   const details: Record<string, unknown> = {};
@@ -45,13 +43,13 @@ export function errorFields(error: Error): ErrorFields {
   };
 }
 
-/** What was thrown, in a few words. Never throws. */
+/** Describes a thrown value in a few words. Never throws. */
 export function describeThrown(thrown: unknown): string {
   if (isError(thrown)) return `${typeOf(thrown)}: ${textOf(read(thrown, 'message')).slice(0, 200)}`;
   return textOf(thrown).slice(0, 200);
 }
 
-/** The name that the error gives itself; where that says nothing, its class. */
+/** The error's own name, or its class name when that is generic. */
 function typeOf(error: Error): string {
   const name = read(error, 'name');
   if (typeof name === 'string' && name !== '' && name !== 'Error') return name;

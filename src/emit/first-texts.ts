@@ -1,20 +1,22 @@
-/** Of a longer message so much is looked at. */
+/** Longest prefix of a message that is compared. */
 const LOOKED_AT = 256;
-/** Texts of one second that are known. What comes beyond counts as said before. */
+/** Texts remembered per second. Further ones count as seen. */
 const MAX_TEXTS = 1000;
 
-/** Which message texts were let through this second, so that a rare one is known from one that fills the budget. */
+/**
+ * The message texts that passed in this second, so that a rare text is distinguished from one that fills the budget.
+ */
 export class FirstTexts {
   #texts: Set<string | number> | undefined;
-  /** Kept without a set as long as there is room for every message. */
+  /** The latest text. It needs no set as long as there is room for every message. */
   #latest: unknown;
 
-  /** There was room for it. */
+  /** Called when there was room for the message. */
   passed(message: unknown): void {
     this.#latest = message;
   }
 
-  /** Whether nothing is known of this text; it is known from now on. */
+  /** Whether the text is new in this second; remembers it. */
   isFirst(message: unknown): boolean {
     if (message === this.#latest) return false;
     this.#texts ??= new Set();
@@ -24,14 +26,14 @@ export class FirstTexts {
     return true;
   }
 
-  /** A second is over. */
+  /** Called when a second is over. */
   forget(): void {
     this.#texts = undefined;
     this.#latest = undefined;
   }
 }
 
-/** A long message is known by a hash: a part of it would keep the whole in memory. */
+/** A long message is identified by a hash: a substring would keep the whole message in memory. */
 function keyOf(message: unknown): string | number {
   if (typeof message !== 'string') return typeof message;
   if (message.length <= LOOKED_AT) return message;

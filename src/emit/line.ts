@@ -1,7 +1,7 @@
 import { escapeUnprintable } from '../printable.ts';
 import type { DebugRecord } from './record.ts';
 
-/** A debug call as one line to read: time, level, category, message, attributes, and the active span's ids. */
+/** Formats a debug call as one text line: time, level, category, message, attributes, and the active span's ids. */
 export function textLine({ timestamp, severity, category, message, attributes, ...ids }: DebugRecord): string {
   const parts = [timestamp, severity, category, message];
   if (Object.keys(attributes).length > 0) parts.push(JSON.stringify(attributes));
@@ -9,7 +9,7 @@ export function textLine({ timestamp, severity, category, message, attributes, .
   return escapeUnprintable(parts.join(' '));
 }
 
-/** A debug call as one JSON object. The ids are named as OpenTelemetry names them in formats other than its own. */
+/** Formats a debug call as one JSON object. The ids use OpenTelemetry's names for non-OTLP formats. */
 export function jsonLine({ traceId, spanId, ...record }: DebugRecord): string {
   const line = { ...record, ...(traceId !== undefined && { trace_id: traceId, span_id: spanId }) };
   return escapeUnprintable(JSON.stringify(line));

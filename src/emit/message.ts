@@ -4,10 +4,10 @@ import type { Redacts } from './redaction.ts';
 import { cutText, MAX_UNIT_BYTES } from './text.ts';
 import { ValueBuilder } from './value.ts';
 
-/** So long a message fits whatever its characters are. */
+/** A message up to this length always fits, whatever its characters are. */
 const SHORT_LENGTH = Math.floor((MAX_VALUE_BYTES - 2) / MAX_UNIT_BYTES);
 
-/** The message as bounded text, whatever a caller without types has passed. Never throws. */
+/** The message as bounded text, whatever an untyped caller has passed. Never throws. */
 export function messageText(given: unknown, redacts: Redacts): string {
   if (typeof given === 'string' && given.length <= SHORT_LENGTH) return given;
   return cutText(textOf(given, redacts), MAX_VALUE_BYTES - 2).text;

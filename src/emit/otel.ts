@@ -6,7 +6,7 @@ import type { Call, Output } from './record.ts';
 import { type Fields, setField, type Value } from './value.ts';
 
 /**
- * Log records of an OpenTelemetry logger. It makes the attributes its own, so it comes after every other output.
+ * Emits log records through an OpenTelemetry logger. It modifies the attributes, so it comes after every other output.
  * @param dropped called for a record that a debug lane dropped
  */
 export function otelOutput(logger: Logger, dropped: () => DropCode): Output {
@@ -25,10 +25,10 @@ export function otelOutput(logger: Logger, dropped: () => DropCode): Output {
   };
 }
 
-/** Beyond, a whole number is none to OpenTelemetry's exporters, and a collector refuses the whole batch for it. */
+/** OpenTelemetry's exporters do not encode larger integers, and a collector rejects the whole batch. */
 const INT64 = 2 ** 63;
 
-/** Without the names and numbers that SDKs, exporters or collectors of either line lose. */
+/** Renames and converts what SDKs, exporters or collectors of either version lose. */
 function transportable(attributes: Fields): Fields {
   const own: Fields = {};
   for (const [name, value] of Object.entries(attributes)) {
@@ -43,7 +43,7 @@ function transportableValue(value: Value): Value {
   if (Array.isArray(value)) return value.map(transportableValue);
   const own: Fields = {};
   for (const [name, each] of Object.entries(value)) {
-    // The SDK takes an object with a `constructor` of its own for none, and sets the prototype by the other one.
+    // The SDK mishandles an object with its own `constructor`, and `__proto__` sets the prototype.
     setField(own, name === 'constructor' || name === '__proto__' ? `[${name}]` : name, transportableValue(each));
   }
   return own;

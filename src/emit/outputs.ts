@@ -13,26 +13,26 @@ import { jsonLine, textLine } from './line.ts';
 import { otelOutput } from './otel.ts';
 import { type Call, type DebugRecord, type Output, recordOf } from './record.ts';
 
-/** What the option `emit.to` takes. */
+/** The values of the option `emit.to`. */
 export type EmitTo = 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown);
 
 export interface OutputOptions extends BacklogOptions {
   readonly telemetry: Telemetry;
   readonly clock: Pick<Clock, 'now'>;
-  /** @default OpenTelemetry where somebody configured the export of log records, else stderr */
+  /** @default OpenTelemetry when log export is configured, otherwise stderr */
   readonly to?: EmitTo | undefined;
-  /** The process's variables. @default none */
+  /** The environment variables. @default none */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Warns once that calls go nowhere. @default no warning */
+  /** Warns once when calls go nowhere. @default no warning */
   readonly reporter?: Pick<Reporter, 'warn'>;
-  /** Takes a line without its end; `false` where it dropped it. @default writes it on stderr */
+  /** Writes a line without its end; returns `false` when it was dropped. @default writes to stderr */
   readonly writeLine?: (line: string) => unknown;
-  /** Bytes that wait for that output. @default those that wait for stderr */
+  /** Bytes waiting in that output. @default those waiting for stderr */
   readonly waitingBytes?: () => number;
 }
 
 export interface Outputs {
-  /** The one for a call of this moment. */
+  /** The output for a call at this moment. */
   current(): Output;
   readonly emission: Emission;
   /** Whether calls go nowhere, because no logger provider is registered. */
@@ -47,16 +47,16 @@ interface Choice extends Emission {
 const NO_PROVIDER = 'no OpenTelemetry logger provider is registered';
 const CONFIGURED = 'emit.to is configured';
 
-/** What debug lines may not take up of what waits for stderr: room for this package's own messages. */
+/** Part of the stderr buffer reserved for this package's own messages. */
 const ROOM_FOR_MESSAGES = 64 * 1024;
-/** Promises of the function of `emit.to` that may be pending. */
+/** Pending promises allowed for the function of `emit.to`. */
 const MAX_PENDING = 1000;
 
 const STDERR_NOT_READ = `stderr is not read: ${MAX_WAITING_BYTES / 1024 / 1024} MiB waits for it`;
 const EXPORTER_TOO_SLOW = 'the exporter of log records is too slow for the debug records';
 const FUNCTION_TOO_SLOW = `the function of emit.to is too slow: ${MAX_PENDING} of its promises are pending`;
 
-/** Chooses where calls go: again only when the logger of the moment is another one, or was not connected yet. */
+/** Chooses the output. The choice is repeated only when the current logger changes, or was not connected yet. */
 export function createOutputs(options: OutputOptions): Outputs {
   const { telemetry, clock, to, env = {}, reporter } = options;
   const { writeLine = createStderrWriter(MAX_WAITING_BYTES - ROOM_FOR_MESSAGES) } = options;
@@ -113,7 +113,7 @@ export function createOutputs(options: OutputOptions): Outputs {
     settled = logger;
     return choice;
   };
-  /** For answers about it: a provider that throws leads nowhere, and fails no request. */
+  /** The choice for reports: a provider that throws counts as no output and fails no request. */
   const shown = (): Choice => {
     try {
       return current();

@@ -15,7 +15,7 @@ import type { Tap, Taps } from './taps.ts';
 type Given = Attributes | (() => Attributes) | undefined;
 type Outcome = AttributeFailure | DropCode | undefined;
 
-/** What a call of one category goes through. */
+/** The composed processing of a category's calls. */
 export type Route = (message: string, given: Given, tenantId: string | undefined) => Outcome;
 
 export interface PipelineParts {
@@ -31,9 +31,9 @@ interface Built {
 }
 
 export interface Pipeline {
-  /** Puts together what applies to the category now, and nothing else: budget, attributes, redaction, taps, outputs. */
+  /** Composes only what applies to the category now: budget, attributes, redaction, taps, outputs. */
   compose(category: CategoryDescriptor): Route;
-  /** For the taps of a category that is off here and now. */
+  /** Serves the taps of a category that is off in this context. */
   tap(
     category: CategoryDescriptor,
     message: string,
@@ -54,7 +54,7 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
     return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
   }
 
-  /** Each that wants this call takes it. What a tap throws costs nobody else the call. */
+  /** Passes the call to each tap that wants it. A tap that throws affects no other output. */
   function give(wanting: readonly Tap[], category: CategoryDescriptor, call: Call): void {
     for (const tap of wanting) {
       try {
@@ -80,7 +80,7 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
     const { call, failure } = build(category, message, given, tenantId);
     give(wanted, category, call);
     if (dropped !== undefined) return dropped;
-    // Outputs make the attributes their own.
+    // Outputs modify the attributes, so taps get a copy.
     const own = wanted.length === 0 ? call : { ...call, attributes: { ...call.attributes } };
     const outcome = outputs.current()(own);
     if (outcome === undefined) budget?.spend(own.bytes);

@@ -11,14 +11,14 @@ import { REDACTED, type Redacts } from './redaction.ts';
 import { cutText } from './text.ts';
 import { type Fields, isLarge, MIN_VALUE_BYTES, readField, setField, type Value, ValueBuilder } from './value.ts';
 
-/** What the message and our own fields may take of a record. */
+/** Bytes of a record reserved for the message and our own fields. */
 const REST_OF_RECORD_BYTES = MAX_VALUE_BYTES + 4096;
 const ROOM = MAX_RECORD_BYTES - REST_OF_RECORD_BYTES;
-/** How many attributes that were cut are named, and how much of each name. */
+/** Number of truncated attributes that are named, and the length of each name. */
 const MAX_TRUNCATED = 20;
 const MAX_TRUNCATED_NAME_BYTES = 100;
 
-/** An error under one of these names is what the record is about; so is one that is the only error. */
+/** An error under one of these names is the record's exception, and so is a single error under any name. */
 const SUBJECT_NAMES = ['error', 'err', 'exception'];
 const EXCEPTION_NAMES = [ATTR_EXCEPTION_TYPE, ATTR_EXCEPTION_MESSAGE, ATTR_EXCEPTION_STACKTRACE];
 
@@ -28,8 +28,8 @@ interface Entry {
 }
 
 /**
- * The category and the fields of an object as attributes: bounded plain data, and in `rdcp.attributes.truncated` what was
- * cut. The category comes first: an SDK with a low limit keeps the first ones.
+ * Converts the category and an object's fields to attributes: bounded plain data, with `rdcp.attributes.truncated`
+ * listing what was cut. The category comes first, since an SDK with a low limit keeps the first attributes.
  */
 export function buildRecordFields(
   category: string,
@@ -45,7 +45,7 @@ export function buildRecordFields(
     .filter(({ value }) => value !== undefined)
     .map((entry) => (redacts(entry.name) ? { ...entry, value: REDACTED } : entry));
   const subject = names.some((name) => EXCEPTION_NAMES.includes(name)) ? undefined : subjectOf(entries);
-  // Short values first, so that a few large ones do not take the room of all others. The order of the names stays.
+  // Short values are built first, so that a few large ones do not use up the room. The order of the names stays.
   for (const entry of entries) {
     if (entry === subject) record.holdException(entry.name);
     else if (isLarge(entry.value)) record.hold(entry.name);
@@ -77,7 +77,7 @@ class RecordBuilder {
     this.#given = given;
   }
 
-  /** Keeps the place of a value that comes later. */
+  /** Reserves the position of a value that is built later. */
   hold(name: string): void {
     setField(this.#fields, this.#kept(name), null);
   }
@@ -86,7 +86,7 @@ class RecordBuilder {
     for (const each of [...EXCEPTION_NAMES, name]) this.hold(each);
   }
 
-  /** Its getter threw. */
+  /** Called when a getter threw. */
   skip(name: string): void {
     this.#truncated.add(name);
   }
@@ -95,7 +95,7 @@ class RecordBuilder {
     this.#add(name, (builder) => builder.build(value));
   }
 
-  /** By OpenTelemetry's conventions for exceptions; what these have no name for stays under the error's own name. */
+  /** Follows OpenTelemetry's exception conventions; other details stay under the error's own name. */
   addException(name: string, error: Error): void {
     const { type, message, stacktrace, details } = errorFields(error);
     this.add(this.#redacted({ name: ATTR_EXCEPTION_TYPE, value: type }));
@@ -127,7 +127,7 @@ class RecordBuilder {
     const room = Math.min(this.#left, MAX_VALUE_BYTES);
     let builder = new ValueBuilder(room, this.#given, name, this.#redacts);
     let value = room < MIN_VALUE_BYTES ? undefined : build(builder);
-    // Once more, where one large field of it has left no room for the others.
+    // Retried fairly when one large field has left no room for the others.
     if (builder.cut && typeof value === 'object') {
       builder = new ValueBuilder(room, this.#given, name, this.#redacts, true);
       value = build(builder);

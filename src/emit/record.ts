@@ -6,39 +6,39 @@ import type { Fields, Value } from './value.ts';
 
 export type { Value as RecordValue } from './value.ts';
 
-/** A debug call as it is given to a function of the application, and as one line of JSON. */
+/** A debug call as passed to an application's function, and as a JSON line. */
 export interface DebugRecord {
   /** RFC 3339, UTC, milliseconds. */
   readonly timestamp: string;
-  /** `WARN` of a record about calls that the budget dropped. */
+  /** `WARN` for a record about calls that the budget dropped. */
   readonly severity: 'DEBUG' | 'WARN';
   readonly category: string;
   readonly message: string;
   readonly attributes: { readonly [name: string]: Value };
   /** The tenant in whose context the call was made. */
   readonly tenant?: string;
-  /** The trace and span that were active. */
+  /** The active trace and span. */
   readonly traceId?: string;
   readonly spanId?: string;
 }
 
-/** A call that is on, with what its message and attributes became. */
+/** An enabled call with its message and attributes built. */
 export interface Call {
   readonly severity: 'DEBUG' | 'WARN';
   readonly message: string;
-  /** The category is one of them. */
+  /** Includes the category. */
   readonly attributes: Fields;
-  /** Whether the attributes are such as every output takes as they are. */
+  /** Whether every output accepts the attributes unchanged. */
   readonly simple: boolean;
   readonly tenantId: string | undefined;
-  /** What it takes of a budget: an estimate, until it is written as a line. */
+  /** Its cost to a budget: an estimate until it is written as a line. */
   bytes: number;
 }
 
-/** Where calls go: why one was dropped, else nothing. What it throws is reported once for each category. */
+/** An output. Returns why a call was dropped, otherwise `undefined`. Exceptions are reported once per category. */
 export type Output = (call: Call) => DropCode | undefined;
 
-/** The call as a record of this moment and the active span. */
+/** Combines the call with the current time and the active span. */
 export function recordOf({ severity, message, attributes, tenantId }: Call, epochMs: number): DebugRecord {
   const span = trace.getActiveSpan()?.spanContext();
   const { [ATTR_CATEGORY_NAME]: category, ...others } = attributes;

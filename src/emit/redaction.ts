@@ -1,25 +1,25 @@
-/** What stands in place of a value that must not leave the process. */
+/** Replaces a value that must not leave the process. */
 export const REDACTED = '[redacted]';
 
 /** Whether the value under a name must not leave the process. */
 export type Redacts = (name: string) => boolean;
 
 /**
- * A name that ends in one of these, whatever its case and without the separators in it: `password`, `dbPassword`,
- * `Set-Cookie`, `x-api-key`, `private_key`.
+ * Redacts names that end in one of these, ignoring case and separators: `password`, `dbPassword`, `Set-Cookie`,
+ * `x-api-key`, `private_key`.
  */
 const ENDINGS = ['password', 'passwd', 'secret', 'token', 'authorization', 'cookie', 'apikey', 'privatekey'];
 const SEPARATORS = /[-_.\s]/g;
-/** So much of a name's end is looked at for these. */
+/** Length of the name's end that is compared with these. */
 const LOOKED_AT = 64;
 
-/** Names whose answer is kept, and how long a name may be for that. */
+/** Cached names, and the longest name that is cached. */
 const MAX_KEPT = 2000;
 const MAX_KEPT_LENGTH = 100;
 
 /**
- * @param patterns names beside the usual ones: exact, or with `*` for any characters; case does not count. `false`: nothing
- * is redacted
+ * @param patterns names beside the usual ones: exact, or with `*` for any characters, ignoring case. `false` disables
+ * redaction
  */
 export function createRedaction(patterns: readonly string[] | false): Redacts {
   if (patterns === false) return () => false;
@@ -51,7 +51,7 @@ export function createRedaction(patterns: readonly string[] | false): Redacts {
   };
 }
 
-/** Whether the name begins with the first part, ends in the last, and has the others between them, in order. */
+/** Whether the name starts with the first part, ends with the last, and contains the others between them, in order. */
 function matches(name: string, parts: readonly string[]): boolean {
   const first = parts[0]!;
   const last = parts.at(-1)!;

@@ -12,25 +12,25 @@ export interface SinkOptions extends OutputOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** @default no category has a budget */
   readonly budget?: ConfiguredBudgets | false;
-  /** Refills the budgets. @default nothing does */
+  /** Refills the budgets. @default never */
   readonly schedule?: Schedule;
-  /** Names of attributes to redact beside the usual ones; `false` for none at all. @default [] */
+  /** Attribute names to redact beside the usual ones; `false` disables redaction. @default [] */
   readonly redact?: readonly string[] | false;
 }
 
-/** The gate's sink, which also says where calls go, and takes budgets and taps. */
+/** The gate's sink, which also reports the output and manages budgets and taps. */
 export interface EmissionSink extends Sink {
   readonly outputs: Outputs;
   readonly budgets: Pick<Budgets, 'setControl' | 'stateOf' | 'configuredRate'>;
-  /** Gives the calls of a category to a tap as well, until the function that is returned is called. */
+  /** Also passes the calls of a category to a tap. Returns a function that removes it. */
   addTap(category: CategoryDescriptor, tap: Tap): () => void;
   close(): void;
 }
 
-/** Where debug calls go: through the steps of {@link Pipeline} to the outputs; spans to the OpenTelemetry tracer. */
+/** Sends debug calls through the steps of {@link Pipeline} to the outputs, and spans to the OpenTelemetry tracer. */
 export function createSink(options: SinkOptions): EmissionSink {
   const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [] } = options;
-  /** By category. Put together with the first call, and again after something was switched. */
+  /** By category. Composed on the first call, and again after a switch. */
   const routes: (Route | undefined)[] = [];
   const listeners = new Set<(index: number, tapped: boolean) => void>();
   const tapped = new Set<number>();

@@ -4,8 +4,8 @@ import { diagnostics } from '../diagnostics.ts';
 import type { SpanAttributes } from '../gate/types.ts';
 
 /**
- * Runs `fn` in an active span, exactly once, whatever the tracer does. What `fn` throws or returns goes on to the
- * caller; the span ends then, or when a returned promise settles.
+ * Runs `fn` in an active span, exactly once, whatever the tracer does. Passes on what `fn` throws or returns; the span
+ * ends then, or when a returned promise settles.
  */
 export function runInSpan<T>(
   tracer: () => Tracer,
@@ -36,7 +36,7 @@ function start(tracer: () => Tracer, name: string, attributes: SpanAttributes): 
   }
 }
 
-/** Ends its span once, and keeps what the span throws from the application. */
+/** Ends its span once, and keeps the span's exceptions from the application. */
 class Ending {
   private span: Span | undefined;
 
@@ -68,7 +68,7 @@ class Ending {
   }
 }
 
-/** Gives back what `fn` returned, and ends the span when it is done. */
+/** Returns the result of `fn`, and ends the span when it is done. */
 function endWith<T>(result: T, ending: Ending): T {
   if (isPromise(result)) return endWithPromise(result, ending);
   if (!endWithThenable(result, ending)) ending.succeeded();
@@ -76,7 +76,7 @@ function endWith<T>(result: T, ending: Ending): T {
 }
 
 function endWithPromise<T>(promise: T & Promise<unknown>, ending: Ending): T {
-  // With the intrinsic `then`: a subclass may start its work, a database query say, when its own is called.
+  // Uses the intrinsic `then`: a subclass, such as a lazy database query, may start its work when its own is called.
   const settled = Promise.prototype.then.call(
     promise,
     (value) => {
@@ -88,8 +88,8 @@ function endWithPromise<T>(promise: T & Promise<unknown>, ending: Ending): T {
       throw error;
     },
   );
-  // A plain promise is answered by its continuation, so that a rejection that nobody handles is still reported as
-  // such: to watch the promise itself would count as handling it. One with methods of its own must stay what it is.
+  // A plain promise is replaced by its continuation, so that unhandled rejections are still reported: observing the
+  // promise itself would count as handling. A promise with methods of its own is returned unchanged.
   if (isPlain(promise)) return settled as T;
   settled.catch(() => {});
   return promise;
@@ -100,8 +100,8 @@ function isPlain(promise: Promise<unknown>): boolean {
 }
 
 /**
- * Listens in when the application itself calls `then` on a thenable that is no promise. Calling it here would run a
- * lazy one, such as the query of a query builder, a second time. False when the value is none, or cannot be listened to.
+ * Observes a thenable when the application itself calls `then`. Calling it here would run a lazy one, such as a query
+ * builder's query, a second time. Returns false when the value is not a thenable, or cannot be observed.
  */
 function endWithThenable(value: unknown, ending: Ending): boolean {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;

@@ -1,13 +1,13 @@
 import type { CategoryDescriptor } from '../gate/types.ts';
 import type { Call } from './record.ts';
 
-/** Takes calls beside the outputs, for a while: they neither count because of it nor change what is on. */
+/** Receives calls beside the outputs for a while. Taps change neither counters nor what is enabled. */
 export interface Tap {
-  /** Whether a call that is made for this tenant is one of its own. Asked also by `.enabled`. */
+  /** Whether the tap wants calls of this tenant. Also used by `.enabled`. */
   matches(tenantId: string | undefined): boolean;
-  /** Whether it takes one more call now: its own rate. Asked before anything of the call is built. */
+  /** Whether its own rate allows one more call. Checked before anything of the call is built. */
   admits(): boolean;
-  /** Bounded and redacted; the attributes are not the tap's to change. */
+  /** Receives a bounded and redacted call; must not modify the attributes. */
   take(category: CategoryDescriptor, call: Call): void;
 }
 
@@ -18,7 +18,7 @@ export interface Taps {
   add(category: CategoryDescriptor, tap: Tap): () => void;
 }
 
-/** @param changed called with a category that has more or fewer taps than before, and whether it has any */
+/** @param changed called when a category gains or loses a tap, with whether it has any */
 export function createTaps(changed: (category: CategoryDescriptor, tapped: boolean) => void): Taps {
   const taps = new Map<number, readonly Tap[]>();
 

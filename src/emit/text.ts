@@ -1,6 +1,6 @@
-/** How much of the text fits into so many bytes of JSON, without cutting a character in two. */
+/** How much of the text fits into a number of JSON bytes, without splitting a character. */
 export function fit(text: string, maxBytes: number): { readonly length: number; readonly bytes: number } {
-  // Every UTF-16 unit takes a byte at least, so of a longer text no more than this is looked at.
+  // Every UTF-16 unit takes at least a byte, so no more than this is scanned.
   const end = Math.min(text.length, Math.max(0, maxBytes));
   let bytes = 0;
   let at = 0;
@@ -15,7 +15,7 @@ export function fit(text: string, maxBytes: number): { readonly length: number; 
   return { length: at, bytes };
 }
 
-/** The text, or as much of it as fits with a remark on how long it was. */
+/** The text, cut to fit if necessary, with a remark on its original length. */
 export function cutText(text: string, maxBytes: number): { readonly text: string; readonly cut: boolean } {
   if (text.length * MAX_UNIT_BYTES <= maxBytes) return { text, cut: false };
   if (fit(text, maxBytes).length === text.length) return { text, cut: false };
@@ -24,12 +24,12 @@ export function cutText(text: string, maxBytes: number): { readonly text: string
   return { text: detached(text, length) + remark, cut: true };
 }
 
-/** A copy of the text's beginning. A slice would keep the whole text in memory for as long as the record lives. */
+/** Copies the beginning of a text. A slice would keep the whole text in memory as long as the record lives. */
 function detached(text: string, length: number): string {
   return Buffer.from(text.slice(0, length), 'utf16le').toString('utf16le');
 }
 
-/** The longest that one UTF-16 unit becomes: `\u0000`. */
+/** The longest JSON form of one UTF-16 unit: `\u0000`. */
 export const MAX_UNIT_BYTES = 6;
 
 const QUOTE = 0x22;

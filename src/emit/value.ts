@@ -17,37 +17,37 @@ import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
 import { REDACTED, type Redacts } from './redaction.ts';
 import { cutText, fit, MAX_UNIT_BYTES } from './text.ts';
 
-/** What an attribute becomes: plain data, which JSON and OpenTelemetry's log records can both hold. */
+/** An attribute value: plain data, which both JSON and OpenTelemetry log records can hold. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value };
 
 export interface Fields {
   [name: string]: Value;
 }
 
-/** Less room than this is no use for a value. */
+/** The least room worth using for a value. */
 export const MIN_VALUE_BYTES = 1024;
-/** Kept back for what says that something was cut: a remark at each depth, and one entry that overshoots. */
+/** Reserved for truncation remarks at each depth, and for one entry that overshoots. */
 const RESERVE_BYTES = 768;
-/** Longest stack trace of an error inside another value, in bytes: its cause has to fit beside it. */
+/** Longest stack trace of a nested error, in bytes, so that its cause fits beside it. */
 const MAX_INNER_STACK_BYTES = 2048;
-/** Strings up to this long are taken before longer ones and objects, which may use up what is left. */
+/** Strings up to this length are built before longer ones and objects, which may use up the room. */
 const SHORT = 256;
-/** What stands for the entries of an object that were left out. */
+/** Replaces the omitted entries of an object. */
 const REST = '…';
-/** Turning a larger one into digits takes longer than it is worth. */
+/** Converting a larger one to digits is too slow. */
 const MAX_BIGINT = 1n << 4096n;
 
 /**
- * Makes plain data of one value, whatever it is: at most so many bytes of JSON, without running more of the
- * application's code than getters, `toJSON` and the traps of proxies. A getter that throws is left out; what `toJSON` and
- * traps throw stands in the value's place.
+ * Converts any value to plain data within a number of JSON bytes. The only application code that it runs is getters,
+ * `toJSON` and proxy traps. A getter that throws is skipped; an exception of `toJSON` or a trap is described in the
+ * value's place.
  */
 export class ValueBuilder {
   /** Whether anything was left out. */
   cut = false;
   readonly #room: number;
   #left: number;
-  /** The objects that the current one is inside of, outermost first, and under which name each next one lies. */
+  /** The enclosing objects, outermost first, and the name of each nested one. */
   readonly #ancestors: object[];
   readonly #path: string[];
   readonly #redacts: Redacts;
@@ -55,8 +55,8 @@ export class ValueBuilder {
 
   /**
    * @param holder the object that the value is an attribute of
-   * @param redacts whether a value below this one must not be shown, by its name
-   * @param fair give a large field half of the room that is left, not all of it, where other large ones follow
+   * @param redacts whether a nested value must be redacted, by its name
+   * @param fair gives a large field only half of the remaining room when other large ones follow
    */
   constructor(maxBytes: number, holder: object, name: string, redacts: Redacts, fair = false) {
     this.#redacts = redacts;
@@ -67,12 +67,12 @@ export class ValueBuilder {
     this.#path = [name];
   }
 
-  /** Bytes of what was built. */
+  /** Bytes built so far. */
   get bytes(): number {
     return this.#room - this.#left;
   }
 
-  /** `undefined` for `undefined` alone. */
+  /** Returns `undefined` only for `undefined`. */
   build(value: unknown): Value | undefined {
     switch (typeof value) {
       case 'string':
@@ -95,7 +95,7 @@ export class ValueBuilder {
     }
   }
 
-  /** The details of an error, whose type, message and stack trace have a place of their own. */
+  /** The details of an error whose type, message and stack trace are stored elsewhere. */
   buildDetails(error: Error, details: Readonly<Record<string, unknown>>): Value {
     this.#ancestors.push(error);
     return this.#fields(details);
@@ -112,7 +112,7 @@ export class ValueBuilder {
     return kept;
   }
 
-  /** JSON has no word for what is not finite. */
+  /** JSON cannot represent infinities and NaN. */
   #number(value: number): Value {
     if (!Number.isFinite(value)) return this.#text(String(value));
     this.#left -= String(value).length;
@@ -171,7 +171,7 @@ export class ValueBuilder {
     return className === undefined ? this.#fields(value, names) : this.#text(`[${className}]`);
   }
 
-  /** What is short comes first, so that one large field does not use up the room of the others. Their order stays. */
+  /** Short fields are built first, so that one large field does not use up the room. Their order stays. */
   #fields(object: object, names: readonly string[] = Object.keys(object)): Fields {
     const fields: Fields = {};
     const later: [name: string, value: unknown][] = [];
@@ -228,7 +228,7 @@ export class ValueBuilder {
     return built ?? this.#null();
   }
 
-  /** Also of names and values in turn, as Node has raw headers, and of pairs. */
+  /** Handles arrays, including name-value lists such as Node's raw headers, and lists of pairs. */
   #list(list: ArrayLike<unknown>, length: number): Value {
     const values: Value[] = [];
     let before: unknown;
@@ -249,7 +249,7 @@ export class ValueBuilder {
     return values;
   }
 
-  /** An object where every key is a simple value, else pairs. */
+  /** An object when every key is a simple value, otherwise pairs. */
   #map(map: Map<unknown, unknown>): Value {
     const pairs = firstOf(Map.prototype.entries.call(map));
     const size = sizeOf(Map, map);
@@ -277,7 +277,7 @@ export class ValueBuilder {
     return this.#list(numbers, numbers.length);
   }
 
-  /** As base64, which is how OpenTelemetry's JSON has bytes. */
+  /** As base64, as in OpenTelemetry's JSON. */
   #bytes(bytes: Uint8Array): Value {
     const room = Math.max(0, Math.floor(((this.#left - 64) * 3) / 4));
     const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, room)).toString('base64');
@@ -297,7 +297,7 @@ export class ValueBuilder {
   }
 }
 
-/** Of no class. */
+/** Whether the object has no class. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
@@ -319,19 +319,19 @@ const BUILT_IN: readonly ((value: object) => boolean)[] = [
   (value) => value instanceof WeakRef || value instanceof URLSearchParams,
 ];
 
-/** Whether it is its own fields that make up the object. */
+/** Whether the object consists of its own fields. */
 export function hasFields(value: object): boolean {
   return !BUILT_IN.some((is) => is(value));
 }
 
-/** As JSON does it: also a name that would set the prototype is a field like any other. */
+/** Like JSON.parse: a name such as `__proto__` becomes an ordinary field. */
 export function setField<T>(fields: Record<string, T>, name: string, value: T): void {
   if (name === '__proto__') {
     Object.defineProperty(fields, name, { value, configurable: true, enumerable: true, writable: true });
   } else fields[name] = value;
 }
 
-/** What is there; `undefined`, and a call of `skipped`, where a getter throws. */
+/** Reads a field; calls `skipped` and returns `undefined` when a getter throws. */
 export function readField(object: object, name: string | number, skipped: () => void): unknown {
   try {
     return Reflect.get(object, name);
@@ -345,7 +345,7 @@ function threw(error: unknown): string {
   return `[Threw ${describeThrown(error)}]`;
 }
 
-/** Whether it may take more than a little of the room. */
+/** Whether the value may need much of the room. */
 export function isLarge(value: unknown): boolean {
   if (typeof value === 'string') return value.length > SHORT;
   return typeof value === 'object' && value !== null;
@@ -360,7 +360,7 @@ function dateText(date: Date): string {
   return Number.isNaN(epochMs) ? 'Invalid Date' : new Date(epochMs).toISOString();
 }
 
-/** Whatever the object's own `valueOf` says. */
+/** Ignores the object's own `valueOf`. */
 function unboxed(boxed: object): unknown {
   for (const { prototype } of [String, Number, Boolean, BigInt, Symbol]) {
     try {
@@ -383,12 +383,12 @@ function firstOf<T>(values: Iterable<T>): T[] {
   return first;
 }
 
-/** By the getter of the class itself, which no instance can hide. */
+/** Uses the class's own getter, which no instance can override. */
 function sizeOf(made: typeof Map | typeof Set, collection: object): number {
   return Reflect.get(made.prototype, 'size', collection);
 }
 
-/** The name of a class of the application's own; `undefined` for plain objects. */
+/** The name of an application's class; `undefined` for plain objects. */
 function classOf(value: object): string | undefined {
   if (Array.isArray(value)) return `Array of ${value.length}`;
   if (isPlain(value)) return undefined;
