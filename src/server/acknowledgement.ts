@@ -3,9 +3,8 @@ import type { Fleet } from '../fleet/types.ts';
 import type { ControlResponse } from '../protocol/messages.ts';
 
 /**
- * The answer with what the fleet says to it. A change that is kept by the store is `partial` as long as processes have not
- * applied it. A repeat is told how far the fleet is by then, with the newest change: what it was when the answer was kept
- * could not be known yet, and is of no use any more. What holds in this process alone is nobody else's to acknowledge.
+ * Adds the fleet's state to the answer of a change. A stored change stays `partial` until every process has applied it.
+ * A retry reports the fleet's present state, for the newest change. Local changes need no acknowledgement.
  */
 export async function acknowledged(
   { response, position }: ControlOutcome,

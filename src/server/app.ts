@@ -71,9 +71,9 @@ export interface DebugOutputs {
 
 /** What categories may emit. */
 export interface Budgets {
-  /** `undefined` where nothing is limited. */
+  /** `undefined` when nothing is limited. */
   stateOf(category: { readonly index: number; readonly name: string }, tenantId?: string): BudgetState | undefined;
-  /** Calls a second that are configured for a category; `undefined` where it has no limit. */
+  /** Configured calls per second of a category; `undefined` when unlimited. */
   configuredRate(name: string): number | undefined;
   /** Calls of a category whose output was dropped. */
   dropped(index: number): number;
@@ -84,33 +84,35 @@ export interface AppDependencies {
   readonly plane: ControlPlane;
   readonly trail: AuditTrail;
   readonly authenticator: Authenticator;
-  /** Where the server issues tokens itself. */
+  /** Present when the server issues tokens itself. */
   readonly tokens?: TokenService | undefined;
-  /** Writes an entry of the trail that tells of no change of state, and resolves when it is kept. */
+  /** Writes an audit entry that changes no state, and resolves when it is stored. */
   readonly record: (draft: AuditDraft) => Promise<void>;
   readonly measurements: Measurements;
   readonly instruments: ControlInstruments;
-  /** What multi-tenancy is configured to mean. */
+  /** How tenants are isolated. */
   readonly isolation: Isolation;
-  /** The processes that share the store, where it is shared. */
+  /** The processes that share the store, if it is shared. */
   readonly fleet?: Fleet | undefined;
-  /** Where debug calls go, and whether that is nowhere. @default not told */
+  /** Where debug calls go, and whether they are lost. @default not reported */
   readonly outputs?: DebugOutputs;
-  /** What debug calls may emit. @default not told, and any may be asked for */
+  /** Budgets of debug calls. @default not reported, and any budget may be requested */
   readonly budgets?: Budgets;
-  /** Resolves when the store answers, and takes what is written. */
+  /** Resolves when the store answers and accepts writes. */
   readonly checkStore: () => Promise<void>;
-  /** True once the server closes: every request is then answered 503. */
+  /** True once the server closes; every request is then answered 503. */
   readonly closing: () => boolean;
-  /** What is wrong for a while. @default nothing */
+  /** Temporary problems. @default none */
   readonly conditions?: Pick<Conditions, 'watch' | 'holding'>;
   readonly clock: Clock;
   readonly randomUUID: () => string;
-  /** Told of errors that the client learns nothing about. */
+  /** Receives errors whose details the client does not see. */
   readonly report: (error: unknown) => void;
 }
 
-/** Answers a request that is ours. Any other is passed to `next` untouched, or answered 404 where there is none. */
+/**
+ * Answers requests to the endpoint. Any other request is passed to `next` unchanged, or answered 404 without `next`.
+ */
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void;
 
 /** The endpoint: every route with its steps, in the order in which they run. */
@@ -219,7 +221,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   app.use(timeout(requestTimeoutSeconds, report));
   app.use(router.routes());
   app.use(endpoint(methodNotAllowed()));
-  // The boundary has answered and reported every error; what is left is a client that went away.
+  // The error boundary has answered and reported every error; the rest are clients that disconnected.
   app.on('error', () => undefined);
 
   const handle = app.callback();
@@ -244,7 +246,10 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   };
 }
 
-/** Without the store or the trail the service still does its work, so they degrade it; what the application registers is its word. */
+/**
+ * A failing store or trail only degrades the service, which still works. Checks of the application decide by
+ * themselves.
+ */
 function healthChecks({ config, checkStore, fleet, trail, conditions, outputs }: AppDependencies): HealthCheck[] {
   const trailHealthy = () => {
     if (!trail.healthy) throw unwell('the last write of the audit trail failed');
@@ -258,7 +263,7 @@ function healthChecks({ config, checkStore, fleet, trail, conditions, outputs }:
     const backlog = conditions?.holding.find(({ name }) => name === 'output');
     if (backlog !== undefined) throw unwell(`debug lines are dropped: ${backlog.problem}`);
   };
-  /** While the store is away, what cannot be checked without it is no news. */
+  /** Checks that depend on the store add nothing while it is down. */
   const besidesOutage = (name: 'store_check' | 'fleet'): Condition | undefined => {
     const condition = conditions?.watch(name);
     return (

@@ -1,10 +1,10 @@
 import type { Middleware } from 'koa';
 import type { KoaBodyMiddlewareOptions } from 'koa-body';
 
-/** Gives the parser, and loads it when it is asked for the first time. */
+/** Returns the parser, loaded on first use. */
 export type BodyParser = () => Middleware | Promise<Middleware>;
 
-/** A parser of koa-body for the bodies of POST. A service in which nothing is ever switched does without koa-body. */
+/** A koa-body parser for POST bodies, loaded lazily: a service without control requests never loads koa-body. */
 export function bodyParser(options: Partial<KoaBodyMiddlewareOptions>): BodyParser {
   let parser: Middleware | undefined;
   const load = async () => {

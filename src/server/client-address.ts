@@ -13,21 +13,21 @@ interface AddressedRequest extends IncomingMessage {
 }
 
 /**
- * The address that rate limits and the audit trail use: the connection's peer, or the client that trusted proxies report. It
- * never grants anything.
+ * The address for rate limits and the audit trail: the connection's peer, or the client that trusted proxies report. It
+ * never grants access.
  */
 export function clientAddress(req: AddressedRequest): string {
   return req[ADDRESS] ?? unmapped(req.socket.remoteAddress ?? 'unknown');
 }
 
-/** Whether a trusted proxy reported the client: then its connection carries the requests of others too. */
+/** Whether a trusted proxy reported the client. Its connection then carries requests of other clients too. */
 export function cameThroughProxy(req: AddressedRequest): boolean {
   return req[ADDRESS] !== undefined;
 }
 
 /**
- * Whether the peer of a socket is one of these.
- * @param list addresses and networks (CIDR), and `unix` for what comes through a Unix socket
+ * Whether a socket's peer is in the list.
+ * @param list addresses and networks (CIDR), and `unix` for Unix sockets
  */
 export function peerMatcher(list: readonly string[]): (socket: Socket) => boolean {
   if (list.length === 0) return () => false;
@@ -39,14 +39,14 @@ export function peerMatcher(list: readonly string[]): (socket: Socket) => boolea
   };
 }
 
-/** A broken TCP connection has no address either. */
+/** A closed TCP connection has no address either. */
 function isUnixSocket({ destroyed, remoteAddress, remotePort }: Socket): boolean {
   return !destroyed && remoteAddress === undefined && remotePort === undefined;
 }
 
 /**
- * Reads the client's address from the forwarding headers of requests whose peer is a trusted proxy. From any other peer the
- * headers are ignored: every client can send them.
+ * Reads the client's address from forwarding headers when the peer is a trusted proxy. From other peers the headers are
+ * ignored, because any client can send them.
  * @param trustedProxies as in {@link peerMatcher}
  */
 export function createClientAddresses(trustedProxies: readonly string[]): (req: IncomingMessage) => void {
@@ -58,7 +58,7 @@ export function createClientAddresses(trustedProxies: readonly string[]): (req: 
     let client = canonicalAddress(req.socket.remoteAddress ?? '');
     let hops = 0;
     for (const hop of hopsOf(req)) {
-      // A hop that is hidden or malformed: the proxy that reported it is the last address known.
+      // For a hidden or malformed hop, the proxy that reported it is the last known address.
       if (hop === undefined) break;
       client = hop;
       hops += 1;
@@ -69,15 +69,15 @@ export function createClientAddresses(trustedProxies: readonly string[]): (req: 
 }
 
 /**
- * From the nearest to the farthest. With both headers, `X-Forwarded-For` counts: nearly every proxy writes it, and most pass
- * on unchanged the `Forwarded` that a client sent.
+ * From the nearest to the farthest. `X-Forwarded-For` takes precedence: nearly every proxy sets it, while most pass on
+ * a client's `Forwarded` unchanged.
  */
 function hopsOf(req: IncomingMessage): Iterable<string | undefined> {
   const { 'x-forwarded-for': listed, forwarded } = req.headersDistinct;
   return listed === undefined ? forwardedHops(forwarded ?? []) : forwardedFor(listed);
 }
 
-/** An IPv4 address as itself, where a socket for both families writes it as `::ffff:192.0.2.1`. */
+/** Converts an IPv4-mapped address such as `::ffff:192.0.2.1` to IPv4. */
 export function unmapped(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '');
 }

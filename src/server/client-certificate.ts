@@ -6,8 +6,8 @@ import { http2Stream } from './http2-request.ts';
 const shown = new WeakMap<object, ClientCertificate>();
 
 /**
- * What the client of this connection has shown in the TLS handshake, for all its requests the same. Headers in which
- * proxies pass certificates on are never read: anybody can send them.
+ * The client certificate of the connection's TLS handshake. Headers in which proxies pass on certificates are never
+ * read, because any client can send them.
  */
 export function clientCertificateOf(req: IncomingMessage): ClientCertificate | undefined {
   const connection = http2Stream(req)?.session ?? req.socket;
@@ -15,7 +15,7 @@ export function clientCertificateOf(req: IncomingMessage): ClientCertificate | u
   if (known !== undefined) return known;
   const { authorized = false, getPeerX509Certificate } = req.socket as Partial<TLSSocket>;
   const certificate = getPeerX509Certificate?.call(req.socket);
-  // Node calls a resumed session authorized although it holds no certificate: without one there is nothing to believe.
+  // Node reports a resumed session as authorized even without a certificate, so a certificate is required.
   if (certificate === undefined) return undefined;
   const presented = { certificate, authorized };
   shown.set(connection, presented);

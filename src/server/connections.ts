@@ -10,31 +10,31 @@ import { type Occupant, type PlaceLimits, Places } from './places.ts';
 import { addressKey } from './rate-limit.ts';
 import { answerRaw, arrivedTooSlowly } from './raw-answer.ts';
 
-/** The limits count as kept again when they have not been reached for so long, milliseconds. */
+/** The connection condition ends when no limit was reached for this long, in milliseconds. */
 const QUIET_MS = 60_000;
 
-/** Made once: a flood is answered with it, and an error takes the stack down each time. */
+/** Created once: creating an error captures the stack, which is costly in a flood. */
 const TOO_SLOW = arrivedTooSlowly();
 
 export interface ConnectionsOptions {
   readonly limits: PlaceLimits;
-  /** Whether the peer is a proxy, whose connections carry the requests of many clients. */
+  /** Whether the peer is a proxy, whose connections carry requests of many clients. */
   readonly isProxy: (socket: Socket) => boolean;
-  /** Whether what is written to a socket has to be encrypted. */
+  /** Whether connections use TLS. */
   readonly tls: boolean;
-  /** Holds while clients want more connections than they may have. */
+  /** Holds while clients exceed the connection limits. */
   readonly condition: Condition;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
 
-/** The open connections of one server. None of them keeps the process alive. */
+/** The open connections of one server. They do not keep the process alive. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #places: Places;
   readonly #streams: Places;
   readonly #open = new Set<Connection>();
-  /** By what a request names: the TCP socket, that of TLS, or the session of HTTP/2. */
+  /** By the object that a request refers to: the TCP socket, the TLS socket or the HTTP/2 session. */
   readonly #byBearer = new WeakMap<object, Connection>();
   #fullAt = Number.NEGATIVE_INFINITY;
 
@@ -43,14 +43,14 @@ export class Connections {
     const { total, perAddress } = options.limits;
     const full = (address: string | undefined) => this.#full(address);
     this.#places = new Places({ total, perAddress }, full);
-    // At least what one connection may have: a lone client must not run into this.
+    // At least the limit of one connection, so that a single client never exceeds it.
     this.#streams = new Places(
       { total: Math.max(total, MAX_STREAMS), perAddress: Math.max(perAddress, MAX_STREAMS) },
       full,
     );
   }
 
-  /** Has the server take connections within the limits only. Any other is closed before anything is made of it. */
+  /** Enforces the limits on a server. Excess connections are closed before any processing. */
   guard(server: NetworkServer): void {
     const accept = server.listeners('connection');
     server.removeAllListeners('connection');
@@ -62,8 +62,8 @@ export class Connections {
   }
 
   /**
-   * Takes a request, which keeps its connection until it is answered. False for one of HTTP/2 that was refused: the streams of
-   * all connections of an address are limited as connections are.
+   * Registers a request, which keeps its connection until it is answered. Returns false when an HTTP/2 stream was
+   * refused: streams are limited per address, as connections are.
    */
   request(res: ServerResponse): boolean {
     const connection = this.#of(res.req);
@@ -83,12 +83,12 @@ export class Connections {
     return true;
   }
 
-  /** The TCP socket under one of TLS: what is written there is not encrypted. */
+  /** The TCP socket below a TLS socket, for writing unencrypted. */
   socketUnder(socket: Socket): Socket | undefined {
     return this.#under(socket)?.socket;
   }
 
-  /** Looks whether the limits are kept again. */
+  /** Ends the condition once the limits hold again. */
   check(): void {
     if (this.#options.now() - this.#fullAt > QUIET_MS) this.#options.condition.end();
   }
@@ -99,7 +99,7 @@ export class Connections {
 
   #admit(socket: Socket): boolean {
     const { remoteAddress } = socket;
-    // It has gone again.
+    // The connection has already closed.
     if (remoteAddress === undefined) return false;
     const address = this.#options.isProxy(socket) ? undefined : addressKey(unmapped(remoteAddress));
     const connection = new Connection(socket, address, this.#options.tls);
@@ -166,7 +166,7 @@ class Connection implements Occupant {
     return false;
   }
 
-  /** Half a header is answered, as when its time is over; on a connection that was used before there may be none. */
+  /** Answers an incomplete header as a timeout would; a reused connection may have none. */
   evict(): void {
     const { socket } = this;
     if (this.#used || this.#tls || socket.bytesRead === 0) socket.destroy();
@@ -194,7 +194,7 @@ class Stream implements Occupant {
   }
 }
 
-/** Whether the request is here completely and its answer is not. One that is written and not read keeps no place. */
+/** Whether a complete request waits for its answer. A written but unread answer does not hold a place. */
 function isWaiting(res: ServerResponse): boolean {
   const arrived = res.req.complete || http2Stream(res)?.endAfterHeaders === true;
   return arrived && !res.writableEnded;

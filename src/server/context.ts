@@ -7,37 +7,37 @@ import type { AuditEntry, AuditIdentity } from '../protocol/messages.ts';
 import type { Address } from '../tenancy/address.ts';
 import { clientAddress } from './client-address.ts';
 
-/** Whose settings a request addresses. */
+/** The tenant that a request addresses. */
 export interface Tenancy extends Address {
-  /** The `X-RDCP-Tenant-Name` that came along, made safe for the trail. */
+  /** The value of `X-RDCP-Tenant-Name`, sanitized for the trail. */
   readonly tenantName?: string;
 }
 
-/** What the steps of a request tell each other. */
+/** State shared by the steps of a request. */
 export interface RequestState {
   requestId: string;
-  /** True when the client named the request id itself. */
+  /** True when the client sent its own request id. */
   requestIdGiven: boolean;
   mediaType: string;
-  /** True once the time-out was answered: nothing that comes later may touch the response. */
+  /** True once the timeout was answered; the response must not be touched afterwards. */
   expired: boolean;
-  /** True for a refusal that repeats one which the trail already has. */
+  /** True for a repeated refusal that the trail already has. */
   refusalRepeated: boolean;
-  /** Who asks; absent without a valid credential. */
+  /** The authenticated caller; absent without a valid credential. */
   principal?: Principal;
   tenancy?: Tenancy;
   control?: ControlRequest;
-  /** Fields of a form, in order. */
+  /** Form fields, in order. */
   form?: readonly (readonly [string, string])[];
 }
 
 export type Context = ParameterizedContext<RequestState>;
 
-/** One step of an endpoint: it leaves what it found out in the state, or refuses by throwing an `RdcpError`. */
+/** One step of an endpoint: it stores its result in the state, or throws an `RdcpError` to refuse. */
 export type Step = (ctx: Context) => void | Promise<void>;
 
 export interface Answer {
-  /** An object, or JSON that is written already. */
+  /** An object, or serialized JSON. */
   readonly body: object | string;
   /** @default 200 */
   readonly status?: number;
@@ -47,12 +47,12 @@ export interface Answer {
 /** The last step of an endpoint. */
 export type Handler = (ctx: Context) => Answer | Promise<Answer>;
 
-/** The only value of a header that may be sent once; the first of several, which an earlier step has refused. */
+/** The value of a single-valued header. An earlier step has refused duplicates. */
 export function header(req: IncomingMessage, name: Lowercase<string>): string | undefined {
   return req.headersDistinct[name]?.[0];
 }
 
-/** What a step left for the ones after it. A route table that lacks that step is a defect of ours. */
+/** A value that an earlier step has set. A route without that step is a bug. */
 export function required<K extends 'principal' | 'tenancy' | 'control' | 'form'>(
   ctx: Context,
   name: K,
@@ -62,7 +62,7 @@ export function required<K extends 'principal' | 'tenancy' | 'control' | 'form'>
   return value;
 }
 
-/** The principal as the audit trail writes it. */
+/** The principal as the audit trail records it. */
 export function identityOf(principal: Principal | undefined): AuditIdentity {
   if (principal === undefined) return {};
   const known = identities.get(principal);
@@ -79,12 +79,12 @@ export function identityOf(principal: Principal | undefined): AuditIdentity {
   return identity;
 }
 
-/** A trail in memory keeps thousands of entries of the same few. */
+/** Shared, because a trail in memory keeps thousands of entries of a few identities. */
 const identities = new WeakMap<Principal, AuditIdentity>();
 
 const MAX_USER_AGENT_LENGTH = 256;
 
-/** Where the request came from, as the audit trail writes it. */
+/** The request's origin as the audit trail records it. */
 export function sourceOf(req: IncomingMessage): NonNullable<AuditEntry['source']> {
   const userAgent = req.headers['user-agent'];
   return {

@@ -5,11 +5,11 @@ import type { Listener, ListenerOptions, ServerConfig } from './listener.ts';
 import { createMetadataPath } from './metadata-path.ts';
 import { isOurs } from './middleware/known-path.ts';
 
-/** The routes, which are loaded when they are needed: Koa and what it brings take a while, and no application waits for it. */
+/** The routes, loaded lazily: loading Koa takes a while, and the application's start must not wait for it. */
 export interface DeferredApp {
-  /** Works from the start: a request waits until the routes are loaded, which begins with it at the latest. */
+  /** Usable at once: a request waits until the routes are loaded, which starts with the first request at the latest. */
   readonly handler: RequestHandler;
-  /** Whether a request is for us, in an application that mounted us. No other one should wait. */
+  /** Whether a request is for the endpoint, in an application that mounts it. Other requests must not wait. */
   isOurs(req: IncomingMessage): boolean;
   load(): Promise<void>;
 }
@@ -45,8 +45,8 @@ export function deferApp(dependencies: AppDependencies): DeferredApp {
 }
 
 /**
- * The listener, which is loaded when it is to listen.
- * @param load what has to be there beside it, so that the first request does not wait
+ * The listener, loaded when it is to listen.
+ * @param load loads what the first request needs beside the listener
  */
 export function deferListener(
   config: ServerConfig,

@@ -14,15 +14,15 @@ export interface ErrorAnswer {
 }
 
 interface ErrorContext {
-  /** Of the answer, where it is not the code's own. */
+  /** Overrides the code's own HTTP status. */
   readonly status?: number | undefined;
-  /** In answers to an authenticated request in multi-tenant mode. */
+  /** In answers to authenticated requests in multi-tenant mode. */
   readonly tenant?: TenantContext | undefined;
 }
 
 /**
- * An error in the form of the endpoint that was asked; in RDCP's where that is not known. Nothing but what the error shows to
- * the client goes in.
+ * Formats an error for its endpoint, or in RDCP's form when the endpoint is unknown. It contains only what the error
+ * exposes to clients.
  */
 export function errorAnswer(
   req: IncomingMessage | undefined,
@@ -49,9 +49,9 @@ function envelope({ code, message, method, details }: RdcpError, tenant: TenantC
 }
 
 /**
- * RFC 6749, section 5.2. What OAuth itself refuses is 400, and 401 where the client is not who it says; what HTTP refuses, or
- * what this server cannot do now, keeps its status. A challenge belongs to 401 alone: clients that find one read no further,
- * so it has the code too.
+ * RFC 6749, section 5.2. OAuth errors are 400, or 401 for a failed client authentication; HTTP errors and server
+ * failures keep their status. Only 401 carries a challenge. It includes the code, because some clients read only the
+ * challenge.
  */
 function oauthAnswer(error: RdcpError, httpStatus: number): ErrorAnswer {
   const stated = oauthErrorOf(error);
@@ -68,7 +68,7 @@ function oauthAnswer(error: RdcpError, httpStatus: number): ErrorAnswer {
   };
 }
 
-/** What `error_description` must not have in it. */
+/** Characters not allowed in `error_description`. */
 const NOT_DESCRIPTIVE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
 
 function unstatedError(status: number): string {
@@ -76,14 +76,14 @@ function unstatedError(status: number): string {
   return status === 429 || status >= 500 ? 'temporarily_unavailable' : 'invalid_request';
 }
 
-/** What was not meant for the client becomes a plain server error. */
+/** Converts an error not meant for the client to a plain server error. */
 export function toRdcpError(error: unknown): RdcpError {
   return isRdcpError(error)
     ? error
     : new RdcpError('RDCP_SERVER_ERROR', 'The server failed to handle the request', { cause: error });
 }
 
-/** Headers that every answer carries. Answers tell of a moment and of one identity, so no cache may keep them. */
+/** Headers of every answer. Answers depend on time and identity, so they must not be cached. */
 export const ANSWER_HEADERS = [
   [HEADERS.protocol, PROTOCOL],
   ['Cache-Control', 'no-store'],
@@ -91,10 +91,10 @@ export const ANSWER_HEADERS = [
   ['X-Content-Type-Options', 'nosniff'],
 ] as const;
 
-/** RFC 6797. A year, as the preload lists ask; sub-domains are not ours to decide on. */
+/** RFC 6797. One year, as the preload lists require; sub-domains are the owner's decision. */
 const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 
-/** Gives an answer the headers that all carry. */
+/** Sets the headers of every answer. */
 export function setAnswerHeaders(req: IncomingMessage, res: ServerResponse): void {
   for (const [name, value] of ANSWER_HEADERS) res.setHeader(name, value);
   const https = 'encrypted' in req.socket || hostPolicyOf(req)?.schemes.includes('https') === true;

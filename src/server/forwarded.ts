@@ -1,23 +1,23 @@
 import { canonicalAddress } from '../addresses.ts';
 
-/** Longest element of a header that is read. */
+/** Longest header element that is read. */
 const MAX_ELEMENT_LENGTH = 512;
 
-/** RFC 7239, section 4, with the unquoted colons and brackets that proxies write all the same. */
+/** RFC 7239, section 4, also accepting unquoted colons and brackets, which some proxies send. */
 const PAIR = /^\s*([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;=]+))\s*$/;
 
-/** An address, or one in brackets, and a port (RFC 7239, section 6). */
+/** An address, or a bracketed one, with an optional port (RFC 7239, section 6). */
 const NODE = /^(?:\[([0-9a-f:.%]+)\]|([0-9.]+))(?::(?:\d{1,5}|_[\w.-]+))?$/i;
 
 /**
- * The addresses in `X-Forwarded-For`, from the last to the first; `undefined` for what is none.
+ * The addresses in `X-Forwarded-For`, from last to first; `undefined` for an invalid one.
  * @param fields every value of the header, in order
  */
 export function* forwardedFor(fields: readonly string[]): Generator<string | undefined> {
   for (const element of fromTheEnd(fields, ',')) yield nodeAddress(element.trim());
 }
 
-/** The addresses in `Forwarded` (RFC 7239), from the last to the first; `undefined` for a hidden or malformed one. */
+/** The addresses in `Forwarded` (RFC 7239), from last to first; `undefined` for a hidden or malformed one. */
 export function* forwardedHops(fields: readonly string[]): Generator<string | undefined> {
   for (const element of fromTheEnd(fields, ',')) {
     const pairs = [...fromTheEnd([element], ';')].filter((pair) => pair.trim() !== '').map((pair) => PAIR.exec(pair));
@@ -28,15 +28,15 @@ export function* forwardedHops(fields: readonly string[]): Generator<string | un
   }
 }
 
-/** `unknown` and obfuscated names (`_hidden`) are no address. */
+/** `unknown` and obfuscated names (`_hidden`) are not addresses. */
 function nodeAddress(node: string): string | undefined {
   const [, bracketed, plain] = NODE.exec(node) ?? [];
   return canonicalAddress(bracketed ?? plain ?? node);
 }
 
 /**
- * Splits at a separator outside of quotes, the last part first, so that a quote which a client left open cannot swallow what
- * a proxy appended.
+ * Splits at separators outside quotes, from the end, so that a client's unclosed quote cannot swallow what a proxy
+ * appended.
  */
 function* fromTheEnd(fields: readonly string[], separator: string): Generator<string> {
   for (const field of fields.toReversed()) {

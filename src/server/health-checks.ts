@@ -5,9 +5,9 @@ import type { HealthCheckRecord, HealthResponse } from '../protocol/messages.ts'
 
 export interface HealthCheck {
   readonly name: string;
-  /** Throws or rejects when what it looks at is not well. */
+  /** Throws or rejects on a problem. */
   readonly run: () => unknown;
-  /** What a failure means: `warn` degrades the service, `fail` makes it unhealthy. */
+  /** The effect of a failure: `warn` degrades the service, `fail` makes it unhealthy. */
   readonly onFailure: 'warn' | 'fail';
   /** Holds from a failure until the check passes. @default not watched */
   readonly condition?: Condition | undefined;
@@ -18,12 +18,12 @@ export interface Health {
   readonly checks: readonly HealthCheckRecord[];
 }
 
-/** Longest that one check may take, in milliseconds. */
+/** Deadline of one check, in milliseconds. */
 const DEADLINE_MS = 5000;
-/** How long a result answers further probes, in milliseconds: a flood of them costs one run. */
+/** How long a result is reused, in milliseconds, so that a flood of probes costs one run. */
 const FRESH_MS = 1000;
 
-/** Runs every check side by side. Callers at the same time share a run, and a result is kept for a second. */
+/** Runs every check in parallel. Concurrent callers share a run, and its result is reused for a second. */
 export function createHealthChecks({
   checks,
   clock,
@@ -52,7 +52,7 @@ export function createHealthChecks({
   };
 }
 
-/** A check that hangs is not started again, so that hanging runs do not pile up behind probes. */
+/** Never starts a hanging check again, so that hanging runs do not pile up. */
 function oneAtATime(check: HealthCheck): HealthCheck {
   const { run } = check;
   let pending: Promise<unknown> | undefined;
@@ -92,7 +92,7 @@ async function failureOf(run: () => Promise<unknown>, deadlineMs: number): Promi
   }
 }
 
-/** A check of the application may throw anything, a password included: of that the code alone is shown. */
+/** A check may throw anything, even a password, so only the error code is shown. */
 function reasonOf(error: unknown): string {
   return isRdcpError(error) ? error.message : `it failed${failureCode(error)}`;
 }

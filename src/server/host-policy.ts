@@ -4,11 +4,11 @@ import type { ResolvedConfig } from '../config.ts';
 import { configurationError } from '../errors.ts';
 import { createHostCheck, isLoopback } from '../hosts.ts';
 
-/** What a listener of our own demands of the `Host` and `Origin` of the requests that came through it. */
+/** What our own listener requires of `Host` and `Origin`. */
 export interface HostPolicy {
-  /** Whether the host of a `Host` header, lower-case and without its port, is one that this server goes by. */
+  /** Whether the server accepts a host name, given in lower case and without its port. */
   allows(host: string, socket: Socket): boolean;
-  /** Schemes under which clients reach it. */
+  /** Schemes by which clients reach the server. */
   readonly schemes: readonly ('http' | 'https')[];
 }
 
@@ -32,17 +32,17 @@ export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: Se
 
 const POLICY = Symbol('host policy');
 
-/** A request as it came through a listener of our own. */
+/** A request that came through our own listener. */
 interface ListenedRequest extends IncomingMessage {
   [POLICY]?: HostPolicy;
 }
 
-/** Marks a request as one that came through a listener of our own. */
+/** Marks a request as received by our own listener. */
 export function applyHostPolicy(req: ListenedRequest, policy: HostPolicy): void {
   req[POLICY] = policy;
 }
 
-/** `undefined` for a request of an application that mounted us: which hosts it serves is its own matter. */
+/** `undefined` for a request in an application that mounts the endpoint and decides on its hosts itself. */
 export function hostPolicyOf(req: ListenedRequest): HostPolicy | undefined {
   return req[POLICY];
 }

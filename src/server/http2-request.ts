@@ -1,25 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
 
-/** The stream of a request or an answer of HTTP/2; `undefined` on HTTP/1.1. */
+/** The stream of an HTTP/2 request or response; `undefined` on HTTP/1.1. */
 export function http2Stream(message: IncomingMessage | ServerResponse): ServerHttp2Stream | undefined {
   return 'stream' in message ? (message as unknown as Http2ServerRequest).stream : undefined;
 }
 
 /**
- * Gives a request of HTTP/2 what the steps and the parser of bodies read on HTTP/1.1 and Node's compatibility layer
- * leaves out. A request of HTTP/1.1 stays as it is.
+ * Adds to an HTTP/2 request what steps and body parsers expect and Node's compatibility layer omits. An HTTP/1.1
+ * request is unchanged.
  */
 export function readAsHttp1(req: IncomingMessage): void {
   const stream = http2Stream(req);
   if (stream === undefined || req.headersDistinct !== undefined) return;
   const values = headerValues(req.rawHeaders);
   Object.defineProperty(req, 'headersDistinct', { value: values });
-  // HTTP/2 frames bodies itself and knows no `Transfer-Encoding`; parsers take one as the sign that a body follows.
+  // HTTP/2 has no `Transfer-Encoding`, but parsers use it to detect a body.
   if (values['content-length'] === undefined && !stream.endAfterHeaders) req.headers['transfer-encoding'] = 'chunked';
 }
 
-/** Every value of every header. `:authority` is `Host` (RFC 9113, section 8.3.1): where both differ, there are two. */
+/**
+ * Every value of every header. `:authority` counts as `Host` (RFC 9113, section 8.3.1); when they differ, there are two
+ * values.
+ */
 function headerValues(rawHeaders: readonly string[]): Record<string, string[]> {
   const values: Record<string, string[]> = Object.create(null);
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -34,7 +37,7 @@ function headerValues(rawHeaders: readonly string[]): Record<string, string[]> {
   });
 }
 
-/** Says that the connection ends with this answer. HTTP/2 has no such header; its sessions are told by frames. */
+/** Announces the end of the connection. HTTP/2 has no such header and uses frames instead. */
 export function endConnection(res: ServerResponse): void {
   if (http2Stream(res) === undefined && !res.headersSent) res.setHeader('Connection', 'close');
 }

@@ -1,15 +1,15 @@
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 
-/** The open connections of HTTP/2: Node gives them no timeouts. */
+/** The open HTTP/2 connections, for which Node has no timeouts. */
 export interface Http2Sessions {
-  /** Takes every session of the server from now on. */
+  /** Tracks every new session of the server. */
   follow(server: Http2SecureServer): void;
-  /** Ends those that have carried no request for too long. */
+  /** Closes sessions without a request for too long. */
   endIdle(now: number): void;
   /**
-   * Tells all clients to go elsewhere, and ends their connections once what has arrived is answered. Resolves when they
-   * have gone.
+   * Sends GOAWAY to all clients and closes their connections once pending requests are answered. Resolves when they are
+   * closed.
    */
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ interface Use {
   ending: boolean;
 }
 
-/** @param idleMs how long a connection may be without a request, also before the first one */
+/** @param idleMs how long a connection may be idle, even before its first request */
 export function createHttp2Sessions(idleMs: number, now: () => number): Http2Sessions {
   const sessions = new Map<ServerHttp2Session, Use>();
 
@@ -40,7 +40,7 @@ export function createHttp2Sessions(idleMs: number, now: () => number): Http2Ses
 
   return {
     follow: (server) => {
-      // Node makes a session while it emits this event, and does not tell on which connection.
+      // Node creates the session during this event, but does not pass its connection.
       let newest: TLSSocket;
       server.prependListener('secureConnection', (socket: TLSSocket) => {
         newest = socket;
@@ -50,7 +50,7 @@ export function createHttp2Sessions(idleMs: number, now: () => number): Http2Ses
     endIdle: (moment) => {
       for (const [session, use] of sessions) {
         if (use.requests > 0 || moment - use.idleSince <= idleMs) continue;
-        // A client that does not take its leave loses the connection at the next look.
+        // A client that ignores GOAWAY is disconnected at the next check.
         if (use.ending) use.socket.destroy();
         else session.close();
         use.ending = true;

@@ -5,7 +5,7 @@ import { clientCertificateOf } from './client-certificate.ts';
 import { senderOf } from './middleware/rate-limit.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
-/** Who sends a request; `undefined` without a credential. Rejects as {@link Authenticator.authenticate} does. */
+/** The sender of a request; `undefined` without a credential. Rejects as {@link Authenticator.authenticate} does. */
 export type Identify = (req: IncomingMessage) => Promise<Principal | undefined>;
 
 const IDENTITY = Symbol('identity');
@@ -15,8 +15,8 @@ interface IdentifiedRequest extends IncomingMessage {
 }
 
 /**
- * Asks the authenticator about each request once.
- * @param anonymous counts what an address sends without a valid credential
+ * Authenticates each request once.
+ * @param anonymous counts requests without a valid credential, by address
  */
 export function createIdentify(authenticator: Authenticator, anonymous: RateLimiter): Identify {
   return (req: IdentifiedRequest) => {

@@ -5,26 +5,29 @@ import type { Duplex } from 'node:stream';
 import { endConnection, http2Stream } from './http2-request.ts';
 import { answerResponse, arrivedTooSlowly } from './raw-answer.ts';
 
-/** Requests that have arrived and whose answers have not left yet. */
+/** Requests whose answers have not been sent completely. */
 export interface InFlight {
   add(res: ServerResponse): void;
-  /** Has the connection end with the last answer that is due on it; nothing more is read there. False when none is due. */
+  /**
+   * Closes the connection after its last pending answer, and reads nothing more from it. Returns false when no answer
+   * is pending.
+   */
   endWithAnswer(socket: Duplex): boolean;
-  /** The request on the connection whose rest has not come. */
+  /** The incomplete request on a connection. */
   unfinished(socket: Duplex): IncomingMessage | undefined;
-  /** Cuts off requests that do not come to their end, and answers that nobody reads. */
+  /** Closes connections with stalled requests, and with answers that the client does not read. */
   endStalled(now: number): void;
-  /** Resolves once every answer has left. They are the last ones of their connections. */
+  /** Resolves once every answer was sent. Their connections are closed. */
   answered(): Promise<void>;
 }
 
 interface Times {
   readonly arrivedAt: number;
-  /** When the answer was first seen to be complete, and still not gone. */
+  /** When the answer was first seen complete but not sent. */
   answeredAt?: number;
 }
 
-/** @param requestMs how long a request may take to arrive, and an answer to leave */
+/** @param requestMs time limit for receiving a request, and for sending an answer */
 export function createInFlight(requestMs: number, now: () => number): InFlight {
   const requests = new Map<ServerResponse, Times>();
   const ending = new WeakSet<ServerResponse>();
@@ -54,7 +57,7 @@ export function createInFlight(requestMs: number, now: () => number): InFlight {
       for (const [res, times] of requests) {
         if (res.writableEnded) times.answeredAt ??= moment;
         if (times.answeredAt !== undefined && moment - times.answeredAt > requestMs) cutOff(res);
-        // On HTTP/1.1 Node itself sees to it that requests arrive in time.
+        // On HTTP/1.1 Node enforces the request timeout itself.
         else if (http2Stream(res) !== undefined && moment - times.arrivedAt > requestMs && !res.req.complete)
           refuseLate(res);
       }

@@ -6,16 +6,16 @@ import { hostPolicyOf } from './host-policy.ts';
 import { endConnection, http2Stream } from './http2-request.ts';
 import { discard, hasBody } from './read-body.ts';
 
-/** The rest of a body is waited for so long, milliseconds. */
+/** How long to wait for the rest of a body, in milliseconds. */
 const REST_OF_BODY_MS = 500;
-/** A new connection of HTTP/2 costs a TLS handshake, which is more than some refusals are. */
+/** A new HTTP/2 connection costs a TLS handshake, which is more than some refusals cost. */
 const REFUSALS_PER_SESSION = 10;
 
 const refusals = new WeakMap<Http2Session, number>();
 
 /**
- * Has the connection end with a refusal of somebody unknown, where it is one of a listener of our own: whoever floods it
- * waits in the queue of new connections then, and cannot fill each turn of the event loop with a request of all of theirs.
+ * Closes the connection after refusing an unauthenticated request on our own listener. A flooding client must then
+ * reconnect and queue with others, and cannot fill every turn of the event loop.
  */
 export async function endWithRefusal(req: IncomingMessage, res: ServerResponse): Promise<void> {
   if (hostPolicyOf(req) === undefined) return;
@@ -26,7 +26,7 @@ export async function endWithRefusal(req: IncomingMessage, res: ServerResponse):
   if (refused >= REFUSALS_PER_SESSION) await endWithAnswer(req, res);
 }
 
-/** Has the connection end with this answer, but for that of a trusted proxy, which carries the requests of others too. */
+/** Closes the connection after this answer, except that of a trusted proxy, which carries requests of other clients. */
 export async function endWithAnswer(req: IncomingMessage, res: ServerResponse): Promise<void> {
   if (cameThroughProxy(req)) return;
   const session = http2Stream(res)?.session;
@@ -34,7 +34,7 @@ export async function endWithAnswer(req: IncomingMessage, res: ServerResponse): 
     if (hostPolicyOf(req) !== undefined) res.once('finish', () => session.close());
     return;
   }
-  // A connection that is closed while something on it is unread is reset, and the client would not see the answer.
+  // Closing a connection with unread data resets it, and the client would not see the answer.
   if (hasBody(req) && !req.complete) await withDeadline(discard(req), REST_OF_BODY_MS);
   if (req.complete || !hasBody(req)) endConnection(res);
 }

@@ -26,19 +26,19 @@ import { type HandshakeRefusal, watchHandshakes } from './tls-refusals.ts';
 
 export interface Listener {
   /**
-   * May be called again, also after it failed.
+   * May be called again, even after a failure.
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the address or a file of `server.tls` cannot be used
    */
   listen(): Promise<{ readonly url: string }>;
-  /** Waits for what is in flight, up to the deadline, and closes. Until then new requests still reach the handler. */
+  /** Drains in-flight requests up to the deadline, then closes. Until then new requests still reach the handler. */
   close(): Promise<void>;
 }
 
-/** Of connections, and of the listener itself; milliseconds. */
+/** Timeouts of connections and of the listener, in milliseconds. */
 export interface ListenerTimeouts extends ConnectionTimeouts {
-  /** From `close` until what is still in flight is cut off. @default 10000 */
+  /** Drain deadline of `close`. @default 10000 */
   readonly closeMs: number;
-  /** How often the files of `server.tls` are looked at. @default 1000 */
+  /** How often the files of `server.tls` are checked. @default 1000 */
   readonly reloadMs: number;
 }
 
@@ -55,11 +55,11 @@ const PLACES: PlaceLimits = { total: 512, perAddress: 64 };
 
 export interface ListenerOptions {
   readonly timeouts?: Partial<ListenerTimeouts>;
-  /** How many connections may be open, by `limits.maxConnections` and `limits.maxConnectionsPerAddress`. @default 512, 64 */
+  /** Connection limits, from `limits.maxConnections` and `limits.maxConnectionsPerAddress`. @default 512, 64 */
   readonly places?: PlaceLimits;
-  /** Hold while something is wrong with the files of `server.tls` that stops nothing. @default not watched */
+  /** Hold while the files of `server.tls` have a problem that does not stop the server. @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
-  /** Called for every client whose certificate was refused in the handshake, or that had none. @default nothing */
+  /** Called when a TLS handshake fails for lack of a valid client certificate. @default nothing */
   readonly refused?: (refusal: HandshakeRefusal) => void;
   /** Refuse a self-signed server certificate (RDCP 1.0, Transport). @default false */
   readonly production?: boolean;
@@ -68,7 +68,7 @@ export interface ListenerOptions {
 export type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 
 /**
- * The endpoint's own port. Neither it nor its connections keep the process alive.
+ * The endpoint's own listener. Neither it nor its connections keep the process alive.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback
  */
 export function createListener(
@@ -150,14 +150,14 @@ export function createListener(
       return listening;
     },
     close: async () => {
-      // One that is still being opened would otherwise be left open.
+      // A server that is still opening must be closed too.
       if (server === undefined) await listening?.catch(() => undefined);
       const closing = server;
       if (closing === undefined) return;
       await withDeadline(inFlight.answered(), limits.closeMs);
       const { promise: closed, resolve } = Promise.withResolvers<void>();
       closing.close(() => resolve());
-      // What came meanwhile was refused, and is on its way out.
+      // Requests that arrived meanwhile were refused and are being answered.
       const leaving = [inFlight.answered(), sessions.close()];
       await withDeadline(Promise.all(leaving), Math.min(limits.closeMs, 1000));
       end();
@@ -167,7 +167,7 @@ export function createListener(
   };
 }
 
-/** What Node refuses before there is a request for the handler gets the envelope too. */
+/** Sends the envelope also for errors that Node detects before the handler runs. */
 function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connections: Connections): void {
   server.on('clientError', (error: NodeJS.ErrnoException, failed: Duplex) => {
     const refusal = refusalOf(error.code);
@@ -177,22 +177,22 @@ function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connection
   });
   server.on('connect', (_req, target: Duplex | ServerResponse) => {
     const error = new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is no proxy', { headers: { Allow: '' } });
-    // A stream of HTTP/2 has an answer of its own; on HTTP/1.1 there is only the connection.
+    // An HTTP/2 stream has its own answer; on HTTP/1.1 there is only the connection.
     if ('setHeader' in target) answerResponse(target, { error, requestId: randomUUID() });
     else endWith(target, error);
   });
 
-  /** An answer now would be taken for that to a request which is still being worked on. */
+  /** An answer now would be mistaken for that of a pending request. */
   function endWith(socket: Duplex, error: RdcpError, status?: number): void {
     if (inFlight.endWithAnswer(socket)) return;
     answerRaw(socket, { error, requestId: randomUUID(), status }, inFlight.unfinished(socket));
   }
 }
 
-/** Node's code for a plain HTTP request in place of a TLS handshake. */
+/** Node's code for a plain HTTP request instead of a TLS handshake. */
 const PLAIN_HTTP = 'ERR_SSL_HTTP_REQUEST';
 
-/** `undefined` for what is no HTTP failure: a connection that broke, or a TLS handshake that failed. */
+/** `undefined` for failures other than HTTP: a broken connection or a failed TLS handshake. */
 function refusalOf(code: string | undefined): { error: RdcpError; status: number } | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `The header of a request must be at most ${MAX_HEADER_BYTES} bytes`;
@@ -208,8 +208,8 @@ function refusalOf(code: string | undefined): { error: RdcpError; status: number
 }
 
 /**
- * Connections that wait to be accepted. The kernel drops what is beyond, and the client tries again a second later; its own
- * limit (somaxconn) holds too.
+ * Connections waiting to be accepted. The kernel drops further ones, and clients retry after a second. The kernel's own
+ * limit (somaxconn) applies too.
  */
 const BACKLOG = 4096;
 

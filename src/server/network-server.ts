@@ -3,29 +3,29 @@ import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { SecureContextOptions } from 'node:tls';
 import { MAX_HEADER_FIELDS } from './middleware/single-headers.ts';
 
-/** A server of HTTP/1.1, or one of TLS that speaks HTTP/2 beside it. */
+/** An HTTP/1.1 server, or a TLS server that also speaks HTTP/2. */
 export type NetworkServer = Server | Http2SecureServer;
 
 export const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_REQUESTS_PER_SOCKET = 10_000;
-/** Of one HTTP/2 connection at a time. */
+/** Concurrent streams of one HTTP/2 connection. */
 export const MAX_STREAMS = 100;
 
-/** How long a connection may take for each part of its business; milliseconds. */
+/** Timeouts of a connection, in milliseconds. */
 export interface ConnectionTimeouts {
-  /** Until the TLS handshake is done, and until the header of a request is complete. @default 10000 */
+  /** For the TLS handshake, and for the header of a request. @default 10000 */
   readonly headersMs: number;
-  /** Until a request is complete, and until an answer has been read. @default 30000 */
+  /** For a complete request, and until its answer was read. @default 30000 */
   readonly requestMs: number;
   /** Between requests. @default 5000 */
   readonly keepAliveMs: number;
-  /** How often connections are looked at for these. @default 1000 */
+  /** How often timeouts are checked. @default 1000 */
   readonly checkMs: number;
 }
 
 /**
- * What one HTTP/2 connection may ask of us. Beyond `streamReset*` it is closed: opening and resetting streams costs a
- * client nothing and us a request (CVE-2023-44487).
+ * Limits of one HTTP/2 connection. Beyond `streamReset*` it is closed: opening and resetting streams is cheap for a
+ * client and costly for the server (CVE-2023-44487).
  */
 const HTTP2_LIMITS = {
   settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES, enableConnectProtocol: false },
@@ -41,7 +41,7 @@ export function createPlainServer(timeouts: ConnectionTimeouts, onRequest: Reque
   return server;
 }
 
-/** @param context with authorities, where clients must show a certificate */
+/** @param context with certificate authorities when client certificates are required */
 export function createTlsServer(
   timeouts: ConnectionTimeouts,
   context: SecureContextOptions,
@@ -54,11 +54,11 @@ export function createTlsServer(
     ...context,
     allowHTTP1: true,
     handshakeTimeout: timeouts.headersMs,
-    // Required, not only asked for: whoever may come without a certificate can resume such a session as somebody else.
+    // Required, not optional: a session opened without a certificate could be resumed as another client.
     requestCert: clientsCertified,
     rejectUnauthorized: clientsCertified,
   });
-  // Node's types keep the two versions apart; its compatibility layer, and Koa on it, treat them alike.
+  // Node's types separate the two versions, but the compatibility layer and Koa treat them alike.
   (server as NetworkServer as Server).on('request', onRequest);
   guard(server, onRequest);
   return server;
@@ -66,7 +66,7 @@ export function createTlsServer(
 
 function http1Options(timeouts: ConnectionTimeouts) {
   return {
-    // A missing Host is refused by us, in the envelope.
+    // We refuse a missing Host ourselves, with the envelope.
     requireHostHeader: false,
     insecureHTTPParser: false,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -78,7 +78,7 @@ function http1Options(timeouts: ConnectionTimeouts) {
 }
 
 function guard(server: NetworkServer, onRequest: RequestListener): void {
-  // Some releases of Node drop what is beyond this unseen; being above our own limit, it leaves us enough to refuse.
+  // Some Node releases silently drop further fields; this limit is above our own, so we can still refuse them.
   Object.assign(server, { maxHeadersCount: 2 * MAX_HEADER_FIELDS, maxRequestsPerSocket: MAX_REQUESTS_PER_SOCKET });
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417 without the envelope.
   server.on('checkExpectation', onRequest);

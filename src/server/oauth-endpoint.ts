@@ -6,7 +6,7 @@ interface MarkedRequest extends IncomingMessage {
   [OAUTH]?: true;
 }
 
-/** Marks a request as one to an endpoint of OAuth, which answers refusals as OAuth has them. */
+/** Marks a request to an OAuth endpoint, whose errors use OAuth's format. */
 export function markAsOAuth(req: MarkedRequest): void {
   req[OAUTH] = true;
 }

@@ -1,10 +1,10 @@
-/** What takes a place: a connection, or a stream of HTTP/2. */
+/** Occupies a place: a connection or an HTTP/2 stream. */
 export interface Occupant {
-  /** Whose place it is; `undefined` where it does not count against an address. */
+  /** The address it counts against; `undefined` for none. */
   readonly address: string | undefined;
-  /** Whether a request has arrived completely and its answer has not been written yet. Such a place is never taken away. */
+  /** Whether a complete request waits for its answer. Such an occupant is never evicted. */
   isWorking(): boolean;
-  /** Ends it: its place is gone. */
+  /** Closes it and frees its place. */
   evict(): void;
 }
 
@@ -14,24 +14,24 @@ export interface PlaceLimits {
 }
 
 /**
- * A bounded number of places. Where none is left, the newcomer gets that of whoever has been idle longest: of its own address
- * where that has used up its share, else of the address with the most. So an address with few connections keeps them, however
+ * A bounded number of places. When full, a newcomer evicts the longest idle occupant: of its own address if that is
+ * over its share, otherwise of the address with the most places. So an address with few connections keeps them, however
  * many others come.
  */
 export class Places {
   readonly #limits: PlaceLimits;
   readonly #full: (address: string | undefined) => void;
-  /** By address; in each the one that was used longest ago first. */
+  /** By address; each set is ordered by last use, oldest first. */
   readonly #taken = new Map<string | undefined, Set<Occupant>>();
   #size = 0;
 
-  /** @param full called when a newcomer finds no free place, with its address where that has used up its share */
+  /** @param full called when there is no free place, with the newcomer's address if that is over its share */
   constructor(limits: PlaceLimits, full: (address: string | undefined) => void) {
     this.#limits = limits;
     this.#full = full;
   }
 
-  /** Whether the newcomer has got a place. */
+  /** Returns whether the newcomer got a place. */
   take(newcomer: Occupant): boolean {
     const { address } = newcomer;
     const own = this.#taken.get(address);
@@ -52,7 +52,7 @@ export class Places {
     return true;
   }
 
-  /** Counts as the one of its address that was used last. */
+  /** Marks the occupant as used last. */
   used(occupant: Occupant): void {
     const occupants = this.#taken.get(occupant.address);
     if (occupants?.delete(occupant) === true) occupants.add(occupant);
@@ -65,7 +65,7 @@ export class Places {
     if (occupants.size === 0) this.#taken.delete(occupant.address);
   }
 
-  /** Those that no address counts, which are proxies, come last. */
+  /** Occupants without an address, which are proxies, come last. */
   #evictFromLargest(): boolean {
     const bySize = [...this.#taken].sort(([address, { size }], [other, { size: otherSize }]) =>
       address === undefined ? 1 : other === undefined ? -1 : otherSize - size,

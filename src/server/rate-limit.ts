@@ -1,18 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 
-/** How the quota of a key stands. */
+/** The state of a key's quota. */
 export interface Standing {
   readonly allowed: boolean;
-  /** Requests that would be allowed now. */
+  /** Requests allowed now. */
   readonly remaining: number;
-  /** Seconds, rounded up, until the oldest counted request leaves the window and gives its place back. */
+  /** Seconds, rounded up, until the oldest counted request leaves the window. */
   readonly resetSeconds: number;
 }
 
-/** What became of one request. */
+/** The result for one request. */
 interface Verdict extends Standing {
-  /** True for a refusal after an earlier one, with no request allowed between them. */
+  /** True for a refusal that follows another, with no allowed request between. */
   readonly repeated: boolean;
 }
 
@@ -21,28 +21,28 @@ export interface RateLimiter {
   readonly name: string;
   readonly limit: number;
   readonly windowSeconds: number;
-  /** The quota as `RateLimit-Policy` writes it. */
+  /** The quota as `RateLimit-Policy` states it. */
   readonly policy: string;
-  /** Counts a request of this key when it is allowed. */
+  /** Counts a request of this key if it is allowed. */
   take(key: string): Verdict;
-  /** What `take` would answer for this key; counts nothing. */
+  /** The result that `take` would return; counts nothing. */
   look(key: string): Standing;
   /** Whether this key was refused since it was last allowed. */
   wasRefused(key: string): boolean;
-  /** Until when a key that was refused may still be: the time of the clock at the last refusal, and a window. */
+  /** When refused keys may be allowed again at the latest: the last refusal plus one window. */
   readonly refusedUntil: number;
 }
 
 /**
- * Counters kept at most; the key that was quiet longest is forgotten first. To have its own forgotten, and begin with a
- * fresh quota, a client needs that many other addresses.
+ * Most counters kept; the least recently used key is evicted. To evict its own counter, a client would need this many
+ * other addresses.
  */
 const MAX_KEYS = 20_000;
 
 /**
- * A rolling window that is exact: the time of every allowed request is kept until it leaves the window, so that no
- * window of that length, wherever it begins, holds more than the limit. (A counter per fixed minute lets twice the
- * limit through around its boundary.) Refused requests are not counted.
+ * An exact sliding window. The time of every allowed request is kept until it leaves the window, so no window of that
+ * length exceeds the limit. (Fixed windows would allow twice the limit around their boundary.) Refused requests are not
+ * counted.
  */
 export function createRateLimiter({
   name,
@@ -56,7 +56,7 @@ export function createRateLimiter({
   windowSeconds?: number;
 }): RateLimiter {
   const windowMs = windowSeconds * 1000;
-  // Made when it is needed: it takes the room for all keys at once.
+  // Created lazily: it allocates memory for all keys at once.
   let logs: LRUCache<string, RequestLog> | undefined;
   let refusedUntil = Number.NEGATIVE_INFINITY;
 
@@ -103,7 +103,7 @@ export function createRateLimiter({
   };
 }
 
-/** Times of the allowed requests of one key, oldest first: a ring that grows up to the limit. */
+/** Times of a key's allowed requests, oldest first, in a ring buffer that grows up to the limit. */
 class RequestLog {
   refusing = false;
   count = 0;
@@ -120,7 +120,7 @@ class RequestLog {
     return this.#times[this.#head] ?? 0;
   }
 
-  /** Drops what has left the window. */
+  /** Drops times outside the window. */
   forget(now: number, windowMs: number): void {
     while (this.count > 0 && this.oldest + windowMs <= now) {
       this.#head = (this.#head + 1) % this.#times.length;
@@ -145,8 +145,7 @@ class RequestLog {
 }
 
 /**
- * The address as a key for counting. One IPv6 subscriber holds at least a /64 (RFC 6177), so the whole of it counts as
- * one address.
+ * The rate limit key of an address. An IPv6 subscriber holds at least a /64 (RFC 6177), which counts as one address.
  */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return address;

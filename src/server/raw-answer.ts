@@ -5,22 +5,22 @@ import { HEADERS } from '../protocol/constants.ts';
 import { ANSWER_HEADERS, contentType, errorAnswer } from './error-answer.ts';
 import { endConnection } from './http2-request.ts';
 
-/** What a refusal needs that no handler of ours gives. */
+/** The parts of an answer that no handler provides. */
 interface RawRefusal {
   readonly error: RdcpError;
   readonly requestId: string;
-  /** Of the answer, where it is not the code's own. */
+  /** Overrides the code's own HTTP status. */
   readonly status?: number | undefined;
 }
 
-/** To a request of which a part is missing after its time. */
+/** For a request that did not arrive in time. */
 export function arrivedTooSlowly() {
   return { error: new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), status: 408 };
 }
 
 /**
- * Answers on the bare connection, for what Node refuses before there is a request to answer, and ends the connection.
- * @param req the request whose rest did not come, where its header did
+ * Answers on the raw connection when Node refuses a request before any handler runs, and closes the connection.
+ * @param req the incomplete request, if its header arrived
  */
 export function answerRaw(socket: Duplex, refusal: RawRefusal, req?: IncomingMessage): void {
   const { status, body, headers } = written(refusal, req);
@@ -30,7 +30,7 @@ export function answerRaw(socket: Duplex, refusal: RawRefusal, req?: IncomingMes
   );
 }
 
-/** Answers a request that no handler of ours has been given, or that it waits for in vain. */
+/** Answers a request outside our handlers. */
 export function answerResponse(res: ServerResponse, refusal: RawRefusal): void {
   const { status, body, headers } = written(refusal, res.req);
   res.statusCode = status;

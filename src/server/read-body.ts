@@ -8,19 +8,19 @@ import { endConnection } from './http2-request.ts';
 
 const CHARSET = /^charset="?utf-?8"?$/i;
 /**
- * How much of a body that is too large is read and thrown away. Closing a connection that still has unread data in it
- * resets it, and the client would never see the answer; a body beyond this is cut off all the same.
+ * How much of an oversized body is discarded. Closing a connection with unread data resets it, and the client would not
+ * see the answer. A longer body is cut off all the same.
  */
 const MAX_DISCARDED_BYTES = 8 * 1024 * 1024;
 
-/** Refuses bodies of other types, by what their headers say of them. */
+/** Refuses unsupported media types, by the headers. */
 export function assertMediaType({ req }: Context, supported: readonly string[]): void {
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', 'Content-Encoding is not supported: send the body as it is');
   }
   const given = req.headers['content-type'];
-  // As nearly everybody sends it.
+  // Fast path for the usual spelling.
   if (given !== undefined && supported.includes(given)) return;
   if (given === undefined && !hasBody(req)) throw emptyBody();
   const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim());
@@ -32,14 +32,14 @@ export function assertMediaType({ req }: Context, supported: readonly string[]):
 }
 
 /**
- * The encoding that parsers are to read bodies in: every byte is one character then, and can be checked. It is latin1 under
- * the name that has Node itself decode it; under any other a table of iconv-lite does, character by character.
+ * Parsers read bodies in this encoding: each byte becomes one character and can be checked. It is latin1 by the name
+ * that Node decodes natively; other names use a slow table of iconv-lite.
  */
 export const BYTES = 'binary';
 
 /**
- * The bytes of a body, read by a parser of koa-body in {@link BYTES}.
- * @param malformed what to answer to a body that the parser refuses
+ * The bytes of a body, read by a koa-body parser in {@link BYTES}.
+ * @param malformed creates the error for a body that the parser rejects
  */
 export async function readBody(ctx: Context, parser: BodyParser, malformed: () => RdcpError): Promise<Buffer> {
   if (!hasBody(ctx.req)) throw emptyBody();
@@ -53,12 +53,15 @@ export async function readBody(ctx: Context, parser: BodyParser, malformed: () =
   return checked(Buffer.from(ctx.request.rawBody ?? '', BYTES));
 }
 
-/** Whether a parser of the application has read the body already. */
+/** Whether the application's parser has read the body already. */
 export function wasRead(req: IncomingMessage): boolean {
   return req.readableDidRead || req.readableEnded;
 }
 
-/** What such a parser made of the body: its bytes, or what they mean. The limit is ours: parsers have others. */
+/**
+ * The result of the application's parser: bytes, or a parsed value. Our size limit applies, because parsers have
+ * others.
+ */
 export function parsedBefore(req: IncomingMessage): Buffer | { readonly parsed: unknown } {
   const { body } = req as { body?: unknown };
   if (body === undefined) throw readInVain();
@@ -82,7 +85,7 @@ function checked(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** The parser's error holds the raw body, and is dropped here: it must not be logged or sent. */
+/** The parser's error holds the raw body, so it is neither logged nor sent. */
 async function refusalOf(error: unknown, ctx: Context, malformed: () => RdcpError): Promise<RdcpError> {
   const { status, type } = error as { status?: unknown; type?: unknown };
   if (status === 413) return cutOff(ctx);
@@ -103,7 +106,7 @@ function tooLarge(): RdcpError {
   });
 }
 
-/** Reads what is left of a body and throws it away, up to a limit. Resolves with whether that was all of it. */
+/** Discards the rest of a body, up to a limit. Resolves to whether all of it was read. */
 export function discard(req: IncomingMessage): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let discarded = 0;

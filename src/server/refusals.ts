@@ -6,7 +6,7 @@ import type { Addressing } from '../tenancy/address.ts';
 import { type Context, identityOf, sourceOf } from './context.ts';
 import type { HandshakeRefusal } from './tls-refusals.ts';
 
-/** Codes that say no to somebody, rather than to something: each is an entry of the trail. */
+/** Codes that refuse a caller rather than a malformed request. Each writes an audit entry. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'RDCP_AUTH_REQUIRED',
   'RDCP_AUTH_FAILED',
@@ -14,7 +14,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'RDCP_RATE_LIMITED',
 ]);
 
-/** Writes refusals into the trail and counts them. */
+/** Records refusals in the trail and counts them. */
 export function createRefusals({
   trail,
   instruments,
@@ -29,9 +29,9 @@ export function createRefusals({
       if (!REFUSALS.has(error.code)) return;
       const { principal, requestId, tenancy, refusalRepeated } = ctx.state;
       instruments.authFailure(principal?.method ?? methodOf(error), reasonOf(error));
-      // A client that runs into its limit is one event, not one entry for every request it goes on sending.
+      // A client over its limit is one event, not an entry for every further request.
       if (refusalRepeated) return;
-      // Filed under whom it came from, never under a tenant that it named and may not speak for.
+      // Recorded under the caller's own tenant, never under one that it named without permission.
       const { tenantId } = tenancy ?? addressing.own(principal);
       trail.refused(
         {
@@ -51,7 +51,7 @@ export function createRefusals({
   };
 }
 
-/** Writes client certificates that TLS refused into the trail and counts them: no request ever comes of them. */
+/** Records and counts client certificates that TLS refused, since no request follows. */
 export function noteHandshake(
   { reason, address }: HandshakeRefusal,
   { trail, instruments }: { trail: Pick<AuditTrail, 'refused'>; instruments: Pick<ControlInstruments, 'authFailure'> },
@@ -75,7 +75,7 @@ function methodOf(error: RdcpError): AuthMethod | 'none' {
   return AUTH_METHODS.find((method) => method === error.method) ?? 'none';
 }
 
-/** Of a bounded set: it becomes an attribute of a metric. */
+/** A bounded set, because it becomes a metric attribute. */
 function reasonOf({ code, details }: RdcpError): string {
   if (code === 'RDCP_AUTH_REQUIRED') return 'no_credential';
   if (code === 'RDCP_RATE_LIMITED') return 'rate_limited';

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Where a request whose target is in absolute form is bound for. It stands in the place of the `Host` header. */
+/** The origin of a request target in absolute form, which replaces the `Host` header. */
 export interface TargetOrigin {
   readonly scheme: 'http' | 'https';
-  /** Lower-case, as it was sent: nothing of it has been checked. */
+  /** In lower case, otherwise as sent and unchecked. */
   readonly authority: string;
 }
 
@@ -16,7 +16,7 @@ interface AddressedRequest extends IncomingMessage {
   [ORIGIN]?: TargetOrigin;
 }
 
-/** The target in origin form: its path and query as they were sent. */
+/** The target in origin form: path and query as sent. */
 export function originForm(url: string): string {
   if (url.startsWith('/')) return url;
   const rest = ABSOLUTE.exec(url)?.[3];
@@ -24,7 +24,7 @@ export function originForm(url: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** Gives a request whose target is in absolute form the origin form that every step reads, and keeps what it loses. */
+/** Rewrites an absolute target to origin form, which every step reads, and keeps its origin. */
 export function readAsOriginForm(req: AddressedRequest): void {
   if (req.url === undefined || req.url.startsWith('/')) return;
   const [, scheme, authority] = ABSOLUTE.exec(req.url) ?? [];

@@ -14,14 +14,14 @@ import { quotaFields, quotaSpent } from './middleware/rate-limit.ts';
 import { requestIdOf } from './middleware/request-id.ts';
 import { addressKey, type RateLimiter, type Standing } from './rate-limit.ts';
 
-/** Whoever must be asked about a credential may take longer; then the request goes the usual way. */
+/** A slower authentication, for instance over the network, takes the usual route. */
 const LONGEST_LOOK_MS = 1000;
 
-/** Who pays for a request to one path. */
+/** The rate limiters that apply to a path. */
 export interface Payers {
-  /** The identity that the credential shows. */
+  /** Counts by the identity of the credential. */
   readonly identified: RateLimiter;
-  /** The address of a request with a credential that is not valid, or with none. */
+  /** Counts by address when the credential is invalid or missing. */
   readonly failed: RateLimiter;
   readonly anonymous: RateLimiter;
 }
@@ -43,9 +43,9 @@ export interface SpentQuotasOptions {
 }
 
 /**
- * Answers those who have been told already that their quota is spent and go on all the same. It costs a fraction of what an
- * answer of the application does, and the connection ends with it. The first refusal is the application's, which writes it
- * into the trail.
+ * Answers callers that keep sending although they were told that their quota is spent. This costs a fraction of a
+ * regular answer, and it closes the connection. The first refusal takes the regular route, which records it in the
+ * trail.
  */
 export class SpentQuotas {
   readonly #options: SpentQuotasOptions;
@@ -58,14 +58,14 @@ export class SpentQuotas {
     );
   }
 
-  /** Whether anybody has spent a quota: otherwise there is nobody to look for. */
+  /** Whether any quota is spent; otherwise nothing needs checking. */
   get any(): boolean {
     const now = this.#options.clock.monotonic();
     for (const { refusedUntil } of this.#limiters) if (refusedUntil > now) return true;
     return false;
   }
 
-  /** Resolves with whether the request was answered. */
+  /** Resolves to whether the request was answered. */
   async refuse(path: string, req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     const payers = this.#options.payers.get(path);
     if (payers === undefined) return false;

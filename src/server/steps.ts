@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import type { Context, RequestState, Step } from './context.ts';
 
-/** Takes every request through the steps, in order, and passes it on. */
+/** Runs every request through the steps, in order, and passes it on. */
 export function steps(...sequence: readonly Step[]): Middleware<RequestState> {
   return (ctx, next) => {
     const pending = run(sequence, ctx);
@@ -9,12 +9,12 @@ export function steps(...sequence: readonly Step[]): Middleware<RequestState> {
   };
 }
 
-/** Takes a request through the steps, the last of which answers it. */
+/** Runs a request through the steps; the last one answers it. */
 export function endpoint(...sequence: readonly Step[]): Middleware<RequestState> {
   return (ctx) => run(sequence, ctx);
 }
 
-/** A step that has nothing to wait for costs no turn of the microtask queue; most have not. */
+/** A synchronous step costs no microtask, and most steps are synchronous. */
 function run(sequence: readonly Step[], ctx: Context, from = 0): Promise<void> | undefined {
   for (let index = from; index < sequence.length; index += 1) {
     const pending = (sequence[index] as Step)(ctx);

@@ -1,9 +1,9 @@
 import { type Context, context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
 
 /**
- * The key under which OpenTelemetry's own exporters switch tracing off for their work. `suppressTracing` is in
- * `@opentelemetry/core`, which is no dependency of ours; `createContextKey` is `Symbol.for` on both living lines, so the
- * same description is the same key.
+ * The context key by which OpenTelemetry's own exporters suppress tracing. `suppressTracing` is in
+ * `@opentelemetry/core`, which we do not depend on; `createContextKey` is `Symbol.for` in 1.x and 2.x, so the same
+ * description gives the same key.
  */
 const SUPPRESS_TRACING = createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING');
 
@@ -14,8 +14,8 @@ function suppressed(active: Context): Context {
 }
 
 /**
- * Runs `fn` so that it starts no spans. The active span stays active: audit records made inside carry its trace. The
- * server span of `instrumentation-http` begins before us, and is the user's to configure.
+ * Runs `fn` without starting spans. The active span stays active, so audit records carry its trace. The server span of
+ * `instrumentation-http` starts earlier and is configured by the user.
  */
 export function withoutTracing<T>(fn: () => T): T {
   const active = context.active();

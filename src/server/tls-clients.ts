@@ -4,21 +4,22 @@ import type { ClientTrust } from './tls-trust.ts';
 
 /** The open connections of clients with certificates. */
 export interface ClientConnections {
-  /** Remembers a connection until it closes. */
+  /** Tracks a connection until it closes. */
   opened(connection: TLSSocket): void;
   /**
-   * Judges every open connection anew, by the authorities and revocation lists that hold from now on. One whose
-   * certificate cannot be vouched for is cut off: its client may come again, and the handshake decides.
+   * Checks every open connection against new authorities and revocation lists. A connection whose certificate is no
+   * longer trusted is closed; the client may reconnect, and the handshake decides.
    */
   trust(trust: ClientTrust): void;
-  /** Cuts off connections whose certificate has expired. @param epochMs the time */
+  /** Closes connections whose certificate has expired. @param epochMs the time */
   expire(epochMs: number): void;
 }
 
 /**
- * A handshake judges a certificate once; a connection lives on, and this ends it when the certificate does.
+ * A handshake checks a certificate once, but a connection lives on. This closes it when the certificate loses its
+ * validity.
  * @param handshakeMs how long a handshake may take
- * @param now milliseconds of a clock that never goes back
+ * @param now a monotonic clock, in milliseconds
  */
 export function createClientConnections(handshakeMs: number, now: () => number): ClientConnections {
   const open = new Map<TLSSocket, X509Certificate>();
@@ -26,7 +27,7 @@ export function createClientConnections(handshakeMs: number, now: () => number):
   return {
     opened: (connection) => {
       const certificate = connection.getPeerX509Certificate();
-      // The handshake may have begun before the last change, and have gone by what held then.
+      // The handshake may have started before the last change, under the old rules.
       const judge = changed !== undefined && now() - changed.at <= handshakeMs ? changed.trust : undefined;
       if (certificate === undefined || judge?.accepts(certificate) === false) {
         connection.destroy();

@@ -11,24 +11,24 @@ export type TlsField = keyof TlsConfig;
 /** The text of the configured files. */
 export type TlsTexts = { readonly [field in TlsField]?: string };
 
-/** Where this is judged. */
+/** The context of these checks. */
 export interface TlsSurroundings {
   /** RDCP 1.0, Transport: self-signed certificates must not be used in production. */
   readonly production: boolean;
 }
 
-/** What the files make of the listener. */
+/** The listener's settings from the files. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
   /** Present when client certificates are required. */
   readonly clients?: ClientTrust;
-  /** What is wrong with the dates of the certificate and of the revocation lists at a time: it works, but not for long. */
+  /** Date problems of the certificate and the revocation lists at a given time. They do not prevent the start. */
   readonly outOfDate: (now: number) => { readonly certFile?: RdcpError; readonly crlFile?: RdcpError };
 }
 
 /**
- * Checks the files and puts them together.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field, and neither path nor content of its file
+ * Checks the files and combines them.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field, without the file's path or content
  */
 export function readTls(texts: TlsTexts, { production }: TlsSurroundings): TlsSettings {
   const chain = certificates(texts, 'certFile');
@@ -50,8 +50,8 @@ export function readTls(texts: TlsTexts, { production }: TlsSurroundings): TlsSe
     ...usable(identity, 'certFile'),
     ca: authorities.map((authority) => authority.toString()),
     ...(texts.crlFile !== undefined && { crl: pemBlocks(texts.crlFile, 'X509 CRL') }),
-    // A resumed session is not verified again: it would let in a certificate that has been revoked since. Without tickets
-    // OpenSSL looks sessions up in a cache, and ours has none, so that every connection shows its certificate.
+    // A resumed session is not verified again, so it would accept a certificate revoked since. Without tickets OpenSSL
+    // uses a session cache, and we have none, so every connection presents its certificate.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
   return {
@@ -80,8 +80,8 @@ function privateKey({ keyFile = '' }: TlsTexts): KeyObject {
 }
 
 /**
- * OpenSSL wants a list of every authority in a chain, and refuses all the clients of one that has none. That is told at
- * the start, where it can still be seen.
+ * OpenSSL needs a list for every authority in a chain, and otherwise refuses all of its clients. So a missing list is
+ * reported at the start.
  */
 function revocationLists({ crlFile }: TlsTexts, authorities: readonly X509Certificate[]): RevocationList[] {
   if (crlFile === undefined) return [];
@@ -95,7 +95,7 @@ function revocationLists({ crlFile }: TlsTexts, authorities: readonly X509Certif
 
 function parseLists(pem: string): RevocationList[] {
   try {
-    // The lines between the two that begin and end a block.
+    // The lines between the first and last line of a block.
     return pemBlocks(pem, 'X509 CRL').map((block) =>
       parseRevocationList(Buffer.from(block.split('\n').slice(1, -1).join(''), 'base64')),
     );
@@ -104,7 +104,7 @@ function parseLists(pem: string): RevocationList[] {
   }
 }
 
-/** OpenSSL has the last word, for instance on keys that are too short. */
+/** OpenSSL makes the final check, for instance of key lengths. */
 function usable(options: SecureContextOptions, field: TlsField): SecureContextOptions {
   try {
     createSecureContext(options);

@@ -3,8 +3,8 @@ import { configurationError } from '../errors.ts';
 import type { ServerConfig } from './listener.ts';
 
 /**
- * A file that is missing stops the start like any other wrong value. What the files hold is checked when the listener
- * reads them, which is after the application's own start.
+ * A missing file stops the start, as any invalid value does. The content is checked when the listener reads it, after
+ * the application's own start.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field
  */
 export function assertTlsFiles({ tls }: Pick<ServerConfig, 'tls'>): void {

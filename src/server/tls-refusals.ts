@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { unmapped } from './client-address.ts';
 
-/** Why a client certificate was refused: a bounded set, as it becomes an attribute of a metric. */
+/** Why a client certificate was refused: a bounded set, because it becomes a metric attribute. */
 export type CertificateRefusal =
   | 'certificate_missing'
   | 'certificate_revoked'
@@ -15,18 +15,18 @@ export type CertificateRefusal =
 
 export interface HandshakeRefusal {
   readonly reason: CertificateRefusal;
-  /** Of the client; absent where its connection was gone before it could be read. */
+  /** The client's address; absent when the connection closed too early. */
   readonly address?: string;
 }
 
-/** By the verification errors of OpenSSL; any other is `certificate_refused`. */
+/** By OpenSSL verification error; any other is `certificate_refused`. */
 const REASONS: Readonly<Record<string, CertificateRefusal>> = {
   CERT_REVOKED: 'certificate_revoked',
   CERT_HAS_EXPIRED: 'certificate_expired',
   CERT_NOT_YET_VALID: 'certificate_not_yet_valid',
   INVALID_PURPOSE: 'certificate_wrong_purpose',
   CRL_HAS_EXPIRED: 'revocation_list_expired',
-  // There is a list of every authority that is trusted, so this one is not.
+  // Every trusted authority has a list, so this authority is not trusted.
   UNABLE_TO_GET_CRL: 'certificate_untrusted',
   UNABLE_TO_GET_ISSUER_CERT: 'certificate_untrusted',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate_untrusted',
@@ -39,9 +39,9 @@ const REASONS: Readonly<Record<string, CertificateRefusal>> = {
   INVALID_CA: 'certificate_untrusted',
 };
 
-/** Calls `refused` for every handshake that ended at the client's certificate. */
+/** Calls `refused` for every handshake that failed because of the client's certificate. */
 export function watchHandshakes(server: Server, refused: (refusal: HandshakeRefusal) => void): void {
-  // Node remembers the address of a connection that was asked for it once; later it is gone with the connection.
+  // Reading the address once makes Node remember it; after the connection closed, it would be lost.
   server.on('connection', ({ remoteAddress: _ }: Socket) => {});
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     const reason = reasonOf(error, socket);
@@ -52,18 +52,18 @@ export function watchHandshakes(server: Server, refused: (refusal: HandshakeRefu
 }
 
 /**
- * `undefined` for a handshake that failed for another reason, as that of a port scanner, a plain HTTP request or an old
- * version of TLS does. Node destroys the socket of a refused certificate with no error but ECONNRESET: the verification
- * error is on the socket, the certificate itself is gone by then.
+ * `undefined` for handshakes that failed for other reasons, such as a port scanner, plain HTTP or an old TLS version.
+ * Node destroys the socket of a refused certificate with ECONNRESET: the verification error is on the socket, but the
+ * certificate is gone.
  */
 function reasonOf({ code }: NodeJS.ErrnoException, socket: TLSSocket): CertificateRefusal | undefined {
   if (code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return 'certificate_missing';
-  // A code of OpenSSL, although the type says Error.
+  // An OpenSSL code, although the type says Error.
   const verification: unknown = socket.authorizationError;
   return typeof verification === 'string' ? (REASONS[verification] ?? 'certificate_refused') : undefined;
 }
 
-/** A destroyed TLS socket has no address any more, the connection under it has. */
+/** A destroyed TLS socket has lost its address, but the connection below it has not. */
 function addressOf(socket: TLSSocket): string | undefined {
   const connection = Reflect.get(socket, '_parent') as Socket | null | undefined;
   return socket.remoteAddress ?? connection?.remoteAddress;

@@ -6,26 +6,26 @@ import { invalid, type TlsConfig, type TlsField, type TlsTexts } from './tls-fil
 const FIELDS: readonly TlsField[] = ['certFile', 'keyFile', 'clientCaFile', 'crlFile'];
 
 export interface TlsWatch {
-  /** Takes the new files into use. @throws {RdcpError} when they cannot be used */
+  /** Applies the new files. @throws {RdcpError} when they cannot be used */
   readonly adopt: (texts: TlsTexts) => void;
-  /** Called while there are files that cannot be used. Those from before stay in use. */
+  /** Called while the files cannot be used. The previous ones stay in use. */
   readonly failed: (error: RdcpError) => void;
-  /** Called when the files can be used. */
+  /** Called when the files can be used again. */
   readonly recovered: () => void;
   readonly schedule: Schedule;
-  /** Milliseconds between two looks. */
+  /** Poll interval in milliseconds. */
   readonly intervalMs: number;
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field and not its path */
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field, without its path */
 export function readTlsFiles(config: TlsConfig): TlsTexts {
   return filesOf(config).readSync();
 }
 
 /**
- * Looks at the files again and again and takes them into use when they have changed.
- * @param current what is in use
- * @returns the way to stop
+ * Polls the files and applies changes.
+ * @param current the texts in use
+ * @returns a function that stops polling
  */
 export function watchTlsFiles(config: TlsConfig, current: TlsTexts, watch: TlsWatch): () => void {
   const files = filesOf(config);
@@ -43,7 +43,7 @@ export function watchTlsFiles(config: TlsConfig, current: TlsTexts, watch: TlsWa
     watch.recovered();
   }
 
-  /** Certificate and key are two writes, so what is wrong at one look only is a renewal half done, and no problem. */
+  /** Certificate and key are two writes, so a problem seen only once is an unfinished renewal and not reported. */
   function note(error: RdcpError): void {
     files.lookCloser();
     if (error.message === problem) watch.failed(error);
@@ -72,6 +72,6 @@ function filesOf(config: TlsConfig): FileChanges<TlsField> {
     const path = config[field];
     return path === undefined ? [] : [[field, path] as const];
   });
-  // Without the cause, whose message holds the path.
+  // Without the cause, whose message contains the path.
   return new FileChanges(files, (field, code) => invalid(field, `cannot be read (${code})`));
 }

@@ -1,22 +1,22 @@
 import type { X509Certificate } from 'node:crypto';
 
-/** What a certificate revocation list says (RFC 5280, section 5). */
+/** The content of a certificate revocation list (RFC 5280, section 5). */
 export interface RevocationList {
-  /** Name of the authority, as the bytes of its DER. */
+  /** Name of the authority, as DER bytes. */
   readonly issuer: string;
-  /** Serial numbers of what it has revoked, in hex. */
+  /** Serial numbers of revoked certificates, in hex. */
   readonly serials: ReadonlySet<string>;
-  /** Milliseconds since the epoch from which the list is out of date; absent where it does not say. */
+  /** When the list becomes out of date, in milliseconds since the epoch; absent when not stated. */
   readonly nextUpdate?: number;
 }
 
-/** Who has issued a certificate, and under which number: what a revocation list knows it by. */
+/** The issuer and serial number of a certificate, by which a revocation list identifies it. */
 export interface Issued {
   readonly issuer: string;
   readonly serial: string;
 }
 
-/** Tags of the few types of ASN.1 that occur here (X.690). */
+/** Tags of the ASN.1 types used here (X.690). */
 const INTEGER = 0x02;
 const UTC_TIME = 0x17;
 const GENERALIZED_TIME = 0x18;
@@ -26,13 +26,13 @@ const EXPLICIT_VERSION = 0xa0;
 interface Element {
   readonly tag: number;
   readonly content: Buffer;
-  /** With tag and length. */
+  /** Including tag and length. */
   readonly bytes: Buffer;
 }
 
 /**
- * Reads the list. Its signature is not checked here: OpenSSL does that in every handshake.
- * @throws {Error} when the bytes are no revocation list
+ * Parses the list. Its signature is not checked here; OpenSSL does that in every handshake.
+ * @throws {Error} when the bytes are not a revocation list
  */
 export function parseRevocationList(der: Buffer): RevocationList {
   const fields = signedFields(der).filter(({ tag }) => tag !== INTEGER);
@@ -48,7 +48,7 @@ export function parseRevocationList(der: Buffer): RevocationList {
   };
 }
 
-/** @throws {Error} when the certificate's bytes are none */
+/** @throws {Error} when the bytes are not a certificate */
 export function issuedAs({ raw }: X509Certificate): Issued {
   const [serial, , issuer] = signedFields(raw).filter(({ tag }) => tag !== EXPLICIT_VERSION);
   if (issuer === undefined) throw malformed();
@@ -62,7 +62,7 @@ export function subjectOf({ raw }: X509Certificate): string {
   return subject.bytes.toString('hex');
 }
 
-/** The fields of what is signed: the first part of a certificate, and of a list. */
+/** The fields of the signed part: the first element of a certificate or a list. */
 function signedFields(der: Buffer): Element[] {
   const [whole] = elements(der);
   const [signed] = elements(whole?.content ?? der);

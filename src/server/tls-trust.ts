@@ -2,18 +2,18 @@ import type { X509Certificate } from 'node:crypto';
 import { issuedAs, type RevocationList } from './tls-revocation.ts';
 
 /**
- * Which client certificates are accepted. OpenSSL decides that in the handshake; this says it again later, of
- * connections that are open already when the authorities or their revocation lists change.
+ * Decides which client certificates are trusted. OpenSSL decides in the handshake; this repeats the decision for open
+ * connections when authorities or revocation lists change.
  */
 export interface ClientTrust {
   /**
-   * Whether a chain over the configured authorities alone leads from the certificate to one that vouches for itself, with
-   * nothing revoked in it. Authorities that the client sends along are not known here: Node shows the certificate alone.
+   * Whether a chain of configured authorities leads from the certificate to a self-signed one, without a revoked
+   * certificate. Authorities sent by the client are unknown here, because Node exposes only the certificate.
    */
   accepts(certificate: X509Certificate): boolean;
 }
 
-/** Longer chains are not followed, so that certificates which have issued each other end nowhere. */
+/** Longer chains are not followed, which also ends cycles. */
 const MAX_DEPTH = 10;
 
 export function createClientTrust(
@@ -49,7 +49,7 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** The blocks of a PEM file that have the label (RFC 7468). */
+/** The blocks of a PEM file with a given label (RFC 7468). */
 export function pemBlocks(pem: string, label: string): string[] {
   return pem.match(new RegExp(`-----BEGIN ${label}-----[^-]+-----END ${label}-----`, 'g')) ?? [];
 }

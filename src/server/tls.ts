@@ -14,19 +14,19 @@ export interface TlsOptions {
 
 export interface TlsTiming {
   readonly schedule: Schedule;
-  /** Milliseconds between two looks at the files. */
+  /** Poll interval in milliseconds. */
   readonly intervalMs: number;
-  /** How long a handshake may take, milliseconds. */
+  /** How long a handshake may take, in milliseconds. */
   readonly handshakeMs: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
 
 export interface OpenTls {
   readonly context: SecureContextOptions;
   /**
-   * Keeps the server on the files as they change, and its connections on what the newest say of their certificates.
-   * @returns the way to stop
+   * Applies file changes to the server, and closes connections whose certificate is no longer trusted.
+   * @returns a function that stops this
    */
   follow(server: TlsServer, timing: TlsTiming): () => void;
 }
@@ -93,7 +93,7 @@ export function openTls(config: TlsConfig, { production, conditions }: TlsOption
   };
 }
 
-/** The message of a wrong setting without what only a start says. */
+/** The message without the prefix that is only for the start. */
 function settingOf({ message }: RdcpError): string {
   return message.replace(/^configuration: /, '');
 }

@@ -10,22 +10,22 @@ import { count, senderOf } from './middleware/rate-limit.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 export interface TokenCallOptions {
-  /** Writes an entry of the trail, and resolves when it is kept. */
+  /** Writes an audit entry, and resolves when it is stored. */
   readonly record: (draft: AuditDraft) => Promise<void>;
   readonly addressing: Addressing;
-  /** Counts what an address sends without a valid credential. */
+  /** Counts requests without a valid credential, by address. */
   readonly anonymous: RateLimiter;
-  /** Counts what a client sends once it is known who it is. */
+  /** Counts requests of an authenticated client. */
   readonly limit: (ctx: Context) => void;
-  /** Settles its tenant. */
+  /** Determines the client's tenant. */
   readonly tenancy: (ctx: Context) => void;
   /** Reads the form. */
   readonly form: Step;
 }
 
 /**
- * Runs an endpoint of tokens, whose credentials are in the body. As with a credential in a header, each is verified first:
- * a good one counts for its identity, and everything else for the address that it comes from.
+ * Runs a token endpoint, whose credentials are in the body. As with a credential in a header, each is verified first: a
+ * valid one counts against its identity, anything else against the address.
  */
 export type TokenCalls = <T>(ctx: Context, run: (call: TokenCall) => Promise<T>) => Promise<T>;
 
@@ -91,7 +91,7 @@ export function createTokenCalls({
   }
 }
 
-/** A fault of ours costs the client nothing, and what is refused for the quota was counted by it. */
+/** Server errors do not count against the client, and rate limit refusals were already counted. */
 function isRefusal(error: unknown): boolean {
   return isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
 }

@@ -1,7 +1,7 @@
 import type { Answer, Context, Handler, Step } from '../context.ts';
 import { contentType } from '../error-answer.ts';
 
-/** Sends what the endpoint answers, unless the time-out was answered before. */
+/** Sends the endpoint's answer, unless the timeout was answered before. */
 export function answer(handler: Handler): Step {
   return (ctx) => {
     const answered = handler(ctx);

@@ -8,10 +8,10 @@ import { addressKey, type RateLimiter } from '../rate-limit.ts';
 import { count } from './rate-limit.ts';
 
 /**
- * Finds out who asks. Requests without a valid credential are counted per address, whatever becomes of them: once the
- * quota is spent they get 429, while a valid credential from the same address is still served.
- * @param probes counts requests without any credential; a wrong one counts in `limiter` all the same. @default limiter
- * @param anonymous whether a request may go on without a credential; `open` lets even a wrong one pass as none
+ * Authenticates the caller. Requests without a valid credential are counted per address; over quota they get 429, while
+ * valid credentials from the same address are still served.
+ * @param probes counts requests without a credential; a wrong credential counts in `limiter`. @default limiter
+ * @param anonymous whether a request may continue without a credential; `open` also ignores a wrong one
  */
 export function authenticate(
   {
@@ -23,7 +23,7 @@ export function authenticate(
   anonymous: 'refused' | 'allowed' | 'open' = 'refused',
 ): Step {
   const without = (ctx: Context, failure?: RdcpError) => {
-    // A server error says nothing about the credential, so it costs the client nothing.
+    // A server error says nothing about the credential, so it does not count against the client.
     const quota = failure === undefined ? probes : limiter;
     if (failure === undefined || failure.status < 500) count(ctx, quota, addressKey(clientAddress(ctx.req)));
     if (anonymous === 'open') return;

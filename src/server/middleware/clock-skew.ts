@@ -4,7 +4,7 @@ import { MAX_CLOCK_SKEW_MS } from '../../protocol/constants.ts';
 import { timestamp } from '../../protocol/time.ts';
 import { header, type Step } from '../context.ts';
 
-/** Refuses a request whose `Date` is further from our clock than an honest clock would be. */
+/** Refuses a request whose `Date` is too far from the server's clock. */
 export function clockSkew(clock: Pick<Clock, 'now'>): Step {
   return (ctx) => {
     const date = header(ctx.req, 'date');
@@ -24,7 +24,7 @@ export function clockSkew(clock: Pick<Clock, 'now'>): Step {
   };
 }
 
-/** The three forms of RFC 9110, section 5.6.7, of which the asctime one names no zone and means UTC. */
+/** The three forms of RFC 9110, section 5.6.7. The asctime form has no zone and means UTC. */
 function parseHttpDate(value: string): number | undefined {
   if (!/^[A-Z][a-z]{2,8},? [A-Za-z0-9: -]{15,}$/.test(value)) return undefined;
   const epochMs = Date.parse(value.endsWith(' GMT') ? value : `${value} GMT`);

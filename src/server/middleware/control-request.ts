@@ -5,14 +5,14 @@ import { firstIssue } from '../../protocol/issues.ts';
 import type { Step } from '../context.ts';
 import { versionUnsupported } from './known-path.ts';
 
-/** A field name that a client made up goes back to it no longer than this. */
+/** Longest unknown field name that is repeated to the client. */
 const MAX_FIELD_LENGTH = 64;
 
-/** Checks the body of a control request and leaves it parsed. */
+/** Validates the body of a control request and stores the result. */
 export function controlRequest(): Step {
   return (ctx) => {
     const body: unknown = ctx.request.body;
-    // Before anything else: a body of another version may well have other fields.
+    // Checked first, because a body of another version may have other fields.
     const stated = (body as { protocol?: unknown }).protocol;
     if (typeof stated === 'string' && stated !== PROTOCOL) throw versionUnsupported();
     const result = controlRequestSchema.safeParse(body);

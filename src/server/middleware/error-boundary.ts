@@ -9,8 +9,8 @@ import type { Refusals } from '../refusals.ts';
 import { requestIdOf } from './request-id.ts';
 
 /**
- * The outermost step: gives every answer the headers that all carry, and turns whatever was thrown into the answer that the
- * endpoint has for errors. Koa's own handler, which strips headers and answers in plain text, never gets to see an error.
+ * The outermost step: sets the headers of every answer, and converts every exception to the endpoint's error format.
+ * Koa's own handler, which strips headers and answers in plain text, never sees an error.
  */
 export function errorBoundary({
   randomUUID,
@@ -37,7 +37,7 @@ export function errorBoundary({
       await next();
     } catch (thrown) {
       const error = toRdcpError(thrown);
-      // A fault of the server, which only its owner can mend.
+      // A server fault, which only its owner can fix.
       if (error.code === 'RDCP_SERVER_ERROR') report(thrown);
       refusals.note(ctx, error);
       const { tenant } = ctx.state.tenancy ?? addressing.own(ctx.state.principal);

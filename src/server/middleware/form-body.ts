@@ -7,8 +7,8 @@ import { assertMediaType, BYTES, parsedBefore, readBody, wasRead } from '../read
 const FORM = 'application/x-www-form-urlencoded';
 
 /**
- * Reads the body as a form into `ctx.state.form`: pairs, in order, so that a field that was sent twice is seen. Parsers of
- * forms make objects and lists out of names with brackets; here a name is a name.
+ * Reads the body as a form into `ctx.state.form`, as ordered pairs, so that duplicates are visible. Form parsers turn
+ * names with brackets into objects and lists; here they stay plain names.
  */
 export function formBody(): Step {
   const parser = bodyParser({
@@ -25,7 +25,7 @@ export function formBody(): Step {
   };
 }
 
-/** What a parser of the application made of it: a field that was sent twice is a list there. */
+/** The result of the application's parser, in which a duplicate field is a list. */
 function pairsOf(parsed: unknown): [string, string][] {
   if (typeof parsed !== 'object' || parsed === null) throw notForm();
   return Object.entries(parsed).flatMap(([name, values]) =>

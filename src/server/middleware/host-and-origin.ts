@@ -6,16 +6,15 @@ import { hostPolicyOf } from '../host-policy.ts';
 import { targetOriginOf } from '../request-target.ts';
 
 /**
- * Keeps web pages out. A page that points a name of its own at this address (DNS rebinding) comes with a `Host` that
- * is not ours; a page that posts across sites comes with an `Origin` that is not ours. In an application that mounted
- * us, the hosts are its own matter, and an `Origin` must be of the host that the request names.
+ * Blocks web pages. A DNS rebinding attack sends a foreign `Host`; a cross-site request sends a foreign `Origin`. When
+ * an application mounts the endpoint, it decides on its hosts, and an `Origin` must match the request's host.
  */
 export function hostAndOrigin(): Step {
   return (ctx) => {
     const policy = hostPolicyOf(ctx.req);
     const target = targetOriginOf(ctx.req);
     const stated = header(ctx.req, 'host')?.toLowerCase();
-    // RFC 9112, section 3.2.2: beside a target in absolute form Host must be there, and says nothing.
+    // RFC 9112, section 3.2.2: with an absolute target, Host must be present but is ignored.
     const host = target?.authority ?? stated;
     if (policy !== undefined) {
       const optional = isHttp10(ctx.req);
@@ -40,7 +39,7 @@ export function hostAndOrigin(): Step {
   };
 }
 
-/** The host without its port. @param optional whether none is allowed */
+/** The host without its port. @param optional whether it may be missing */
 function nameOf(host: string | undefined, optional: boolean): string | undefined {
   if (host === undefined && optional) return undefined;
   const name = hostNameOf(host ?? '');
@@ -48,7 +47,7 @@ function nameOf(host: string | undefined, optional: boolean): string | undefined
   return name;
 }
 
-/** HTTP/1.0 has no `Host`. Browsers, which the check is about, do not speak it. */
+/** HTTP/1.0 has no `Host`. Browsers, which this check is for, do not use it. */
 function isHttp10({ httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.0';
 }

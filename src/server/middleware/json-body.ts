@@ -7,18 +7,18 @@ import { assertMediaType, BYTES, parsedBefore, readBody, wasRead } from '../read
 
 const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
 
-/** Refuses bodies that are not JSON in UTF-8, by what their headers say of them. */
+/** Refuses bodies whose headers declare anything but JSON in UTF-8. */
 export function jsonMediaType(): Step {
   return (ctx) => assertMediaType(ctx, MEDIA_TYPES);
 }
 
 /**
- * Reads the body as a JSON object into `ctx.request.body`. Where a parser of the application has read it already,
- * what that one made of it is taken.
+ * Reads the body as a JSON object into `ctx.request.body`. If the application's parser has read it already, its result
+ * is used.
  */
 export function jsonBody(): Step {
-  // JSON's own syntax is ASCII and reads the same as latin1, in which the bytes can be checked after parsing: a decoder
-  // of UTF-8 would put replacement characters where they are invalid.
+  // JSON's own syntax is ASCII, so it also parses as latin1, and the bytes can be checked for valid UTF-8 afterwards. A
+  // UTF-8 decoder would replace invalid bytes silently.
   const parser = bodyParser({
     encoding: BYTES,
     jsonTypes: MEDIA_TYPES,
@@ -33,7 +33,7 @@ export function jsonBody(): Step {
       return;
     }
     const bytes = before ?? (await readBody(ctx, parser, notJson));
-    // What the parser made of the bytes as latin1 is right while all of them are ASCII.
+    // The latin1 result is correct when all bytes are ASCII.
     const parsed = before === undefined && isAscii(bytes) ? ctx.request.body : parse(bytes);
     ctx.request.body = asObject(parsed);
   };

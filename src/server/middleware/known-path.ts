@@ -8,20 +8,20 @@ import { originForm } from '../request-target.ts';
 
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
-/** The path as it was sent: nothing is decoded or normalised, so that no two spellings lead to one endpoint. */
+/** The path as sent, neither decoded nor normalized, so that each endpoint has exactly one spelling. */
 export function rawPath(url = ''): string {
   const target = originForm(url);
   const query = target.indexOf('?');
   return query === -1 ? target : target.slice(0, query);
 }
 
-/** Whether a request is for us, in an application that mounted us. */
+/** Whether a request is for the endpoint, in an application that mounts it. */
 export function isOurs(req: IncomingMessage, metadataPath: MetadataPath | undefined): boolean {
   const path = rawPath(req.url);
   return path.startsWith(PATH_PREFIX) || path === PATHS.wellKnown || metadataPath?.isOurs(path, req) === true;
 }
 
-/** Lets exact paths of this server through and no other. */
+/** Accepts only exact paths of this server. */
 export function knownPath(known: ReadonlySet<string>): Step {
   return (ctx) => {
     const path = rawPath(ctx.req.url);
@@ -32,14 +32,14 @@ export function knownPath(known: ReadonlySet<string>): Step {
   };
 }
 
-/** A version that the client states and that is not ours. */
+/** The error for a protocol version that the server does not support. */
 export function versionUnsupported(): RdcpError {
   return new RdcpError('RDCP_VERSION_UNSUPPORTED', `This server speaks ${PROTOCOL}`, {
     details: { supported: [PROTOCOL] },
   });
 }
 
-/** After the router: a path that is known, by a method that it has not. `OPTIONS` is one like any other. */
+/** Runs after the router: a known path with an unsupported method. `OPTIONS` has no special meaning. */
 export function methodNotAllowed(): Step {
   return (ctx) => {
     const { matched = [] } = ctx as Partial<RouterContext>;

@@ -3,7 +3,7 @@ import { isRdcpError, RdcpError, unavailable } from '../../errors.ts';
 import type { RequestState, Step } from '../context.ts';
 import { endConnection } from '../http2-request.ts';
 
-/** Once the server closes, what arrives is sent elsewhere; what was accepted before is still answered. */
+/** Refuses new requests while the server closes; accepted ones are still answered. */
 export function refuseWhileClosing(closing: () => boolean): Step {
   return (ctx) => {
     if (!closing()) return;
@@ -16,8 +16,8 @@ export function refuseWhileClosing(closing: () => boolean): Step {
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /**
- * Answers 504 when the rest takes too long. The work goes on: whether it took effect is told by asking again with the
- * same request id. A failure of it after that has nobody to be sent to, and is reported.
+ * Answers 504 when the request takes too long. The work continues; a retry with the same request id shows its result. A
+ * later failure is reported, since it can no longer be sent.
  */
 export function timeout(seconds: number, report: (error: unknown) => void): Middleware<RequestState> {
   const milliseconds = Math.min(seconds * 1000, MAX_DELAY_MS);

@@ -3,12 +3,12 @@ import { isLoopback } from '../../hosts.ts';
 import type { Step } from '../context.ts';
 
 /**
- * Refuses connections beyond loopback: without a configured credential the endpoint is for the developer on this machine.
- * Judged by the socket alone, never by a header.
+ * Refuses connections from beyond loopback: without a configured credential, only the developer on this machine has
+ * access. Checks the socket, never a header.
  */
 export function loopbackOnly(): Step {
   return ({ req: { socket } }) => {
-    // A Unix socket has no addresses; neither has a broken connection.
+    // Unix sockets and broken connections have no addresses.
     const local = [socket.remoteAddress, socket.localAddress].every(
       (address) => address === undefined || isLoopback(address),
     );

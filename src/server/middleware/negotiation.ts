@@ -4,7 +4,7 @@ import { header, type Step } from '../context.ts';
 import { contentType } from '../error-answer.ts';
 import { versionUnsupported } from './known-path.ts';
 
-/** A client that states another version of the protocol is told so, rather than answered in this one. */
+/** Refuses a client that states another version of the protocol. */
 export function protocolVersion(): Step {
   return (ctx) => {
     const stated = header(ctx.req, REQUEST_HEADERS.protocol);
@@ -12,15 +12,15 @@ export function protocolVersion(): Step {
   };
 }
 
-/** As answers name them, so that ranges with a charset match too. */
+/** As in answers, so that ranges with a charset match too. */
 const AVAILABLE = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE].flatMap((type) => [type, contentType(type)]);
 const VERSIONED = /^application\/vnd\.rdcp\.v\d+\+json$/i;
 
-/** Chooses the media type of the answer. An answer that says no acceptable one is left is `application/json`. */
+/** Negotiates the media type of the answer. The error for no acceptable type is `application/json`. */
 export function contentNegotiation(): Step {
   return (ctx) => {
     const { accept } = ctx.req.headers;
-    // What nearly everybody sends needs no weighing; the state says so already.
+    // Fast path for the usual values; the state already has the default.
     if (accept === undefined || accept === '*/*' || accept === JSON_MEDIA_TYPE) return;
     const accepted = ctx.accepts(AVAILABLE);
     if (accepted !== false) {

@@ -7,8 +7,8 @@ import type { Context, Step } from '../context.ts';
 import { addressKey, type RateLimiter, type Standing } from '../rate-limit.ts';
 
 /**
- * Limits the authenticated identity, whatever its headers say. It stands before the scope check, because a refusal
- * costs an entry of the audit trail, and so must be limited too. A request without an identity was counted by address.
+ * Limits requests per authenticated identity. Runs before the scope check, because a refusal there writes an audit
+ * entry. Requests without an identity were already counted by address.
  */
 export function rateLimit(limiter: RateLimiter): Step {
   return (ctx) => {
@@ -17,20 +17,20 @@ export function rateLimit(limiter: RateLimiter): Step {
   };
 }
 
-/** Where a request comes from, for what is asked of others before it is known who sends it. */
+/** The origin of a request, for services that help to authenticate it. */
 export function senderOf(req: IncomingMessage, anonymous: RateLimiter): Sender {
   const address = addressKey(clientAddress(req));
   return { address, isSpent: () => !anonymous.look(address).allowed };
 }
 
-/** Limits what one address asks for without a credential. */
+/** Limits requests without a credential per address. */
 export function limitAddress(limiter: RateLimiter): Step {
   return (ctx) => count(ctx, limiter, addressKey(clientAddress(ctx.req)));
 }
 
 /**
- * Counts the request, and says how the quota stands in the fields of draft-ietf-httpapi-ratelimit-headers.
- * @throws {RdcpError} `RDCP_RATE_LIMITED` when it is spent
+ * Counts the request, and sets the RateLimit headers of draft-ietf-httpapi-ratelimit-headers.
+ * @throws {RdcpError} `RDCP_RATE_LIMITED` when the quota is spent
  */
 export function count({ res, state }: Context, limiter: RateLimiter, key: string): void {
   const verdict = limiter.take(key);

@@ -4,16 +4,15 @@ import { HEADERS, REQUEST_HEADERS } from '../../protocol/constants.ts';
 import { isIdentifier } from '../../protocol/names.ts';
 import type { Step } from '../context.ts';
 
-/** The request id that the client gave, where it is one. */
+/** The client's request id, if it sent a valid one. */
 export function requestIdOf(req: IncomingMessage): string | undefined {
   const [given, ...more] = req.headersDistinct[REQUEST_HEADERS.requestId] ?? [];
   return given !== undefined && more.length === 0 && isIdentifier(given) ? given : undefined;
 }
 
 /**
- * Refuses malformed names, whoever sends them: before anybody is identified, so that the refusal tells nothing of tenants. A
- * request whose id is one keeps the id that was made for it; the client's name for itself grants nothing: the identity is
- * the credential's.
+ * Refuses malformed identifiers before authentication, so that the error reveals nothing about tenants. A request with
+ * a malformed id keeps its generated one. The client id header grants nothing: identity comes from the credential.
  */
 export function identifiers(): Step {
   return (ctx) => {

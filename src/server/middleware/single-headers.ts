@@ -3,19 +3,19 @@ import { HEADERS } from '../../protocol/constants.ts';
 import type { Step } from '../context.ts';
 
 /**
- * Releases of Node drop fields beyond a limit of theirs without a word, and a dropped tenant header would change what a
- * request means. Their limit is above this one, so that nothing is dropped unseen.
+ * Some Node releases silently drop fields beyond their own limit, and a dropped tenant header would change a request's
+ * meaning. Their limit is higher than this one, so nothing is dropped unnoticed.
  */
 export const MAX_HEADER_FIELDS = 100;
 
-/** Headers whose second value could be read differently by a proxy in front of us. */
+/** Headers whose duplicates a proxy in front might interpret differently. */
 const SINGLE = [...Object.values(HEADERS), 'Host', 'Origin', 'Content-Type', 'Content-Encoding', 'Date'].map(
   (name) => ({ name, key: name.toLowerCase() }),
 );
 
 /**
- * Refuses a header that was sent twice where one value counts. (Doubled credentials are the authenticator's.)
- * @param judgedLater headers that a later step has a better answer for
+ * Refuses duplicates of single-valued headers. (The authenticator checks credentials.)
+ * @param judgedLater headers for which a later step has a better error
  */
 export function singleHeaders(judgedLater: readonly string[] = []): Step {
   const single = SINGLE.filter(({ name }) => !judgedLater.includes(name));
@@ -24,7 +24,7 @@ export function singleHeaders(judgedLater: readonly string[] = []): Step {
     if (rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
       throw new RdcpError('RDCP_MALFORMED_REQUEST', `The request has more than ${MAX_HEADER_FIELDS} header fields`);
     }
-    // Every field has a name of its own: none was sent twice.
+    // All field names are distinct, so there are no duplicates.
     if (2 * Object.keys(headers).length === rawHeaders.length) return;
     for (const { name, key } of single) {
       if ((headers[key]?.length ?? 0) > 1) {

@@ -5,7 +5,7 @@ import { header, type Step } from '../context.ts';
 
 const MAX_TENANT_NAME_LENGTH = 200;
 
-/** Settles whose settings the request addresses: the credential says it, and headers must agree. */
+/** Determines the tenant that the request addresses: the credential decides, and headers must agree. */
 export function tenancy(addressing: Addressing, access: 'read' | 'change'): Step {
   return (ctx) => {
     const { req, state } = ctx;
@@ -17,7 +17,7 @@ export function tenancy(addressing: Addressing, access: 'read' | 'change'): Step
   };
 }
 
-/** The name decides nothing and goes into the trail: bounded, and without anything that a console would obey. */
+/** The name decides nothing but is recorded: it is truncated and stripped of control characters. */
 function inTrail(name: string): string {
   return escapeUnprintable(name.slice(0, MAX_TENANT_NAME_LENGTH));
 }

@@ -54,7 +54,7 @@ export function audit({ trail, clock }: { trail: AuditTrail; clock: Clock }): Ha
   };
 }
 
-/** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for a parameter that is unknown, given twice or not allowed */
+/** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for an unknown, duplicate or invalid parameter */
 function parseAuditQuery(parameters: URLSearchParams): AuditQuery {
   const query: Record<string, unknown> = { limit: DEFAULT_LIMIT };
   const seen = new Set<string>();

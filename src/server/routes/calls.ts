@@ -1,7 +1,7 @@
 import type { CallMeasurements, Measurements } from '../../metrics/types.ts';
 import type { Tenancy } from '../context.ts';
 
-/** The calls that a request may be shown: the tenant's own where tenants are kept that far apart, else everybody's. */
+/** The calls that a request may see: the tenant's own under isolation, otherwise all. */
 export function visibleCalls({ callsOf }: Tenancy, measurements: Measurements): CallMeasurements {
   return callsOf === undefined ? measurements : measurements.ofTenant(callsOf);
 }
@@ -15,7 +15,7 @@ export function measured(index: number, calls: CallMeasurements): CategoryMetric
   return { callsTotal: calls.callsTotal(index), callsPerSecond: calls.callsPerSecond(index) };
 }
 
-/** The totals are the sums of what is shown, so that the two can never disagree. */
+/** The totals are computed from the parts shown, so that they always agree. */
 export function totals<T>(
   shown: readonly T[],
   metricsOf: (one: T) => CategoryMetrics,

@@ -19,7 +19,7 @@ interface Sources {
   readonly clock: Clock;
 }
 
-/** `POST /rdcp/v1/control`: hands the checked request to the control plane and counts what came of it. */
+/** `POST /rdcp/v1/control`: passes the validated request to the control plane and counts the result. */
 export function control({ plane, instruments, fleet, budgets, clock }: Sources): Handler {
   return async (ctx) => {
     const request = required(ctx, 'control');
@@ -40,7 +40,7 @@ export function control({ plane, instruments, fleet, budgets, clock }: Sources):
   };
 }
 
-/** To lift a limit that the owner of the service has set needs `admin`. */
+/** Raising a limit that the service's owner has set requires `admin`. */
 function assertMayRaise(principal: Principal, { categories = [], options }: ControlRequest, budgets: Budgets): void {
   const budget = options?.otelrdcp_budget;
   const asked = budget === false ? Number.POSITIVE_INFINITY : (budget?.callsPerSecond ?? 0);
@@ -66,7 +66,7 @@ function commandContext(ctx: Context, request: ControlRequest): CommandContext {
   };
 }
 
-/** Tells whether a repeated request id asks for the same: the same fields in another order or spelling are. */
+/** Identifies the content of a request, independent of the order and spelling of fields, to compare retries. */
 function fingerprint({ action, categories, options }: ControlRequest, { tenantId }: Tenancy): string {
   const { temporary, duration, reason, otelrdcp_budget: budget } = options ?? {};
   const limits = budget && [budget.callsPerSecond, budget.calls, budget.bytes];

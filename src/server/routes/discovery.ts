@@ -17,13 +17,13 @@ interface Sources {
 
 interface WrittenCategory {
   readonly view: CategoryView;
-  /** The category as JSON up to its last member, the measurements. */
+  /** The category as JSON, without its last member, the measurements. */
   readonly json: string;
 }
 
 /**
- * `GET /rdcp/v1/discovery`: every category with its state and what it emitted. With thousands of categories nearly all of
- * the answer stays the same until something is switched, so that part is written once.
+ * `GET /rdcp/v1/discovery`: every category with its state and what it emitted. With thousands of categories most of the
+ * answer stays the same between changes, so that part is cached as JSON.
  */
 export function discovery({ plane, measurements, budgets, clock }: Sources): Handler {
   const written = new WeakMap<readonly CategoryView[], readonly WrittenCategory[]>();
@@ -39,7 +39,7 @@ export function discovery({ plane, measurements, budgets, clock }: Sources): Han
   return (ctx) => {
     const tenancy = required(ctx, 'tenancy');
     const calls = visibleCalls(tenancy, measurements);
-    // The totals are the sums of what is shown, so that they can never disagree.
+    // Computed from the parts shown, so that they always agree.
     let totalCalls = 0;
     let totalPerSecond = 0;
     let categories = '';
@@ -61,9 +61,8 @@ export function discovery({ plane, measurements, budgets, clock }: Sources): Han
 }
 
 /**
- * The members of a category about its budget, while it is on, and about what was dropped, also afterwards: a control whose
- * total is used up has ended. Where tenants are kept apart one is shown nothing of the process's: what is left of it, and
- * what was dropped, tells of others.
+ * Budget members of an enabled category, and drop counts even after a control has ended. Isolated tenants see none of
+ * the process's figures, which would reveal other tenants' load.
  */
 function limitsOf(view: CategoryView, tenancy: Tenancy, budgets: Budgets): string {
   const budget = view.enabled ? `,"otelrdcp_budget":${JSON.stringify(budgetOf(view, tenancy, budgets))}` : '';

@@ -1,7 +1,7 @@
 import { hasScope } from '../../auth/principal.ts';
 import type { Context } from '../context.ts';
 
-/** Where debug calls go tells of how the service is built: not everybody's business. */
+/** Whether a caller may see where debug calls go, which reveals how the service is built. */
 export function maySeeEmission(ctx: Context): boolean {
   const { principal } = ctx.state;
   return principal !== undefined && hasScope(principal, 'status');

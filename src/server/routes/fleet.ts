@@ -7,8 +7,8 @@ import { type Handler, required } from '../context.ts';
 import { opening } from './opening.ts';
 
 /**
- * `GET /rdcp/v1/fleet`: the processes that share the store. Hosts and process ids are the owner's business: in multi-tenant
- * mode a tenant learns from its answers how many there are, and no more.
+ * `GET /rdcp/v1/fleet`: the processes that share the store. Hosts and process ids are for the owner: in multi-tenant
+ * mode a tenant sees only their number, in its answers.
  */
 export function fleetMembers({ fleet, clock }: { readonly fleet?: Fleet | undefined; readonly clock: Clock }): Handler {
   return async (ctx) => {

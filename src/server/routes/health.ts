@@ -6,7 +6,7 @@ import type { Health } from '../health-checks.ts';
 import { maySeeEmission } from './emission.ts';
 import { opening } from './opening.ts';
 
-/** `GET /rdcp/v1/health`: an anonymous probe learns the overall status alone. */
+/** `GET /rdcp/v1/health`. An anonymous probe sees only the overall status. */
 export function health({
   runChecks,
   outputs,

@@ -22,7 +22,7 @@ const UNITS: Readonly<Record<ProcessMetricName, MetricUnit>> = {
   temporaryControls: 'count',
 };
 
-/** `GET /rdcp/v1/metrics`: what is measured, with the time at which it was. */
+/** `GET /rdcp/v1/metrics`: measurements, with their time. */
 export function metrics({ plane, measurements, clock }: Sources): Handler {
   const metric = (value: number, unit: MetricUnit): MetricValue => ({
     value,
@@ -39,7 +39,7 @@ export function metrics({ plane, measurements, clock }: Sources): Handler {
     const values: Partial<Record<ProcessMetricName, number>> = {
       callsTotal: totalCalls,
       callsPerSecond,
-      // The load of a shared process tells of the others in it.
+      // The load of a shared process would reveal the activity of other tenants.
       ...(tenancy.callsOf === undefined && measurements.process()),
       temporaryControls: plane.temporaryControls(scope),
     };

@@ -7,15 +7,15 @@ import type { Handler } from '../context.ts';
 const CLIENT_SECRET = ['client_secret_basic', 'client_secret_post'];
 
 /**
- * `GET /.well-known/oauth-authorization-server`: this server to OAuth clients (RFC 8414). Addresses follow from the issuer, not
- * from the request: a client must believe them only when it has asked the issuer's own address.
+ * `GET /.well-known/oauth-authorization-server`: the server's metadata for OAuth clients (RFC 8414). Addresses derive
+ * from the issuer, not from the request, because a client may trust them only when it asked the issuer itself.
  */
 export function oauthMetadata(config: ResolvedConfig, tokens: TokenService, address: URL): Handler {
   const base = address.href.replace(/\/$/, '');
   const document: AuthorizationServerMetadata = {
     issuer: tokens.issuer,
     token_endpoint: base + TOKEN_PATHS.token,
-    // An exchange and a refresh have a credential in the body; the client need not have another.
+    // An exchange or a refresh has its credential in the body; client authentication is optional.
     token_endpoint_auth_methods_supported: [...CLIENT_SECRET, 'none'],
     revocation_endpoint: base + TOKEN_PATHS.revoke,
     revocation_endpoint_auth_methods_supported: [...CLIENT_SECRET, 'none'],

@@ -9,7 +9,7 @@ export function timestampNow(clock: Pick<Clock, 'now'>): Timestamp {
   return timestamp(clock.now());
 }
 
-/** What every answer begins with; in multi-tenant mode that includes the tenant. */
+/** The first members of every answer, including the tenant in multi-tenant mode. */
 export function opening(ctx: Context, clock: Pick<Clock, 'now'>) {
   const tenant: TenantContext | undefined = ctx.state.tenancy?.tenant;
   return {
@@ -19,7 +19,7 @@ export function opening(ctx: Context, clock: Pick<Clock, 'now'>) {
   } as const;
 }
 
-/** The same as the members of a JSON object, for an answer that is put together from text. */
+/** The same as JSON members, for answers assembled from text. */
 export function openingMembers(ctx: Context, clock: Pick<Clock, 'now'>): string {
   const tenant = ctx.state.tenancy?.tenant;
   const members = `"protocol":"${PROTOCOL}","timestamp":"${timestampNow(clock)}"`;

@@ -10,7 +10,10 @@ interface Sources {
   readonly clock: Clock;
 }
 
-/** `POST /rdcp/v1/token/revoke`: ends the session of a token (RFC 7009). Nobody learns whether there was one. */
+/**
+ * `POST /rdcp/v1/token/revoke`: ends the session of a token (RFC 7009). The answer does not reveal whether there was
+ * one.
+ */
 export function revoke({ tokens, calls, clock }: Sources): Handler {
   return async (ctx) => {
     await calls(ctx, (call) => tokens.revoke(call));

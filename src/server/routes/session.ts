@@ -5,7 +5,7 @@ import type { Isolation } from '../../tenancy/isolation.ts';
 import { type Handler, required } from '../context.ts';
 import { opening } from './opening.ts';
 
-/** `GET /rdcp/v1/session`: the auth context of the credential that was sent. */
+/** `GET /rdcp/v1/session`: the auth context of the credential. */
 export function session({ clock, isolation }: { clock: Clock; isolation: Isolation }): Handler {
   return (ctx) => {
     const {

@@ -15,9 +15,8 @@ interface Sources {
 }
 
 /**
- * `GET /rdcp/v1/status`: which categories are on. While the whole instrumentation is off, none is. It is asked far more
- * often than anything changes, so the answer is put together from JSON that is written already: the states, which are most
- * of it, are written once for all who ask between two changes.
+ * `GET /rdcp/v1/status`: which categories are enabled; none while the whole instrumentation is off. It is read far more
+ * often than anything changes, so most of the answer is cached as JSON between changes.
  */
 export function status({ plane, measurements, fleet, clock }: Sources): Handler {
   const written = new WeakMap<readonly CategoryView[], string>();

@@ -8,10 +8,7 @@ import type { Isolation } from '../../tenancy/isolation.ts';
 import { type Handler, required } from '../context.ts';
 import { opening } from './opening.ts';
 
-/**
- * States, of a category for a tenant, that one answer holds at most, about 5 MB of them. A service with many of both would
- * otherwise stand still for seconds while it answers.
- */
+/** Most states, one per category and tenant, in an answer: about 5 MB. More would block the service for seconds. */
 const MAX_STATES = 250_000;
 
 interface Sources {
@@ -22,8 +19,8 @@ interface Sources {
 }
 
 /**
- * `GET /rdcp/v1/tenants`: the configured tenants and those with settings of their own; to whom addresses one tenant, that
- * one. Without multi-tenancy there is one, which is everybody.
+ * `GET /rdcp/v1/tenants`: the configured tenants and those with settings of their own. A tenant's caller sees only its
+ * own. Without multi-tenancy there is a single one for all.
  */
 export function tenants({ config, plane, isolation, clock }: Sources): Handler {
   const configured = config.tenancy === false ? {} : config.tenancy.tenants;

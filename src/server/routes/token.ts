@@ -11,11 +11,14 @@ interface Sources {
   readonly clock: Clock;
 }
 
-/** `POST /rdcp/v1/token`: a token for a credential (RFC 6749, RFC 8693), with what every answer of RDCP begins with. */
+/**
+ * `POST /rdcp/v1/token`: issues a token for a credential (RFC 6749, RFC 8693), with the opening members of RDCP
+ * answers.
+ */
 export function token({ tokens, calls, clock }: Sources): Handler {
   return async (ctx) => {
     const grant = await calls(ctx, (call: TokenCall) => tokens.grant(call));
-    // RFC 6749, section 5.1, for caches of HTTP/1.0.
+    // RFC 6749, section 5.1, for HTTP/1.0 caches.
     return { body: { ...opening(ctx, clock), ...grant }, headers: { Pragma: 'no-cache' } };
   };
 }

@@ -9,7 +9,7 @@ import type { Addressing } from '../../tenancy/address.ts';
 import type { Handler } from '../context.ts';
 import { maySeeEmission } from './emission.ts';
 
-/** `GET /.well-known/rdcp`: what this server is and can do, for clients that know only its address. */
+/** `GET /.well-known/rdcp`: the server's identity and features, for clients that know only its address. */
 export function wellKnown({
   config,
   authenticator,
@@ -44,7 +44,7 @@ export function wellKnown({
       methods: authenticator.methods,
       scopes: SCOPES,
       required: true,
-      // Of API keys, and of the keys that tokens are signed with, several are in force at once.
+      // Several API keys, and several signing keys, may be valid at once.
       keyRotation: authenticator.methods.some((method) => method !== 'mtls'),
       tokenRefresh: tokens !== undefined,
     },
