@@ -260,7 +260,7 @@ test('nothing is taken for kept in a file that was taken away, or replaced, unti
   const kept = () => store.commit(change('acme', 0, { A: { permanent: true } }));
   await store.check();
   renameSync(file, `${file}.old`);
-  await assert.rejects(store.check(), /taken away/);
+  await assert.rejects(store.check(), /is missing/);
   await assert.rejects(kept(), /taken away/);
   writeFileSync(file, '');
   await assert.rejects(store.check(), /replaced/);
