@@ -102,7 +102,7 @@ export interface CategorySettings {
    */
   readonly description?: string | undefined;
   /**
-   * Whether the category is on while nobody has switched it.
+   * Whether the category is on before an operator switches it.
    * @default what the code registered, or false
    */
   readonly enabled?: boolean | undefined;
@@ -200,8 +200,8 @@ export interface AuditOptions {
    */
   readonly refusalBytesPerDay?: number | undefined;
   /**
-   * File of a private key (Ed25519, PKCS #8, PEM; mode 0600 or 0400) that signs what is written, so that nobody who may write
-   * the store can forge the trail. It is read at the start.
+   * File of a private key (Ed25519, PKCS #8, PEM; mode 0600 or 0400) that signs the audit trail. Write access to the
+   * store is then not enough to forge entries. It is read at the start.
    * @default none
    */
   readonly signingKeyFile?: string | undefined;

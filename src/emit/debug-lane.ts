@@ -5,7 +5,7 @@ export interface LogRecord {
   readonly severityNumber?: number | undefined;
 }
 
-/** The part of OpenTelemetry's `LogRecordProcessor` that is the same in SDK 1.x and 2.x. */
+/** The part of OpenTelemetry's `LogRecordProcessor` that is the same on both lines, 2.x and 3.x. */
 export interface LogProcessor {
   onEmit(record: LogRecord, context?: unknown): void;
   forceFlush(options?: unknown): Promise<void>;

@@ -28,6 +28,10 @@ export function logProcessors(env: Variables): LogProcessor[] | undefined {
     SDK,
     '@opentelemetry/sdk-logs',
   );
+  // Early 2.x releases take the exporter as the first argument; only the batch processor, which has a second one, shows it.
+  const exporterFirst = Object.getPrototypeOf(BatchLogRecordProcessor).length > 1;
+  const make = (Processor: Constructor, options: { readonly exporter: object }) =>
+    exporterFirst ? new Processor(options.exporter, options) : new Processor(options);
   return [...names].map((name) => {
     if (name === 'console') return make(SimpleLogRecordProcessor, { exporter: new ConsoleLogRecordExporter() });
     const { OTLPLogExporter } = loadPackageOf(SDK, otlp);
@@ -38,12 +42,6 @@ export function logProcessors(env: Variables): LogProcessor[] | undefined {
 }
 
 type Constructor = new (...given: unknown[]) => LogProcessor;
-
-/** Early 2.x releases take the exporter as the first argument, before the options. */
-function make(Processor: Constructor, options: { readonly exporter: object }): LogProcessor {
-  const takesExporter = Object.getPrototypeOf(Processor).length > 1 || Processor.length > 1;
-  return takesExporter ? new Processor(options.exporter, options) : new Processor(options);
-}
 
 const BATCH_VARIABLES = {
   maxQueueSize: 'OTEL_BLRP_MAX_QUEUE_SIZE',
