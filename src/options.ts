@@ -251,8 +251,9 @@ export interface EmitOptions {
   readonly to?: 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown) | undefined;
   /**
    * Names of attributes whose values become `[redacted]` before any output gets them, at any depth; `*` stands for any
-   * characters, and case does not count. They are added to the names that end in `password`, `passwd`, `secret`, `token`,
-   * `authorization`, `cookie`, `apikey` or `privatekey`, in which `-`, `_` and `.` do not count. `false` redacts nothing.
+   * characters, and case does not count. They are added to the names that end in `password`, `passwd`, `passphrase`,
+   * `secret`, `token`, `authorization`, `cookie`, `apikey` or `privatekey`, and in the plural of `password`, `secret`, `cookie` and
+   * `apikey`, in which `-`, `_` and `.` do not count. `false` redacts nothing.
    * @default []
    */
   readonly redact?: readonly string[] | false | undefined;

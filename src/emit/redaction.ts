@@ -6,9 +6,12 @@ export type Redacts = (name: string) => boolean;
 
 /**
  * Redacts names that end in one of these, ignoring case and separators: `password`, `dbPassword`, `Set-Cookie`,
- * `x-api-key`, `private_key`.
+ * `x-api-key`, `private_key`. `tokens` is missing, because language models count theirs under such names.
  */
-const ENDINGS = ['password', 'passwd', 'secret', 'token', 'authorization', 'cookie', 'apikey', 'privatekey'];
+const ENDINGS = [
+  ...['password', 'passwords', 'passwd', 'passphrase', 'secret', 'secrets', 'token', 'authorization'],
+  ...['cookie', 'cookies', 'apikey', 'apikeys', 'privatekey'],
+];
 const SEPARATORS = /[-_.\s]/g;
 /** Length of the name's end that is compared with these. */
 const LOOKED_AT = 64;
