@@ -2,6 +2,7 @@ import './throws-on-old-node.ts';
 
 export { type DebugLaneOptions, debugLane, type LogProcessor, type LogRecord } from './emit/debug-lane.ts';
 export type { DebugRecord, RecordValue } from './emit/record.ts';
+export { gateSampler } from './emit/sampler.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
 export type {
   Attributes,

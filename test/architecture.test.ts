@@ -136,6 +136,7 @@ const ARROWS: Record<string, readonly string[]> = {
   client: ['protocol', 'errors.ts'],
   register: [
     'emit/debug-lane.ts',
+    'emit/sampler.ts',
     'otel-environment.ts',
     'protocol',
     'after-start.ts',

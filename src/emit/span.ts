@@ -2,6 +2,7 @@ import { isPromise } from 'node:util/types';
 import { context, type Exception, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { diagnostics } from '../diagnostics.ts';
 import type { SpanAttributes } from '../gate/types.ts';
+import { startKept } from './sampler.ts';
 
 /**
  * Runs `fn` in an active span, exactly once, whatever the tracer does. Passes on what `fn` throws or returns; the span
@@ -29,7 +30,7 @@ export function runInSpan<T>(
 
 function start(tracer: () => Tracer, name: string, attributes: SpanAttributes): Span | undefined {
   try {
-    return tracer().startSpan(name, { attributes: { ...attributes } });
+    return startKept(context.active(), (active) => tracer().startSpan(name, { attributes: { ...attributes } }, active));
   } catch (error) {
     report(error);
     return undefined;

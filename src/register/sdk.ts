@@ -5,6 +5,7 @@ import { type Exporters, exportersFrom } from './exporters.ts';
 import { logProcessors } from './log-processors.ts';
 import { loadPackage } from './otel-packages.ts';
 import { metricsUrl, type ServedMetrics, servePrometheus } from './prometheus.ts';
+import { samplerFrom } from './sampler.ts';
 
 /**
  * The SDK's default is 2,000 series per instrument; further ones share an overflow series. There can be 4,096 categories.
@@ -46,6 +47,7 @@ export function startSdk(
       ? undefined
       : new PrometheusExporter({ preventServerStart: true });
   const logRecordProcessors = exporters.logs ? logProcessors(env) : undefined;
+  const sampler = samplerFrom(env);
   const sdk = withVariables(env, forNodeSdk(exporters), () => {
     const made = new NodeSDK({
       instrumentations: [instrumentation],
@@ -53,6 +55,7 @@ export function startSdk(
       ...(otherMetrics.length > 0 ? {} : { metricReaders: exporter === undefined ? [] : [exporter] }),
       ...(traces ? {} : { spanProcessors: [IDS_ONLY] }),
       ...(logRecordProcessors === undefined ? {} : { logRecordProcessors }),
+      ...(sampler === undefined ? {} : { sampler }),
     });
     made.start();
     return made;

@@ -17,6 +17,12 @@ interface ExportedLogs {
   }[];
 }
 
+interface ExportedSpans {
+  readonly resourceSpans?: readonly {
+    readonly scopeSpans?: readonly { readonly spans?: readonly { readonly name: string }[] }[];
+  }[];
+}
+
 interface Attribute {
   readonly key: string;
   readonly value: { readonly stringValue?: string; readonly intValue?: number | string };
@@ -28,15 +34,17 @@ export interface ReceivedRecord {
   readonly attributes: Record<string, string | number | undefined>;
 }
 
-/** A collector that keeps the log records it receives over OTLP/HTTP, and takes its time to answer. */
+/** A collector that keeps the log records and spans that it receives over OTLP/HTTP, and takes its time to answer. */
 export async function openReceiver(t: TestContext, { delayMs = 0 } = {}) {
   const records: ReceivedRecord[] = [];
+  const spans: string[] = [];
   const paths: string[] = [];
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
     paths.push(request.url ?? '');
     if (request.url === '/v1/logs') records.push(...recordsOf(JSON.parse(body) as ExportedLogs));
+    if (request.url === '/v1/traces') spans.push(...spanNamesOf(JSON.parse(body) as ExportedSpans));
     if (delayMs > 0) await sleep(delayMs);
     response.setHeader('Content-Type', 'application/json').end('{}');
   }).listen(0, '127.0.0.1');
@@ -48,6 +56,8 @@ export async function openReceiver(t: TestContext, { delayMs = 0 } = {}) {
   return {
     /** Every path that something was sent to. */
     paths,
+    /** The names of the spans, in the order of arrival. */
+    spans: () => spans,
     /** How many records of a severity have arrived. */
     ofSeverity: (severity: number) => records.filter(({ severityNumber }) => severityNumber === severity).length,
     /** The action of every audit record, in the order of arrival; a checkpoint by its event's name. */
@@ -63,6 +73,13 @@ export async function openReceiver(t: TestContext, { delayMs = 0 } = {}) {
       OTEL_METRIC_EXPORT_INTERVAL: '600000',
     },
   };
+}
+
+function spanNamesOf({ resourceSpans = [] }: ExportedSpans): string[] {
+  return resourceSpans
+    .flatMap(({ scopeSpans = [] }) => scopeSpans)
+    .flatMap(({ spans = [] }) => spans)
+    .map(({ name }) => name);
 }
 
 function recordsOf({ resourceLogs = [] }: ExportedLogs): ReceivedRecord[] {

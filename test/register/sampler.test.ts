@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { samplerFrom } from '../../src/register/sampler.ts';
+import { openReceiver } from './otlp-receiver.ts';
+import { API, start } from './running.ts';
+
+describe('the sampler of OTEL_TRACES_SAMPLER', () => {
+  const sampler = (name?: string, argument?: string) =>
+    samplerFrom({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument })?.toString();
+
+  for (const [name, argument, expected] of [
+    [undefined, undefined, /^GateSampler\{ParentBased\{root=AlwaysOnSampler, /],
+    ['always_on', undefined, /^GateSampler\{AlwaysOnSampler\}$/],
+    ['always_off', undefined, /^GateSampler\{AlwaysOffSampler\}$/],
+    ['traceidratio', '0.25', /^GateSampler\{TraceIdRatioBased\{0\.25\}\}$/],
+    ['parentbased_always_on', undefined, /^GateSampler\{ParentBased\{root=AlwaysOnSampler, /],
+    ['parentbased_always_off', undefined, /^GateSampler\{ParentBased\{root=AlwaysOffSampler, /],
+    ['parentbased_traceidratio', '0', /^GateSampler\{ParentBased\{root=TraceIdRatioBased\{0\}, /],
+  ] as const) {
+    it(`is kept for ${name ?? 'no name'}`, () => assert.match(sampler(name, argument) ?? '', expected));
+  }
+
+  it("is the SDK's own where a variable has an invalid value, so that the SDK can complain", () => {
+    for (const [name, argument] of [
+      ['xray', '1'],
+      ['parentbased_', '1'],
+      ['constructor', '1'],
+      ['traceidratio', 'half'],
+      ['traceidratio', '1.5'],
+      ['parentbased_traceidratio', undefined],
+    ]) {
+      assert.equal(sampler(name, argument), undefined, name);
+    }
+  });
+});
+
+describe('under register with OTEL_TRACES_SAMPLER=always_off', () => {
+  it('exports the spans of a category that is on, and no others', async (t) => {
+    const receiver = await openReceiver(t);
+    const run = await start(t, {
+      env: {
+        RDCP_API_KEY: 'k'.repeat(40),
+        ...receiver.env,
+        OTEL_TRACES_SAMPLER: 'always_off',
+        OTEL_BSP_SCHEDULE_DELAY: '600000',
+      },
+      app: `
+        import { trace } from '${API}';
+        trace.getTracer('contrib').startActiveSpan('GET', (span) => {
+          category('PAYMENTS', { enabled: true }).span('charge', () => {});
+          category('ORDERS').span('place', () => {});
+          span.end();
+        });`,
+    });
+    assert.deepEqual(await run.closed, [0, null], run.output.stderr);
+    assert.deepEqual(receiver.spans(), ['charge']);
+  });
+});
