@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { openSigner } from './audit/signing-key-file.ts';
 import { createAuditTrail } from './audit/trail.ts';
-import type { AuditTrail } from './audit/types.ts';
+import type { AuditTrail, RecordedEntry } from './audit/types.ts';
 import { openAuthentication } from './auth/configured.ts';
 import { discoveryProblem } from './auth/tokens/issuer-url.ts';
 import { systemClock, unrefInterval, unrefTimeout } from './clock.ts';
@@ -37,6 +37,8 @@ export interface Shared {
   readonly isolation: Isolation;
   readonly reporter: Reporter;
   readonly conditions: Conditions;
+  /** Called with every audit entry of this process. */
+  readonly recorded: ((entry: RecordedEntry) => void) | undefined;
   readonly report: (error: unknown) => void;
   readonly board: () => Board | undefined;
   readonly closing: () => boolean;
@@ -60,7 +62,7 @@ export interface Assembled {
 
 /** @param opened collects the parts to close if a later one fails to start */
 export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, opened: Closable[]): Assembled {
-  const { telemetry, sink, isolation, reporter, conditions, report, board, closing } = shared;
+  const { telemetry, sink, isolation, reporter, conditions, recorded, report, board, closing } = shared;
   const { security, limits, controls } = resolved;
   const clock = systemClock;
   opened.push(store);
@@ -94,6 +96,7 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
     randomUUID,
     refusalBytesPerDay: resolved.audit.refusalBytesPerDay,
     sign: resolved.audit.signingKeyFile === undefined ? undefined : openSigner(resolved.audit.signingKeyFile),
+    recorded,
     failed: () => instruments.auditFailure(),
     condition: conditions.watch('audit'),
     report,

@@ -99,6 +99,11 @@ export const CONDITIONS = {
     oneProblem: true,
     over: 'debug lines are read again',
   },
+  notify: {
+    credentials: false,
+    meanwhile: 'notifications wait in memory or are dropped, and counted in rdcp.notifications',
+    over: 'notifications are delivered again',
+  },
 } as const satisfies Record<string, Meaning>;
 
 export type ConditionName = keyof typeof CONDITIONS;

@@ -18,6 +18,7 @@ import type {
   LimitsOptions,
   MetricsOptions,
   MtlsOptions,
+  NotifyOptions,
   ProcessBudgetOptions,
   RateBudgetOptions,
   RdcpConfig,
@@ -27,6 +28,7 @@ import type {
   TenantOptions,
   TlsOptions,
   TokenOptions,
+  WebhookOptions,
 } from './options.ts';
 import { EVERYBODY, ISOLATION_LEVELS, SCOPES, SECURITY_LEVELS } from './protocol/constants.ts';
 import { duration } from './protocol/control-request.ts';
@@ -272,6 +274,8 @@ const store = z.union(
   { error: STORES },
 );
 
+const NOTIFY_EVENTS = ['change', 'expiry', 'refusal', 'budget', 'loss', 'credentials'] as const;
+
 const LOGGER_METHODS = ['info', 'warn', 'error'];
 
 const logger = z.custom<MessageLogger>(
@@ -305,6 +309,17 @@ const emit = z.strictObject({
   redact: z.union([z.literal(false), z.array(z.string().min(1).max(256)).max(1000)]).default([]),
 } satisfies Shape<EmitOptions>);
 
+const webhook = z.strictObject({
+  url: z.string().min(1),
+  secret: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  events: z.array(z.enum(NOTIFY_EVENTS)).min(1, 'must hold at least one event').optional(),
+  format: z.enum(['standard', 'slack']).default('standard'),
+} satisfies Shape<WebhookOptions>);
+
+const notify = z.strictObject({
+  webhook: z.union([webhook, z.array(webhook).min(1, 'must hold at least one webhook')]).optional(),
+} satisfies Shape<NotifyOptions>);
+
 export const configSchema = z.strictObject({
   server: z.union([z.literal(false), server]).prefault({}),
   categories: z.record(categoryName, category).default({}),
@@ -322,6 +337,7 @@ export const configSchema = z.strictObject({
     )
     .default({}),
   metrics: metrics.prefault({}),
+  notify: notify.prefault({}),
   announce: z.boolean().default(true),
   emit: emit.prefault({}),
   logger: logger.optional(),

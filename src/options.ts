@@ -1,5 +1,6 @@
 import type { DebugRecord } from './emit/record.ts';
 import type { BudgetOptions } from './options/budget.ts';
+import type { NotifyOptions } from './options/notify.ts';
 import type { SecurityOptions } from './options/security.ts';
 import type { ServerOptions } from './options/server.ts';
 import type { TenancyOptions } from './options/tenancy.ts';
@@ -9,6 +10,7 @@ import type { StateStore } from './store/state-store.ts';
 // The documented types of all options. The schema in config.ts is held to them by the compiler.
 
 export type * from './options/budget.ts';
+export type * from './options/notify.ts';
 export type * from './options/security.ts';
 export type * from './options/server.ts';
 export type * from './options/tenancy.ts';
@@ -75,6 +77,11 @@ export interface RdcpConfig {
    * @default {}
    */
   readonly metrics?: MetricsOptions | undefined;
+  /**
+   * Who is notified of changes, expiries and refusals.
+   * @default {}
+   */
+  readonly notify?: NotifyOptions | undefined;
   /**
    * Whether one line is logged for each change, such as `rdcp: DATABASE on for 5m by alice: slow checkout`, for its end, and
    * for the address that `RdcpInstrumentation` listens on.

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { hostname } from 'node:os';
 import { afterStart } from './after-start.ts';
 import { credentialsDraft } from './audit/credentials.ts';
 import { hasCredentials } from './auth/configured.ts';
@@ -11,9 +12,11 @@ import { parseConfig, type ResolvedConfig } from './config.ts';
 import { budgetsOf } from './emit/budgets.ts';
 import { createSink } from './emit/sink.ts';
 import { configurationError, isRdcpError, RdcpError } from './errors.ts';
+import { describeInstance } from './fleet/instance.ts';
 import { gate } from './gate/gate.ts';
 import type { Category, CategoryOptions } from './gate/types.ts';
 import { isLoopback } from './hosts.ts';
+import { createNotifier, type Notifier, type NotifierOptions } from './notify/notifier.ts';
 import type { RdcpConfig } from './options.ts';
 import type { Emission } from './protocol/emission.ts';
 import { createReporter } from './reporter.ts';
@@ -127,6 +130,12 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     schedule: unrefInterval,
   });
   opened.push(sink);
+  const notifier = openNotifier(resolved, {
+    conditions,
+    reporter,
+    count: (outcome, reason) => control.current.parts.instruments.notification(outcome, reason),
+    report,
+  });
   const control = new ClusteredControl(
     resolved,
     {
@@ -135,6 +144,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       isolation: createIsolation(resolved.tenancy),
       reporter,
       conditions,
+      recorded: notifier?.recorded,
       report,
       closing: () => closing !== undefined,
     },
@@ -170,9 +180,28 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
         await control.moving;
         conditions.close();
         await control.close();
-        await closeInOrder([sink]);
+        await closeInOrder([sink, notifier]);
       })();
       return closing;
     },
   };
+}
+
+function openNotifier(
+  { notify, fleet }: ResolvedConfig,
+  parts: Pick<NotifierOptions, 'conditions' | 'reporter' | 'count' | 'report'>,
+): Notifier | undefined {
+  if (notify.webhook === undefined) return undefined;
+  const {
+    id: _,
+    startedAt: __,
+    ...source
+  } = describeInstance({ id: '', startedAt: 0, host: hostname(), pid: process.pid, env: process.env }, fleet);
+  return createNotifier({
+    webhooks: [notify.webhook].flat(),
+    source,
+    clock: systemClock,
+    delay: unrefTimeout,
+    ...parts,
+  });
 }

@@ -11,6 +11,7 @@ export const METRIC_AUTH_FAILURES = 'rdcp.auth.failures';
 export const METRIC_CREDENTIAL_FAILURES = 'rdcp.credentials.reload.failures';
 export const METRIC_CONDITIONS = 'rdcp.condition.active';
 export const METRIC_AUDIT_FAILURES = 'rdcp.audit.failures';
+export const METRIC_NOTIFICATIONS = 'rdcp.notifications';
 
 export const ATTR_CATEGORY_NAME = 'rdcp.category.name';
 /** On records about several categories; always an array. */

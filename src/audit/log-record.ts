@@ -1,4 +1,3 @@
-import type { AuditEntry } from '../protocol/messages.ts';
 import {
   ATTR_ACTION,
   ATTR_AUDIT_BUDGET,
@@ -33,15 +32,15 @@ import {
   EVENT_AUDIT_CHECKPOINT,
 } from '../semconv.ts';
 import { type LogRecord, SEVERITY } from '../telemetry.ts';
-import type { ChainHead, UnsealedEntry } from './chain.ts';
+import type { ChainHead } from './chain.ts';
+import type { RecordedEntry } from './types.ts';
 
 /**
  * Converts an audit entry to an OpenTelemetry log record. Every field is an attribute, so that each can be searched.
  * The record of a deferred entry has no chain attributes.
  */
-export function auditRecord(entry: AuditEntry | UnsealedEntry): LogRecord {
-  const { identity, source } = entry;
-  const compliance: Partial<AuditEntry['compliance']> = entry.compliance;
+export function auditRecord(entry: RecordedEntry): LogRecord {
+  const { identity, source, compliance } = entry;
   return {
     eventName: EVENT_AUDIT,
     ...(entry.outcome === 'denied' ? SEVERITY.WARN : SEVERITY.INFO),

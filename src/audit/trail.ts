@@ -11,7 +11,7 @@ import { auditRecord, checkpointRecord } from './log-record.ts';
 import { createRefusalTallies } from './refusals.ts';
 import { Sequencer } from './sequencer.ts';
 import type { Signer } from './signature.ts';
-import type { AuditDraft, AuditTrail } from './types.ts';
+import type { AuditDraft, AuditTrail, RecordedEntry } from './types.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -45,6 +45,8 @@ export interface AuditTrailOptions {
   readonly refusalBytesPerDay?: number;
   /** Signs what is written, so that write access to the store is not enough to forge it. @default nothing is signed */
   readonly sign?: Signer | undefined;
+  /** Called with every entry that this process recorded, once. Must not throw. @default nothing */
+  readonly recorded?: ((entry: RecordedEntry) => void) | undefined;
   /** Called for every write of the trail that failed. @default nothing */
   readonly failed?: () => void;
   /** Holds while the store does not accept entries. @default not watched */
@@ -63,6 +65,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     chain,
     randomUUID,
     sign,
+    recorded = () => undefined,
     failed = () => undefined,
     condition = UNWATCHED,
     report,
@@ -87,13 +90,18 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     }
   }
 
+  function announce(entry: RecordedEntry): void {
+    emit(() => auditRecord(entry));
+    recorded(entry);
+  }
+
   const sequencer = new Sequencer({
     store,
     clock,
     chain,
     retainFrom: steadyNow,
     randomUUID,
-    emit: (entry) => emit(() => auditRecord(entry)),
+    emit: announce,
     schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
     sign,
     failed,
@@ -133,7 +141,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
       if (refused) tallies.add(draft);
       return refused;
     }
-    emit(() => auditRecord(entry));
+    announce(entry);
     return true;
   };
 

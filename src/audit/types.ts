@@ -7,6 +7,9 @@ export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 
     Pick<AuditEntry, 'tenant' | 'requestId' | 'reason' | 'otelrdcp_budget' | 'source' | 'error' | 'count' | 'dropped'>
   >;
 
+/** A recorded entry. One that was recorded while the store was unreachable has no place in the chain yet. */
+export type RecordedEntry = Omit<AuditEntry, 'compliance'> & { readonly compliance: Partial<AuditEntry['compliance']> };
+
 /** A draft, and how its OTel record is emitted. */
 export interface Recording {
   readonly draft: AuditDraft;

@@ -1,6 +1,6 @@
+import { trustedUri } from '../trusted-uri.ts';
 import { readBounded } from './bounded-body.ts';
 import { IssuerFault } from './issuer-failure.ts';
-import { trustedUri } from './jwt-issuer.ts';
 
 export interface IntrospectionEndpoint {
   /** The issuer's introspection endpoint. Plain HTTP is accepted only on loopback. */

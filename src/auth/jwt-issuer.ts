@@ -3,6 +3,7 @@ import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import type { Conditions } from '../conditions.ts';
 import { configurationError } from '../errors.ts';
 import type { JwtIssuerOptions } from '../options.ts';
+import { trustedUri } from '../trusted-uri.ts';
 import { createRemoteKeys, type RemoteKeysOptions } from './jwks.ts';
 import type { Principal } from './principal.ts';
 
@@ -41,7 +42,6 @@ export interface TrustedIssuer {
 const MIN_SECRET_BYTES = 32;
 /** RFC 7518, section 3.3. */
 export const MIN_RSA_BITS = 2048;
-const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
  * Validates the configured issuers. Returns them by name.
@@ -132,23 +132,4 @@ function isKeyFor(
 ): boolean {
   if (algorithm === 'ES256') return type === 'ec' && details?.namedCurve === 'prime256v1';
   return algorithm === 'EdDSA' ? type === 'ed25519' : type === 'rsa';
-}
-
-/** Whether the host name of a URL is a loopback address. */
-export function isLoopbackName(hostname: string): boolean {
-  return LOOPBACK.test(hostname);
-}
-
-/**
- * Returns a validated URL.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` unless it is an https URL, or http on loopback, without user name and password:
- * `fetch` would reject those with an error that shows them
- */
-export function trustedUri(uri: string, field: string): string {
-  const url = URL.parse(uri);
-  const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackName(url.hostname));
-  if (url === null || !trusted || url.username !== '' || url.password !== '') {
-    throw configurationError(field, 'must be an https URL without a user name or password');
-  }
-  return url.href;
 }

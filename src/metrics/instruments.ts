@@ -30,6 +30,7 @@ import {
   METRIC_DEBUG_CALL_RATE,
   METRIC_DEBUG_CALLS,
   METRIC_DEBUG_DROPPED,
+  METRIC_NOTIFICATIONS,
 } from '../semconv.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ControlInstruments, Measurements } from './types.ts';
@@ -62,6 +63,8 @@ export interface Instruments extends ControlInstruments {
   credentialFailure(name: string): void;
   /** Counts a failed write of the audit trail. */
   auditFailure(): void;
+  /** Counts a notification that was delivered, or dropped for a reason. */
+  notification(outcome: 'delivered' | 'dropped', reason?: string): void;
   close(): void;
 }
 
@@ -113,6 +116,11 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
       refresh();
       guarded(() => current?.auditFailures?.add(1));
     },
+    notification(outcome, reason) {
+      refresh();
+      const attributes = { [ATTR_OUTCOME]: outcome, ...(reason !== undefined && { [ATTR_REASON]: reason }) };
+      guarded(() => current?.notifications?.add(1, attributes));
+    },
     close() {
       closed = true;
       stop();
@@ -130,6 +138,7 @@ interface InstrumentSet {
   readonly authFailures?: Counter;
   readonly auditFailures?: Counter;
   readonly credentialFailures?: Counter;
+  readonly notifications?: Counter;
   /** Unregisters the observable callback. */
   remove(): void;
 }
@@ -204,6 +213,11 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
     auditFailures: meter.createCounter(METRIC_AUDIT_FAILURES, {
       description: 'Failed writes of the audit trail.',
       unit: '{write}',
+      valueType,
+    }),
+    notifications: meter.createCounter(METRIC_NOTIFICATIONS, {
+      description: 'Notifications that were delivered or dropped.',
+      unit: '{notification}',
       valueType,
     }),
     remove: () => meter.removeBatchObservableCallback(callback, all),

@@ -15,6 +15,7 @@ import type { ControlInstruments, Measurements } from '../metrics/types.ts';
 import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { BudgetState } from '../protocol/messages.ts';
+import { withoutTracing } from '../suppress-tracing.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import { createClientAddresses } from './client-address.ts';
@@ -61,7 +62,6 @@ import { token } from './routes/token.ts';
 import { wellKnown } from './routes/well-known.ts';
 import { type Payers, SpentQuotas } from './spent-quotas.ts';
 import { endpoint, steps } from './steps.ts';
-import { withoutTracing } from './suppress-tracing.ts';
 import { createTokenCalls } from './token-call.ts';
 
 export interface DebugOutputs {
@@ -263,6 +263,10 @@ function healthChecks({ config, checkStore, fleet, trail, conditions, outputs }:
     const backlog = conditions?.holding.find(({ name }) => name === 'output');
     if (backlog !== undefined) throw unwell(`debug lines are dropped: ${backlog.problem}`);
   };
+  const notificationsArrive = () => {
+    const problems = conditions?.holding.filter(({ name }) => name === 'notify').map(({ problem }) => problem) ?? [];
+    if (problems.length > 0) throw unwell(problems.join('; '));
+  };
   /** Checks that depend on the store add nothing while it is down. */
   const besidesOutage = (name: 'store_check' | 'fleet'): Condition | undefined => {
     const condition = conditions?.watch(name);
@@ -283,6 +287,9 @@ function healthChecks({ config, checkStore, fleet, trail, conditions, outputs }:
       ? []
       : [{ name: 'fleet', run: () => fleet.check(), onFailure: 'warn' as const, condition: besidesOutage('fleet') }]),
     ...(outputs === undefined ? [] : [{ name: 'emit', run: linesArrive, onFailure: 'warn' as const }]),
+    ...(config.notify.webhook === undefined
+      ? []
+      : [{ name: 'notify', run: notificationsArrive, onFailure: 'warn' as const }]),
     ...Object.entries(config.health).map(([name, run]) => ({ name, run, onFailure: 'fail' as const })),
   ];
 }

@@ -96,9 +96,13 @@ describe('instruments', () => {
     instruments.controlRequest('disable', 'failed', 30);
     instruments.authFailure('api-key', 'invalid_key');
     instruments.auditFailure();
+    instruments.notification('delivered');
+    instruments.notification('dropped', 'queue_full');
     const text = await scrape();
     assert.deepEqual(samples(text, 'rdcp_control_requests_total', 'rdcp_outcome'), { success: 2, failed: 1 });
     assert.deepEqual(samples(text, 'rdcp_auth_failures_total', 'rdcp_reason'), { invalid_key: 1 });
+    assert.deepEqual(samples(text, 'rdcp_notifications_total', 'rdcp_outcome'), { delivered: 1, dropped: 1 });
+    assert.deepEqual(samples(text, 'rdcp_notifications_total', 'rdcp_reason'), { queue_full: 1 });
     assert.match(text, /^rdcp_audit_failures_total\{[^}]*\} 1$/m);
     const enabling = text.split('\n').filter((line) => line.includes('rdcp_action="enable"'));
     const buckets = samples(enabling.join('\n'), 'rdcp_control_duration_bucket', 'le');

@@ -1,4 +1,4 @@
-import { isLoopbackName } from '../jwt-issuer.ts';
+import { isLoopback } from '../../hosts.ts';
 
 /** Returns the issuer as this server's URL (RFC 8414, section 2), or `undefined` if it is not a URL. */
 export function issuerUrl(issuer: string): URL | undefined {
@@ -13,6 +13,6 @@ export function discoveryProblem(issuer: string): string | undefined {
   if (url === undefined) {
     return 'security.tokens.issuer is not a URL: OAuth clients cannot discover this server (RFC 8414); set it to the URL of this server, such as https://host:9465';
   }
-  if (url.protocol === 'https:' || isLoopbackName(url.hostname)) return undefined;
+  if (url.protocol === 'https:' || isLoopback(url.hostname)) return undefined;
   return 'security.tokens.issuer is not https: OAuth clients refuse to discover this server (RFC 8414)';
 }

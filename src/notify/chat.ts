@@ -1,0 +1,73 @@
+import type { RecordedEntry } from '../audit/types.ts';
+import type { NotifyEvent } from '../options/notify.ts';
+import type { ChangeRecord } from '../protocol/messages.ts';
+import { formatDuration } from '../protocol/time.ts';
+import type { EventSource } from './event.ts';
+
+/** Most names in one line. */
+const MAX_NAMES = 20;
+
+const SENTENCES: Record<NotifyEvent, (entry: RecordedEntry) => string> = {
+  change: (entry) => `${changes(entry)}${forTenant(entry)}${by(entry)}${alone(entry)}${because(entry)}`,
+  expiry: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the time is over`,
+  budget: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the budget is used up`,
+  refusal: (entry) => `${refused(entry)}${forTenant(entry)}${because(entry)}`,
+  loss: (entry) => `the store has lost changes${because(entry)}${entry.changes.length > 0 ? `; ${states(entry)}` : ''}`,
+  credentials: ({ reason = 'credentials changed' }) => reason,
+};
+
+/** One line of text, in the body that Slack's incoming webhooks take and other chats understand. */
+export function slackBody(event: NotifyEvent, entry: RecordedEntry, { service, host }: EventSource): string {
+  return JSON.stringify({ text: escaped(`${service} on ${host}: ${SENTENCES[event](entry)}`) });
+}
+
+/** The three characters that Slack reads as markup; `<!channel>` in a reason would otherwise call everybody. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+function changes(entry: RecordedEntry): string {
+  if (entry.changes.length === 0) return `${entry.action} of ${names(entry.categories)} changed nothing`;
+  return entry.action === 'reset' ? `${names(entry.categories)} back to default` : states(entry);
+}
+
+/** Such as `CACHE, DATABASE on for 5m; HTTP off`. */
+function states({ changes: all }: RecordedEntry, after = ''): string {
+  const byState = Map.groupBy(all, (change) => `${change.newState ? 'on' : 'off'}${after}${lasting(change)}`);
+  return [...byState].map(([state, some]) => `${names(some.map(({ category }) => category))} ${state}`).join('; ');
+}
+
+function lasting({ temporary, effectiveAt, expiresAt }: ChangeRecord): string {
+  if (!temporary || expiresAt === undefined) return '';
+  const seconds = Math.round((Date.parse(expiresAt) - Date.parse(effectiveAt)) / 1000);
+  return ` for ${formatDuration(Math.max(1, seconds))}`;
+}
+
+function names(all: readonly string[]): string {
+  const more = all.length - MAX_NAMES;
+  return all.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+function forTenant({ tenant }: RecordedEntry): string {
+  return tenant === undefined ? '' : ` for tenant ${tenant.id}`;
+}
+
+function by({ identity: { userId, clientId } }: RecordedEntry): string {
+  const who = userId ?? clientId;
+  return who === undefined ? '' : ` by ${who}`;
+}
+
+function alone({ outcome }: RecordedEntry): string {
+  return outcome === 'partial' ? ', in one process alone until the store is available' : '';
+}
+
+function because({ reason }: RecordedEntry): string {
+  return reason === undefined ? '' : `: ${reason}`;
+}
+
+function refused(entry: RecordedEntry): string {
+  const { action, error, source, count = 1 } = entry;
+  const from = source?.address === undefined ? '' : ` from ${source.address}`;
+  const code = error === undefined ? '' : ` (${error})`;
+  return `${count === 1 ? 'a request was' : `${count} requests were`} refused: ${action}${by(entry)}${from}${code}`;
+}

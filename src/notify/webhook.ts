@@ -1,0 +1,208 @@
+import type { Clock, Delay } from '../clock.ts';
+import type { Condition } from '../conditions.ts';
+import { withDeadline } from '../deadline.ts';
+import { failureCode } from '../errors.ts';
+import type { Reporter } from '../reporter.ts';
+import type { PostAnswer, PostRequest } from './post.ts';
+import { signedHeaders } from './signature.ts';
+
+/** Events that wait, at most, and the bytes of their bodies. Beyond that the oldest are dropped. */
+const MAX_EVENTS = 1000;
+const MAX_BYTES = 1024 * 1024;
+/** Longest time for one attempt, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+/** Pause after the first failure; it doubles with each further one. */
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
+/** Longest `Retry-After` that is honoured. */
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+/** Attempts for an event that the receiver refuses itself, by a status of 4xx. */
+const ATTEMPTS_WHEN_REFUSED = 5;
+/** Failures in a row from which the condition holds: one alone is over a second later. */
+const FAILURES_TO_REPORT = 2;
+/** Longest time to send what waits at the close, in milliseconds. */
+const FLUSH_MS = 3000;
+
+/** Statuses of 4xx that are about the moment, not about the event: request timeout, too early, too many requests. */
+const TEMPORARY_REFUSALS: readonly number[] = [408, 425, 429];
+/** The receiver is gone for good (Standard Webhooks). */
+const GONE = 410;
+
+export type DropReason = 'queue_full' | 'refused' | 'gone' | 'closed';
+
+export interface WebhookParts {
+  readonly url: string;
+  /** Keys of the signatures; none for a receiver that verifies nothing. */
+  readonly keys: readonly Buffer[];
+  readonly post: (request: PostRequest) => Promise<PostAnswer>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly delay: Delay;
+  /** Returns a number from 0 up to 1, which spreads the retries of several processes. */
+  readonly random: () => number;
+  /** Holds while nothing arrives. */
+  readonly condition: Condition;
+  readonly reporter: Pick<Reporter, 'warn'>;
+  readonly delivered: () => void;
+  readonly dropped: (reason: DropReason) => void;
+}
+
+interface Queued {
+  readonly id: string;
+  readonly body: string;
+  attempts: number;
+}
+
+/** What came of an attempt; without a problem it was delivered. */
+interface Outcome {
+  readonly status?: number;
+  readonly retryAfter?: string | undefined;
+  readonly problem?: string;
+}
+
+/** Sends events to one receiver, one at a time and in order, and retries. Nothing of it is awaited by who adds them. */
+export class Webhook {
+  readonly #parts: WebhookParts;
+  /** The URL may hold a secret, so messages show its host alone. */
+  readonly #name: string;
+  readonly #waiting: Queued[] = [];
+  #attempting: AbortController | undefined;
+  #bytes = 0;
+  /** Failed attempts in a row. */
+  #failures = 0;
+  /** Dropped since everything that waited was last delivered. */
+  #dropped = 0;
+  #gone = false;
+  #closing = false;
+  #closed = false;
+  #sending: Promise<void> | undefined;
+  #cancelPause: (() => void) | undefined;
+
+  constructor(parts: WebhookParts) {
+    this.#parts = parts;
+    this.#name = new URL(parts.url).host;
+  }
+
+  /** @param id the same for every attempt, by which the receiver knows a repeat */
+  add(id: string, body: string): void {
+    if (this.#gone || this.#closed) {
+      this.#drop(this.#gone ? 'gone' : 'closed');
+      return;
+    }
+    this.#enqueue({ id, body, attempts: 0 });
+    while (this.#waiting.length > MAX_EVENTS || this.#bytes > MAX_BYTES) {
+      this.#dequeue();
+      this.#drop('queue_full');
+      if (this.#failures === 0) this.#parts.condition.begin(`notifications to ${this.#name} wait too long`);
+    }
+    if (this.#cancelPause === undefined) this.#start();
+  }
+
+  /** Sends what waits, for a bounded time and without further retries. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#resume();
+    if (this.#sending !== undefined) await withDeadline(this.#sending, FLUSH_MS);
+    this.#closed = true;
+    this.#attempting?.abort();
+    await this.#sending;
+    const left = this.#waiting.length;
+    if (left > 0)
+      this.#parts.reporter.warn(`${left} notifications to ${this.#name} were not delivered before the close`);
+    while (this.#dequeue() !== undefined) this.#drop('closed');
+  }
+
+  #start(): void {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+      // Added after the last one was sent.
+      if (this.#waiting.length > 0 && this.#cancelPause === undefined && !this.#closing) this.#start();
+    });
+  }
+
+  #resume(): void {
+    this.#cancelPause?.();
+    this.#cancelPause = undefined;
+    if (this.#waiting.length > 0) this.#start();
+  }
+
+  /** Sends in order until everything is delivered or an attempt fails. Never rejects. */
+  async #sendAll(): Promise<void> {
+    // Not in the turn of the event loop that answers a control.
+    await new Promise(setImmediate);
+    for (let next = this.#dequeue(); next !== undefined; next = this.#dequeue()) {
+      const outcome = await this.#attempt(next);
+      if (outcome.problem !== undefined) {
+        this.#failed(next, outcome);
+        return;
+      }
+      this.#failures = 0;
+      this.#parts.delivered();
+    }
+    this.#parts.condition.end(this.#dropped === 0 ? undefined : `${this.#dropped} were dropped`);
+    this.#dropped = 0;
+  }
+
+  async #attempt({ id, body }: Queued): Promise<Outcome> {
+    const { url, keys, post, clock, delay } = this.#parts;
+    const attempting = new AbortController();
+    this.#attempting = attempting;
+    const cancelTimeout = delay(TIMEOUT_MS, () => attempting.abort());
+    try {
+      const headers = signedHeaders(keys, { id, seconds: Math.floor(clock.now() / 1000), body });
+      const { status, retryAfter } = await post({ url, headers, body, signal: attempting.signal });
+      if (status >= 200 && status < 300) return { status };
+      return { status, retryAfter, problem: `it answers with status ${status}` };
+    } catch (error) {
+      const late = attempting.signal.aborted;
+      return { problem: late ? 'it does not answer in time' : `it cannot be reached${failureCode(error)}` };
+    } finally {
+      cancelTimeout();
+      this.#attempting = undefined;
+    }
+  }
+
+  #failed(event: Queued, { status = 0, retryAfter, problem }: Outcome): void {
+    const { condition, delay, random, clock } = this.#parts;
+    this.#failures += 1;
+    if (status === GONE) {
+      this.#gone = true;
+      condition.begin(`notifications to ${this.#name} have ended: it answers with status ${GONE}`);
+      this.#drop('gone');
+      while (this.#dequeue() !== undefined) this.#drop('gone');
+      return;
+    }
+    event.attempts += 1;
+    const refused = status >= 400 && status < 500 && !TEMPORARY_REFUSALS.includes(status);
+    if (refused && event.attempts >= ATTEMPTS_WHEN_REFUSED) this.#drop('refused');
+    else this.#enqueue(event, 'first');
+    if (this.#closing) return;
+    if (this.#failures >= FAILURES_TO_REPORT) condition.begin(`notifications to ${this.#name} fail: ${problem}`);
+    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 20));
+    const asked = Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs(retryAfter, clock.now()));
+    this.#cancelPause = delay(Math.max(asked, pause * (0.5 + random() / 2)), () => this.#resume());
+  }
+
+  #enqueue(event: Queued, place: 'first' | 'last' = 'last'): void {
+    if (place === 'first') this.#waiting.unshift(event);
+    else this.#waiting.push(event);
+    this.#bytes += event.body.length;
+  }
+
+  #dequeue(): Queued | undefined {
+    const event = this.#waiting.shift();
+    if (event !== undefined) this.#bytes -= event.body.length;
+    return event;
+  }
+
+  #drop(reason: DropReason): void {
+    this.#dropped += 1;
+    this.#parts.dropped(reason);
+  }
+}
+
+/** RFC 9110, section 10.2.3: seconds, or a date. Zero for anything else. */
+function retryAfterMs(value: string | undefined, now: number): number {
+  if (value === undefined) return 0;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
+  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
+}

@@ -1,0 +1,35 @@
+/** What a notification is about. */
+export type NotifyEvent = 'change' | 'expiry' | 'refusal' | 'budget' | 'loss' | 'credentials';
+
+/** Who is notified of what the audit trail records. */
+export interface NotifyOptions {
+  /**
+   * One or more webhooks. Each event is sent once, by the process that recorded it.
+   * @default none
+   */
+  readonly webhook?: WebhookOptions | readonly WebhookOptions[] | undefined;
+}
+
+/** A receiver of signed POST requests (Standard Webhooks), or a chat with an incoming webhook. */
+export interface WebhookOptions {
+  /** Where events are sent: an https URL, or http on loopback. Redirects are not followed. Messages show its host alone. */
+  readonly url: string;
+  /**
+   * Key of the signature: `whsec_` and the base64 of 24 to 64 random bytes. With several, each signs, so that a key can be
+   * replaced. Required unless `format` is `slack`.
+   * @default none
+   */
+  readonly secret?: string | readonly string[] | undefined;
+  /**
+   * Which events are sent: `change`, `expiry` (a temporary control ended), `refusal` (a request was denied), `budget` (a
+   * control used up its total), `loss` (the store lost changes), `credentials` (a credential source failed or recovered).
+   * @default all of them
+   */
+  readonly events?: readonly NotifyEvent[] | undefined;
+  /**
+   * The body: `standard` (JSON with `type`, `timestamp` and `data`) or `slack` (one line of text for an incoming webhook of
+   * Slack, Mattermost, Rocket.Chat or Google Chat).
+   * @default 'standard'
+   */
+  readonly format?: 'standard' | 'slack' | undefined;
+}

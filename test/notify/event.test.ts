@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RecordedEntry } from '../../src/audit/types.ts';
+import { slackBody } from '../../src/notify/chat.ts';
+import { eventOf } from '../../src/notify/event.ts';
+import type { ChangeRecord } from '../../src/protocol/messages.ts';
+
+const SOURCE = { service: 'shop', host: 'web-1', pid: 7 };
+
+function entry(fields: Partial<RecordedEntry>): RecordedEntry {
+  return {
+    id: 'e-1',
+    timestamp: '2026-01-01T00:00:00.000Z',
+    action: 'enable',
+    categories: (fields.changes ?? []).map(({ category }) => category),
+    changes: [],
+    outcome: 'success',
+    identity: {},
+    compliance: {},
+    ...fields,
+  };
+}
+
+function change(category: string, newState: boolean, minutes?: number): ChangeRecord {
+  const effectiveAt = '2026-01-01T00:00:00.000Z';
+  const expiresAt =
+    minutes === undefined ? {} : { expiresAt: new Date(Date.UTC(2026, 0, 1, 0, minutes)).toISOString() };
+  return { category, previousState: !newState, newState, temporary: minutes !== undefined, effectiveAt, ...expiresAt };
+}
+
+/** The event of an entry, and its line in a chat. */
+function told(fields: Partial<RecordedEntry>): readonly [string | undefined, string?] {
+  const recorded = entry(fields);
+  const event = eventOf(recorded);
+  if (event === undefined) return [event];
+  const { text } = JSON.parse(slackBody(event, recorded, SOURCE)) as { text: string };
+  return [event, text.replace(/^shop on web-1: /, '')];
+}
+
+test('a change says what, for how long, for which tenant, by whom and why', () => {
+  const identity = { userId: 'alice', clientId: 'laptop' };
+  const tenant = { id: 'acme' };
+  const changes = [change('CACHE', true, 5), change('DATABASE', true, 5), change('HTTP', false)];
+  assert.deepEqual(told({ changes, identity, tenant, reason: 'slow checkout' }), [
+    'change',
+    'CACHE, DATABASE on for 5m; HTTP off for tenant acme by alice: slow checkout',
+  ]);
+  assert.deepEqual(told({ action: 'reset', changes: [change('HTTP', false)], identity: { clientId: 'laptop' } }), [
+    'change',
+    'HTTP back to default by laptop',
+  ]);
+  assert.deepEqual(told({ changes: [change('HTTP', true, 5)], outcome: 'partial' }), [
+    'change',
+    'HTTP on for 5m, in one process alone until the store is available',
+  ]);
+  assert.deepEqual(told({ categories: ['HTTP'] }), ['change', 'enable of HTTP changed nothing']);
+});
+
+test('many names are counted', () => {
+  const changes = Array.from({ length: 30 }, (_, index) => change(`C${index}`, true));
+  assert.match(told({ changes })[1] ?? '', /^C0, .*, C19 and 10 more on$/);
+});
+
+test('the end of a control says whether its time or its budget was over', () => {
+  const changes = [change('HTTP', false)];
+  assert.deepEqual(told({ action: 'expire', changes }), ['expiry', 'HTTP off again, the time is over']);
+  assert.deepEqual(told({ action: 'expire', changes, reason: 'budget' }), [
+    'budget',
+    'HTTP off again, the budget is used up',
+  ]);
+});
+
+test('refusals are of everything that was denied, and of controls that failed', () => {
+  const denied = { outcome: 'denied', error: 'RDCP_AUTH_FAILED', source: { address: '192.0.2.7' } } as const;
+  assert.deepEqual(told({ ...denied, action: 'authenticate', count: 12, reason: 'unknown_key' }), [
+    'refusal',
+    '12 requests were refused: authenticate from 192.0.2.7 (RDCP_AUTH_FAILED): unknown_key',
+  ]);
+  assert.equal(told({ ...denied, action: 'token.reuse' })[0], 'refusal');
+  assert.deepEqual(told({ outcome: 'failed', error: 'RDCP_CATEGORY_NOT_FOUND', identity: { userId: 'alice' } }), [
+    'refusal',
+    'a request was refused: enable by alice (RDCP_CATEGORY_NOT_FOUND)',
+  ]);
+});
+
+test('losses and credential sources are told, housekeeping is not', () => {
+  const changes = [change('HTTP', false)];
+  assert.deepEqual(told({ action: 'state_reset', reason: 'the store came back empty', changes }), [
+    'loss',
+    'the store has lost changes: the store came back empty; HTTP off',
+  ]);
+  assert.deepEqual(told({ action: 'credentials.reload', outcome: 'failed', reason: 'keys.json is not JSON' }), [
+    'credentials',
+    'keys.json is not JSON',
+  ]);
+  for (const action of ['status', 'prune', 'token.issue', 'token.refresh', 'token.revoke'] as const) {
+    assert.deepEqual(told({ action }), [undefined]);
+  }
+});

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PostAnswer, PostRequest } from '../../src/notify/post.ts';
+import { Webhook } from '../../src/notify/webhook.ts';
+import { recordConditions } from '../support/conditions.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+
+const SECOND = 1000;
+
+/** A webhook whose receiver answers as `answer` says, on a clock that is moved by hand. */
+function bench(answer: (request: PostRequest) => PostAnswer | Promise<PostAnswer>, random = () => 1) {
+  const time = virtualTime();
+  const conditions = recordConditions();
+  const sent: { readonly id: string; readonly at: number; readonly timestamp: string }[] = [];
+  const dropped: string[] = [];
+  const warnings: string[] = [];
+  let delivered = 0;
+  const start = time.clock.now();
+  const webhook = new Webhook({
+    url: 'https://hooks.example/services/T0/secret',
+    keys: [Buffer.alloc(24, 7)],
+    post: async (request) => {
+      const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '' } = request.headers;
+      sent.push({ id, at: (time.clock.now() - start) / SECOND, timestamp });
+      return answer(request);
+    },
+    clock: time.clock,
+    delay: time.delay,
+    random,
+    condition: conditions.watch('notify'),
+    reporter: { warn: (message) => void warnings.push(message) },
+    delivered: () => {
+      delivered += 1;
+    },
+    dropped: (reason) => void dropped.push(reason),
+  });
+  /** Lets what was added be sent, then time pass. */
+  const pass = async (milliseconds: number) => {
+    await time.pass(0);
+    await time.pass(milliseconds);
+  };
+  const ids = () => sent.map(({ id }) => id);
+  return { webhook, pass, sent, ids, dropped, warnings, lines: conditions.lines, delivered: () => delivered };
+}
+
+/** Rejects when the request is given up, as a real one does. */
+const hanging = ({ signal }: PostRequest) =>
+  new Promise<PostAnswer>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+test('events arrive one at a time, in order', async () => {
+  let open = 0;
+  let most = 0;
+  const { webhook, pass, ids, delivered } = bench(async () => {
+    most = Math.max(most, ++open);
+    await new Promise(setImmediate);
+    open -= 1;
+    return { status: 200 };
+  });
+  for (const id of ['a', 'b', 'c']) webhook.add(id, '{}');
+  await pass(0);
+  await pass(0);
+  assert.deepEqual([ids(), most, delivered()], [['a', 'b', 'c'], 1, 3]);
+});
+
+test('nothing is sent in the turn of the event loop that adds an event', async () => {
+  const { webhook, pass, sent } = bench(() => ({ status: 200 }));
+  webhook.add('a', '{}');
+  await Promise.resolve();
+  assert.equal(sent.length, 0);
+  await pass(0);
+  assert.equal(sent.length, 1);
+});
+
+test('an event that failed is sent again under the same id, with a new time, at growing pauses', async () => {
+  const { webhook, pass, sent } = bench(() => ({ status: 500 }));
+  webhook.add('a', '{}');
+  await pass(20 * 60 * SECOND);
+  assert.deepEqual(
+    sent.map(({ at }) => at),
+    [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1111],
+    'doubled up to five minutes',
+  );
+  assert.ok(sent.every(({ id }) => id === 'a'));
+  assert.equal(new Set(sent.map(({ timestamp }) => timestamp)).size, sent.length);
+});
+
+test('jitter shortens a pause by up to half', async () => {
+  const { webhook, pass, sent } = bench(
+    () => ({ status: 500 }),
+    () => 0,
+  );
+  webhook.add('a', '{}');
+  await pass(3.5 * SECOND);
+  assert.deepEqual(
+    sent.map(({ at }) => at),
+    [0, 0.5, 1.5, 3.5],
+  );
+});
+
+test('Retry-After is honoured, in seconds and as a date, up to an hour', async () => {
+  const answers = ['120', 'Thu, 01 Jan 2026 00:05:00 GMT', '999999', 'soon'];
+  const { webhook, pass, sent } = bench(() => ({ status: 429, retryAfter: answers.shift() }));
+  webhook.add('a', '{}');
+  await pass(3901 * SECOND);
+  assert.deepEqual(
+    sent.map(({ at }) => at),
+    [0, 120, 300, 3900],
+  );
+  await pass(8 * SECOND);
+  assert.equal(sent.at(-1)?.at, 3908, 'what is no time counts as none');
+});
+
+test('one failure alone is no condition, two are, until everything that waited is delivered', async () => {
+  const statuses = [500, 200, 503, 503, 200, 200];
+  const { webhook, pass, lines } = bench(() => ({ status: statuses.shift() ?? 0 }));
+  webhook.add('a', '{}');
+  await pass(1 * SECOND);
+  assert.deepEqual(lines, []);
+  webhook.add('b', '{}');
+  webhook.add('c', '{}');
+  await pass(5 * SECOND);
+  assert.deepEqual(lines, ['notifications to hooks.example fail: it answers with status 503', 'notify is over']);
+});
+
+test('an event that the receiver refuses is given up after five attempts, and the next one is sent', async () => {
+  const { webhook, pass, ids, dropped } = bench(({ headers }) => ({
+    status: headers['webhook-id'] === 'bad' ? 400 : 200,
+  }));
+  webhook.add('bad', '{}');
+  webhook.add('good', '{}');
+  await pass(60 * SECOND);
+  assert.deepEqual(ids(), ['bad', 'bad', 'bad', 'bad', 'bad', 'good']);
+  assert.deepEqual(dropped, ['refused']);
+});
+
+test('410 ends it: nothing is sent any more, and all of it is counted and told', async () => {
+  const { webhook, pass, sent, dropped, lines } = bench(() => ({ status: 410 }));
+  webhook.add('a', '{}');
+  webhook.add('b', '{}');
+  await pass(0);
+  webhook.add('c', '{}');
+  await pass(3600 * SECOND);
+  assert.equal(sent.length, 1);
+  assert.deepEqual(dropped, ['gone', 'gone', 'gone']);
+  assert.deepEqual(lines, ['notifications to hooks.example have ended: it answers with status 410']);
+});
+
+test('at most 1,000 events wait, and the oldest are dropped', async () => {
+  let status = 500;
+  const { webhook, pass, ids, dropped, lines } = bench(() => ({ status }));
+  webhook.add('first', '{}');
+  await pass(1 * SECOND);
+  for (let n = 1; n <= 1010; n++) webhook.add(`e${n}`, '{}');
+  assert.equal(dropped.length, 11);
+  status = 200;
+  await pass(60 * SECOND);
+  assert.equal(ids().length, 2 + 1000);
+  assert.equal(ids()[2], 'e11');
+  assert.deepEqual(new Set(dropped), new Set(['queue_full']));
+  assert.equal(lines.at(-1), 'notify is over');
+});
+
+test('at most 1 MiB waits', async () => {
+  const { webhook, pass, dropped } = bench(() => ({ status: 500 }));
+  for (let n = 0; n < 20; n++) webhook.add(`e${n}`, 'x'.repeat(64 * 1024));
+  await pass(0);
+  assert.equal(dropped.length, 4);
+});
+
+test('a receiver that hangs gets one request at a time, each given up after ten seconds', async () => {
+  const { webhook, pass, sent, lines } = bench(hanging);
+  for (let n = 0; n < 100; n++) webhook.add(`e${n}`, '{}');
+  await pass(22 * SECOND);
+  assert.deepEqual(
+    sent.map(({ at, id }) => [at, id]),
+    [
+      [0, 'e0'],
+      [11, 'e0'],
+    ],
+  );
+  assert.deepEqual(lines, ['notifications to hooks.example fail: it does not answer in time']);
+});
+
+test('the close sends what waits at once, also in a pause', async () => {
+  const statuses = [500, 200, 200];
+  const { webhook, pass, ids, warnings } = bench(() => ({ status: statuses.shift() ?? 0 }));
+  webhook.add('a', '{}');
+  webhook.add('b', '{}');
+  await pass(0);
+  await webhook.close();
+  assert.deepEqual([ids(), warnings], [['a', 'a', 'b'], []]);
+});
+
+test('what the close cannot send is counted and told, and it makes no further attempt', async () => {
+  const { webhook, pass, sent, dropped, warnings } = bench(() => ({ status: 500 }));
+  webhook.add('a', '{}');
+  webhook.add('b', '{}');
+  await pass(0);
+  await webhook.close();
+  webhook.add('c', '{}');
+  await pass(600 * SECOND);
+  assert.equal(sent.length, 2);
+  assert.deepEqual(dropped, ['closed', 'closed', 'closed']);
+  assert.deepEqual(warnings, ['2 notifications to hooks.example were not delivered before the close']);
+});
+
+test('the close gives up a receiver that hangs', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { webhook, pass, dropped } = bench(hanging);
+  webhook.add('a', '{}');
+  await pass(0);
+  const closed = webhook.close();
+  t.mock.timers.tick(3000);
+  await closed;
+  assert.deepEqual(dropped, ['closed']);
+});
