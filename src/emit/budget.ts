@@ -1,4 +1,5 @@
 import { DROP, type DropCode } from '../gate/drops.ts';
+import type { Refusal } from '../gate/types.ts';
 import { NO_BUCKET, TICKS_PER_SECOND, type TokenBuckets } from './buckets.ts';
 import { FirstTexts } from './first-texts.ts';
 
@@ -92,7 +93,7 @@ interface Keeper {
  * The budget of one category, or of one control of it. Above the rate, the first call of each text passes before texts
  * that already passed in this second, so that one chatty line does not starve the others.
  */
-export class Budget {
+export class Budget implements Refusal {
   readonly own: RateBuckets | undefined;
   /** The process budget, which every category shares. */
   readonly shared: RateBuckets | undefined;
@@ -102,9 +103,10 @@ export class Budget {
   bytesLeft: number;
   readonly #keeper: Keeper;
   readonly #texts = new FirstTexts();
-  /** The last text refused, and why. It stays refused until the next tick. */
-  #refused: unknown = NOTHING;
-  #refusal: DropCode = DROP.budget;
+  /** The last text refused. It stays refused until the next tick. */
+  message: unknown = NOTHING;
+  /** Why it was refused. */
+  code: DropCode = DROP.budget;
 
   constructor(keeper: Keeper, own: RateBuckets | undefined, shared: RateBuckets | undefined, totals: Totals = {}) {
     this.#keeper = keeper;
@@ -118,9 +120,9 @@ export class Budget {
    * Takes the tokens of a call, before anything of it is built. @returns why it must be dropped, otherwise `undefined`
    */
   admit(message: unknown): DropCode | undefined {
-    if (message === this.#refused) {
+    if (message === this.message) {
       this.dropped += 1;
-      return this.#refusal;
+      return this.code;
     }
     const { own, shared } = this;
     if (this.callsLeft <= 0 || this.bytesLeft <= 0) return this.#refuse(message, DROP.budget);
@@ -149,15 +151,15 @@ export class Budget {
 
   /** Called after a refill. @param second whether a new second began */
   refilled(second: boolean): void {
-    this.#refused = NOTHING;
+    this.message = NOTHING;
     if (second) this.#texts.forget();
   }
 
   #refuse(message: unknown, code: DropCode): DropCode {
     if (this.dropped === 0) this.#keeper.overspent(this);
     this.dropped += 1;
-    this.#refused = message;
-    this.#refusal = code;
+    this.message = message;
+    this.code = code;
     return code;
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock, Schedule } from '../clock.ts';
-import type { CategoryDescriptor, Sink, Span } from '../gate/types.ts';
+import type { CategoryDescriptor, Refusal, Sink, Span } from '../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
 import { type Budgets, type ConfiguredBudgets, createBudgets } from './budgets.ts';
 import { createOutputs, type OutputOptions, type Outputs } from './outputs.ts';
@@ -32,11 +32,13 @@ export function createSink(options: SinkOptions): EmissionSink {
   const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [] } = options;
   /** By category. Composed on the first call, and again after a switch. */
   const routes: (Route | undefined)[] = [];
+  /** By category: its budget, where every call draws on the same one. */
+  const refusals: (Refusal | undefined)[] = [];
   const listeners = new Set<(index: number, tapped: boolean) => void>();
   const tapped = new Set<number>();
   const outputs = createOutputs(options);
   const taps = createTaps((category, any) => {
-    routes[category.index] = undefined;
+    forget(category);
     if (any) tapped.add(category.index);
     else tapped.delete(category.index);
     for (const listener of listeners) listener(category.index, any);
@@ -45,9 +47,7 @@ export function createSink(options: SinkOptions): EmissionSink {
     configured: budget,
     clock,
     schedule,
-    changed: ({ index }) => {
-      routes[index] = undefined;
-    },
+    changed: forget,
     overspent: (category, surplus) => pipeline.warn(category, surplus),
   });
   const pipeline: Pipeline = createPipeline({ budgets, redacts: createRedaction(redact), outputs, taps });
@@ -55,6 +55,7 @@ export function createSink(options: SinkOptions): EmissionSink {
   return {
     outputs,
     budgets,
+    refusals,
     addTap: taps.add,
     emit(category, message, given, tenantId) {
       const route = routes[category.index] ?? compose(category);
@@ -89,6 +90,12 @@ export function createSink(options: SinkOptions): EmissionSink {
   function compose(category: CategoryDescriptor): Route {
     const route = pipeline.compose(category);
     routes[category.index] = route;
+    if (budgets.ofTenants(category) === undefined) refusals[category.index] = budgets.of(category);
     return route;
+  }
+
+  function forget({ index }: Pick<CategoryDescriptor, 'index'>): void {
+    routes[index] = undefined;
+    refusals[index] = undefined;
   }
 }

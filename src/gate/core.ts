@@ -15,6 +15,7 @@ import type {
   CategoryOptions,
   Controller,
   Gate,
+  Refusal,
   Span,
 } from './types.ts';
 
@@ -23,6 +24,8 @@ import type {
  * stack because its debug category is on.
  */
 const MAX_NESTED_SPANS = 64;
+
+const NO_REFUSALS: readonly undefined[] = [];
 
 /** Content of the async context: a tenant, and its bitset as of an epoch. */
 interface TenantContext {
@@ -62,6 +65,8 @@ export class GateCore implements Gate, Decider {
   #epoch = 1;
   /** Whether `runWithTenant` was ever called. Until then, emitting does not read the async context. */
   #hasContexts = false;
+  /** The active sink's refusals, unless calls are counted per tenant as well. */
+  #refusals: readonly (Refusal | undefined)[] = NO_REFUSALS;
   /** Whether the active controller has a `currentTenant` hook. */
   #hasTenantHook = false;
   /** True while an attribute function or a sink runs. Their own calls are dropped to prevent infinite recursion. */
@@ -179,6 +184,7 @@ export class GateCore implements Gate, Decider {
       else if (this.#active === this.#linked) this.#link?.pause();
     }
     this.#active = active;
+    this.#refusals = (active?.controller.countsTenants !== true && active?.controller.sink.refusals) || NO_REFUSALS;
     this.#hasTenantHook = active?.controller.currentTenant !== undefined;
     this.#epoch += 1;
     this.#host?.replaced();
@@ -253,6 +259,7 @@ export class GateCore implements Gate, Decider {
   }
 
   emit(category: CategoryHandle, message: string, attributes: Attributes | (() => Attributes) | undefined): void {
+    if (this.#refuses(category, message)) return;
     const on = this.#isOn(category);
     if (!on && !this.#isTapped(category)) return;
     const { descriptor } = category;
@@ -269,6 +276,17 @@ export class GateCore implements Gate, Decider {
     } finally {
       this.#emitting = false;
     }
+  }
+
+  /** Drops a call whose message the budget refuses, before anything else is done for it. */
+  #refuses({ descriptor: { index }, word, mask }: CategoryHandle, message: string): boolean {
+    const refusal = this.#refusals[index];
+    if (refusal === undefined || refusal.message !== message || this.#emitting) return false;
+    if (((this.#tenanted[word]! | this.#tapped[word]!) & mask) !== 0) return false;
+    this.#calls[index]! += 1;
+    refusal.dropped += 1;
+    countDrop(this.#dropped, index, refusal.code);
+    return true;
   }
 
   /** Emits to the sink. Never throws: a failing sink counts as a drop. */

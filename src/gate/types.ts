@@ -74,6 +74,14 @@ export interface AttributeFailure {
   readonly error: unknown;
 }
 
+/** The message that a category's budget refuses now, and how often it did. */
+export interface Refusal {
+  readonly message: unknown;
+  readonly code: DropCode;
+  /** Incremented by the gate for each call that it drops itself. */
+  dropped: number;
+}
+
 /** Receives emitted calls. May throw: the gate catches the error and reports it through {@link Controller.failed}. */
 export interface Sink {
   /**
@@ -87,6 +95,11 @@ export interface Sink {
     attributes: Attributes | (() => Attributes) | undefined,
     tenantId?: string,
   ): AttributeFailure | DropCode | undefined;
+  /**
+   * By category: the message that the sink would drop now. The gate drops such calls itself, which is several times cheaper.
+   * Not consulted for a category that is tapped or that a tenant overrides.
+   */
+  readonly refusals?: readonly (Refusal | undefined)[];
   span<T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T;
   /** Whether a span may be made. @returns why not; the function runs bare then. @default always */
   admitSpan?(category: CategoryDescriptor, name: string, tenantId?: string): DropCode | undefined;
