@@ -35,6 +35,11 @@ export interface ControlOptions {
    * `admin`. An addition of this implementation. @default the server's configured budget
    */
   readonly otelrdcp_budget?: ControlBudget | false;
+  /**
+   * Only asks what would change: the response has the changes, nothing is changed and nothing is audited. An addition of
+   * this implementation. @default false
+   */
+  readonly otelrdcp_dryRun?: boolean;
 }
 
 /** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */

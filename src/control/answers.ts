@@ -16,13 +16,15 @@ export type Changes = Pick<Transition, 'categories' | 'changes'>;
  * @param status `partial` when the change applies to this process alone
  */
 export function controlResponse(
-  { action }: ControlRequest,
+  request: ControlRequest,
   { categories, changes }: Changes,
   status: 'success' | 'partial',
   now: number,
   tenant: CommandContext['tenant'],
 ): ControlResponse {
-  const message = describe(action, changes);
+  const { action } = request;
+  const dryRun = isDryRun(request);
+  const message = `${describe(action, changes)}${dryRun ? ' (dry run: nothing was changed)' : ''}`;
   return {
     protocol: PROTOCOL,
     timestamp: timestamp(now),
@@ -32,7 +34,13 @@ export function controlResponse(
     status,
     message: status === 'success' ? message : `${message}, in this process alone until the store is available again`,
     changes,
+    ...(dryRun && { otelrdcp_dryRun: true }),
   };
+}
+
+/** A dry run computes the answer only: it changes nothing, is not audited, and its answer is not kept for retries. */
+export function isDryRun({ options }: ControlRequest): boolean {
+  return options?.otelrdcp_dryRun === true;
 }
 
 const DONE = { enable: 'Enabled', disable: 'Disabled', toggle: 'Toggled', reset: 'Reset' } as const;

@@ -13,7 +13,7 @@ import {
   type StateStore,
 } from '../store/state-store.ts';
 import type { Announcer } from './announcer.ts';
-import { commandDraft, controlResponse, refusalDraft, replayRecord } from './answers.ts';
+import { commandDraft, controlResponse, isDryRun, refusalDraft, replayRecord } from './answers.ts';
 import type { Follower } from './follower.ts';
 import type { GateBinding } from './gate-binding.ts';
 import { LocalControls, type LocalControlsOptions } from './local-controls.ts';
@@ -92,6 +92,7 @@ export class Commands implements Writer {
    * @throws {RdcpError} when nothing was changed
    */
   async afterFailure(request: ControlRequest, context: CommandContext, error: unknown): Promise<ControlOutcome> {
+    if (isDryRun(request)) throw error;
     try {
       if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
       return this.local.apply(request, context, error);
@@ -152,6 +153,10 @@ export class Commands implements Writer {
         const snapshot = binding.snapshot(key);
         const next = transition(planned.length === 0 ? snapshot : staged.over(key, snapshot), request, now);
         const response = controlResponse(request, next, 'success', now, context.tenant);
+        if (isDryRun(request)) {
+          command.resolve({ response, replayed: false });
+          continue;
+        }
         const draft = commandDraft(request, context, next, 'success');
         const replay = replayRecord(context, response, now);
         const state = request.action === 'status' ? undefined : staged.change(key, next.settings);

@@ -58,6 +58,7 @@ const options = z.strictObject({
     .refine((text) => text.isWellFormed(), 'must not hold half of a surrogate pair')
     .optional(),
   otelrdcp_budget: budget.optional(),
+  otelrdcp_dryRun: z.boolean().optional(),
 });
 
 /**

@@ -133,6 +133,8 @@ export interface ControlResponse extends RdcpAnswer {
   readonly changes: readonly ChangeRecord[];
   /** With a shared store; absent while the store is unreachable. */
   readonly otelrdcp_fleet?: FleetSummary;
+  /** In the response to a dry run: `changes` says what would change. */
+  readonly otelrdcp_dryRun?: true;
 }
 
 export interface StatusResponse extends RdcpAnswer {

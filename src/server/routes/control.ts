@@ -28,6 +28,7 @@ export function control({ plane, instruments, fleet, budgets, clock }: Sources):
     try {
       if (budgets !== undefined) assertMayRaise(required(ctx, 'principal'), request, budgets);
       const outcome = await plane.control(request, commandContext(ctx, request));
+      if (outcome.response.otelrdcp_dryRun === true) return { body: outcome.response };
       const response = await acknowledged(outcome, fleet);
       instruments.controlRequest(request.action, response.status, seconds());
       const body = response === outcome.response ? (outcome.json ?? response) : response;
@@ -57,12 +58,14 @@ function commandContext(ctx: Context, request: ControlRequest): CommandContext {
     identity: identityOf(principal),
     requestId,
     source: sourceOf(ctx.req),
-    ...(requestIdGiven && {
-      replay: {
-        key: JSON.stringify([identityKey(principal), requestId]),
-        fingerprint: fingerprint(request, tenancy),
-      },
-    }),
+    // The same id may then be used for the change itself.
+    ...(requestIdGiven &&
+      request.options?.otelrdcp_dryRun !== true && {
+        replay: {
+          key: JSON.stringify([identityKey(principal), requestId]),
+          fingerprint: fingerprint(request, tenancy),
+        },
+      }),
   };
 }
 
