@@ -16,11 +16,12 @@ const NODE_CHECKS = ['ends-on-old-node', 'throws-on-old-node'];
 
 /**
  * Packages are not bundled: an application decides which version of each it gets. But for zod, of which we use a fifth: the
- * rest, in 95 files, would be loaded before the application's first statement.
+ * rest, in 95 files, would be loaded before the application's first statement. And for what the command alone uses: no
+ * service has to install it.
  */
 const COMMON = {
   platform: 'node',
-  external: /^(?!zod$)[@\w](?!:)/,
+  external: /^(?!(?:zod|commander|fastest-levenshtein)$)[@\w](?!:)/,
   tsconfig: 'tsconfig.build.json',
 } as const satisfies BuildOptions;
 
@@ -111,7 +112,13 @@ await build({
   }),
   checks: { emptyImportMeta: false }, // without it `register` loads the CommonJS of the SDK
 });
-copyFileSync('node_modules/zod/LICENSE', 'dist/LICENSE.zod');
+for (const [name, file] of [
+  ['zod', 'LICENSE'],
+  ['commander', 'LICENSE'],
+  ['fastest-levenshtein', 'LICENSE.md'],
+] as const) {
+  copyFileSync(`node_modules/${name}/${file}`, `dist/LICENSE.${name}`);
+}
 writeFileSync('dist/cjs/package.json', '{ "type": "commonjs" }\n');
 chmodSync(`dist/${COMMAND}.js`, 0o755);
 declare();

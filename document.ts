@@ -1,4 +1,5 @@
-// Writes docs/options.md, and the table of options in the README, from the types of the options: `npm run document`.
+// Writes docs/options.md, and the table of options in the README, from the types of the options, and docs/command-line.md
+// from the definitions of the commands: `npm run document`.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +11,9 @@ import {
   type Type,
   type TypeReference,
 } from 'typescript/unstable/sync';
+import { type Command, type Option as CommandOption, type Commands, EXIT } from './src/cli/command.ts';
+import { root, SOURCES } from './src/cli/commands/root.ts';
+import { CONNECTION_OPTIONS } from './src/cli/connection.ts';
 
 const ROOT = import.meta.dirname;
 
@@ -139,9 +143,94 @@ export function withOptions(readme: string, options: readonly Option[]): string 
   return readme.replace(README_TABLE, () => table(options, linked, firstSentence));
 }
 
+interface Documented {
+  readonly name: string;
+  readonly entry: Command;
+}
+
+async function documentedCommands(commands: Commands, path: string): Promise<Documented[]> {
+  const found: Documented[] = [];
+  for (const [word, loading] of Object.entries(commands)) {
+    const name = `${path} ${word}`;
+    if ('commands' in loading) found.push(...(await documentedCommands(loading.commands, name)));
+    else {
+      const entry = await loading();
+      found.push({ name, entry }, ...(await documentedCommands(entry.subcommands ?? {}, name)));
+    }
+  }
+  return found;
+}
+
+/** docs/command-line.md */
+export async function commandLineDocument(): Promise<string> {
+  const commands = await documentedCommands(root.commands, 'rdcp');
+  const shared = Object.entries(CONNECTION_OPTIONS);
+  const isShared = ([, option]: readonly [string, CommandOption]) => shared.some(([, each]) => each === option);
+  const anchor = (name: string) => name.replaceAll(' ', '-');
+  const contents = commands.map(({ name, entry }) => `| [\`${name}\`](#${anchor(name)}) | ${escaped(entry.summary)} |`);
+  const sections = commands.map(({ name, entry }) => {
+    const own = Object.entries(entry.options).filter((option) => !isShared(option));
+    const connects = Object.entries(entry.options).some(isShared);
+    const usage = [name, ...(entry.operands === undefined ? [] : [entry.operands]), '[options]'].join(' ');
+    return [
+      `## ${name}`,
+      `${entry.summary.charAt(0).toUpperCase()}${entry.summary.slice(1)}.`,
+      `\`\`\`sh\n${[`# ${usage}`, ...entry.examples].join('\n')}\n\`\`\``,
+      ...(own.length === 0 ? [] : [commandOptions(own)]),
+      ...(connects && own.length > 0 ? ['Also the [options of every command](#options-of-every-command).'] : []),
+      ...(connects && own.length === 0 ? ['It has the [options of every command](#options-of-every-command).'] : []),
+      ...(entry.notes === undefined ? [] : [entry.notes.map((line) => escaped(line)).join('\n')]),
+    ].join('\n\n');
+  });
+  return `<!-- Made by \`npm run document\` from src/cli/commands/: change the definitions there. -->
+
+# The command line
+
+\`npx rdcp\` in a project that has the package, \`npx opentelemetry-instrumentation-rdcp\` elsewhere; \`rdcp <command> --help\` shows
+the same as this page.
+
+| command | does |
+|---|---|
+${contents.join('\n')}
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+${EXIT_MEANINGS.map(([code, meaning]) => `| ${EXIT[code]} | ${meaning} |`).join('\n')}
+
+## Options of every command
+
+Those of commands that ask a service:
+
+${commandOptions(shared)}
+
+${SOURCES.map((line) => `- ${escaped(line)}`).join('\n')}
+
+${sections.join('\n\n')}
+`;
+}
+
+const EXIT_MEANINGS = [
+  ['done', 'Done.'],
+  ['refused', 'Refused: by the service, or because what was asked for is not so.'],
+  ['usage', 'The command was used wrongly; nothing was sent.'],
+  ['partial', 'Applied, but not by every process, or not kept by the store.'],
+  ['unreachable', 'No service answered.'],
+] as const satisfies (readonly [keyof typeof EXIT, string])[];
+
+function commandOptions(options: readonly (readonly [string, CommandOption])[]): string {
+  const rows = options.map(([name, { type, value = 'VALUE', short, help }]) => {
+    const flags = `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` ${value}` : ''}`;
+    return `| \`${flags.replaceAll('|', '\\|')}\` | ${escaped(help)} |`;
+  });
+  return ['| option | meaning |', '|---|---|', ...rows].join('\n');
+}
+
 if (import.meta.main) {
   const options = documentedOptions();
   const readme = join(ROOT, 'README.md');
+  writeFileSync(join(ROOT, 'docs/command-line.md'), await commandLineDocument());
   writeFileSync(join(ROOT, 'docs/options.md'), optionsDocument(options));
   writeFileSync(readme, withOptions(readFileSync(readme, 'utf8'), options));
 }

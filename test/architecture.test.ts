@@ -211,6 +211,8 @@ const THIRD_PARTIES: Record<string, readonly string[]> = {
   '@koa/router': ['server'],
   'koa-body': ['server'],
   jose: ['auth'],
+  commander: ['cli'],
+  'fastest-levenshtein': ['cli'],
   redis: ['store'],
   '@opentelemetry/sdk-node': ['register'],
   '@opentelemetry/exporter-prometheus': ['register'],

@@ -4,30 +4,47 @@ import { createRdcpClient, type RdcpClient } from '../client/client.ts';
 import type { RdcpClientOptions } from '../client/transport.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
+import { OUTPUT_OPTIONS } from './output.ts';
 import { readText } from './read-text.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:9465';
+
+const CONNECTION = 'Connection:';
 
 export const ADDRESS_OPTIONS = {
   url: {
     type: 'string',
     value: 'URL',
+    group: CONNECTION,
     help: `service address (default: RDCP_URL, else RDCP_PORT on this host, else ${DEFAULT_URL})`,
   },
 } as const satisfies Record<string, Option>;
 
 /** Options of every command that sends a credential. */
-export const CONNECTION_OPTIONS = {
+export const CREDENTIAL_OPTIONS = {
   ...ADDRESS_OPTIONS,
   'key-file': {
     type: 'string',
     value: 'FILE',
+    group: CONNECTION,
+    completes: 'files',
     help: 'file with the API key (default: RDCP_API_KEY, else .rdcp/dev-key)',
   },
-  'token-file': { type: 'string', value: 'FILE', help: 'file with a bearer token, instead of an API key' },
-  tenant: { type: 'string', value: 'ID', help: 'act for this tenant' },
-  json: { type: 'boolean', help: 'print the answer as JSON' },
+  'token-file': {
+    type: 'string',
+    value: 'FILE',
+    group: CONNECTION,
+    completes: 'files',
+    help: 'file with a bearer token, instead of an API key',
+  },
+  tenant: { type: 'string', value: 'ID', group: CONNECTION, help: 'act for this tenant' },
 } as const satisfies Record<string, Option>;
+
+/** Options of every command that shows an answer of the service. */
+export const CONNECTION_OPTIONS = { ...OUTPUT_OPTIONS, ...CREDENTIAL_OPTIONS } as const satisfies Record<
+  string,
+  Option
+>;
 
 /**
  * A client for the service that options or environment name.

@@ -1,4 +1,6 @@
+import { RdcpResponseError } from '../client/response-error.ts';
 import type { RdcpError } from '../errors.ts';
+import { EXIT } from './command.ts';
 
 /** Formats an error as one line for the operator: the server's message and details, and what to do next. */
 export function explain(error: RdcpError): string {
@@ -7,16 +9,30 @@ export function explain(error: RdcpError): string {
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
-  if (error.code === 'RDCP_AUTH_REQUIRED') details.push('pass --key-file or RDCP_API_KEY');
-  const advice = ADVICE.get(error.details?.error);
-  if (advice !== undefined) details.push(advice);
   const cause = networkCause(error);
   if (cause !== undefined) details.push(cause);
+  const silent = isUnreachable(error) && /cannot be reached$|did not respond/.test(error.message);
+  const advice = silent ? UNREACHABLE : (ADVICE.get(error.details?.error) ?? ADVICE.get(error.code));
+  if (advice !== undefined) details.push(advice);
   return `${error.code}: ${error.message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
 }
 
-/** What to do about an error of the token endpoints, by OAuth error code. */
+export function exitCodeOf(error: RdcpError): number {
+  return isUnreachable(error) ? EXIT.unreachable : EXIT.refused;
+}
+
+/** Whether no RDCP server has answered. A gateway answers for a server that it cannot reach, without an RDCP error. */
+function isUnreachable(error: RdcpError): boolean {
+  if (error.code !== 'RDCP_UNAVAILABLE' && error.code !== 'RDCP_TIMEOUT') return false;
+  return !(error instanceof RdcpResponseError) || error.serverCode === undefined;
+}
+
+const UNREACHABLE = 'is the service running? --url, RDCP_URL or a profile names another address';
+
+/** What to do about an error, by its code, or by that of OAuth. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
+  ['RDCP_AUTH_REQUIRED', "log in with 'rdcp login', or pass --key-file or RDCP_API_KEY"],
+  ['RDCP_AUTH_FAILED', "the credential is wrong, revoked or expired; 'rdcp login' stores another one"],
   ['invalid_grant', 'the session has ended: start another with rdcp token create'],
   ['invalid_scope', 'request fewer scopes with --scopes'],
   ['unsupported_token_type', 'revoke it at the server that issued it'],

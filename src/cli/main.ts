@@ -5,6 +5,23 @@ import { rdcp } from './rdcp.ts';
 // A reader such as `head` closes the pipe early; that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 const { stdout, stderr, env } = process;
-void rdcp(process.argv.slice(2), { stdout, stderr, env, cwd: process.cwd() }).then((code) => {
+const host = {
+  stdout,
+  stderr,
+  env,
+  cwd: process.cwd(),
+  get stdin() {
+    return process.stdin;
+  },
+  interruption,
+};
+void rdcp(process.argv.slice(2), host).then((code) => {
   process.exitCode = code;
 });
+
+/** A second signal ends the process at once. */
+function interruption(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+  return interrupted.signal;
+}

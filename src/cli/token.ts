@@ -3,6 +3,7 @@ import { escapeUnprintable } from '../printable.ts';
 import type { TokenResponse } from '../protocol/messages.ts';
 import { formatDuration } from '../protocol/time.ts';
 import { type Option, type Terminal, text, type Values } from './command.ts';
+import { formatOf } from './output.ts';
 import { SCOPES_OPTION, scopesOf } from './scopes.ts';
 
 export const SCOPES: Option = {
@@ -23,7 +24,9 @@ export function tokenRequest(values: Values): TokenRequest {
 
 /** Only the token goes to stdout, so that a script can capture it. */
 export function showToken(terminal: Terminal, values: Values, answer: TokenResponse): void {
-  terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : escapeUnprintable(answer.access_token));
+  terminal.out(
+    formatOf(values) === 'json' ? JSON.stringify(answer, undefined, 2) : escapeUnprintable(answer.access_token),
+  );
   terminal.note(
     `Valid for ${formatDuration(answer.expires_in)}; scopes ${escapeUnprintable(answer.scope.replaceAll(' ', ', '))}.`,
   );

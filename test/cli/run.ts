@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { rdcp as command } from '../../src/cli/rdcp.ts';
 import { built } from '../support/built.ts';
@@ -15,14 +16,24 @@ export interface Finished {
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** What a person types at a terminal, or what is piped in. @default no terminal, and nothing to read */
+  readonly typed?: string;
+  readonly piped?: string;
+  /** Interrupts commands that run until then. */
+  readonly interrupted?: AbortSignal;
 }
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
-export async function rdcp(args: readonly string[], { cwd = process.cwd(), env }: RunOptions = {}): Promise<Finished> {
+export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const { cwd = process.cwd(), env, typed, piped, interrupted } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
+  const isTTY = typed !== undefined;
+  const input = typed ?? piped;
   const code = await command(args, {
-    stdout: { write: (text) => stdout.push(text) },
+    stdout: { write: (text) => stdout.push(text), isTTY },
     stderr: { write: (text) => stderr.push(text) },
+    ...(input !== undefined && { stdin: Object.assign(Readable.from([input]), { isTTY }) }),
+    ...(interrupted && { interruption: () => interrupted }),
     env: environment(env),
     cwd,
   });
@@ -44,7 +55,7 @@ export function rdcpProcess(args: readonly string[], { cwd, env }: RunOptions = 
 }
 
 function environment(env: RunOptions['env']): Record<string, string | undefined> {
-  const { RDCP_URL: _url, RDCP_PORT: _port, RDCP_API_KEY: _key, ...rest } = process.env;
+  const { RDCP_URL: _url, RDCP_PORT: _port, RDCP_API_KEY: _key, FORCE_COLOR: _force, ...rest } = process.env;
   return { ...rest, ...env };
 }
 

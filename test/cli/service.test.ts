@@ -61,22 +61,24 @@ test('list shows categories, their state and their rates; what a service says ca
   assert.equal(seen[0]?.headers['x-rdcp-api-key'], key);
 });
 
-test('enable asks for what its options say and shows what changed', async (t) => {
+test('enable asks for what its options say and shows what changed; 3 where it is not so everywhere', async (t) => {
+  const noon = new Date();
+  noon.setHours(12, 0, 0, 0);
   const change = {
     category: 'SQL',
     previousState: false,
     newState: true,
     temporary: true,
-    effectiveAt: '2026-01-01T00:00:00.000Z',
-    expiresAt: new Date(Date.now() + 299_000).toISOString(),
+    effectiveAt: new Date(noon.getTime() - 300_000).toISOString(),
+    expiresAt: noon.toISOString(),
   };
   const { url, seen } = await service(t, { status: 'partial', message: 'here alone', changes: [change] });
   const finished = await rdcp(
     ['enable', 'SQL', 'HTTP', '--for', '5m', '--reason', 'slow pages', '--tenant', 'acme', '--url', url],
     { env },
   );
-  assert.equal(finished.code, 0);
-  assert.match(finished.stdout, /^CATEGORY +WAS +NOW +FOR\nSQL +off +on +4m 5\ds\n$/);
+  assert.equal(finished.code, 3);
+  assert.match(finished.stdout, /^CATEGORY +WAS +NOW +FOR\nSQL +off +on +[^\n]+\nSQL on for 5m, until 12:00:00\n$/);
   assert.equal(finished.stderr, 'rdcp: partially applied: here alone\n');
   assert.equal(seen[0]?.target, 'POST /rdcp/v1/control');
   assert.equal(seen[0]?.headers['x-rdcp-tenant-id'], 'acme');
@@ -97,7 +99,7 @@ test('disable, toggle and reset ask for their action', async (t) => {
     seen.map(({ body }) => JSON.parse(body)),
     [
       { action: 'disable', categories: ['SQL'] },
-      { action: 'toggle', categories: ['SQL'] },
+      { action: 'toggle', categories: ['SQL'], options: { temporary: true, duration: '15m' } },
       { action: 'reset', categories: ['SQL'] },
       { action: 'reset', options: { reason: 'incident over' } },
     ],
@@ -224,13 +226,17 @@ test('a mistyped key is told before it is sent, and never shown', async (t) => {
 
 test('a service that is not there is told with its address', async () => {
   const { code, stderr } = await rdcp(['status', '--url', 'http://127.0.0.1:1'], { env });
-  assert.equal(code, 1);
+  assert.equal(code, 4);
   assert.match(stderr, /^rdcp: RDCP_UNAVAILABLE: The server at http:\/\/127\.0\.0\.1:1 cannot be reached[^\n]*\n$/);
 });
 
 const usage: string[][] = [
   ['enable'],
-  ['enable', 'sql'],
+  ['enable', 'sql pool'],
+  ['enable', 'SQL', '--permanent', '--for', '5m'],
+  ['enable', 'SQL', '--permanent', '--calls', '5'],
+  ['list', '-o', 'yaml'],
+  ['list', '-o', 'wide', '--json'],
   ['enable', 'SQL', '--for', 'ever'],
   ['reset'],
   ['reset', 'SQL', '--all'],
@@ -283,7 +289,7 @@ test('a change in a fleet is shown with how many processes have applied it, and 
   const answer = { status: 'partial', message: 'Enabled SQL; 1 of 3', changes: [change], otelrdcp_fleet: fleet };
   const { url } = await service(t, answer);
   const { code, stdout } = await rdcp(['enable', 'SQL', '--url', url], { env });
-  assert.equal(code, 0);
+  assert.equal(code, 3);
   assert.match(stdout, /\napplied by 2 of 3 processes; still pending: two\\u001b\[2J\n$/);
 });
 

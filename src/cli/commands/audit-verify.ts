@@ -6,6 +6,7 @@ import { parseTimestamp } from '../../protocol/time.ts';
 import { parseCheckpoint, readCheckpoints, writeCheckpoints } from '../checkpoints.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { formatOf } from '../output.ts';
 import { readText } from '../read-text.ts';
 import { readRecords } from '../records.ts';
 import { trailOfServer, trailOfStore } from '../trail.ts';
@@ -49,8 +50,8 @@ export const auditVerify: Command = {
     '  --records      exported log records of the entries and checkpoints',
     'See docs/audit.md of the package.',
   ],
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('audit verify takes no operands');
+  examples: ['rdcp audit verify', 'rdcp audit verify --store sqlite:shop.sqlite --checkpoints F --save-checkpoints F'],
+  run: async (terminal, values) => {
     const file = text(values, 'records');
     const service = text(values, 'service');
     if (service !== undefined && file === undefined) throw new UsageError('--service needs --records');
@@ -72,7 +73,7 @@ export const auditVerify: Command = {
     const found = verifier.finish();
     const whole = found.faults === 0 && found.cut.length === 0 && found.lost.length === 0;
     const unchecked = uncheckedOf(found, { evidence: checkpoints.length > 0, signed: keys !== undefined });
-    if (values.json === true) terminal.out(JSON.stringify({ whole, ...found, unchecked }, undefined, 2));
+    if (formatOf(values) === 'json') terminal.out(JSON.stringify({ whole, ...found, unchecked }, undefined, 2));
     else {
       printVerification(terminal, found, whole);
       if (whole) for (const line of unchecked) terminal.note(`Not checked: ${line}.`);

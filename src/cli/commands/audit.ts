@@ -5,14 +5,14 @@ import type { AuditEntry, AuditResponse } from '../../protocol/messages.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { table } from '../table.ts';
-import { auditVerify } from './audit-verify.ts';
+import { present } from '../output.ts';
+import { type Cell, table } from '../table.ts';
 
 const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
 
 export const audit: Command = {
   summary: 'show the audit trail, newest entry first; audit verify checks it',
-  subcommands: { verify: auditVerify },
+  subcommands: { verify: async () => (await import('./audit-verify.ts')).auditVerify },
   options: {
     limit: { type: 'string', value: 'N', help: 'maximum number of entries, 1 to 1000 (default: 20)' },
     since: { type: 'string', value: 'WHEN', help: 'entries from this time on: 2h (ago) or 2026-01-31T00:00:00.000Z' },
@@ -24,15 +24,15 @@ export const audit: Command = {
     cursor: { type: 'string', value: 'CURSOR', help: 'continue where the previous page ended' },
     ...CONNECTION_OPTIONS,
   },
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('audit takes no operands');
+  examples: ['rdcp audit --since 2h', 'rdcp audit --category DATABASE --outcome denied -o json'],
+  run: async (terminal, values) => {
     const answer = await page(connect(terminal, values), filterOf(terminal, values));
-    if (values.json === true) {
-      terminal.out(JSON.stringify(answer, undefined, 2));
-      return 0;
-    }
-    terminal.out(table(['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', 'REASON'], answer.entries.map(rowOf)));
-    if (answer.otelrdcp_next !== undefined) terminal.note(`More entries: --cursor ${answer.otelrdcp_next}`);
+    present(terminal, values, answer, (wide) => {
+      const header = ['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', ...(wide ? WIDE : []), 'REASON'];
+      const rows = answer.entries.map((entry) => rowOf(entry, wide));
+      terminal.show(table(terminal, header, rows));
+      if (answer.otelrdcp_next !== undefined) terminal.note(`More entries: --cursor ${answer.otelrdcp_next}`);
+    });
     return 0;
   },
 };
@@ -87,23 +87,20 @@ function oneOf<T extends string>(allowed: readonly T[], values: Values, name: st
   return found;
 }
 
-function rowOf({
-  timestamp: time,
-  identity,
-  action,
-  categories,
-  outcome,
-  error,
-  reason,
-  tenant,
-}: AuditEntry): string[] {
+const WIDE = ['CLIENT', 'METHOD', 'ADDRESS', 'REQUEST'];
+
+function rowOf(entry: AuditEntry, wide: boolean): Cell[] {
+  const { identity, categories, outcome, error, reason, tenant, source, requestId } = entry;
   const who = identity.userId ?? identity.clientId ?? '-';
+  const more = [identity.clientId, identity.method, source?.address, requestId].map((value) => value ?? '-');
+  const result = error === undefined ? outcome : `${outcome} ${error}`;
   return [
-    time,
+    entry.timestamp,
     tenant === undefined ? who : `${who} (${tenant.id})`,
-    action,
+    entry.action,
     categories.join(',') === '' ? '-' : categories.join(','),
-    error === undefined ? outcome : `${outcome} ${error}`,
+    outcome === 'denied' || outcome === 'failed' ? { text: result, style: 'red' } : result,
+    ...(wide ? more : []),
     reason ?? '-',
   ];
 }

@@ -1,29 +1,23 @@
 import type { FleetMember, FleetResponse } from '../../protocol/messages.ts';
-import { type Command, UsageError } from '../command.ts';
+import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { present } from '../output.ts';
 import { table } from '../table.ts';
 
 export const fleet: Command = {
   summary: 'list the processes that share the store, and the revision that each has applied',
   options: CONNECTION_OPTIONS,
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('fleet takes no operands');
+  examples: ['rdcp fleet'],
+  run: async (terminal, values) => {
     const answer = await connect(terminal, values).fleet();
-    if (values.json === true) {
-      terminal.out(JSON.stringify(answer, undefined, 2));
-      return 0;
-    }
-    const header = ['ID', 'HOST', 'PID', 'SERVICE', 'VERSION', 'APPLIED', 'BEHIND', 'LAST SEEN'];
-    terminal.out(
-      table(
-        header,
-        answer.instances.map((member) => rowOf(member, answer)),
-      ),
-    );
-    const behind = answer.instances.filter(({ pending }) => pending).length;
-    terminal.out(
-      `\nrevision ${answer.revision}, applied by ${answer.instances.length - behind} of ${answer.instances.length} processes`,
-    );
+    present(terminal, values, answer, () => {
+      const header = ['ID', 'HOST', 'PID', 'SERVICE', 'VERSION', 'APPLIED', 'BEHIND', 'LAST SEEN'];
+      const rows = answer.instances.map((member) => rowOf(member, answer));
+      terminal.show(table(terminal, header, rows));
+      const { revision, instances } = answer;
+      const applied = instances.filter(({ pending }) => !pending).length;
+      terminal.out(`\nrevision ${revision}, applied by ${applied} of ${instances.length} processes`);
+    });
     return 0;
   },
 };

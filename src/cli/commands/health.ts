@@ -1,25 +1,39 @@
-import { escapeUnprintable } from '../../printable.ts';
 import { EMISSION_TEXTS, type Emission } from '../../protocol/emission.ts';
-import { type Command, UsageError } from '../command.ts';
+import { type Command, EXIT, type Style } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { present } from '../output.ts';
 import { table } from '../table.ts';
 
 export const health: Command = {
   summary: 'show service health; exit code 1 if the service is unhealthy',
   options: CONNECTION_OPTIONS,
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('health takes no operands');
+  examples: ['rdcp health'],
+  run: async (terminal, values) => {
     const answer = await connect(terminal, values).health();
-    if (values.json === true) {
-      terminal.out(JSON.stringify(answer, undefined, 2));
-    } else {
-      terminal.out(escapeUnprintable(answer.status));
-      if (answer.otelrdcp_emit) terminal.out(escapeUnprintable(emissionText(answer.otelrdcp_emit)));
-      const rows = (answer.checks ?? []).map(({ name, status, duration }) => [name, status, duration]);
-      if (rows.length > 0) terminal.out(`\n${table(['CHECK', 'STATUS', 'TOOK'], rows)}`);
-    }
-    return answer.status === 'unhealthy' ? 1 : 0;
+    present(terminal, values, answer, () => {
+      terminal.show(terminal.paint(answer.status, STYLES[answer.status]));
+      if (answer.otelrdcp_emit) terminal.show(terminal.paint(emissionText(answer.otelrdcp_emit), undefined));
+      const checks = answer.checks ?? [];
+      const explained = checks.some(({ otelrdcp_reason: reason }) => reason !== undefined);
+      const rows = checks.map(({ name, status, duration, otelrdcp_reason: reason }) => [
+        name,
+        status === 'pass' ? status : { text: status, style: STYLES[status] ?? 'yellow' },
+        duration,
+        ...(explained ? [reason ?? '-'] : []),
+      ]);
+      const header = ['CHECK', 'STATUS', 'TOOK', ...(explained ? ['REASON'] : [])];
+      if (rows.length > 0) terminal.show(`\n${table(terminal, header, rows)}`);
+    });
+    return answer.status === 'unhealthy' ? EXIT.refused : EXIT.done;
   },
+};
+
+const STYLES: Readonly<Record<string, Style>> = {
+  healthy: 'green',
+  degraded: 'yellow',
+  unhealthy: 'red',
+  warn: 'yellow',
+  fail: 'red',
 };
 
 /** A newer server may send a destination that this version does not know. */

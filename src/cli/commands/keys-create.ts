@@ -22,8 +22,8 @@ export const keysCreate: Command = {
     'Only the key goes to stdout: KEY=$(rdcp keys create --file keys.json --client ops --scopes status,control)',
     'The file stores only a hash of the key. A running service accepts a new key within a second.',
   ],
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('keys create takes no operands');
+  examples: ['rdcp keys create --file keys.json --client alice --scopes discovery,status,control --expires 90d'],
+  run: async (terminal, values) => {
     const file = required(values, 'file', 'FILE');
     const key = makeKey(text(values, 'env'));
     const record = recordOf(key, values, terminal.now());

@@ -1,36 +1,58 @@
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
-import { type Command, UsageError } from '../command.ts';
+import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { remaining } from '../remaining.ts';
-import { table } from '../table.ts';
+import { present } from '../output.ts';
+import { type Cell, state, table } from '../table.ts';
+import { remaining } from '../times.ts';
 
 export const list: Command = {
   summary: 'list the debug categories of the service and their state',
   options: CONNECTION_OPTIONS,
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('list takes no operands');
+  notes: ['-o wide adds why a category has its state, its default, its budget and what was dropped.'],
+  examples: ['rdcp list', 'rdcp list -o wide --tenant acme'],
+  run: async (terminal, values) => {
     const answer = await connect(terminal, values).discovery();
-    if (values.json === true) {
-      terminal.out(JSON.stringify(answer, undefined, 2));
-      return 0;
-    }
-    const limited = answer.categories.some(
-      ({ otelrdcp_budget, otelrdcp_dropped }) => otelrdcp_budget !== undefined || otelrdcp_dropped !== undefined,
-    );
-    const rows = answer.categories.map((category) => [
-      category.name,
-      category.enabled ? 'on' : 'off',
-      until(category, terminal.now()),
-      String(category.metrics.callsTotal),
-      category.metrics.callsPerSecond.toFixed(1),
-      ...(limited ? [budget(category), String(category.otelrdcp_dropped ?? '-')] : []),
-      category.description,
-    ]);
-    const limits = limited ? ['BUDGET', 'DROPPED'] : [];
-    terminal.out(table(['CATEGORY', 'STATE', 'FOR', 'CALLS', 'CALLS/S', ...limits, 'DESCRIPTION'], rows));
+    present(terminal, values, answer, (wide) => {
+      const shown = columns(answer.categories, wide, terminal.now());
+      const rows = answer.categories.map((category) => shown.map(({ cell }) => cell(category)));
+      const header = shown.map(({ name }) => name);
+      terminal.show(table(terminal, header, rows));
+    });
     return 0;
   },
 };
+
+interface Column {
+  readonly name: string;
+  readonly cell: (category: DiscoveredCategory) => Cell;
+}
+
+function columns(categories: readonly DiscoveredCategory[], wide: boolean, now: number): Column[] {
+  const limited = categories.some(
+    ({ otelrdcp_budget, otelrdcp_dropped }) => otelrdcp_budget !== undefined || otelrdcp_dropped !== undefined,
+  );
+  const limits: Column[] = [
+    { name: 'BUDGET', cell: budget },
+    { name: 'DROPPED', cell: ({ otelrdcp_dropped: dropped }) => String(dropped ?? '-') },
+  ];
+  const reasons: Column[] = [
+    { name: 'DECIDED BY', cell: ({ otelrdcp_origin: origin }) => origin ?? '-' },
+    {
+      name: 'DEFAULT',
+      cell: ({ otelrdcp_default: enabled }) => (enabled === undefined ? '-' : enabled ? 'on' : 'off'),
+    },
+  ];
+  return [
+    { name: 'CATEGORY', cell: ({ name }) => name },
+    { name: 'STATE', cell: ({ enabled }) => state(enabled) },
+    { name: 'FOR', cell: (category) => timeLeft(category, now) },
+    { name: 'CALLS', cell: ({ metrics }) => String(metrics.callsTotal) },
+    { name: 'CALLS/S', cell: ({ metrics }) => metrics.callsPerSecond.toFixed(1) },
+    ...(limited || wide ? limits : []),
+    ...(wide ? reasons : []),
+    { name: 'DESCRIPTION', cell: ({ description }) => description },
+  ];
+}
 
 /** Allowed calls per second, and what is left of the totals. */
 function budget({ otelrdcp_budget: given }: DiscoveredCategory): string {
@@ -46,7 +68,7 @@ function budget({ otelrdcp_budget: given }: DiscoveredCategory): string {
 }
 
 /** Other implementations of the protocol may send no expiry for a temporary control. */
-function until({ temporary, otelrdcp_expiresAt }: DiscoveredCategory, now: number): string {
+export function timeLeft({ temporary, otelrdcp_expiresAt }: DiscoveredCategory, now: number): string {
   if (!temporary) return '-';
   return otelrdcp_expiresAt === undefined ? 'a while' : remaining(otelrdcp_expiresAt, now);
 }

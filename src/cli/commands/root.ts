@@ -1,5 +1,11 @@
 import type { Group } from '../command.ts';
 
+/** Where commands find their service, and what they show it. */
+export const SOURCES = [
+  'Service address: --url, else RDCP_URL, else RDCP_PORT on this host, else http://127.0.0.1:9465.',
+  'Credential: --key-file or --token-file, else RDCP_API_KEY, else .rdcp/dev-key in this directory.',
+] as const;
+
 export const root: Group = {
   summary: 'Switch the debug output of running services.',
   commands: {
@@ -30,9 +36,8 @@ export const root: Group = {
     },
   },
   notes: [
-    'Service address: --url, else RDCP_URL, else RDCP_PORT on this host, else http://127.0.0.1:9465.',
-    'API key: --key-file, else RDCP_API_KEY, else .rdcp/dev-key in this directory.',
-    'Exit codes: 0 success, 1 failure, 2 usage error.',
-    '',
+    ...SOURCES,
+    'Exit codes: 0 done, 1 refused, 2 usage error, 3 applied in part, 4 unreachable.',
+    "Run 'rdcp <command> --help' for its options.",
   ],
 };

@@ -1,59 +1,118 @@
-import type { ControlCommand, ControlOptions } from '../../client/client.ts';
+import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
+import { isRdcpError, RdcpError } from '../../errors.ts';
 import { escapeUnprintable } from '../../printable.ts';
 import type { ControlAction } from '../../protocol/constants.ts';
 import type { ControlResponse } from '../../protocol/messages.ts';
-import { isCategoryName } from '../../protocol/names.ts';
-import { parseDuration } from '../../protocol/time.ts';
-import { type Command, type Option, text, UsageError, type Values } from '../command.ts';
+import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { remaining } from '../remaining.ts';
-import { table } from '../table.ts';
+import { categoryNames, nearest, parseSelection, resolve, type Selection } from '../names.ts';
+import { present } from '../output.ts';
+import { state, table } from '../table.ts';
+import { between, clockTime, duration, remaining } from '../times.ts';
 
+/** How long `enable` and `toggle` last unless something else is said: nobody can forget a category on. */
+const LEASE = '15m';
+
+const LASTING = {
+  for: { type: 'string', value: '5m', help: `duration, after which the change ends (default: ${LEASE})` },
+  permanent: { type: 'boolean', help: 'until it is switched again' },
+} as const satisfies Record<string, Option>;
+const BUDGET = {
+  rate: { type: 'string', value: 'N', help: 'maximum calls per second; more than configured needs admin' },
+  calls: { type: 'string', value: 'N', help: 'end after N calls' },
+  bytes: { type: 'string', value: 'N', help: 'end after N bytes' },
+  unlimited: { type: 'boolean', help: 'no limit on calls (needs admin)' },
+} as const satisfies Record<string, Option>;
 const FOR: Option = { type: 'string', value: '5m', help: 'duration, after which the change ends (default: permanent)' };
-const REASON: Option = { type: 'string', value: 'TEXT', help: 'reason, for the audit trail' };
-const RATE: Option = { type: 'string', value: 'N', help: 'maximum calls per second; more than configured needs admin' };
-const CALLS: Option = { type: 'string', value: 'N', help: 'end after N calls' };
-const BYTES: Option = { type: 'string', value: 'N', help: 'end after N bytes' };
-const UNLIMITED: Option = { type: 'boolean', help: 'no limit on calls (needs admin)' };
-const BUDGET = { rate: RATE, calls: CALLS, bytes: BYTES, unlimited: UNLIMITED };
 const ALL: Option = { type: 'boolean', help: 'every category' };
+const COMMON = {
+  reason: { type: 'string', value: 'TEXT', help: 'reason, for the audit trail' },
+  'dry-run': { type: 'boolean', help: 'only show what would change' },
+  yes: { type: 'boolean', short: 'y', help: 'do not ask' },
+} as const satisfies Record<string, Option>;
 
-export const enable = switching('enable', 'switch categories on', { for: FOR, ...BUDGET });
-export const disable = switching('disable', 'switch categories off', { for: FOR });
-export const toggle = switching('toggle', 'switch each category to its opposite state', { for: FOR, ...BUDGET });
-export const reset = switching('reset', 'remove settings: categories return to the state that they inherit', {
-  all: ALL,
+const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and asked about before it is sent.";
+
+export const enable = switching('enable', {
+  summary: `switch categories on, for ${LEASE} unless another time is given`,
+  options: { ...LASTING, ...BUDGET },
+  examples: ["rdcp enable DATABASE --for 5m --reason 'slow checkout'", "rdcp enable 'DB_*' --rate 20 --calls 5000"],
+});
+export const disable = switching('disable', {
+  summary: 'switch categories off',
+  options: { for: FOR },
+  examples: ['rdcp disable DATABASE', "rdcp disable 'DB_*' --for 1h --yes"],
+});
+export const toggle = switching('toggle', {
+  summary: `switch each category to its opposite state, for ${LEASE} unless another time is given`,
+  options: { ...LASTING, ...BUDGET },
+  examples: ['rdcp toggle DATABASE', 'rdcp toggle DATABASE --permanent'],
+});
+export const reset = switching('reset', {
+  summary: 'remove settings: categories return to the state that they inherit',
+  options: { all: ALL },
+  examples: ['rdcp reset DATABASE', "rdcp reset --all --reason 'incident over'"],
 });
 
-function switching(action: ControlAction, summary: string, options: Readonly<Record<string, Option>>): Command {
+function switching(
+  action: Exclude<ControlAction, 'status'>,
+  { summary, options, examples }: Pick<Command, 'summary' | 'options' | 'examples'>,
+): Command {
   return {
     summary,
-    operands: 'all' in options ? 'NAME...|--all' : 'NAME...',
-    options: { ...options, reason: REASON, ...CONNECTION_OPTIONS },
+    operands: action === 'reset' ? '[name...]' : '<name...>',
+    completes: 'categories',
+    options: { ...options, ...COMMON, ...CONNECTION_OPTIONS },
+    notes: [NAMES],
+    examples,
     run: async (terminal, values, operands) => {
-      const answer = await connect(terminal, values).control(commandOf(action, values, operands));
-      terminal.out(values.json === true ? JSON.stringify(answer, undefined, 2) : formatAnswer(answer, terminal.now()));
-      if (answer.status === 'partial') terminal.note(`rdcp: partially applied: ${escapeUnprintable(answer.message)}`);
-      return answer.status === 'failed' ? 1 : 0;
+      const selection = selectionOf(action, values, operands);
+      const settings = settingsOf(action, values);
+      const client = connect(terminal, values);
+      const categories = selection && (await confirmed(terminal, values, client, { action, selection, settings }));
+      if (selection !== undefined && categories === undefined) {
+        terminal.note('Nothing was changed.');
+        return EXIT.refused;
+      }
+      if (settings.otelrdcp_dryRun === true) await assertKnowsDryRuns(client);
+      const answer = await send(client, {
+        action,
+        ...(categories && { categories }),
+        ...(Object.keys(settings).length > 0 && { options: settings }),
+      });
+      show(terminal, values, answer);
+      if (answer.status === 'failed') return EXIT.refused;
+      if (answer.status !== 'partial') return EXIT.done;
+      terminal.note(`rdcp: partially applied: ${escapeUnprintable(answer.message)}`);
+      return EXIT.partial;
     },
   };
 }
 
-function commandOf(action: ControlAction, values: Values, names: readonly string[]): ControlCommand {
-  const duration = text(values, 'for');
-  const reason = text(values, 'reason');
-  if (duration !== undefined && parseDuration(duration) === undefined) {
-    throw new UsageError('--for must be a duration such as 30s, 5m or 2h');
+/** `undefined` for every category. */
+function selectionOf(action: ControlAction, values: Values, words: readonly string[]): Selection | undefined {
+  if (values.all !== true) {
+    if (words.length === 0) throw new UsageError(`${action} needs at least one category name; see 'rdcp list'`);
+    return parseSelection(words);
   }
-  const options = {
-    ...(duration === undefined ? {} : { temporary: true, duration }),
-    ...(reason === undefined ? {} : { reason }),
-    ...budgetOf(values),
-  };
+  if (words.length > 0) throw new UsageError('--all cannot be combined with category names');
+  return undefined;
+}
+
+function settingsOf(action: ControlAction, values: Values): ControlOptions {
+  const reason = text(values, 'reason');
+  const budget = budgetOf(values);
+  const given = duration(values, 'for');
+  if (values.permanent === true && (given !== undefined || budget.otelrdcp_budget !== undefined)) {
+    throw new UsageError('--permanent cannot be combined with --for, --rate, --calls, --bytes or --unlimited');
+  }
+  const leased = action === 'enable' || action === 'toggle';
+  const lasting = given ?? (leased && values.permanent !== true ? LEASE : undefined);
   return {
-    action,
-    ...(values.all === true ? everything(names) : { categories: checkedNames(action, names) }),
-    ...(Object.keys(options).length === 0 ? {} : { options }),
+    ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
+    ...(reason === undefined ? {} : { reason }),
+    ...budget,
+    ...(values['dry-run'] === true && { otelrdcp_dryRun: true }),
   };
 }
 
@@ -76,39 +135,100 @@ function limit(values: Values, name: string): number | undefined {
   return Number(given);
 }
 
-function everything(names: readonly string[]): Record<never, never> {
-  if (names.length > 0) throw new UsageError('--all cannot be combined with category names');
-  return {};
+interface Intent {
+  readonly action: ControlAction;
+  readonly selection: Selection;
+  readonly settings: ControlOptions;
 }
 
-function checkedNames(action: ControlAction, names: readonly string[]): string[] {
-  const wrong = names.find((name) => !isCategoryName(name));
-  if (wrong !== undefined) {
-    throw new UsageError(
-      `invalid category name '${wrong}': use upper-case letters, digits and underscores, such as SQL_POOL`,
-    );
+/** The names to send; `undefined` when the person does not want that. Only what patterns stand for is asked about. */
+async function confirmed(
+  terminal: Terminal,
+  values: Values,
+  client: RdcpClient,
+  { action, selection, settings }: Intent,
+): Promise<readonly string[] | undefined> {
+  if (selection.patterns.length === 0) return selection.names;
+  const asking = values.yes !== true && settings.otelrdcp_dryRun !== true;
+  if (asking && !terminal.interactive) {
+    throw new UsageError(`a pattern needs --yes where nobody can be asked: ${selection.patterns.join(', ')}`);
   }
-  if (names.length === 0) throw new UsageError(`${action} needs at least one category name; see 'rdcp list'`);
-  return [...new Set(names)];
+  const names = resolve(selection, await categoryNames(client));
+  terminal.note(`${selection.patterns.join(', ')}: ${names.join(', ')}`);
+  if (!asking) return names;
+  const time = settings.duration === undefined ? '' : ` for ${settings.duration}`;
+  const what = names.length === 1 ? 'this category' : `these ${names.length} categories`;
+  return (await agrees(terminal, `${action} ${what}${time}?`)) ? names : undefined;
 }
 
-function formatAnswer(answer: ControlResponse, now: number): string {
+async function agrees(terminal: Terminal, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await terminal.ask(`${question} [y/N] `)).trim());
+}
+
+/** Another implementation of the protocol may ignore the option, and make the change. */
+async function assertKnowsDryRuns(client: RdcpClient): Promise<void> {
+  if ((await client.wellKnown()).otelrdcp_endpoints === undefined) {
+    throw new Error('this service has no dry run, so nothing was sent');
+  }
+}
+
+/** Names the nearest categories where one is unknown. */
+async function send(client: RdcpClient, command: ControlCommand): Promise<ControlResponse> {
+  try {
+    return await client.control(command);
+  } catch (error) {
+    if (!isRdcpError(error) || error.code !== 'RDCP_CATEGORY_NOT_FOUND') throw error;
+    const unknown = Array.isArray(error.details?.unknown) ? error.details.unknown.map(String) : [];
+    const known = await categoryNames(client).catch(() => []);
+    const near = unknown.flatMap((name) => nearest(name, known));
+    const advice = near.length === 0 ? "see 'rdcp list'" : `did you mean ${[...new Set(near)].join(' or ')}?`;
+    throw new RdcpError(error.code, `${error.message}; ${advice}`);
+  }
+}
+
+function show(terminal: Terminal, values: Values, answer: ControlResponse): void {
+  const now = terminal.now();
   const { otelrdcp_fleet: fleet } = answer;
-  if (fleet === undefined) return changes(answer, now);
-  const missing = fleet.pending.length === 0 ? '' : `; still pending: ${fleet.pending.join(', ')}`;
-  return `${changes(answer, now)}\n\napplied by ${fleet.applied} of ${fleet.instances} processes${escapeUnprintable(missing)}`;
+  present(terminal, values, answer, (wide) => {
+    terminal.show(changesTable(terminal, answer, { wide, now }));
+    for (const line of endings(answer, now)) terminal.show(terminal.paint(line, 'bold'));
+    if (fleet === undefined) return;
+    const missing = fleet.pending.length === 0 ? '' : `; still pending: ${fleet.pending.join(', ')}`;
+    terminal.out(`\napplied by ${fleet.applied} of ${fleet.instances} processes${escapeUnprintable(missing)}`);
+  });
+  if (answer.otelrdcp_dryRun === true) terminal.note('Dry run: nothing was changed.');
 }
 
-function changes(answer: ControlResponse, now: number): string {
-  const rows = answer.changes.map(({ category, previousState, newState, expiresAt }) => [
+function changesTable(
+  terminal: Terminal,
+  { changes }: ControlResponse,
+  { wide, now }: { readonly wide: boolean; readonly now: number },
+): string {
+  const rows = changes.map(({ category, previousState, newState, expiresAt }) => [
     category,
-    stateName(previousState),
-    stateName(newState),
+    state(previousState),
+    state(newState),
     expiresAt === undefined ? '-' : remaining(expiresAt, now),
+    ...(wide ? [expiresAt ?? '-'] : []),
   ]);
-  return table(['CATEGORY', 'WAS', 'NOW', 'FOR'], rows);
+  return table(terminal, ['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
 }
 
-function stateName(enabled: boolean): string {
-  return enabled ? 'on' : 'off';
+/** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
+function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: number): string[] {
+  const names = new Map<string, string[]>();
+  for (const { category, newState, effectiveAt, expiresAt } of changes) {
+    if (expiresAt === undefined) continue;
+    const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
+    const ending = `${dryRun === true ? 'would be ' : ''}${newState ? 'on' : 'off'} ${time}`;
+    names.set(ending, [...(names.get(ending) ?? []), category]);
+  }
+  return [...names].map(([ending, categories]) => `${some(categories)} ${ending}`);
+}
+
+const NAMED = 5;
+
+function some(names: readonly string[]): string {
+  if (names.length <= NAMED) return names.join(', ');
+  return `${names.slice(0, NAMED).join(', ')} and ${names.length - NAMED} more`;
 }

@@ -1,4 +1,4 @@
-import { type Command, text, UsageError } from '../command.ts';
+import { type Command, text } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { updateFile } from '../private-file.ts';
 import { REFRESH_FILE, SCOPES, showToken, tokenRequest } from '../token.ts';
@@ -10,8 +10,8 @@ export const tokenCreate: Command = {
     'Only the token goes to stdout:',
     '  (umask 077; rdcp token create --scopes status > token); rdcp status --token-file token',
   ],
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('token create takes no operands');
+  examples: ['rdcp token create --scopes status --refresh-file session > token'],
+  run: async (terminal, values) => {
     const { tokens } = connect(terminal, values);
     const request = tokenRequest(values);
     const file = text(values, 'refresh-file');

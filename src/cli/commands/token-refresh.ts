@@ -1,15 +1,16 @@
-import { type Command, required, UsageError } from '../command.ts';
-import { ADDRESS_OPTIONS, CONNECTION_OPTIONS, connect, oneWord } from '../connection.ts';
+import { type Command, required } from '../command.ts';
+import { ADDRESS_OPTIONS, connect, oneWord } from '../connection.ts';
+import { OUTPUT_OPTIONS } from '../output.ts';
 import { updateFile } from '../private-file.ts';
 import { readText } from '../read-text.ts';
 import { REFRESH_FILE, SCOPES, showToken, tokenRequest } from '../token.ts';
 
 export const tokenRefresh: Command = {
   summary: 'print a new token of the session and store its new refresh token',
-  options: { 'refresh-file': REFRESH_FILE, scopes: SCOPES, ...ADDRESS_OPTIONS, json: CONNECTION_OPTIONS.json },
+  options: { 'refresh-file': REFRESH_FILE, scopes: SCOPES, ...OUTPUT_OPTIONS, ...ADDRESS_OPTIONS },
   notes: ['A refresh token works once. Using a copy of its file as well ends the session.'],
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('token refresh takes no operands');
+  examples: ['rdcp token refresh --refresh-file session > token'],
+  run: async (terminal, values) => {
     const file = required(values, 'refresh-file', 'FILE');
     readText(file, '--refresh-file');
     const { tokens } = connect(terminal, values, {});

@@ -9,8 +9,8 @@ export const tokenRevoke: Command = {
     'token-file': { type: 'string', value: 'FILE', help: 'file with an access token of the session' },
     ...ADDRESS_OPTIONS,
   },
-  run: async (terminal, values, operands) => {
-    if (operands.length > 0) throw new UsageError('token revoke takes no operands');
+  examples: ['rdcp token revoke --refresh-file session'],
+  run: async (terminal, values) => {
     const given = ['refresh-file', 'token-file'].filter((name) => text(values, name) !== undefined);
     const [name] = given;
     if (name === undefined || given.length > 1) {

@@ -1,0 +1,135 @@
+import { CommanderError, Command as Parser, Option as ParserOption } from 'commander';
+import { inspectApiKey } from '../auth/api-key.ts';
+import { type Command, type Commands, EXIT, type Group, type Option, type Terminal, UsageError } from './command.ts';
+import { formatOf } from './output.ts';
+
+/** Columns of the help where the output has no width of its own. */
+const COLUMNS = 120;
+
+/**
+ * Runs the command that the arguments name. Only that command is loaded; of the others the names are known.
+ * @returns the exit code
+ * @throws {UsageError} for arguments that it does not take
+ */
+export async function run(name: string, root: Group, args: readonly string[], terminal: Terminal): Promise<number> {
+  assertNoKey(args);
+  // `help enable` is `enable --help`.
+  const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  const outcome = { code: EXIT.done as number };
+  const parser = await parserOf({ name, entry: root, words, terminal, outcome });
+  try {
+    await parser.parseAsync([...words], { from: 'user' });
+    return outcome.code;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // The help without a command is an error, on stderr; with `--help` it is what was asked for.
+    if (error.code === 'commander.help') return EXIT.usage;
+    if (error.code === 'commander.helpDisplayed') return EXIT.done;
+    throw new UsageError(`${oneLine(error.message)}; see '${named(parser, words).join(' ')} --help'`);
+  }
+}
+
+interface Parsing {
+  readonly name: string;
+  readonly entry: Group | Command;
+  /** The arguments after the names. */
+  readonly words: readonly string[];
+  readonly terminal: Terminal;
+  readonly outcome: { code: number };
+}
+
+async function parserOf(parsing: Parsing): Promise<Parser> {
+  const { name, entry, terminal } = parsing;
+  const parser = new Parser(name)
+    .description(entry.summary)
+    .helpCommand(false)
+    .helpOption('-h, --help', 'show this text')
+    .exitOverride()
+    // `audit verify --json` is of `verify`, although `audit` has that option too.
+    .enablePositionalOptions()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.note(text.trimEnd()),
+      outputError: () => undefined,
+      getOutHelpWidth: () => Math.min(terminal.screen.columns ?? COLUMNS, COLUMNS),
+      getErrHelpWidth: () => Math.min(terminal.screen.columns ?? COLUMNS, COLUMNS),
+    });
+  const commands = 'run' in entry ? entry.subcommands : entry.commands;
+  if (commands !== undefined) await addCommands(parser, commands, parsing);
+  if ('run' in entry) addAction(parser, entry, parsing);
+  const below = textBelow(entry);
+  if (below.length > 0) parser.addHelpText('after', `\n${below.join('\n')}`);
+  return parser;
+}
+
+async function addCommands(parser: Parser, commands: Commands, parsing: Parsing): Promise<void> {
+  const { words, entry } = parsing;
+  const [chosen = ''] = words;
+  const listed = /^(?:-h|--help)$/.test(chosen) || (chosen === '' && !('run' in entry));
+  for (const [name, found] of Object.entries(commands)) {
+    if (name === chosen) {
+      parser.addCommand(await parserOf({ ...parsing, name, entry: await loaded(found), words: words.slice(1) }));
+    } else parser.addCommand(new Parser(name).summary(listed ? (await loaded(found)).summary : ''));
+  }
+}
+
+function loaded(found: Commands[string]): Group | Promise<Command> | Command {
+  return 'commands' in found ? found : found();
+}
+
+function addAction(parser: Parser, command: Command, { terminal, outcome }: Parsing): void {
+  if (command.operands !== undefined) parser.arguments(command.operands);
+  const options = Object.entries(command.options).map(([name, option]) => [name, parserOption(name, option)] as const);
+  for (const [, option] of options) parser.addOption(option);
+  parser.allowExcessArguments(false).action(async () => {
+    const values: Record<string, string | boolean | undefined> = {};
+    for (const [name, option] of options) values[name] = parser.getOptionValue(option.attributeName());
+    // Before anything is sent.
+    if ('output' in command.options) formatOf(values);
+    outcome.code = (await command.run(terminal, values, parser.args)) ?? EXIT.done;
+  });
+}
+
+function parserOption(name: string, { type, help, value = 'VALUE', short, group }: Option): ParserOption {
+  const flags = `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` <${value}>` : ''}`;
+  const option = new ParserOption(flags, help);
+  return group === undefined ? option : option.helpGroup(group);
+}
+
+function textBelow(entry: Group | Command): string[] {
+  const { notes = [] } = entry;
+  const examples = 'run' in entry ? entry.examples : [];
+  return [
+    ...notes,
+    ...(examples.length === 0 ? [] : [...(notes.length === 0 ? [] : ['']), 'Examples:', ...examples.map(indented)]),
+  ];
+}
+
+function indented(line: string): string {
+  return `  ${line}`;
+}
+
+/** The names of the command that was reached. */
+function named(parser: Parser, words: readonly string[]): string[] {
+  const names = [parser.name()];
+  let reached = parser;
+  for (const word of words) {
+    const next = reached.commands.find((command) => command.name() === word);
+    if (next === undefined) break;
+    names.push(word);
+    reached = next;
+  }
+  return names;
+}
+
+/** A message of the parser: `error: unknown option '--fro'`, and a suggestion on a line of its own. */
+function oneLine(message: string): string {
+  return message.replace(/^error: /, '').replaceAll('\n', ' ');
+}
+
+/** Also catches a mistyped key: an API key must be neither printed nor sent, and other users see the arguments. */
+function assertNoKey(args: readonly string[]): void {
+  const isKey = (word: string) => inspectApiKey(word).form !== 'foreign';
+  if (!args.some((word) => isKey(word) || isKey(word.slice(word.indexOf('=') + 1)))) return;
+  throw new UsageError('unexpected API key among the arguments: pass it with --key-file or RDCP_API_KEY');
+}

@@ -1,0 +1,101 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { escapeUnprintable, escapeUnprintableInLines } from '../printable.ts';
+
+/** The parts of the process that the command uses. */
+export interface Host {
+  readonly stdout: Screen;
+  readonly stderr: { write(text: string): unknown };
+  /** @default nobody can be asked, and nothing can be read */
+  readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Called by commands that run until they are interrupted. @default never interrupted */
+  readonly interruption?: () => AbortSignal;
+}
+
+/** An output; with `isTTY`, one that a person reads. */
+export interface Screen {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+}
+
+export type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold' | 'cyan';
+
+/**
+ * Everything a command uses from its process, so that tests can run it in-process. Output may come from a hostile server:
+ * control characters are escaped, except line breaks.
+ */
+export interface Terminal {
+  /** The requested output; safe to pipe. */
+  out(text: string): void;
+  /** Notes and errors, one line each. */
+  note(text: string): void;
+  /** Escapes control characters, and colours the text where colours are shown. */
+  paint(text: string, style: Style | undefined): string;
+  /** Writes a line of painted texts to the output. */
+  show(painted: string): void;
+  /** Writes to the output as it is: for cursor movements. */
+  readonly screen: Screen;
+  /** Whether a person can be asked. */
+  readonly interactive: boolean;
+  /** An answer of the person; '' if there is none. */
+  ask(question: string): Promise<string>;
+  /** Like `ask`, without showing what is typed. Without a person, the first line of the standard input. */
+  askSecret(question: string): Promise<string>;
+  interruption(): AbortSignal;
+  readonly env: Host['env'];
+  readonly cwd: string;
+  readonly now: () => number;
+}
+
+export function createTerminal({ stdout, stderr, stdin, env, cwd, interruption }: Host): Terminal {
+  const colours = showsColours(env, stdout);
+  const note = (text: string) => void stderr.write(`${escapeUnprintableInLines(text)}\n`);
+  const ask = async (question: string, hidden: boolean) => {
+    if (stdin?.isTTY === true) stderr.write(escapeUnprintable(question));
+    const answer = stdin === undefined ? '' : await readLine(stdin, hidden && stdin.isTTY === true);
+    if (hidden && stdin?.isTTY === true) stderr.write('\n');
+    return answer;
+  };
+  return {
+    out: (text) => void stdout.write(`${escapeUnprintableInLines(text)}\n`),
+    note,
+    paint: (text, style) => {
+      const escaped = escapeUnprintable(text);
+      return colours && style !== undefined ? styleText(style, escaped, { validateStream: false }) : escaped;
+    },
+    show: (painted) => void stdout.write(`${painted}\n`),
+    screen: stdout,
+    interactive: stdin?.isTTY === true && stdout.isTTY === true,
+    ask: (question) => ask(question, false),
+    askSecret: (question) => ask(question, true),
+    interruption: interruption ?? (() => new AbortController().signal),
+    env,
+    cwd,
+    now: () => Date.now(),
+  };
+}
+
+/** On terminals only. `FORCE_COLOR` (https://force-color.org) and `NO_COLOR` (https://no-color.org) say otherwise. */
+function showsColours({ FORCE_COLOR: force = '', NO_COLOR: no = '', TERM: kind }: Host['env'], { isTTY }: Screen) {
+  if (force !== '') return force !== '0' && force !== 'false';
+  return no === '' && isTTY === true && kind !== 'dumb';
+}
+
+/** @param hidden reads key by key, so that the terminal does not echo them */
+function readLine(input: NodeJS.ReadableStream, hidden: boolean): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input, output: nowhere, terminal: hidden });
+  return new Promise((resolve) => {
+    lines.once('line', (line) => {
+      resolve(line);
+      lines.close();
+    });
+    // The end of the input, or Ctrl-C.
+    lines.once('close', () => resolve(''));
+  });
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createRdcp } from '../../src/index.ts';
+import { makeKey } from '../auth/records.ts';
+import { type RunOptions, rdcp as run } from './run.ts';
+
+const NAMES = ['CLI_POOL', 'CLI_QUERIES', 'CLI_CACHE'];
+
+describe('switching categories from the command line', () => {
+  const operator = makeKey({ id: 'operator', scopes: ['discovery', 'control'] });
+  const admin = makeKey({ id: 'admin', scopes: ['admin'] });
+  const blind = makeKey({ id: 'blind', scopes: ['control'] });
+  const service = createRdcp({
+    server: { port: 0 },
+    security: { apiKeys: [operator.record, admin.record, blind.record] },
+    announce: false,
+  });
+  const categories = NAMES.map((name) => service.category(name));
+  let url = '';
+  before(async () => {
+    url = (await service.listen()).url;
+  });
+  after(() => service.close());
+
+  const rdcp = (args: string[], options: RunOptions = {}) =>
+    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: operator.key, ...options.env } });
+  const audit = async () =>
+    JSON.parse((await rdcp(['audit', '-o', 'json'], { env: { RDCP_API_KEY: admin.key } })).stdout).entries;
+  const on = () => NAMES.filter((_, index) => categories[index]?.enabled);
+  const reset = () => rdcp(['reset', '--all']);
+
+  for (const action of ['enable', 'toggle']) {
+    it(`${action} lasts 15 minutes, and says until when`, async () => {
+      const { code, stdout } = await rdcp([action, 'CLI_POOL']);
+      assert.equal(code, 0);
+      assert.match(stdout, /^CLI_POOL +off +on +1[45]m \d+s$/m);
+      assert.match(stdout, /^CLI_POOL on for 15m, until (?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d$/m);
+      const listed = JSON.parse((await rdcp(['list', '--json'])).stdout).categories;
+      const { temporary, otelrdcp_expiresAt } = listed.find(({ name }: { name: string }) => name === 'CLI_POOL');
+      assert.equal(temporary, true);
+      assert.ok(Math.abs(Date.parse(otelrdcp_expiresAt) - Date.now() - 900_000) < 60_000);
+      await reset();
+    });
+
+    it(`${action} --permanent stays`, async () => {
+      const { stdout } = await rdcp([action, 'CLI_POOL', '--permanent']);
+      assert.match(stdout, /^CLI_POOL +off +on +-$/m);
+      assert.doesNotMatch(stdout, /until/);
+      await reset();
+    });
+  }
+
+  it('a budget ends with the time as well', async () => {
+    const { stdout } = await rdcp(['enable', 'CLI_POOL', '--calls', '5', '--for', '10m']);
+    assert.match(stdout, /CLI_POOL on for 10m, until/);
+    assert.deepEqual((await audit())[0].otelrdcp_budget, { calls: 5 });
+    await reset();
+  });
+
+  it('accepts names in lower case, and several in one word', async () => {
+    assert.equal((await rdcp(['enable', 'cli_pool,cli_cache'])).code, 0);
+    assert.deepEqual(on(), ['CLI_POOL', 'CLI_CACHE']);
+    await reset();
+  });
+
+  it('shows what a pattern stands for, and asks first', async () => {
+    const refused = await rdcp(['enable', 'cli_*s'], { typed: 'n\n' });
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.stderr,
+      /^CLI_\*S: CLI_QUERIES\nenable this category for 15m\? \[y\/N\] Nothing was changed\.\n$/,
+    );
+    assert.deepEqual(on(), []);
+    const agreed = await rdcp(['enable', 'CLI_*', '--for', '1h'], { typed: 'yes\n' });
+    assert.equal(agreed.code, 0);
+    assert.match(agreed.stderr, /enable these 3 categories for 1h\?/);
+    assert.deepEqual(on(), NAMES);
+    await reset();
+  });
+
+  it('takes a pattern where nobody can be asked with --yes alone', async () => {
+    const { code, stderr } = await rdcp(['enable', 'CLI_*']);
+    assert.equal(code, 2);
+    assert.equal(stderr, 'rdcp: a pattern needs --yes where nobody can be asked: CLI_*\n');
+    const given = await rdcp(['enable', 'CLI_?????', '--yes']);
+    assert.deepEqual([given.code, given.stderr], [0, 'CLI_?????: CLI_CACHE\n']);
+    assert.deepEqual(on(), ['CLI_CACHE']);
+    await reset();
+    const none = await rdcp(['enable', 'NO_*', '--yes']);
+    assert.deepEqual([none.code, none.stderr], [1, "rdcp: no category matches 'NO_*'; see 'rdcp list'\n"]);
+  });
+
+  it('offers the nearest names for a misspelt one', async () => {
+    const { code, stderr } = await rdcp(['enable', 'CLI_POL']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^rdcp: RDCP_CATEGORY_NOT_FOUND: [^\n]*CLI_POL; did you mean CLI_POOL\?\n$/);
+    assert.match((await rdcp(['enable', 'SOMETHING_ELSE'])).stderr, /SOMETHING_ELSE; see 'rdcp list'\n$/);
+    const unseen = await rdcp(['enable', 'CLI_POL'], { env: { RDCP_API_KEY: blind.key } });
+    assert.match(unseen.stderr, /^rdcp: RDCP_CATEGORY_NOT_FOUND/);
+  });
+
+  it('--dry-run shows what would change, and changes nothing', async () => {
+    const entries = (await audit()).length;
+    const { code, stdout, stderr } = await rdcp(['enable', 'CLI_*', '--dry-run']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^CLI_CACHE +off +on/m);
+    assert.match(stdout, /^CLI_CACHE, CLI_POOL, CLI_QUERIES would be on for 15m, until /m);
+    assert.match(stderr, /\nDry run: nothing was changed\.\n$/);
+    assert.deepEqual(on(), []);
+    assert.equal((await audit()).length, entries);
+  });
+
+  it('-o wide shows more, and colours are for terminals', async () => {
+    assert.match((await rdcp(['list', '-o', 'wide'])).stdout, /DROPPED +DECIDED BY +DEFAULT +DESCRIPTION\n/);
+    const wide = await rdcp(['enable', 'CLI_POOL', '-o', 'wide']);
+    assert.match(wide.stdout, /^CLI_POOL +off +on +\S+ \S+ +\d{4}-\d\d-\d\dT[\d:.]+Z$/m);
+    const coloured = (options: RunOptions) =>
+      rdcp(['status'], options).then(({ stdout }) => stdout.includes('\u001b['));
+    assert.equal(await coloured({}), false);
+    assert.equal(await coloured({ typed: '' }), true);
+    assert.equal(await coloured({ typed: '', env: { NO_COLOR: '1' } }), false);
+    assert.equal(await coloured({ typed: '', env: { TERM: 'dumb' } }), false);
+    assert.equal(await coloured({ env: { FORCE_COLOR: '1' } }), true);
+    assert.equal(await coloured({ typed: '', env: { FORCE_COLOR: '0' } }), false);
+    await reset();
+  });
+
+  it('says what to do without a credential, with a wrong one, and where nobody answers', async () => {
+    const without = await run(['list', '--url', url], { cwd: '/' });
+    assert.deepEqual([without.code, without.stderr.includes("log in with 'rdcp login'")], [1, true]);
+    const wrong = await rdcp(['list'], { env: { RDCP_API_KEY: 'x'.repeat(40) } });
+    assert.deepEqual([wrong.code, wrong.stderr.includes("'rdcp login' stores another one")], [1, true]);
+    const nobody = await run(['list', '--url', 'http://127.0.0.1:1']);
+    assert.equal(nobody.code, 4);
+    assert.match(
+      nobody.stderr,
+      /^rdcp: RDCP_UNAVAILABLE: The server at http:\/\/127\.0\.0\.1:1 cannot be reached \([^\n]*is the service running\?[^\n]*\n$/,
+    );
+  });
+});
