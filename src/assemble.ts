@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { ProcessAdoption } from './adopt/process.ts';
 import { openSigner } from './audit/signing-key-file.ts';
 import { createAuditTrail } from './audit/trail.ts';
 import type { AuditTrail, RecordedEntry } from './audit/types.ts';
@@ -41,6 +42,7 @@ export interface Shared {
   readonly recorded: ((entry: RecordedEntry) => void) | undefined;
   readonly report: (error: unknown) => void;
   readonly board: () => Board | undefined;
+  readonly sourceOf: ProcessAdoption['sourceOf'];
   readonly closing: () => boolean;
 }
 
@@ -62,7 +64,7 @@ export interface Assembled {
 
 /** @param opened collects the parts to close if a later one fails to start */
 export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateStore, opened: Closable[]): Assembled {
-  const { telemetry, sink, isolation, reporter, conditions, recorded, report, board, closing } = shared;
+  const { telemetry, sink, isolation, reporter, conditions, recorded, report, board, sourceOf, closing } = shared;
   const { security, limits, controls } = resolved;
   const clock = systemClock;
   opened.push(store);
@@ -190,6 +192,7 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
     isolation,
     fleet,
     outputs: sink.outputs,
+    sourceOf,
     budgets: { ...sink.budgets, dropped: (index) => gate.droppedTotal(index) },
     checkStore: async () => {
       try {

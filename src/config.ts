@@ -3,6 +3,8 @@ import { isAddressOrNetwork, UNIX_SOCKET } from './addresses.ts';
 import type { DebugRecord } from './emit/record.ts';
 import { RdcpError } from './errors.ts';
 import type {
+  AdoptOptions,
+  AdoptRule,
   ApiKeyRecord,
   ApiKeysFile,
   AuditOptions,
@@ -320,6 +322,31 @@ const notify = z.strictObject({
   webhook: z.union([webhook, z.array(webhook).min(1, 'must hold at least one webhook')]).optional(),
 } satisfies Shape<NotifyOptions>);
 
+const adoptRule = z
+  .strictObject({
+    match: z.union([z.string().max(1000), z.instanceof(RegExp)], {
+      error: 'must be a text, in which * stands for any characters, or a regular expression',
+    }),
+    name: categoryName.optional(),
+    group: categoryName.optional(),
+    description: z.string().max(1000).optional(),
+    exclude: z.boolean().optional(),
+  } satisfies Shape<AdoptRule>)
+  .refine(({ name, group, exclude }) => [name, group, exclude].filter((it) => it !== undefined).length <= 1, {
+    message: 'must hold at most one of name, group and exclude',
+  });
+
+const adopt = z.strictObject({
+  debug: z.boolean().optional(),
+  pino: z.boolean().optional(),
+  winston: z.boolean().optional(),
+  nest: z.boolean().optional(),
+  debuglog: z.boolean().optional(),
+  channels: z.boolean().optional(),
+  otel: z.boolean().optional(),
+  map: z.array(adoptRule).max(1000).optional(),
+} satisfies Shape<AdoptOptions>);
+
 export const configSchema = z.strictObject({
   server: z.union([z.literal(false), server]).prefault({}),
   categories: z.record(categoryName, category).default({}),
@@ -340,6 +367,7 @@ export const configSchema = z.strictObject({
   notify: notify.prefault({}),
   announce: z.boolean().default(true),
   emit: emit.prefault({}),
+  adopt: z.union([z.boolean(), adopt]).default(false),
   logger: logger.optional(),
 } satisfies Shape<RdcpConfig>);
 

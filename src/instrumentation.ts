@@ -125,9 +125,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   }
 
   #create(): Rdcp {
-    const rdcp = createRdcp(this.#config, { telemetry: this.#telemetry() });
-    rdcp.setEnabled(this.isEnabled());
-    return rdcp;
+    return createRdcp(this.#config, { telemetry: this.#telemetry(), enabled: this.isEnabled() });
   }
 
   #listenAfterStart(): void {

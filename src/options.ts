@@ -1,4 +1,5 @@
 import type { DebugRecord } from './emit/record.ts';
+import type { AdoptOptions } from './options/adopt.ts';
 import type { BudgetOptions } from './options/budget.ts';
 import type { NotifyOptions } from './options/notify.ts';
 import type { SecurityOptions } from './options/security.ts';
@@ -9,6 +10,7 @@ import type { StateStore } from './store/state-store.ts';
 
 // The documented types of all options. The schema in config.ts is held to them by the compiler.
 
+export type * from './options/adopt.ts';
 export type * from './options/budget.ts';
 export type * from './options/notify.ts';
 export type * from './options/security.ts';
@@ -93,6 +95,12 @@ export interface RdcpConfig {
    * @default {}
    */
   readonly emit?: EmitOptions | undefined;
+  /**
+   * Which debug statements of other libraries become categories, beside those of this package. `true`: all that are known,
+   * `false`: none.
+   * @default false, and true under `register`
+   */
+  readonly adopt?: boolean | AdoptOptions | undefined;
   /**
    * Where the package's own messages go: an object with the functions `info`, `warn` and `error`, such as `console` or a
    * pino logger.

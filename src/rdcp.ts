@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
+import { adoptOptions } from './adopt/options.ts';
+import { processAdoption } from './adopt/process.ts';
 import { afterStart } from './after-start.ts';
 import { credentialsDraft } from './audit/credentials.ts';
 import { hasCredentials } from './auth/configured.ts';
@@ -59,21 +61,32 @@ export interface Rdcp {
  */
 export function createRdcp(config?: RdcpConfig): Rdcp;
 /** @internal */
-export function createRdcp(config: RdcpConfig | undefined, options: { telemetry?: Telemetry }): Rdcp;
+export function createRdcp(config: RdcpConfig | undefined, options: CreateOptions): Rdcp;
 export function createRdcp(
   config?: RdcpConfig,
-  { telemetry = createTelemetry() }: { telemetry?: Telemetry } = {},
+  { telemetry = createTelemetry(), enabled = true }: CreateOptions = {},
 ): Rdcp {
   const opened: Closable[] = [];
   try {
-    return open(parseConfig(config), telemetry, opened);
+    const rdcp = open(parseConfig(config), telemetry, opened);
+    rdcp.setEnabled(enabled);
+    return rdcp;
   } catch (error) {
     void closeInOrder(opened.reverse());
     throw error;
   }
 }
 
-/** @param opened collects the parts to close if a later one fails to start */
+interface CreateOptions {
+  readonly telemetry?: Telemetry;
+  /** @default true */
+  readonly enabled?: boolean;
+}
+
+/**
+ * Adopts nothing before it is enabled.
+ * @param opened collects the parts to close if a later one fails to start
+ */
 function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]): Rdcp {
   const { server, security } = resolved;
   assertLevel(resolved);
@@ -146,10 +159,23 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       conditions,
       recorded: notifier?.recorded,
       report,
+      sourceOf: (category) => adoption.sourceOf(category),
       closing: () => closing !== undefined,
     },
     opened,
   );
+  const adoption = processAdoption(gate);
+  const wish = { options: adoptOptions(resolved.adopt), warn: reporter.warn };
+  let leaveAdoption: (() => void) | undefined;
+  /** Libraries are adopted while the categories follow their settings: otherwise their own settings would be off, too. */
+  const setEnabled = (enabled: boolean) => {
+    if (!enabled) {
+      leaveAdoption?.();
+      leaveAdoption = undefined;
+    }
+    control.setEnabled(enabled);
+    if (enabled && closing === undefined) leaveAdoption ??= adoption.join(wish);
+  };
 
   const handler: RdcpCallback = (req, res, next) => {
     if (next !== undefined && !control.current.app.isOurs(req)) next();
@@ -173,9 +199,10 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       afterStart(() => control.current.app.load().catch(report));
       return handler;
     },
-    setEnabled: (enabled) => control.setEnabled(enabled),
+    setEnabled,
     close: () => {
       closing ??= (async () => {
+        leaveAdoption?.();
         await closeInOrder([listener]);
         await control.moving;
         conditions.close();

@@ -30,6 +30,7 @@ const ARROWS: Record<string, readonly string[]> = {
   'stderr.ts': [],
   'reporter.ts': ['diagnostics.ts', 'printable.ts', 'stderr.ts'],
   'conditions.ts': ['clock.ts', 'reporter.ts'],
+  adopt: ['gate/types.ts', 'options', 'protocol', 'version.ts'],
   options: ['protocol'],
   'options.ts': ['options', 'emit/record.ts', 'reporter.ts', 'store/state-store.ts'],
   'config.ts': [
@@ -152,6 +153,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   client: ['protocol', 'errors.ts'],
   register: [
+    'adopt/options.ts',
     'emit/debug-lane.ts',
     'emit/sampler.ts',
     'otel-environment.ts',
@@ -216,7 +218,7 @@ const THIRD_PARTIES: Record<string, readonly string[]> = {
   redis: ['store'],
   '@opentelemetry/sdk-node': ['register'],
   '@opentelemetry/exporter-prometheus': ['register'],
-  '@opentelemetry/instrumentation': ['telemetry.ts', 'instrumentation.ts'],
+  '@opentelemetry/instrumentation': ['adopt', 'telemetry.ts', 'instrumentation.ts'],
   '@opentelemetry/api': [
     'metrics',
     'emit',

@@ -1,6 +1,6 @@
 import { diagnostics } from '../diagnostics.ts';
 import type { DropCode } from '../gate/drops.ts';
-import type { AttributeFailure, Attributes, CategoryDescriptor } from '../gate/types.ts';
+import type { AttributeFailure, Attributes, CategoryDescriptor, Described } from '../gate/types.ts';
 import { timestamp } from '../protocol/time.ts';
 import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE } from '../semconv.ts';
 import { type BuiltAttributes, buildAttributes, withError } from './attributes.ts';
@@ -40,6 +40,14 @@ export interface Pipeline {
     given: Given,
     tenantId: string | undefined,
   ): AttributeFailure | undefined;
+  /** Admits a line that the caller writes itself, and serves the taps. @returns why it must not be written */
+  pass(
+    category: CategoryDescriptor,
+    text: string,
+    describe: () => Described,
+    bytes: number,
+    tenantId: string | undefined,
+  ): Outcome;
   /** Writes the record about calls that the budget dropped. */
   warn(category: Pick<CategoryDescriptor, 'name'>, surplus: Surplus): void;
 }
@@ -111,6 +119,23 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
       const { call, failure } = build(category, message, given, tenantId);
       give(wanted, category, call);
       return failure;
+    },
+    pass(category, text, describe, bytes, tenantId) {
+      const budget = budgets.ofCall(category, tenantId);
+      const dropped = budget?.admit(text);
+      if (dropped === undefined) budget?.spend(bytes);
+      const wanted = wanting(category, tenantId);
+      if (wanted.length === 0) return dropped;
+      let failure: AttributeFailure | undefined;
+      try {
+        const { message, attributes } = describe();
+        const built = build(category, message, attributes, tenantId);
+        give(wanted, category, built.call);
+        failure = built.failure;
+      } catch (error) {
+        failure = { error };
+      }
+      return dropped ?? failure;
     },
     warn({ name }, { dropped, since }) {
       const from = timestamp(since);

@@ -81,6 +81,7 @@ export function createSink(options: SinkOptions): EmissionSink {
     },
     tapped: (category, tenantId) => taps.of(category).some((tap) => tap.matches(tenantId)),
     tap: pipeline.tap,
+    pass: pipeline.pass,
     close() {
       budgets.close();
       outputs.close();

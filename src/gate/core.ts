@@ -10,14 +10,16 @@ import type { GateMemory } from './thread-memory.ts';
 import type {
   Attachment,
   Attributes,
-  Category,
   CategoryDescriptor,
   CategoryOptions,
   Controller,
+  Described,
   Gate,
+  GatedCategory,
   Refusal,
   Span,
 } from './types.ts';
+import { InterestWatchers } from './watchers.ts';
 
 /**
  * Maximum depth of nested spans on one stack. Each takes about ten frames, and a recursive function must not overflow the
@@ -52,6 +54,7 @@ export class GateCore implements Gate, Decider {
   readonly #dropped: Float64Array;
   readonly tenantCalls = new TenantCallCounts();
   readonly #registry: CategoryRegistry;
+  readonly #watchers: InterestWatchers;
   /** The last one is active. */
   readonly #attachments: ControllerAttachment[] = [];
   #active: ControllerAttachment | undefined;
@@ -83,14 +86,33 @@ export class GateCore implements Gate, Decider {
     this.#dropped = memory.dropped;
     this.#hostThreads = hostThreads && (() => hostThreads(this.#asHost()));
     this.#registry = new CategoryRegistry((descriptor) => new CategoryHandle(descriptor, this.#interest, this));
+    this.#watchers = new InterestWatchers(this.#interest, (index, error) =>
+      this.#active?.failed(this.#registry.descriptors[index]!, error),
+    );
   }
 
-  category(name: string, options?: CategoryOptions): Category {
+  category(name: string, options?: CategoryOptions): GatedCategory {
     const limit = this.#active?.controller.maxCategories ?? CAPACITY;
-    return this.#registry.getOrRegister(name, options, limit, (descriptor) => {
-      this.#host?.registered();
-      for (const attachment of [...this.#attachments]) attachment.registered(descriptor);
-    });
+    return this.#registry.getOrRegister(name, options, limit, this.#announce);
+  }
+
+  readonly #announce = (descriptor: CategoryDescriptor): void => {
+    this.#host?.registered();
+    for (const attachment of [...this.#attachments]) attachment.registered(descriptor);
+  };
+
+  setDefault({ name }: CategoryHandle, enabled: boolean): void {
+    this.#registry.setDefault(name, enabled, this.#announce);
+  }
+
+  watch({ descriptor }: CategoryHandle, listener: (wanted: boolean) => void): () => void {
+    this.#link?.watched();
+    return this.#watchers.watch(descriptor.index, listener);
+  }
+
+  /** Reports what the main thread has written to the bits of this thread. */
+  bitsWritten(): void {
+    this.#watchers.checkAll();
   }
 
   categories(): readonly CategoryDescriptor[] {
@@ -192,13 +214,15 @@ export class GateCore implements Gate, Decider {
   }
 
   #apply(active: ControllerAttachment | undefined, word: number): void {
-    // The main thread writes these bits.
-    if (active !== undefined && active === this.#linked) return;
-    this.#interest[word] = active?.interest(word) ?? 0;
-    this.#tenanted[word] = active?.tenanted[word] ?? 0;
-    this.#base[word] = active?.base[word] ?? 0;
-    this.#tapped[word] = active?.tapped[word] ?? 0;
-    this.#host?.applied(word);
+    // The main thread writes the bits of a gate that follows it.
+    if (active === undefined || active !== this.#linked) {
+      this.#interest[word] = active?.interest(word) ?? 0;
+      this.#tenanted[word] = active?.tenanted[word] ?? 0;
+      this.#base[word] = active?.base[word] ?? 0;
+      this.#tapped[word] = active?.tapped[word] ?? 0;
+      this.#host?.applied(word);
+    }
+    this.#watchers.check(word);
   }
 
   /** Whether a call of a category with a set interest bit reaches an output or a tap. */
@@ -309,6 +333,52 @@ export class GateCore implements Gate, Decider {
       if (on) countDrop(this.#dropped, descriptor.index, DROP.failed);
       active.failed(descriptor, error);
     }
+  }
+
+  passes(category: CategoryHandle, text: string, describe: () => Described, bytes: number): boolean {
+    if (this.#refuses(category, text)) return false;
+    const on = this.#isOn(category);
+    if (!on && !this.#isTapped(category)) return false;
+    const { descriptor } = category;
+    const active = this.#active!;
+    if (this.#emitting) {
+      if (on) this.#dropNested(descriptor, active);
+      return false;
+    }
+    this.#emitting = true;
+    try {
+      const tenantId = this.#tenantOf(descriptor, active);
+      if (on) this.#count(descriptor, active, tenantId);
+      return this.#offerToSink(descriptor, active, { text, describe, bytes }, tenantId, on);
+    } finally {
+      this.#emitting = false;
+    }
+  }
+
+  /** Returns whether the line may be written. Never throws: a line that cannot be checked is dropped. */
+  #offerToSink(
+    descriptor: CategoryDescriptor,
+    active: ControllerAttachment,
+    { text, describe, bytes }: { readonly text: string; readonly describe: () => Described; readonly bytes: number },
+    tenantId: string | undefined,
+    on: boolean,
+  ): boolean {
+    const { sink } = active.controller;
+    try {
+      if (on) {
+        const outcome = sink.pass?.(descriptor, text, describe, bytes, tenantId);
+        if (typeof outcome === 'number') countDrop(this.#dropped, descriptor.index, outcome);
+        else if (outcome !== undefined) active.failed(descriptor, outcome.error);
+        return typeof outcome !== 'number';
+      }
+      const { message, attributes } = describe();
+      const failure = sink.tap?.(descriptor, message, attributes, tenantId);
+      if (failure !== undefined) active.failed(descriptor, failure.error);
+    } catch (error) {
+      if (on) countDrop(this.#dropped, descriptor.index, DROP.failed);
+      active.failed(descriptor, error);
+    }
+    return false;
   }
 
   /** Does not call the `currentTenant` hook, because the hook could emit again. */

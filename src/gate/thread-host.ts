@@ -55,6 +55,8 @@ interface Follower {
   /** Category indexes of the main thread by the thread's, and the reverse. */
   readonly localIndexes: number[];
   readonly threadIndexes: Map<number, number>;
+  /** Whether a message about changed bits will be sent at the end of this turn. */
+  notifying: boolean;
 }
 
 /** The worker threads that follow the gate of the main thread. */
@@ -92,7 +94,7 @@ export class ThreadHost {
   applied(word: number): void {
     this.#on[word] = this.#gate.interest[word]! & this.#gate.base[word]!;
     for (const follower of this.#followers) {
-      write(follower, () => {
+      this.#write(follower, () => {
         for (let index = word << 5; index < (word + 1) << 5; index++) this.#writeBits(follower, index);
       });
     }
@@ -139,7 +141,16 @@ export class ThreadHost {
     for (const follower of this.#followers) if (follower.id === id) return;
     const channel = new this.#threads.BroadcastChannel(id);
     const memory = viewThread(buffers);
-    const follower: Follower = { id, threadId, ancestors, memory, channel, localIndexes: [], threadIndexes: new Map() };
+    const follower: Follower = {
+      id,
+      threadId,
+      ancestors,
+      memory,
+      channel,
+      localIndexes: [],
+      threadIndexes: new Map(),
+      notifying: false,
+    };
     channel.onmessage = (event) => this.#receive(follower, dataOf(event) as FromThread);
     channel.unref();
     this.#followers.add(follower);
@@ -176,7 +187,7 @@ export class ThreadHost {
     }
     follower.localIndexes[threadIndex] = index;
     follower.threadIndexes.set(index, threadIndex);
-    write(follower, () => this.#writeBits(follower, index));
+    this.#write(follower, () => this.#writeBits(follower, index));
     if (!hasBit(this.#gate.tenanted, index)) return;
     const overrides = [...this.#gate.overrides()].filter(([, overridden]) => overridden === index);
     this.#sendOverrides(
@@ -215,8 +226,19 @@ export class ThreadHost {
       return threadIndex === undefined ? [] : [[tenantId, threadIndex, on]];
     });
     this.#sendOverrides(follower, overrides, true);
-    write(follower, () => {
+    this.#write(follower, () => {
       for (const index of follower.threadIndexes.keys()) this.#writeBits(follower, index);
+    });
+  }
+
+  /** Writes to a thread's memory, and sends one message a turn where the thread watches its bits. */
+  #write(follower: Follower, work: () => void): void {
+    write(follower, work);
+    if (follower.notifying || Atomics.load(follower.memory.state, STATE.watches) === 0) return;
+    follower.notifying = true;
+    queueMicrotask(() => {
+      follower.notifying = false;
+      if (this.#followers.has(follower)) this.#sendOverrides(follower, []);
     });
   }
 

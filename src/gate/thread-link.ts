@@ -40,6 +40,7 @@ export class ThreadLink {
   #common: BroadcastChannel | undefined;
   #tenantCalls = new Map<string, Map<number, number>>();
   #attachment: ControllerAttachment | undefined;
+  #core: GateCore | undefined;
   #countsTenants = false;
   #maxCategories = CAPACITY;
   #seen = 0;
@@ -58,6 +59,13 @@ export class ThreadLink {
           link.#emit(category, message, attributes, tenantId, true);
           return undefined;
         },
+        // Budgets and taps are in the main thread; a line that is written here cannot wait for them.
+        pass: (category, _text, describe, _bytes, tenantId) => {
+          if (!hasBit(link.memory.tapped, category.index)) return undefined;
+          const { message, attributes } = describe();
+          link.#emit(category, message, attributes, tenantId, true);
+          return undefined;
+        },
         // The main thread cannot create a span in this thread.
         span: (_category, _name, fn) => fn(),
       },
@@ -72,6 +80,7 @@ export class ThreadLink {
 
   /** Announces this thread to the main thread, now and when the main thread starts later. */
   start(core: GateCore): void {
+    this.#core = core;
     this.#attachment = core.follow(this);
     const { threadId, setEnvironmentData } = this.#threads;
     const ancestors = this.#inherited?.ancestors ?? [];
@@ -99,6 +108,11 @@ export class ThreadLink {
       worker.once('exit', () => this.#send({ kind: 'ended', threadId: ended }));
     });
     process.on('exit', () => this.#sendTenantCalls());
+  }
+
+  /** Asks the main thread for a message after each change of the bits. */
+  watched(): void {
+    Atomics.store(this.memory.state, STATE.watches, 1);
   }
 
   /** Hands the memory back to the main thread. */
@@ -149,6 +163,7 @@ export class ThreadLink {
     this.#maxCategories = maxCategories;
     if (afresh) this.#attachment?.clearOverrides();
     for (const [tenantId, index, on] of overrides) this.#attachment?.setTenant(tenantId, index, on);
+    this.#core?.bitsWritten();
   }
 
   /** Sends on the shared channel until the main thread has subscribed to this thread's own: nothing here waits for events. */
@@ -167,7 +182,8 @@ export class ThreadLink {
     const { interest, base, state } = this.memory;
     const known = this.#inherited?.names.indexOf(name) ?? -1;
     // Applies the inherited state at once: the main thread may be blocked waiting for this thread.
-    if (known !== -1 && Atomics.load(state, STATE.own) === 0 && hasBit(this.#inherited!.on, known)) {
+    const on = known === -1 ? this.#inherited !== undefined && defaultEnabled : hasBit(this.#inherited!.on, known);
+    if (on && Atomics.load(state, STATE.own) === 0) {
       writeSharedBit(base, index, true);
       writeSharedBit(interest, index, true);
     }

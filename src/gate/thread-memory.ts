@@ -22,6 +22,8 @@ export const STATE = {
   /** Records sent by the thread, and received by the main thread. */
   sent: 3,
   taken: 4,
+  /** 1 once the thread wants a message after each change of its bits. */
+  watches: 5,
 } as const;
 const STATES = 8;
 

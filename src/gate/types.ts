@@ -53,6 +53,33 @@ export interface Category {
   span<T>(name: string, fn: (span?: Span) => T): T;
 }
 
+/** What the taps of a category get of a line that somebody else writes. */
+export interface Described {
+  readonly message: string;
+  readonly attributes?: Attributes | (() => Attributes) | undefined;
+}
+
+/** A category with what is needed to control the debug output of another library. */
+export interface GatedCategory extends Category {
+  /** The interest bit: whether any call could be wanted now. One load and one bit test. */
+  readonly wanted: boolean;
+  readonly interest: Uint32Array;
+  readonly word: number;
+  readonly mask: number;
+  /**
+   * Decides, counts and limits a line that the caller writes itself. Taps get the described call, also where the category
+   * is off. Never throws. Ask only while {@link wanted}.
+   * @param text identifies equal lines for the budget, such as the format string
+   * @param bytes length of the line, for the budget
+   * @returns whether the caller may write the line
+   */
+  passes(text: string, describe: () => Described, bytes?: number): boolean;
+  /** Calls back when {@link wanted} changes, and at once if it is true. Returns a function that unsubscribes. */
+  onWanted(listener: (wanted: boolean) => void): () => void;
+  /** Changes the state that the category has where nobody switched it. */
+  setDefault(enabled: boolean): void;
+}
+
 export interface CategoryOptions {
   /** One line that operators see in the list of categories. @default '' */
   readonly description?: string;
@@ -110,6 +137,17 @@ export interface Sink {
   watchTaps?(listener: (index: number, tapped: boolean) => void): () => void;
   /** Whether a tap of the category accepts calls of this tenant. @default true */
   tapped?(category: CategoryDescriptor, tenantId?: string): boolean;
+  /**
+   * Admits a line that the caller writes itself, and passes its description to the taps.
+   * @returns why the line must not be written @default every line may be written, and taps get none
+   */
+  pass?(
+    category: CategoryDescriptor,
+    text: string,
+    describe: () => Described,
+    bytes: number,
+    tenantId?: string,
+  ): AttributeFailure | DropCode | undefined;
   /** Sends a call of a tapped category that is off to the taps only. The call is not counted. */
   tap?(
     category: CategoryDescriptor,
@@ -171,7 +209,7 @@ export interface Gate {
    * @throws {RangeError} when the limit on categories is reached
    * @throws {TypeError} when the name is not a category name
    */
-  category(name: string, options?: CategoryOptions): Category;
+  category(name: string, options?: CategoryOptions): GatedCategory;
   /** Every category, in order of registration; `categories()[i].index === i`. */
   categories(): readonly CategoryDescriptor[];
   /** Runs `fn` in the tenant's async context. Returns the result of `fn`. */

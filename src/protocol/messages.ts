@@ -79,6 +79,17 @@ export interface BudgetState {
   readonly bytesLeft?: number;
 }
 
+/** The logger of another library that a category controls. */
+export interface DiscoveredSource {
+  readonly kind: 'debug' | 'pino' | 'winston' | 'nest' | 'debuglog' | 'channel' | 'otel' | 'custom';
+  /** The logger's own name. Of several, the first in alphabetical order. */
+  readonly name: string;
+  /** Version of the library. */
+  readonly version?: string;
+  /** Number of loggers in the category. */
+  readonly count: number;
+}
+
 export interface DiscoveredCategory {
   readonly name: string;
   readonly description: string;
@@ -93,6 +104,8 @@ export interface DiscoveredCategory {
   readonly otelrdcp_budget?: BudgetState | false;
   /** Its calls whose output was dropped, where there are any. */
   readonly otelrdcp_dropped?: number;
+  /** Of an adopted category, in the process that answers. */
+  readonly otelrdcp_source?: DiscoveredSource;
 }
 
 export interface DiscoveryResponse extends RdcpAnswer {

@@ -1,3 +1,4 @@
+import { adoptOptions } from '../adopt/options.ts';
 import { afterStart } from '../after-start.ts';
 import type { Listening } from '../cluster/listening.ts';
 import { configFromEnvironment, type ReadFile, unknownVariables } from '../environment.ts';
@@ -37,7 +38,8 @@ export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile)
 
 function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   for (const line of unknownVariables(env)) reporter.warn(line);
-  const config = configFromEnvironment(env, readFile);
+  const given = configFromEnvironment(env, readFile);
+  const config: RdcpConfig = { ...given, adopt: adoptOptions(given.adopt, true) };
   const instrument = () => new AnnouncedInstrumentation(config);
   const isEarly = !isSdkRegistered() && willRegisterSdk(process.execArgv, env);
   const attaches = isEarly || isSdkRegistered();

@@ -47,7 +47,7 @@ import { createRefusals } from './refusals.ts';
 import { readAsOriginForm } from './request-target.ts';
 import { audit } from './routes/audit.ts';
 import { control } from './routes/control.ts';
-import { discovery } from './routes/discovery.ts';
+import { discovery, type SourceOf } from './routes/discovery.ts';
 import { fleetMembers } from './routes/fleet.ts';
 import { health } from './routes/health.ts';
 import { introspect } from './routes/introspect.ts';
@@ -98,6 +98,8 @@ export interface AppDependencies {
   readonly outputs?: DebugOutputs;
   /** Budgets of debug calls. @default not reported, and any budget may be requested */
   readonly budgets?: Budgets;
+  /** @default no category is adopted */
+  readonly sourceOf?: SourceOf;
   /** Resolves when the store answers and accepts writes. */
   readonly checkStore: () => Promise<void>;
   /** True once the server closes; every request is then answered 503. */

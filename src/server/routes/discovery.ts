@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
-import type { BudgetState, DiscoveredCategory } from '../../protocol/messages.ts';
+import type { BudgetState, DiscoveredCategory, DiscoveredSource } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { Budgets } from '../app.ts';
 import { type Handler, required, type Tenancy } from '../context.ts';
@@ -12,8 +12,12 @@ interface Sources {
   readonly plane: ControlPlane;
   readonly measurements: Measurements;
   readonly budgets?: Budgets | undefined;
+  readonly sourceOf?: SourceOf | undefined;
   readonly clock: Clock;
 }
+
+/** Returns the logger of another library that a category controls. */
+export type SourceOf = (category: string) => DiscoveredSource | undefined;
 
 interface WrittenCategory {
   readonly view: CategoryView;
@@ -25,7 +29,7 @@ interface WrittenCategory {
  * `GET /rdcp/v1/discovery`: every category with its state and what it emitted. With thousands of categories most of the
  * answer stays the same between changes, so that part is cached as JSON.
  */
-export function discovery({ plane, measurements, budgets, clock }: Sources): Handler {
+export function discovery({ plane, measurements, budgets, sourceOf, clock }: Sources): Handler {
   const written = new WeakMap<readonly CategoryView[], readonly WrittenCategory[]>();
 
   function categoriesOf(views: readonly CategoryView[]): readonly WrittenCategory[] {
@@ -49,7 +53,9 @@ export function discovery({ plane, measurements, budgets, clock }: Sources): Han
       const { callsTotal, callsPerSecond } = measured(index, calls);
       const separator = categories === '' ? '' : ',';
       const limits = budgets === undefined ? '' : limitsOf(view, tenancy, budgets);
-      categories += `${separator}${json}{"callsTotal":${callsTotal},"callsPerSecond":${callsPerSecond}}${limits}}`;
+      const source = sourceOf?.(name);
+      const origin = source === undefined ? '' : `,"otelrdcp_source":${JSON.stringify(source)}`;
+      categories += `${separator}${json}{"callsTotal":${callsTotal},"callsPerSecond":${callsPerSecond}}${limits}${origin}}`;
       breakdown += `${separator}"${name}":${callsTotal}`;
       totalCalls += callsTotal;
       totalPerSecond += callsPerSecond;

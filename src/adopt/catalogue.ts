@@ -1,0 +1,94 @@
+import type { Gate } from '../gate/types.ts';
+import type { AdoptRule } from '../options/adopt.ts';
+import type { DiscoveredSource } from '../protocol/messages.ts';
+import { LoggerCategory } from './category.ts';
+import { CategoryNames } from './names.ts';
+import type { AboutLogger, SourceKind } from './types.ts';
+
+interface Logger {
+  readonly name: string;
+  readonly kind: SourceKind;
+  readonly version: string | undefined;
+  readonly category: LoggerCategory;
+}
+
+/** The loggers that have a category. */
+export class Catalogue {
+  readonly #gate: Pick<Gate, 'category'>;
+  readonly #names: CategoryNames;
+  readonly #loggers = new Map<string, Logger>();
+  /** Loggers by the name of their category. */
+  readonly #members = new Map<string, Set<Logger>>();
+  readonly #warn: (message: string) => void;
+  #full = false;
+
+  constructor(gate: Pick<Gate, 'category'>, rules: readonly AdoptRule[], warn: (message: string) => void) {
+    this.#gate = gate;
+    this.#warn = warn;
+    this.#names = new CategoryNames(rules, (logger, name) => this.#move(logger, name));
+  }
+
+  category(kind: SourceKind, name: string, about: AboutLogger = {}): LoggerCategory | undefined {
+    const known = this.#loggers.get(name);
+    if (known !== undefined) return known.category;
+    if (this.#full) return undefined;
+    const { enabledByDefault = false, version } = about;
+    try {
+      const assigned = this.#names.assign(name);
+      if (assigned === undefined) return undefined;
+      const description = assigned.description ?? about.description;
+      const gated = this.#gate.category(assigned.name, {
+        ...(description !== undefined && { description }),
+        // Without a default, that of an own category of this name counts.
+        ...(enabledByDefault && { enabled: true }),
+      });
+      const category = new LoggerCategory(gated, () => this.#setDefault(category.name));
+      category.enabledByDefault = enabledByDefault;
+      const logger = { name, kind, version, category };
+      this.#loggers.set(name, logger);
+      this.#join(assigned.name, logger);
+      return category;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#full = true;
+      this.#warn(
+        `adopt: the limit of ${this.#loggers.size} adopted categories is reached (limits.maxCategories): further loggers stay as they are`,
+      );
+      return undefined;
+    }
+  }
+
+  /** Where a category comes from; `undefined` for one that only code of ours registered. */
+  sourceOf(category: string): DiscoveredSource | undefined {
+    const members = [...(this.#members.get(category) ?? [])];
+    if (members.length === 0) return undefined;
+    const { kind, name, version } = members.reduce((first, each) => (each.name < first.name ? each : first));
+    return { kind, name, ...(version !== undefined && { version }), count: members.length };
+  }
+
+  /** Loggers may be registered again: the limit may be another one. */
+  reopen(): void {
+    this.#full = false;
+  }
+
+  #join(category: string, logger: Logger): void {
+    this.#members.set(category, (this.#members.get(category) ?? new Set()).add(logger));
+  }
+
+  #setDefault(category: string): void {
+    const members = [...(this.#members.get(category) ?? [])];
+    members[0]?.category.gated.setDefault(members.some((member) => member.category.enabledByDefault));
+  }
+
+  /** Gives a logger another category, because a logger with the better claim to its name has come. */
+  #move(name: string, to: string): void {
+    const logger = this.#loggers.get(name);
+    if (logger === undefined) return;
+    const { category } = logger;
+    const { name: from, description } = category.gated;
+    category.move(this.#gate.category(to, { description, ...(category.enabledByDefault && { enabled: true }) }));
+    this.#members.get(from)?.delete(logger);
+    this.#join(to, logger);
+    if (category.enabledByDefault) category.gated.setDefault(true);
+  }
+}

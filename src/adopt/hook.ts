@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import nodeModule from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { watchByInstrumentation } from './otel-hook.ts';
+import type { AdoptedModule, LibraryCopy } from './types.ts';
+import { satisfies } from './versions.ts';
+
+/** A library file that has run. */
+export interface Loaded {
+  readonly module: AdoptedModule;
+  readonly exports: unknown;
+  readonly copy: LibraryCopy;
+}
+
+/** Reports each copy of each module, those that were loaded before included. Returns a function that stops. */
+export type LoadHook = (
+  modules: readonly AdoptedModule[],
+  loaded: (loaded: Loaded) => void,
+  failed: (error: unknown) => void,
+) => () => void;
+
+/** What the line that is appended to a library's file calls. Its version changes with the arguments. */
+const HANDOVER = 'opentelemetry-instrumentation-rdcp.loaded.v1';
+
+/** Releases of Node.js in which synchronous hooks work beside asynchronous ones (nodejs/node#57327). */
+const SAFE_RELEASES = ['>=22.22.3 <23', '>=24.11.1 <25', '>=26.0.0'];
+
+/** Watches by the synchronous hooks of Node.js, or by OpenTelemetry's hooks where those do not work beside others. */
+export const watchModules: LoadHook = (modules, loaded, failed) => {
+  const synchronous =
+    typeof nodeModule.registerHooks === 'function' &&
+    SAFE_RELEASES.some((range) => satisfies(process.versions.node, range));
+  const stop = synchronous ? watchByHooks(modules, loaded, failed) : watchByInstrumentation(modules, loaded);
+  reportLoaded(modules, loaded);
+  return stop;
+};
+
+function watchByHooks(
+  modules: readonly AdoptedModule[],
+  loaded: (loaded: Loaded) => void,
+  failed: (error: unknown) => void,
+): () => void {
+  const key = Symbol.for(HANDOVER);
+  const handover = (exports: unknown, url: string) => {
+    try {
+      const found = findModule(modules, url);
+      if (found !== undefined) loaded({ ...found, exports });
+    } catch (error) {
+      failed(error);
+    }
+  };
+  Object.defineProperty(globalThis, key, { value: handover, configurable: true });
+  const hooks = nodeModule.registerHooks({
+    load(url, context, nextLoad) {
+      const result = nextLoad(url, context);
+      try {
+        if (findModule(modules, url) === undefined) return result;
+        const source = withHandover(url, result.source, result.format);
+        return source === undefined ? result : { ...result, source };
+      } catch (error) {
+        failed(error);
+        return result;
+      }
+    },
+  });
+  return () => {
+    hooks.deregister();
+    // Files that were loaded keep the line.
+    if (Reflect.get(globalThis, key) === handover) Reflect.deleteProperty(globalThis, key);
+  };
+}
+
+/** Returns the source of a CommonJS file with a line that hands over what it exports; `undefined` for any other. */
+function withHandover(url: string, source: unknown, format: string | null | undefined): string | undefined {
+  // Required files of packages without `"type"` have no format.
+  if (format !== 'commonjs' && format !== undefined && format !== null) return undefined;
+  // With an asynchronous hook the source of a CommonJS file is null.
+  const text = textOf(source) ?? readFileSync(fileURLToPath(url), 'utf8');
+  const arguments_ = `module.exports, ${JSON.stringify(url)}`;
+  return `${text}\n;globalThis[Symbol.for('${HANDOVER}')]?.(${arguments_});`;
+}
+
+function textOf(source: unknown): string | undefined {
+  if (typeof source === 'string') return source;
+  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source))
+    return new TextDecoder().decode(source as Uint8Array);
+  return undefined;
+}
+
+/** Reports what the CommonJS loader has loaded. Imported CommonJS is there, too. */
+function reportLoaded(modules: readonly AdoptedModule[], loaded: (loaded: Loaded) => void): void {
+  const cache: unknown = Reflect.get(nodeModule, '_cache');
+  if (typeof cache !== 'object' || cache === null) return;
+  for (const [file, entry] of Object.entries(cache as Record<string, NodeJS.Module | undefined>)) {
+    if (!modules.some((module) => endsWithFile(file.replaceAll('\\', '/'), module))) continue;
+    const found = entry?.loaded === true ? findModule(modules, pathToFileURL(file).href) : undefined;
+    if (found !== undefined) loaded({ ...found, exports: entry?.exports });
+  }
+}
+
+const endsWithFile = (path: string, { file }: AdoptedModule) => path.endsWith(`/${file}`);
+
+/** Finds the module that a file is, by the name and version in its package's own package.json. */
+function findModule(modules: readonly AdoptedModule[], url: string): Omit<Loaded, 'exports'> | undefined {
+  if (!url.startsWith('file:')) return undefined;
+  const end = url.indexOf('?');
+  // Wrappers of import-in-the-middle: the library itself follows under its own URL.
+  if (end !== -1 && url.includes('iitm=true', end)) return undefined;
+  const path = end === -1 ? url : url.slice(0, end);
+  for (const module of modules) {
+    if (!endsWithFile(path, module)) continue;
+    const manifest = manifestOf(`${path.slice(0, -module.file.length)}package.json`);
+    if (manifest?.name !== module.name) continue;
+    const { name, version } = manifest;
+    return satisfies(version, module.versions) ? { module, copy: { name, version, url: path } } : undefined;
+  }
+  return undefined;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+}
+
+const manifests = new Map<string, Manifest | undefined>();
+
+function manifestOf(url: string): Manifest | undefined {
+  if (!manifests.has(url)) manifests.set(url, readManifest(url));
+  return manifests.get(url);
+}
+
+function readManifest(url: string): Manifest | undefined {
+  try {
+    const { name, version } = JSON.parse(readFileSync(fileURLToPath(url), 'utf8'));
+    return typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
+  } catch {
+    return undefined;
+  }
+}

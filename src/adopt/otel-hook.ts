@@ -1,0 +1,35 @@
+import {
+  InstrumentationBase,
+  InstrumentationNodeModuleDefinition,
+  InstrumentationNodeModuleFile,
+} from '@opentelemetry/instrumentation';
+import { INSTRUMENTATION_NAME, VERSION } from '../version.ts';
+import type { Loaded } from './hook.ts';
+import type { AdoptedModule } from './types.ts';
+import { satisfies } from './versions.ts';
+
+/**
+ * Watches modules by OpenTelemetry's hooks. They see what is required, and what is imported where the application has
+ * registered OpenTelemetry's loader.
+ */
+export function watchByInstrumentation(
+  modules: readonly AdoptedModule[],
+  loaded: (loaded: Loaded) => void,
+): () => void {
+  const definitions = modules.map((module) => {
+    const { name, versions, file } = module;
+    const handOver = (exports: unknown, version = '') => {
+      if (satisfies(version, versions)) loaded({ module, exports, copy: { name, version, url: `${name}/${file}` } });
+      return exports;
+    };
+    // The package's entry comes as the package, any other file as itself.
+    const inner = new InstrumentationNodeModuleFile(`${name}/${file}`, ['*'], handOver, () => {});
+    return new InstrumentationNodeModuleDefinition(name, ['*'], handOver, undefined, [inner]);
+  });
+  const instrumentation = new (class extends InstrumentationBase {
+    protected override init() {
+      return definitions;
+    }
+  })(`${INSTRUMENTATION_NAME}/adopt`, VERSION, { enabled: true });
+  return () => instrumentation.disable();
+}

@@ -1,0 +1,173 @@
+import type { Gate } from '../gate/types.ts';
+import type { AdoptOptions } from '../options/adopt.ts';
+import type { DiscoveredSource } from '../protocol/messages.ts';
+import { Catalogue } from './catalogue.ts';
+import { type Loaded, type LoadHook, watchModules } from './hook.ts';
+import { SOURCES } from './sources.ts';
+import type { Adoption, LibraryCopy, Source, SourceKind } from './types.ts';
+
+/** What one remote control wants adopted. */
+export interface Wish {
+  readonly options: AdoptOptions;
+  /** Reports a problem to the service's operator. */
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * The adoption of a process, or of a worker thread. All remote controls share it, those of another copy of this package too:
+ * a library is patched once. What is adopted is put back when the last one that wants it leaves.
+ */
+export interface ProcessAdoption {
+  /** Returns a function that leaves. */
+  join(wish: Wish): () => void;
+  sourceOf(category: string): DiscoveredSource | undefined;
+}
+
+interface Seen {
+  readonly exports: unknown;
+  readonly copy: LibraryCopy;
+}
+
+interface Running {
+  readonly undo: Set<() => void>;
+  readonly adoption: Adoption;
+}
+
+export interface AdopterOptions {
+  readonly gate: Pick<Gate, 'category'>;
+  /** @default every source */
+  readonly sources?: readonly Source[];
+  /** @default the hook of this process */
+  readonly watch?: LoadHook;
+}
+
+/** Patches libraries while somebody wants them. */
+export class Adopter implements ProcessAdoption {
+  readonly #gate: Pick<Gate, 'category'>;
+  readonly #sources: readonly Source[];
+  readonly #watch: LoadHook;
+  readonly #wishes = new Set<Wish>();
+  readonly #running = new Map<Source, Running>();
+  /** Copies of libraries that were loaded, by source. */
+  readonly #seen = new Map<Source, Map<unknown, Seen>>();
+  readonly #reported = new Set<SourceKind>();
+  #catalogue: Catalogue | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor({ gate, sources = SOURCES, watch = watchModules }: AdopterOptions) {
+    this.#gate = gate;
+    this.#sources = sources;
+    this.#watch = watch;
+  }
+
+  join(given: Wish): () => void {
+    const wish = { ...given };
+    this.#wishes.add(wish);
+    this.#catalogue ??= new Catalogue(this.#gate, wish.options.map ?? [], (message) => this.#warn(message));
+    this.#catalogue.reopen();
+    this.#follow();
+    return () => {
+      if (this.#wishes.delete(wish)) this.#follow();
+    };
+  }
+
+  sourceOf(category: string): DiscoveredSource | undefined {
+    return this.#catalogue?.sourceOf(category);
+  }
+
+  /** Starts and stops sources so that those run that somebody wants. */
+  #follow(): void {
+    const wanted = this.#sources.filter(({ option }) => [...this.#wishes].some(({ options }) => options[option]));
+    for (const [source, { undo }] of this.#running) {
+      if (wanted.includes(source)) continue;
+      this.#running.delete(source);
+      for (const each of [...undo].reverse()) this.#attempt(source, each);
+    }
+    for (const source of wanted) if (!this.#running.has(source)) this.#start(source);
+    const watches = wanted.some(({ modules }) => modules !== undefined);
+    if (watches && this.#unwatch === undefined) {
+      const modules = this.#sources.flatMap((source) => source.modules ?? []);
+      this.#unwatch = this.#watch(
+        modules,
+        (loaded) => this.#loaded(loaded),
+        (error) => this.#warnOfHook(error),
+      );
+    } else if (!watches) {
+      this.#unwatch?.();
+      this.#unwatch = undefined;
+    }
+  }
+
+  #start(source: Source): void {
+    const { kind } = source;
+    const adoption: Adoption = {
+      options: [...this.#wishes].find(({ options }) => options[source.option])?.options ?? {},
+      category: (name, about) => this.#catalogue?.category(kind, name, about),
+      failed: (error) => this.#failed(source, error),
+    };
+    const running: Running = { undo: new Set(), adoption };
+    this.#running.set(source, running);
+    this.#attempt(source, () => {
+      const undo = source.start?.(adoption);
+      if (undo !== undefined) running.undo.add(undo);
+    });
+    for (const seen of this.#seen.get(source)?.values() ?? []) this.#patch(source, running, seen);
+  }
+
+  #loaded({ module, exports, copy }: Loaded): void {
+    for (const source of this.#sources) {
+      if (source.modules?.includes(module) !== true) continue;
+      const copies = this.#seen.get(source) ?? new Map<unknown, Seen>();
+      this.#seen.set(source, copies);
+      if (copies.has(exports)) continue;
+      const seen = { exports, copy };
+      copies.set(exports, seen);
+      const running = this.#running.get(source);
+      if (running !== undefined) this.#patch(source, running, seen);
+    }
+  }
+
+  #patch(source: Source, { undo, adoption }: Running, { exports, copy }: Seen): void {
+    this.#attempt(source, () => {
+      const back = source.adopt?.(exports, copy, adoption);
+      if (back !== undefined) undo.add(back);
+    });
+  }
+
+  #attempt(source: Source, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#failed(source, error);
+    }
+  }
+
+  #failed({ kind }: Source, error: unknown): void {
+    if (this.#reported.has(kind)) return;
+    this.#reported.add(kind);
+    this.#warn(
+      `adopt: ${kind} could not be adopted completely (${error instanceof Error ? error.message : 'unknown error'})`,
+    );
+  }
+
+  #warnOfHook(error: unknown): void {
+    this.#warn(`adopt: modules cannot be watched (${error instanceof Error ? error.message : 'unknown error'})`);
+  }
+
+  #warn(message: string): void {
+    const [wish] = this.#wishes;
+    wish?.warn(message);
+  }
+}
+
+// Its version changes with the interface.
+const REGISTRY_KEY = Symbol.for('opentelemetry-instrumentation-rdcp.adoption.v1');
+
+/** The adoption of this process. */
+export function processAdoption(gate: Pick<Gate, 'category'>): ProcessAdoption {
+  const existing: ProcessAdoption | undefined = Reflect.get(globalThis, REGISTRY_KEY);
+  if (existing !== undefined) return existing;
+  const created = new Adopter({ gate });
+  Object.defineProperty(globalThis, REGISTRY_KEY, { value: created });
+  return created;
+}

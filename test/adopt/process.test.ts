@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Loaded } from '../../src/adopt/hook.ts';
+import { Adopter } from '../../src/adopt/process.ts';
+import type { AdoptedModule, Adoption, Source } from '../../src/adopt/types.ts';
+import { GateCore } from '../../src/gate/core.ts';
+import type { AdoptOptions } from '../../src/options/adopt.ts';
+import { attachOn, RecordingController } from '../gate/controllers.ts';
+
+const MODULE: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'index.js' };
+
+/** A process with a source of a package, one of an API, and libraries that load when `load` is called. */
+function bench({ maxCategories = 4096, broken = false } = {}) {
+  const log: string[] = [];
+  const warnings: string[] = [];
+  let adoption: Adoption | undefined;
+  const noisy: Source = {
+    kind: 'debug',
+    option: 'debug',
+    modules: [MODULE],
+    adopt(exports, { version }, given) {
+      if (broken) throw new Error('unknown shape');
+      adoption = given;
+      log.push(`patch ${String(exports)} ${version}`);
+      return () => log.push(`restore ${String(exports)}`);
+    },
+  };
+  const api: Source = {
+    kind: 'channel',
+    option: 'channels',
+    start: () => {
+      log.push('start');
+      return () => log.push('stop');
+    },
+  };
+  let handOver: ((loaded: Loaded) => void) | undefined;
+  const gate = new GateCore();
+  gate.attach(new RecordingController(maxCategories));
+  const adopter = new Adopter({
+    gate,
+    sources: [noisy, api],
+    watch: (_modules, loaded) => {
+      log.push('watch');
+      handOver = loaded;
+      return () => log.push('unwatch');
+    },
+  });
+  return {
+    log,
+    warnings,
+    gate,
+    adopter,
+    join: (options: AdoptOptions) => adopter.join({ options, warn: (message) => warnings.push(message) }),
+    load: (exports: unknown, version = '1.0.0') =>
+      handOver?.({ module: MODULE, exports, copy: { name: 'noisy', version, url: 'file:///noisy/index.js' } }),
+    category: (name: string, enabledByDefault = false) =>
+      adoption?.category(name, { version: '1.0.0', enabledByDefault }),
+  };
+}
+
+test('a library is patched once, however many want it, and put back when the last one leaves', () => {
+  const { log, join, load } = bench();
+  const leaveFirst = join({ debug: true });
+  load('one');
+  load('one');
+  load('two');
+  const leaveSecond = join({ debug: true, channels: true });
+  leaveFirst();
+  leaveFirst();
+  assert.deepEqual(log.splice(0), ['watch', 'patch one 1.0.0', 'patch two 1.0.0', 'start']);
+  leaveSecond();
+  assert.deepEqual(log.splice(0), ['restore two', 'restore one', 'stop', 'unwatch']);
+  join({ debug: true });
+  assert.deepEqual(log, ['patch one 1.0.0', 'patch two 1.0.0', 'watch']);
+});
+
+test('nothing is watched or patched for a remote control that adopts nothing', () => {
+  const { log, join } = bench();
+  join({})();
+  assert.deepEqual(log, []);
+});
+
+test('a source that fails leaves the library alone, with one warning', () => {
+  const { log, warnings, join, load } = bench({ broken: true });
+  const leave = join({ debug: true });
+  load('one');
+  load('two');
+  leave();
+  assert.deepEqual([log, warnings.length], [['watch', 'unwatch'], 1]);
+  assert.match(warnings[0]!, /^adopt: debug .*unknown shape/);
+});
+
+test('a logger is one category, of which discovery shows the source', () => {
+  const { adopter, gate, join, load, category } = bench();
+  join({
+    debug: true,
+    map: [
+      { match: 'db:*', group: 'DATABASE' },
+      { match: 'secret', exclude: true },
+    ],
+  });
+  load('one');
+  assert.equal(category('koa-router'), category('koa-router'));
+  assert.equal(category('koa-router')?.name, 'KOA_ROUTER');
+  category('db:sql');
+  category('db:pool');
+  assert.equal(category('secret'), undefined);
+  assert.deepEqual(
+    gate.categories().map(({ name }) => name),
+    ['KOA_ROUTER', 'DATABASE'],
+  );
+  assert.deepEqual(adopter.sourceOf('KOA_ROUTER'), { kind: 'debug', name: 'koa-router', version: '1.0.0', count: 1 });
+  assert.deepEqual(adopter.sourceOf('DATABASE'), { kind: 'debug', name: 'db:pool', version: '1.0.0', count: 2 });
+  gate.category('OWN');
+  assert.equal(adopter.sourceOf('OWN'), undefined);
+});
+
+test('the logger with the better claim gets the name, and the other one goes on under its own', () => {
+  const { gate, adopter, join, load, category } = bench();
+  join({ debug: true });
+  load('one');
+  const dashed = category('koa.router')!;
+  const heard: boolean[] = [];
+  dashed.onWanted((wanted) => heard.push(wanted));
+  const attachment = attachOn(gate, new RecordingController());
+  const owner = category('koa-router')!;
+  assert.equal(owner.name, 'KOA_ROUTER');
+  assert.match(dashed.name, /^KOA_ROUTER_[A-Z0-9]{7}$/);
+  assert.deepEqual([owner.wanted, dashed.wanted, heard], [true, false, [true, false]]);
+  attachment.setBase(1, true);
+  assert.deepEqual([dashed.wanted, heard], [true, [true, false, true]]);
+  assert.equal(adopter.sourceOf('KOA_ROUTER')?.name, 'koa-router');
+  assert.equal(adopter.sourceOf(dashed.name)?.name, 'koa.router');
+});
+
+test('a logger and an own category of the same name are one switch', () => {
+  const { gate, join, load, category } = bench();
+  const own = gate.category('DATABASE', { description: 'statements' });
+  join({ debug: true });
+  load('one');
+  const adopted = category('database')!;
+  attachOn(gate, new RecordingController());
+  assert.deepEqual([own.enabled, adopted.enabled], [true, true]);
+  assert.equal(gate.categories().length, 1);
+});
+
+test('over the limit of categories loggers stay as they are, with one warning', () => {
+  const { warnings, join, load, category } = bench({ maxCategories: 2 });
+  join({ debug: true });
+  load('one');
+  const found = ['a', 'b', 'c', 'd'].map((name) => category(name)?.name);
+  assert.deepEqual(found, ['A', 'B', undefined, undefined]);
+  assert.deepEqual(warnings.length, 1);
+  assert.match(warnings[0]!, /limits\.maxCategories/);
+});
+
+test('a group is on by default while any of its loggers is', () => {
+  const { gate, join, load, category } = bench();
+  join({ debug: true, map: [{ match: /^db/, group: 'DATABASE' }] });
+  load('one');
+  const byDefault = () => gate.categories()[0]?.defaultEnabled;
+  const [sql, pool] = [category('db:sql', true)!, category('db:pool')!];
+  assert.equal(byDefault(), true);
+  pool.setDefault(true);
+  sql.setDefault(false);
+  assert.equal(byDefault(), true);
+  pool.setDefault(false);
+  assert.equal(byDefault(), false);
+});
