@@ -1,7 +1,7 @@
-// Writes docs/options.md, and the table of options in the README, from the types of the options, and docs/command-line.md
-// from the definitions of the commands: `npm run document`.
+// Writes docs/options.md from the types of the options, and docs/command-line.md from the definitions of the commands:
+// `npm run document`.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   API,
@@ -87,11 +87,6 @@ function isOptions({ flags, declarations }: Named): boolean {
   return (flags & SymbolFlags.Interface) !== 0 && declarations.some(({ path }) => /\/src\/options[./]/.test(path));
 }
 
-/** The first sentence of a text. */
-export function firstSentence(text: string): string {
-  return /^.*?\.(?= [A-Z`]|$)/.exec(text)?.[0] ?? text;
-}
-
 /** docs/options.md */
 export function optionsDocument(options: readonly Option[]): string {
   const groups = options.filter((option) => option.options.length > 0);
@@ -112,13 +107,9 @@ export function flat(options: readonly Option[]): Option[] {
   return options.flatMap((option) => [option, ...flat(option.options)]);
 }
 
-function table(
-  options: readonly Option[],
-  name: (option: Option) => string,
-  text = (meaning: string) => meaning,
-): string {
+function table(options: readonly Option[], name: (option: Option) => string): string {
   const rows = options.map(
-    (option) => `| ${[name(option), formatDefault(option), text(option.meaning)].map(escaped).join(' | ')} |`,
+    (option) => `| ${[name(option), formatDefault(option), option.meaning].map(escaped).join(' | ')} |`,
   );
   return ['| option | default | meaning |', '|---|---|---|', ...rows].join('\n');
 }
@@ -131,16 +122,6 @@ function formatDefault({ default: text }: Option): string {
 
 function escaped(text: string): string {
   return text.replaceAll('|', '\\|').replace(/`[^`]*`|</g, (part) => (part === '<' ? '&lt;' : part));
-}
-
-const README_TABLE = /(?<=<!-- options: npm run document -->\n).*?(?=\n<!-- \/options -->)/s;
-
-/** The README with its table of options as it has to be. */
-export function withOptions(readme: string, options: readonly Option[]): string {
-  const linked = ({ path, options }: Option) =>
-    options.length > 0 ? `[\`${path}\`](docs/options.md#${path})` : `\`${path}\``;
-  if (!README_TABLE.test(readme)) throw new Error('README.md has no place for the options');
-  return readme.replace(README_TABLE, () => table(options, linked, firstSentence));
 }
 
 interface Documented {
@@ -228,9 +209,6 @@ function commandOptions(options: readonly (readonly [string, CommandOption])[]):
 }
 
 if (import.meta.main) {
-  const options = documentedOptions();
-  const readme = join(ROOT, 'README.md');
   writeFileSync(join(ROOT, 'docs/command-line.md'), await commandLineDocument());
-  writeFileSync(join(ROOT, 'docs/options.md'), optionsDocument(options));
-  writeFileSync(readme, withOptions(readFileSync(readme, 'utf8'), options));
+  writeFileSync(join(ROOT, 'docs/options.md'), optionsDocument(documentedOptions()));
 }

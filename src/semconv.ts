@@ -1,4 +1,4 @@
-// All telemetry names. The README documents them.
+// All telemetry names. docs/telemetry.md documents them.
 
 export const METRIC_DEBUG_CALLS = 'rdcp.debug.calls';
 export const METRIC_DEBUG_CALL_RATE = 'rdcp.debug.call.rate';

@@ -23,7 +23,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 
 const ENABLE: TestRequest = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'HTTP' } };
 
-/** As the README has it for Koa. */
+/** As docs/services.md has it for Koa. */
 function mountedInKoa(rdcp: RequestHandler): Koa.Middleware {
   return (ctx, next) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -47,7 +47,7 @@ const koa = (...middleware: Koa.Middleware[]) => {
   return app.callback();
 };
 
-/** As the README has it for Fastify. */
+/** As docs/services.md has it for Fastify. */
 function fastify(rdcp: RequestHandler): RequestListener {
   const app = Fastify();
   app.addHook('onRequest', (request, reply, done) => rdcp(request.raw, reply.raw, done));

@@ -9,13 +9,13 @@ import { run } from '../safety/program.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 
 const KEY = 'a-key-of-this-test-alone-and-no-other';
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
-/** The code that follows a piece of text in the README. */
-function codeAfter(text: string): string {
-  const at = README.indexOf(text);
-  assert.ok(at >= 0, `the README has: ${text}`);
-  const [, code] = /```ts\n(.*?)```/s.exec(README.slice(at)) ?? [];
+/** The code that follows a piece of text in a document. */
+function codeAfter(document: string, text: string): string {
+  const all = readFileSync(join(ROOT, document), 'utf8');
+  const at = all.indexOf(text);
+  assert.ok(at >= 0, `${document} has: ${text}`);
+  const [, code] = /```ts\n(.*?)```/s.exec(all.slice(at)) ?? [];
   assert.ok(code, `code follows: ${text}`);
   return code;
 }
@@ -32,7 +32,7 @@ const expressApp = express();
 const fastify = Fastify();
 const koaApp = new Koa();
 const app: http.RequestListener = (_req, res) => void res.end('app');
-${codeAfter('**Mounted in a server you have**').replace('\nhttp.createServer(', '\nconst server = http.createServer(')}
+${codeAfter('docs/services.md', '**Mounted in a server you have**').replace('\nhttp.createServer(', '\nconst server = http.createServer(')}
 expressApp.use((_req, res) => void res.send('app'));
 fastify.get('/', async () => 'app');
 koaApp.use((ctx) => void (ctx.body = 'app'));
@@ -54,9 +54,9 @@ console.log('ready ' + JSON.stringify(urls));
 const TENANTS = `
 declare const request: unknown;
 declare function handle(request: unknown): void;
-${codeAfter('### Tenants')}`;
+${codeAfter('docs/tenants.md', '# Tenants')}`;
 
-describe('the code of the README', () => {
+describe('the code of the documents', () => {
   assertBuilt();
   mkdirSync(join(ROOT, '.rdcp'), { recursive: true });
   // Inside of the package, so that it is found by its name.
