@@ -24,7 +24,9 @@ import { createInstruments, type Instruments } from './metrics/instruments.ts';
 import { createMeasurements } from './metrics/measurements.ts';
 import type { Reporter } from './reporter.ts';
 import { type DeferredApp, deferApp } from './server/deferred.ts';
+import { createOpenStreams, type OpenStreams } from './server/open-streams.ts';
 import { GLOBAL_SCOPE, type StateStore } from './store/state-store.ts';
+import { deferRelay } from './tail/deferred.ts';
 import type { Telemetry } from './telemetry.ts';
 import { baggageTenant } from './tenancy/baggage.ts';
 import type { Isolation } from './tenancy/isolation.ts';
@@ -51,6 +53,8 @@ export interface Assembled {
   readonly app: DeferredApp;
   /** In the order in which they are closed. */
   readonly parts: {
+    readonly streams: OpenStreams;
+    readonly relay: Closable;
     readonly fleet: Fleet | undefined;
     readonly plane: ControlPlane;
     readonly trail: AuditTrail;
@@ -178,6 +182,21 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
     });
   if (fleet !== undefined) opened.push(fleet);
 
+  const streams = createOpenStreams();
+  const relay = deferRelay({
+    gate,
+    addTap: sink.addTap,
+    budgetOf: sink.budgets.configured,
+    messages: store.messages,
+    tails: resolved.tail !== false,
+    instanceId,
+    clock,
+    schedule: unrefInterval,
+    random: Math.random,
+    randomUUID,
+  });
+  opened.push(relay);
+
   const app = deferApp({
     config: resolved,
     plane,
@@ -193,6 +212,8 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
     fleet,
     outputs: sink.outputs,
     sourceOf,
+    relay: relay.load,
+    streams,
     budgets: { ...sink.budgets, dropped: (index) => gate.droppedTotal(index) },
     checkStore: async () => {
       try {
@@ -212,7 +233,10 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
   void plane.start();
   fleet?.start();
 
-  return { app, parts: { fleet, plane, trail, calls, measurements, instruments, authenticator, store } };
+  return {
+    app,
+    parts: { streams, relay, fleet, plane, trail, calls, measurements, instruments, authenticator, store },
+  };
 }
 
 function holdingByName({ holding, seen }: Conditions): [ConditionName, boolean][] {

@@ -7,6 +7,7 @@ export {
   type RdcpClient,
 } from './client/client.ts';
 export { RdcpResponseError, type ResponseFacts } from './client/response-error.ts';
+export type { EventsOptions, TailOptions } from './client/streams.ts';
 export type { RdcpTokens, TokenRequest } from './client/tokens.ts';
 export type { Fetch, RdcpClientOptions, RequestOptions } from './client/transport.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
@@ -26,4 +27,5 @@ export {
 } from './protocol/constants.ts';
 export type { Emission, EmissionTarget } from './protocol/emission.ts';
 export type * from './protocol/messages.ts';
+export type * from './protocol/streams.ts';
 export type { Timestamp } from './protocol/time.ts';

@@ -83,9 +83,9 @@ export class ClusteredControl {
 
   /** Moves settings and trail from memory to the store of the cluster. */
   async #moveToCluster(): Promise<void> {
-    const { fleet, plane, trail, store, ...rest } = this.#current.parts;
+    const { streams, relay, fleet, plane, trail, store, ...rest } = this.#current.parts;
     const clustered = this.#openStore();
-    await closeInOrder([fleet, plane, trail]);
+    await closeInOrder([streams, relay, fleet, plane, trail]);
     await copyState(store, clustered, systemClock.now());
     this.#current = assemble(this.#config, this.#shared, clustered, []);
     this.setEnabled(this.#enabled);

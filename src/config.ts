@@ -26,6 +26,7 @@ import type {
   RdcpConfig,
   SecurityOptions,
   ServerOptions,
+  TailOptions,
   TenancyOptions,
   TenantOptions,
   TlsOptions,
@@ -229,6 +230,12 @@ const controls = z
     message: 'must not be longer than maxDuration',
   });
 
+const tail = z.strictObject({
+  scope: z.enum(['admin', 'control']).default('admin'),
+  maxStreams: positive.max(64).default(8),
+  rate: positive.max(10_000).default(100),
+} satisfies Shape<TailOptions>);
+
 const fleet = z.strictObject({
   acknowledgeTimeoutSeconds: z.number().min(0).max(25).default(1),
   service: z.string().min(1).max(200).optional(),
@@ -356,6 +363,7 @@ export const configSchema = z.strictObject({
   limits: limits.prefault({}),
   audit: audit.prefault({}),
   fleet: fleet.prefault({}),
+  tail: z.union([z.literal(false), tail]).prefault({}),
   store: store.default('memory:'),
   health: z
     .record(

@@ -33,11 +33,13 @@ export {
 } from './protocol/constants.ts';
 export type { Emission, EmissionTarget } from './protocol/emission.ts';
 export type * from './protocol/messages.ts';
+export type * from './protocol/streams.ts';
 export type { Timestamp } from './protocol/time.ts';
 export type { ValidationMetadata, ValidationResult, ValidCredential } from './protocol/validation-result.ts';
 export { createRdcp, type Rdcp, type RdcpCallback } from './rdcp.ts';
 export type { MessageLogger } from './reporter.ts';
 export type * from './store/fleet-store.ts';
+export { MAX_MESSAGE_BYTES, type MessageStore } from './store/message-store.ts';
 export { type DroppedHead, type Placed, type PrunePlan, planPrune } from './store/prune-plan.ts';
 export type * from './store/state-store.ts';
 export type * from './store/token-store.ts';

@@ -64,6 +64,12 @@ export interface RdcpConfig {
    */
   readonly fleet?: FleetOptions | undefined;
   /**
+   * Who may read debug lines over the endpoint while they are made, and how many. `false`: nobody, and no other process of the
+   * fleet gets lines of this one.
+   * @default {}
+   */
+  readonly tail?: false | TailOptions | undefined;
+  /**
    * Where state and the audit trail are kept: `memory:`, `sqlite:FILE`, `redis://…`, `rediss://…`, or a store of your own.
    * @default 'memory:'
    */
@@ -240,6 +246,26 @@ export interface FleetOptions {
    * @default service.version of OTEL_RESOURCE_ATTRIBUTES
    */
   readonly version?: string | undefined;
+}
+
+/** Who may read debug lines over the endpoint while they are made, and how many. */
+export interface TailOptions {
+  /**
+   * Scope that a credential needs: `admin` or `control`.
+   * @default 'admin'
+   */
+  readonly scope?: 'admin' | 'control' | undefined;
+  /**
+   * Most streams that a process serves at a time, 1 to 64. One identity may have two of them.
+   * @default 8
+   */
+  readonly maxStreams?: number | undefined;
+  /**
+   * Lines a second of one stream, from all processes together, 1 to 10000. Further ones are dropped and counted. A request may
+   * ask for fewer, and with `admin` for more.
+   * @default 100
+   */
+  readonly rate?: number | undefined;
 }
 
 /** How debug calls are measured. */

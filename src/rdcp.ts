@@ -203,6 +203,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     close: () => {
       closing ??= (async () => {
         leaveAdoption?.();
+        control.current.parts.streams.close();
         await closeInOrder([listener]);
         await control.moving;
         conditions.close();

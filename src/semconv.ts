@@ -41,6 +41,7 @@ export const ATTR_SECURITY_LEVEL = 'rdcp.security.level';
 export const ATTR_AUDIT_ID = 'rdcp.audit.id';
 export const ATTR_AUDIT_TIMESTAMP = 'rdcp.audit.timestamp';
 export const ATTR_AUDIT_BUDGET = 'rdcp.audit.budget';
+export const ATTR_AUDIT_TAIL = 'rdcp.audit.tail';
 export const ATTR_AUDIT_CHANGES = 'rdcp.audit.changes';
 export const ATTR_AUDIT_COUNT = 'rdcp.audit.count';
 export const ATTR_AUDIT_SEQUENCE = 'rdcp.audit.sequence';

@@ -4,7 +4,10 @@ import type { AuditPage, AuditQuery, CommitResult, ReplayRecord } from '../store
 /** What an audit entry says before the trail seals it with id, time, sequence and hash. */
 export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 'outcome' | 'identity'> &
   Partial<
-    Pick<AuditEntry, 'tenant' | 'requestId' | 'reason' | 'otelrdcp_budget' | 'source' | 'error' | 'count' | 'dropped'>
+    Pick<
+      AuditEntry,
+      'tenant' | 'requestId' | 'reason' | 'otelrdcp_budget' | 'otelrdcp_tail' | 'source' | 'error' | 'count' | 'dropped'
+    >
   >;
 
 /** A recorded entry. One that was recorded while the store was unreachable has no place in the chain yet. */

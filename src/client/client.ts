@@ -14,8 +14,10 @@ import type {
   TenantsResponse,
   WellKnownDocument,
 } from '../protocol/messages.ts';
+import type { ForecastRequest, ForecastResponse, StateEvent, TailEvent } from '../protocol/streams.ts';
 import { type AuditFilter, auditEntries, fetchAudit } from './audit.ts';
 import { RdcpResponseError } from './response-error.ts';
+import { type EventsOptions, events, forecast, type TailOptions, tail } from './streams.ts';
 import { createTokens, type RdcpTokens } from './tokens.ts';
 import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
 
@@ -89,12 +91,31 @@ export interface RdcpClient {
    * without a shared store, answer `RDCP_NOT_FOUND`.
    */
   fleet(options?: RequestOptions): Promise<FleetResponse>;
+  /**
+   * Measures for a while what categories emit, or would emit if they were on, added up over the fleet. No line is emitted.
+   * Resolves after that time. An addition of this implementation.
+   */
+  forecast(
+    categories: CategorySelection,
+    options?: Pick<ForecastRequest, 'duration'> & RequestOptions,
+  ): Promise<ForecastResponse>;
+  /**
+   * Shows the debug lines of categories, from every process of the fleet, to this client alone; nothing is switched. Iterate
+   * with `for await`: the iteration returns after the event `end`, and throws when the connection is lost. Leaving the loop,
+   * or aborting the signal, ends the tail. An addition of this implementation.
+   */
+  tail(categories: CategorySelection, options?: TailOptions): AsyncGenerator<TailEvent, void, undefined>;
+  /**
+   * Follows the state of the server: a snapshot, then every change. Iterate with `for await`; a lost connection throws.
+   * Leaving the loop, or aborting the signal, ends it. An addition of this implementation.
+   */
+  events(options?: EventsOptions): AsyncGenerator<StateEvent, void, undefined>;
   readonly tokens: RdcpTokens;
 }
 
 /** @throws {TypeError} if the base URL is not an absolute HTTP URL, or both an API key and a token are given */
 export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
-  const send = createTransport(options);
+  const { send, stream } = createTransport(options);
   const get =
     <T>(path: string) =>
     (request?: RequestOptions) =>
@@ -119,6 +140,9 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     auditEntries: (filter = {}, request) => auditEntries(send, filter, request),
     session: get(PATHS.session),
     fleet: get(PATHS.fleet),
+    forecast: (categories, request) => forecast(send, categories, request),
+    tail: (categories, request) => tail(stream, categories, request),
+    events: (request) => events(stream, request),
     tokens: createTokens(send, options),
   };
 }

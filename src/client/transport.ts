@@ -1,6 +1,7 @@
 import { isRdcpError, RdcpError } from '../errors.ts';
-import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
+import { EVENT_STREAM_MEDIA_TYPE, HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
 import { isRecord, RdcpResponseError } from './response-error.ts';
+import { type ServerSentEvent, ServerSentEventParser } from './server-sent-events.ts';
 import { answeredByTlsPort, failedByScheme } from './wrong-scheme.ts';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
@@ -43,36 +44,51 @@ export interface Call {
   readonly form?: URLSearchParams;
   /** Statuses besides 2xx that are not errors. */
   readonly answers?: readonly number[];
+  /** Time that the server needs for this request, in milliseconds, on top of the timeout. @default 0 */
+  readonly extraMs?: number;
+}
+
+export interface StreamCall extends Pick<Call, 'path' | 'query'> {
+  /** Further headers of this request. @default {} */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The name of the event that ends the stream. @default the stream lasts until it is aborted */
+  readonly ends?: string;
 }
 
 /** Sends one request and resolves with the parsed response. */
 export type Transport = <T>(call: Call, options?: RequestOptions) => Promise<T>;
 
+/** Sends one request and yields the events of the response. Leaving the loop closes the connection. */
+export type StreamTransport = (
+  call: StreamCall,
+  options?: RequestOptions,
+) => AsyncGenerator<ServerSentEvent, void, undefined>;
+
+/** A server that is silent for this long, in milliseconds, is gone: it sends a comment every 15 seconds. */
+const SILENCE_MS = 45_000;
+
 /** @throws {TypeError} if the options contradict each other, or the base URL is not an absolute HTTP URL */
-export function createTransport(options: RdcpClientOptions): Transport {
+export function createTransport(options: RdcpClientOptions): { send: Transport; stream: StreamTransport } {
   if (options.apiKey !== undefined && options.token !== undefined) {
     throw new TypeError('apiKey and token cannot be combined: pass one of them');
   }
   const base = baseOf(options.baseUrl);
-  const send = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const timeoutMs = options.timeoutMs ?? 30_000;
 
-  return async (call, { requestId = crypto.randomUUID(), signal } = {}) => {
+  const send: Transport = async (call, { requestId = crypto.randomUUID(), signal } = {}) => {
     signal?.throwIfAborted();
-    const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`;
-    const deadline = AbortSignal.timeout(timeoutMs);
+    const deadline = AbortSignal.timeout(timeoutMs + (call.extraMs ?? 0));
     const body = call.form?.toString() ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     const init: RequestInit = {
+      ...UNSHARED,
       method: body === undefined ? 'GET' : 'POST',
       headers: await headersOf(options, requestId, call),
       ...(body === undefined ? {} : { body }),
       signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
-      // On a redirect to another origin fetch drops Authorization, but would forward the API key.
-      redirect: 'error',
-      cache: 'no-store',
     };
     try {
-      const response = await send(base + call.path + query, init);
+      const response = await fetch(urlOf(base, call), init);
       const text = await response.text();
       const wrongScheme = answeredByTlsPort(base, response.status, text);
       if (wrongScheme !== undefined) throw unreachable(wrongScheme, requestId);
@@ -83,6 +99,102 @@ export function createTransport(options: RdcpClientOptions): Transport {
       throw failure(cause, deadline.aborted, base, requestId);
     }
   };
+
+  async function* stream(
+    call: StreamCall,
+    { requestId = crypto.randomUUID(), signal }: RequestOptions = {},
+  ): AsyncGenerator<ServerSentEvent, void, undefined> {
+    signal?.throwIfAborted();
+    const silence = new Silence(timeoutMs);
+    const headers = await headersOf(options, requestId, {});
+    headers.set('Accept', EVENT_STREAM_MEDIA_TYPE);
+    for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
+    try {
+      const init = {
+        ...UNSHARED,
+        headers,
+        signal: signal === undefined ? silence.signal : AbortSignal.any([silence.signal, signal]),
+      };
+      const response = await fetch(urlOf(base, call), init);
+      if (!response.ok || !isEventStream(response)) {
+        const text = await response.text();
+        const wrongScheme = answeredByTlsPort(base, response.status, text);
+        if (wrongScheme !== undefined) throw unreachable(wrongScheme, requestId);
+        answerOf(response, text, requestId, []);
+        throw notRdcp(requestId);
+      }
+      for await (const event of eventsOf(response, silence)) {
+        yield event;
+        if (event.event === call.ends) return;
+      }
+    } catch (cause) {
+      if (isRdcpError(cause)) throw cause;
+      signal?.throwIfAborted();
+      throw failure(cause, silence.signal.aborted, base, requestId);
+    } finally {
+      silence.end();
+    }
+    throw unreachable(`The server at ${base} closed the connection`, requestId);
+  }
+
+  return { send, stream };
+}
+
+const UNSHARED = {
+  // On a redirect to another origin fetch drops Authorization, but would forward the API key.
+  redirect: 'error',
+  cache: 'no-store',
+} as const satisfies RequestInit;
+
+function urlOf(base: string, { path, query }: Pick<Call, 'path' | 'query'>): string {
+  return `${base}${path}${query === undefined || query.size === 0 ? '' : `?${query}`}`;
+}
+
+/** Aborts a request whose server is silent for too long. A caller that takes its time does not count. */
+class Silence {
+  readonly #controller = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(milliseconds: number) {
+    this.allow(milliseconds);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Restarts the time. */
+  allow(milliseconds: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#controller.abort(), milliseconds);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('Content-Type')?.startsWith(EVENT_STREAM_MEDIA_TYPE) === true;
+}
+
+async function* eventsOf(response: Response, silence: Silence): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  const decoder = new TextDecoder();
+  const parser = new ServerSentEventParser();
+  try {
+    for (;;) {
+      silence.allow(SILENCE_MS);
+      const { done, value } = await reader.read();
+      silence.end();
+      if (done) return;
+      yield* parser.read(decoder.decode(value, { stream: true }));
+    }
+  } finally {
+    // Closes the connection when the caller leaves its loop.
+    await reader.cancel().catch(() => undefined);
+  }
 }
 
 function baseOf(baseUrl: string): string {
@@ -93,7 +205,11 @@ function baseOf(baseUrl: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-async function headersOf(options: RdcpClientOptions, requestId: string, { body, form }: Call): Promise<Headers> {
+async function headersOf(
+  options: RdcpClientOptions,
+  requestId: string,
+  { body, form }: Pick<Call, 'body' | 'form'>,
+): Promise<Headers> {
   const headers = new Headers(options.headers);
   headers.set('Accept', JSON_MEDIA_TYPE);
   headers.set(HEADERS.protocol, PROTOCOL);
@@ -129,11 +245,15 @@ function answerOf<T>(response: Response, text: string, requestId: string, answer
     throw new RdcpResponseError({ status: response.status, requestId, body, retryAfter });
   }
   if (!speaksRdcp) {
-    throw new RdcpError('RDCP_VERSION_UNSUPPORTED', `The response is not ${PROTOCOL}: check baseUrl`, {
-      details: { requestId },
-    });
+    throw notRdcp(requestId);
   }
   return body as T;
+}
+
+function notRdcp(requestId: string): RdcpError {
+  return new RdcpError('RDCP_VERSION_UNSUPPORTED', `The response is not ${PROTOCOL}: check baseUrl`, {
+    details: { requestId },
+  });
 }
 
 function parse(text: string): unknown {

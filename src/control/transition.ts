@@ -192,8 +192,9 @@ function replaced(snapshot: Snapshot, settings: Settings): Snapshot {
   return snapshot.tenant === undefined ? { ...snapshot, global: settings } : { ...snapshot, tenant: settings };
 }
 
-function assertKnown(categories: readonly string[], defaults: ReadonlyMap<string, boolean>): void {
-  const unknown = categories.filter((category) => !defaults.has(category));
+/** @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND` with `details.unknown` */
+export function assertKnown(categories: readonly string[], known: { has(name: string): boolean }): void {
+  const unknown = categories.filter((category) => !known.has(category));
   if (unknown.length === 0) return;
   const noun = unknown.length === 1 ? 'category' : 'categories';
   throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${noun}: ${nameSome(unknown)}`, {

@@ -87,6 +87,8 @@ export interface Budgets {
   ): void;
   /** Configured calls per second of a category; `undefined` when unlimited. */
   configuredRate(name: string): number | undefined;
+  /** Configured budget of a category; `undefined` when unlimited. */
+  configured(name: string): Rate | undefined;
   /** The budget state outside of tenants, or of one tenant. @returns `undefined` when nothing is limited */
   stateOf(category: Named, tenantId?: string): BudgetState | undefined;
   close(): void;
@@ -194,6 +196,11 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     return ofTenants?.has(tenantId!) === true ? ofTenants.get(tenantId!) : of(category);
   }
 
+  function configuredOf(name: string): Rate | undefined {
+    const rate = rateOf({ name });
+    return rate === false ? undefined : rate;
+  }
+
   return {
     of,
     ofTenants: ({ index }) => controls.get(index),
@@ -213,10 +220,8 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       else controls.set(index, ofControls);
       options.changed(category);
     },
-    configuredRate(name) {
-      const rate = rateOf({ name });
-      return rate === false ? undefined : rate.callsPerSecond;
-    },
+    configuredRate: (name) => configuredOf(name)?.callsPerSecond,
+    configured: configuredOf,
     stateOf(category, tenantId) {
       const budget = ofCall(category, tenantId);
       return budget && stateOf(budget);

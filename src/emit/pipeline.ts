@@ -52,6 +52,11 @@ export interface Pipeline {
   warn(category: Pick<CategoryDescriptor, 'name'>, surplus: Surplus): void;
 }
 
+/** Outputs modify the attributes, which a tap may have kept. */
+function copyOf(call: Call): Call {
+  return { ...call, attributes: { ...call.attributes } };
+}
+
 export function createPipeline({ budgets, redacts, outputs, taps }: PipelineParts): Pipeline {
   function build({ name }: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Built {
     const plain = typeof message === 'string';
@@ -88,8 +93,7 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
     const { call, failure } = build(category, message, given, tenantId);
     give(wanted, category, call);
     if (dropped !== undefined) return dropped;
-    // Outputs modify the attributes, so taps get a copy.
-    const own = wanted.length === 0 ? call : { ...call, attributes: { ...call.attributes } };
+    const own = wanted.length === 0 ? call : copyOf(call);
     const outcome = outputs.current()(own);
     if (outcome === undefined) budget?.spend(own.bytes);
     return outcome ?? failure;
@@ -118,6 +122,7 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
       if (wanted.length === 0) return undefined;
       const { call, failure } = build(category, message, given, tenantId);
       give(wanted, category, call);
+      if (wanted.some(({ logs }) => logs === true)) outputs.current()(copyOf(call));
       return failure;
     },
     pass(category, text, describe, bytes, tenantId) {

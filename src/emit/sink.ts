@@ -21,7 +21,7 @@ export interface SinkOptions extends OutputOptions {
 /** The gate's sink, which also reports the output and manages budgets and taps. */
 export interface EmissionSink extends Sink {
   readonly outputs: Outputs;
-  readonly budgets: Pick<Budgets, 'setControl' | 'stateOf' | 'configuredRate'>;
+  readonly budgets: Pick<Budgets, 'setControl' | 'stateOf' | 'configuredRate' | 'configured'>;
   /** Also passes the calls of a category to a tap. Returns a function that removes it. */
   addTap(category: CategoryDescriptor, tap: Tap): () => void;
   close(): void;

@@ -3,6 +3,8 @@ import type { Call } from './record.ts';
 
 /** Receives calls beside the outputs for a while. Taps change neither counters nor what is enabled. */
 export interface Tap {
+  /** Whether calls that it takes of a category that is off go to the outputs as well. @default false */
+  readonly logs?: boolean;
   /** Whether the tap wants calls of this tenant. Also used by `.enabled`. */
   matches(tenantId: string | undefined): boolean;
   /** Whether its own rate allows one more call. Checked before anything of the call is built. */

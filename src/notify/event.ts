@@ -28,6 +28,8 @@ const KINDS: Record<AuditAction, NotifyEvent | undefined> = {
   'token.revoke': undefined,
   'token.reuse': undefined,
   'credentials.reload': 'credentials',
+  forecast: undefined,
+  tail: undefined,
 };
 
 /** Returns what an entry is about; `undefined` for housekeeping. */

@@ -6,6 +6,9 @@ export const RDCP_MEDIA_TYPE = 'application/vnd.rdcp.v1+json';
 
 export const JSON_MEDIA_TYPE = 'application/json';
 
+/** Server-sent events (HTML, section 9.2). */
+export const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream';
+
 /** Every path of the protocol, relative to the base URL. */
 export const PATHS = {
   wellKnown: '/.well-known/rdcp',
@@ -18,6 +21,9 @@ export const PATHS = {
   audit: '/rdcp/v1/audit',
   session: '/rdcp/v1/session',
   fleet: '/rdcp/v1/fleet',
+  forecast: '/rdcp/v1/forecast',
+  tail: '/rdcp/v1/tail',
+  events: '/rdcp/v1/events',
 } as const;
 
 /** Paths of the token endpoints. Served only with `security.tokens`. */
@@ -83,6 +89,8 @@ export const AUDIT_ACTIONS = [
   'token.revoke',
   'token.reuse',
   'credentials.reload',
+  'forecast',
+  'tail',
 ] as const;
 
 /** Maximum size of a request body, in bytes. */

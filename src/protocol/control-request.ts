@@ -15,6 +15,9 @@ const categoryList = z
   .min(1, 'must hold at least one category')
   .refine((names) => new Set(names).size === names.length, 'must not hold a category twice');
 
+/** One category or several, parsed to a list. */
+export const categorySelection = z.union([categoryName.transform((name) => [name]), categoryList]);
+
 /** A Duration, parsed to whole seconds. */
 export const duration = z.union([z.number(), z.string()]).transform((value, context) => {
   const seconds = parseDuration(value);
@@ -68,7 +71,7 @@ const options = z.strictObject({
 export const controlRequestSchema = z
   .strictObject({
     action: z.enum(CONTROL_ACTIONS),
-    categories: z.union([categoryName.transform((name) => [name]), categoryList]).optional(),
+    categories: categorySelection.optional(),
     options: options.optional(),
     protocol: z.string().optional(),
   })

@@ -197,8 +197,8 @@ export interface HealthResponse extends RdcpAnswer {
   readonly otelrdcp_emit?: Emission;
 }
 
-/** Standard units of RDCP 1.0, Metric representation. */
-export type MetricUnit = 'percent' | 'bytes' | 'per_second' | 'count' | 'milliseconds';
+/** Standard units of RDCP 1.0, Metric representation, and one of ours. */
+export type MetricUnit = 'percent' | 'bytes' | 'per_second' | 'count' | 'milliseconds' | 'gigabytes_per_day';
 
 export interface MetricValue {
   readonly value: number;
@@ -252,6 +252,32 @@ export interface AuditIdentity {
   readonly sessionId?: string;
 }
 
+/** The beginning of a tail, or its end. Both have the stream's `id`. */
+export type AuditedTail =
+  | {
+      readonly id: string;
+      readonly state: 'begin';
+      /** Such as `5m`. */
+      readonly duration: string;
+      /** Most lines a second. */
+      readonly rate: number;
+      /** Whether the lines also went to the service's own outputs. */
+      readonly log: boolean;
+    }
+  | {
+      readonly id: string;
+      readonly state: 'end';
+      readonly reason: TailEndReason | 'closed';
+      readonly lines: number;
+      readonly dropped: number;
+    };
+
+/**
+ * Why the server ended a tail: its time is over, its number of lines was reached, the credential expired or was revoked, or
+ * the server shuts down.
+ */
+export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown';
+
 /** One entry of the audit trail, in the store and in responses. */
 export interface AuditEntry {
   readonly id: string;
@@ -267,6 +293,8 @@ export interface AuditEntry {
   /** The option of the control. */
   readonly otelrdcp_budget?: ControlBudget | false;
   readonly source?: { readonly address?: string; readonly userAgent?: string };
+  /** On a `tail`: its beginning, or its end with what the reader got. */
+  readonly otelrdcp_tail?: AuditedTail;
   /** Error code, on refusals and failures. */
   readonly error?: string;
   /** Number of requests that an aggregate entry stands for; absent means one. */

@@ -4,22 +4,25 @@ import Koa from 'koa';
 import type { AuditDraft, AuditTrail } from '../audit/types.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { hasCredentials } from '../auth/configured.ts';
+import { hasScope, identityKey } from '../auth/principal.ts';
 import type { TokenService } from '../auth/tokens/service.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, type Delay, type Schedule, unrefInterval, unrefTimeout } from '../clock.ts';
 import type { Condition, Conditions } from '../conditions.ts';
 import type { ResolvedConfig } from '../config.ts';
 import type { ControlPlane } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
-import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
+import { HEADERS, PATHS, type Scope, TOKEN_PATHS } from '../protocol/constants.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { BudgetState } from '../protocol/messages.ts';
 import { withoutTracing } from '../suppress-tracing.ts';
+import type { Relay } from '../tail/relay.ts';
+import { Tails } from '../tail/tails.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import { createClientAddresses } from './client-address.ts';
-import type { RequestState } from './context.ts';
+import type { Context, RequestState } from './context.ts';
 import { createHealthChecks, type HealthCheck } from './health-checks.ts';
 import { readAsHttp1 } from './http2-request.ts';
 import { createIdentify } from './identify.ts';
@@ -28,7 +31,7 @@ import { answer } from './middleware/answer.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { authorize } from './middleware/authorize.ts';
 import { clockSkew } from './middleware/clock-skew.ts';
-import { controlRequest } from './middleware/control-request.ts';
+import { controlRequest, forecastRequest } from './middleware/control-request.ts';
 import { errorBoundary } from './middleware/error-boundary.ts';
 import { formBody } from './middleware/form-body.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
@@ -42,6 +45,7 @@ import { identifiers } from './middleware/request-id.ts';
 import { singleHeaders } from './middleware/single-headers.ts';
 import { tenancy } from './middleware/tenancy.ts';
 import { markAsOAuth } from './oauth-endpoint.ts';
+import { createOpenStreams, type OpenStreams } from './open-streams.ts';
 import { createRateLimiter } from './rate-limit.ts';
 import { createRefusals } from './refusals.ts';
 import { readAsOriginForm } from './request-target.ts';
@@ -49,6 +53,7 @@ import { audit } from './routes/audit.ts';
 import { control } from './routes/control.ts';
 import { discovery, type SourceOf } from './routes/discovery.ts';
 import { fleetMembers } from './routes/fleet.ts';
+import { forecast } from './routes/forecast.ts';
 import { health } from './routes/health.ts';
 import { introspect } from './routes/introspect.ts';
 import { jwks } from './routes/jwks.ts';
@@ -57,11 +62,13 @@ import { oauthMetadata } from './routes/oauth-metadata.ts';
 import { revoke } from './routes/revoke.ts';
 import { session } from './routes/session.ts';
 import { status } from './routes/status.ts';
+import { tail } from './routes/tail.ts';
 import { tenants } from './routes/tenants.ts';
 import { token } from './routes/token.ts';
 import { wellKnown } from './routes/well-known.ts';
 import { type Payers, SpentQuotas } from './spent-quotas.ts';
 import { endpoint, steps } from './steps.ts';
+import { createTapAudit } from './tap-audit.ts';
 import { createTokenCalls } from './token-call.ts';
 
 export interface DebugOutputs {
@@ -100,6 +107,14 @@ export interface AppDependencies {
   readonly budgets?: Budgets;
   /** @default no category is adopted */
   readonly sourceOf?: SourceOf;
+  /** Taps debug calls, in this process and the others of its fleet. */
+  readonly relay: () => Promise<Relay>;
+  /** Event streams in progress. @default they do not end with the server */
+  readonly streams?: OpenStreams;
+  /** @default timers that never keep the process alive */
+  readonly schedule?: Schedule;
+  /** @default timers that never keep the process alive */
+  readonly delay?: Delay;
   /** Resolves when the store answers and accepts writes. */
   readonly checkStore: () => Promise<void>;
   /** True once the server closes; every request is then answered 503. */
@@ -117,9 +132,13 @@ export interface AppDependencies {
  */
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void;
 
+/** Paths that answer with an event stream. */
+const EVENT_STREAMS: ReadonlySet<string> = new Set([PATHS.tail, PATHS.events]);
+
 /** The endpoint: every route with its steps, in the order in which they run. */
 export function createApp(dependencies: AppDependencies): RequestHandler {
   const { config, trail, authenticator, instruments, isolation, clock, randomUUID, closing, report } = dependencies;
+  const { relay, streams = createOpenStreams(), schedule = unrefInterval, delay = unrefTimeout } = dependencies;
   const { controlPerMinute, readPerMinute, healthPerMinute, anonymousPerMinute, requestTimeoutSeconds } = config.limits;
   const addressing = createAddressing(isolation);
   const findClient = createClientAddresses(config.server === false ? [] : config.server.trustedProxies);
@@ -139,6 +158,8 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   const open = authenticate({ identify, methods, limiter: anonymous }, 'open');
   const read = tenancy(addressing, 'read');
   const change = tenancy(addressing, 'change');
+  const tap = tenancy(addressing, 'tap');
+  const recordTap = createTapAudit(trail, config.security.level === 'enterprise');
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   router.get(PATHS.wellKnown, endpoint(open, reads, answer(wellKnown({ ...dependencies, addressing }))));
@@ -177,6 +198,44 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     ),
   );
 
+  router.post(
+    PATHS.forecast,
+    endpoint(
+      credential,
+      controls,
+      authorize('control'),
+      tap,
+      jsonMediaType(),
+      jsonBody(),
+      forecastRequest(),
+      answer(forecast({ ...dependencies, streams, recordTap, delay })),
+    ),
+  );
+  if (config.tail !== false) {
+    const { scope, maxStreams, rate } = config.tail;
+    const tails = new Tails({ relay, maxStreams, clock, schedule });
+    const sources = { ...dependencies, tails, streams, recordTap, stillAllowed: stillAllowed(scope), rate };
+    const { maxDuration } = config.controls;
+    router.get(
+      PATHS.tail,
+      endpoint(credential, controls, authorize(scope), tap, tail({ ...sources, maxDuration, schedule, delay })),
+    );
+  }
+
+  /** Whether the credential of a request is still valid, of the same identity, and has the scope. */
+  function stillAllowed(scope: Scope) {
+    return async (ctx: Context): Promise<boolean> => {
+      const principal = await identify.again(ctx.req);
+      const { principal: before } = ctx.state;
+      return (
+        principal !== undefined &&
+        before !== undefined &&
+        identityKey(principal) === identityKey(before) &&
+        hasScope(principal, scope)
+      );
+    };
+  }
+
   if (dependencies.tokens !== undefined) {
     const { tokens, record } = dependencies;
     const addresses = limitAddress(createRateLimiter({ name: 'address', limit: readPerMinute, clock }));
@@ -200,6 +259,8 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     Object.values(PATHS).map((path) => [path, { identified: readers, failed: anonymous, anonymous }]),
   )
     .set(PATHS.control, { identified: controllers, failed: anonymous, anonymous })
+    .set(PATHS.forecast, { identified: controllers, failed: anonymous, anonymous })
+    .set(PATHS.tail, { identified: controllers, failed: anonymous, anonymous })
     .set(PATHS.health, { identified: readers, failed: anonymous, anonymous: probes });
   const spentQuotas = new SpentQuotas({ payers, identify, addressing, instruments, clock, randomUUID });
   const oauthPaths = new Set<string>(Object.values(TOKEN_PATHS).filter((path) => paths.has(path)));
@@ -217,7 +278,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       hostAndOrigin(),
       knownPath(paths),
       protocolVersion(),
-      contentNegotiation(),
+      contentNegotiation(EVENT_STREAMS),
     ),
   );
   app.use(timeout(requestTimeoutSeconds, report));

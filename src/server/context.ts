@@ -3,6 +3,7 @@ import type { ParameterizedContext } from 'koa';
 import type { Principal } from '../auth/principal.ts';
 import { escapeUnprintable } from '../printable.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
+import type { ForecastCommand } from '../protocol/forecast-request.ts';
 import type { AuditEntry, AuditIdentity } from '../protocol/messages.ts';
 import type { Address } from '../tenancy/address.ts';
 import { clientAddress } from './client-address.ts';
@@ -21,12 +22,15 @@ export interface RequestState {
   mediaType: string;
   /** True once the timeout was answered; the response must not be touched afterwards. */
   expired: boolean;
+  /** Restarts the timeout with more time, in milliseconds, for work that is meant to last. */
+  extend?: (extraMs: number) => void;
   /** True for a repeated refusal that the trail already has. */
   refusalRepeated: boolean;
   /** The authenticated caller; absent without a valid credential. */
   principal?: Principal;
   tenancy?: Tenancy;
   control?: ControlRequest;
+  forecast?: ForecastCommand;
   /** Form fields, in order. */
   form?: readonly (readonly [string, string])[];
 }
@@ -53,7 +57,7 @@ export function header(req: IncomingMessage, name: Lowercase<string>): string | 
 }
 
 /** A value that an earlier step has set. A route without that step is a bug. */
-export function required<K extends 'principal' | 'tenancy' | 'control' | 'form'>(
+export function required<K extends 'principal' | 'tenancy' | 'control' | 'forecast' | 'form'>(
   ctx: Context,
   name: K,
 ): NonNullable<RequestState[K]> {

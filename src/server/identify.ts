@@ -6,7 +6,11 @@ import { senderOf } from './middleware/rate-limit.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 /** The sender of a request; `undefined` without a credential. Rejects as {@link Authenticator.authenticate} does. */
-export type Identify = (req: IncomingMessage) => Promise<Principal | undefined>;
+export interface Identify {
+  (req: IncomingMessage): Promise<Principal | undefined>;
+  /** Authenticates it again: the credential may have expired or been revoked since. */
+  again(req: IncomingMessage): Promise<Principal | undefined>;
+}
 
 const IDENTITY = Symbol('identity');
 
@@ -19,13 +23,16 @@ interface IdentifiedRequest extends IncomingMessage {
  * @param anonymous counts requests without a valid credential, by address
  */
 export function createIdentify(authenticator: Authenticator, anonymous: RateLimiter): Identify {
-  return (req: IdentifiedRequest) => {
-    req[IDENTITY] ??= authenticator.authenticate({
+  const again = (req: IncomingMessage) =>
+    authenticator.authenticate({
       headers: req.headersDistinct,
       clientCertificate: clientCertificateOf(req),
       sender: senderOf(req, anonymous),
       message: req,
     });
+  const once = (req: IdentifiedRequest) => {
+    req[IDENTITY] ??= again(req);
     return req[IDENTITY];
   };
+  return Object.assign(once, { again });
 }

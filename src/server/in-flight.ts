@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { constants } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { cutOff } from './cut-off.ts';
 import { endConnection, http2Stream } from './http2-request.ts';
 import { answerResponse, arrivedTooSlowly } from './raw-answer.ts';
 
@@ -78,10 +78,4 @@ export function createInFlight(requestMs: number, now: () => number): InFlight {
 function refuseLate(res: ServerResponse): void {
   if (res.headersSent) cutOff(res);
   else answerResponse(res, { ...arrivedTooSlowly(), requestId: randomUUID() });
-}
-
-function cutOff(res: ServerResponse): void {
-  const stream = http2Stream(res);
-  if (stream === undefined) res.socket?.destroy();
-  else stream.close(constants.NGHTTP2_CANCEL);
 }

@@ -1,5 +1,6 @@
 import type { AuditAction, AuditEntry, AuditOutcome, ControlBudget } from '../protocol/messages.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
+import type { MessageStore } from './message-store.ts';
 import type { DroppedHead } from './prune-plan.ts';
 import type { TokenStore } from './token-store.ts';
 
@@ -134,6 +135,8 @@ export interface StateStore {
   readonly tokens?: TokenStore;
   /** Lets the processes that share the store find each other. Absent when it is not shared. */
   readonly fleet?: FleetStore;
+  /** Carries messages between the processes that share the store. Without it, tails and forecasts show one process alone. */
+  readonly messages?: MessageStore;
   /** Every scope that was ever written, even without settings: its revision still counts. */
   load(): Promise<ReadonlyMap<ScopeKey, ScopeState>>;
   /** Returns a valid replay record first; otherwise compares the revision, then writes everything. */

@@ -32,14 +32,22 @@ export interface Addressing {
   /** The credential's own tenant. Without a credential, where that is allowed, an address that shows no tenant. */
   own(principal: Principal | undefined): Address;
   /**
-   * @param access without multi-tenancy a read ignores tenant headers and a change refuses them: a change meant for one tenant
-   * must not apply to all
+   * @param access without multi-tenancy a read ignores tenant headers, and a change or a tap refuses them: what was meant for one
+   * tenant must not apply to all
    * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `tenant_mismatch` for a tenant that the credential does not
    * allow, and without multi-tenancy for every credential of a tenant; with `insufficient_scopes` for a change for all tenants
    * without `admin`, where tenants have their own settings; `RDCP_MALFORMED_REQUEST` for a wrong isolation level
    */
-  resolve(principal: Principal | undefined, headers: TenantHeaders, access: 'read' | 'change'): Address;
+  resolve(principal: Principal | undefined, headers: TenantHeaders, access: Access): Address;
 }
+
+/** A tap shows the calls of tenants. */
+export type Access = 'read' | 'change' | 'tap';
+
+const OPERATIONS = {
+  change: 'To change what all tenants inherit',
+  tap: 'To see the calls of all tenants',
+} as const;
 
 export function createAddressing(isolation: Isolation): Addressing {
   const { level } = isolation;
@@ -77,16 +85,16 @@ export function createAddressing(isolation: Isolation): Addressing {
         if (principal?.tenantId !== undefined) {
           throw mismatch(principal, [], 'The credential belongs to a tenant, but this server has no tenants');
         }
-        if (access === 'change' && tenantIds.length > 0) throw withoutTenants(HEADERS.tenantId);
-        if (access === 'change' && isolationLevel !== undefined) throw withoutTenants(HEADERS.isolationLevel);
+        if (access !== 'read' && tenantIds.length > 0) throw withoutTenants(HEADERS.tenantId);
+        if (access !== 'read' && isolationLevel !== undefined) throw withoutTenants(HEADERS.isolationLevel);
         return everybody;
       }
       if (principal === undefined) return anonymous;
       const tenantId = addressedTenant(principal, tenantIds);
       assertLevel(isolationLevel);
       // RDCP 1.0, Authentication, rule 7: a change for all tenants needs more than a change for one.
-      if (access === 'change' && tenantId === undefined && level !== 'global') {
-        assertScope(principal, ['admin'], 'To change what all tenants inherit');
+      if (access !== 'read' && tenantId === undefined && level !== 'global') {
+        assertScope(principal, ['admin'], OPERATIONS[access]);
       }
       return tenantId === principal.tenantId ? own(principal) : addressOf(tenantId);
     },

@@ -161,7 +161,7 @@ test('it is refreshed when nine tenths of its life are over, not before, and aga
     expires_in: 100,
     scope: 'status',
   });
-  const tokens = createTokens(createTransport({ baseUrl: 'http://localhost', fetch }), {}, () => now);
+  const tokens = createTokens(createTransport({ baseUrl: 'http://localhost', fetch }).send, {}, () => now);
   const { refresh_token: _, ...short } = grant('a');
   assert.throws(() => tokens.keptFresh(short), TypeError);
 

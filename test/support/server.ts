@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { createAuditTrail } from '../../src/audit/trail.ts';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import { openAuthentication } from '../../src/auth/configured.ts';
-import { type Clock, systemClock, unrefTimeout } from '../../src/clock.ts';
+import { type Clock, systemClock, unrefInterval, unrefTimeout } from '../../src/clock.ts';
 import { parseConfig, type ResolvedConfig } from '../../src/config.ts';
 import { createControlPlane } from '../../src/control/plane.ts';
 import type { ControlPlane } from '../../src/control/types.ts';
@@ -17,6 +17,7 @@ import { type AppDependencies, createApp, type RequestHandler } from '../../src/
 import { createListener, type ListenerOptions } from '../../src/server/listener.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { Relay } from '../../src/tail/relay.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
 import { createIsolation } from '../../src/tenancy/isolation.ts';
 import { CATEGORIES } from './categories.ts';
@@ -129,6 +130,19 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     await store.close();
   });
 
+  const relay = new Relay({
+    gate,
+    addTap: sink.addTap,
+    budgetOf: sink.budgets.configured,
+    messages: store.messages,
+    tails: config.tail !== false,
+    instanceId: 'test',
+    clock,
+    schedule: unrefInterval,
+    random: Math.random,
+    randomUUID,
+  });
+  t.after(() => relay.close());
   const authFailures: (readonly [string, string])[] = [];
   const controlRequests: (readonly [string, string])[] = [];
   let closing = false;
@@ -147,6 +161,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       authFailure: (method, reason) => void authFailures.push([method, reason]),
       controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
     },
+    relay: async () => relay,
     checkStore: options.checkStore ?? (() => store.check()),
     closing: () => closing,
     clock,

@@ -23,10 +23,16 @@ export function timeout(seconds: number, report: (error: unknown) => void): Midd
   const milliseconds = Math.min(seconds * 1000, MAX_DELAY_MS);
   return (ctx, next) =>
     new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        ctx.state.expired = true;
-        reject(new RdcpError('RDCP_TIMEOUT', `The request took longer than ${seconds} seconds`));
-      }, milliseconds).unref();
+      const start = (extraMs: number) =>
+        setTimeout(() => {
+          ctx.state.expired = true;
+          reject(new RdcpError('RDCP_TIMEOUT', `The request took longer than ${seconds + extraMs / 1000} seconds`));
+        }, milliseconds + extraMs).unref();
+      let timer = start(0);
+      ctx.state.extend = (extraMs) => {
+        clearTimeout(timer);
+        timer = start(extraMs);
+      };
       next().then(
         () => {
           clearTimeout(timer);

@@ -1,12 +1,12 @@
 import { escapeUnprintable } from '../../printable.ts';
 import { REQUEST_HEADERS } from '../../protocol/constants.ts';
-import type { Addressing } from '../../tenancy/address.ts';
+import type { Access, Addressing } from '../../tenancy/address.ts';
 import { header, type Step } from '../context.ts';
 
 const MAX_TENANT_NAME_LENGTH = 200;
 
 /** Determines the tenant that the request addresses: the credential decides, and headers must agree. */
-export function tenancy(addressing: Addressing, access: 'read' | 'change'): Step {
+export function tenancy(addressing: Addressing, access: Access): Step {
   return (ctx) => {
     const { req, state } = ctx;
     const tenantIds = req.headersDistinct[REQUEST_HEADERS.tenantId] ?? [];

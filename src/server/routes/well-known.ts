@@ -53,6 +53,8 @@ export function wellKnown({
       tenants: PATHS.tenants,
       audit: PATHS.audit,
       session: PATHS.session,
+      forecast: PATHS.forecast,
+      ...(config.tail !== false && { tail: PATHS.tail }),
       ...(fleet !== undefined && { fleet: PATHS.fleet }),
       ...(tokens !== undefined && {
         token: TOKEN_PATHS.token,

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { categorySelection, duration } from './control-request.ts';
+import type { Shape } from './documented.ts';
+import type { ForecastRequest } from './streams.ts';
+
+/** Longest forecast, in seconds. */
+const MAX_SECONDS = 60;
+
+/** The body of `POST /rdcp/v1/forecast`. A single category name is parsed to a list; the duration to seconds. */
+export const forecastRequestSchema = z.strictObject({
+  categories: categorySelection,
+  duration: duration.refine((seconds) => seconds <= MAX_SECONDS, `must be at most ${MAX_SECONDS}s`).default(10),
+  protocol: z.string().optional(),
+} satisfies Shape<ForecastRequest & { readonly protocol?: string }>);
+
+export type ForecastCommand = z.infer<typeof forecastRequestSchema>;

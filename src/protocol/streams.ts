@@ -1,0 +1,142 @@
+import type {
+  AuditEntry,
+  DiscoveredCategory,
+  FleetMember,
+  FleetSummary,
+  MetricValue,
+  RdcpAnswer,
+  TailEndReason,
+} from './messages.ts';
+import type { Timestamp } from './time.ts';
+
+// Bodies and events of forecast, tail and events, which are additions of this implementation.
+
+/** The body of a forecast request. */
+export interface ForecastRequest {
+  readonly categories: string | readonly string[];
+  /** Seconds, or `<n>s` or `1m`: 1 to 60 seconds. @default 10 */
+  readonly duration?: number | string;
+}
+
+/** What a category would emit if it were on, or emits if it is. */
+export interface CategoryForecast {
+  readonly callsPerSecond: MetricValue;
+  /** As lines of text. */
+  readonly bytesPerSecond: MetricValue;
+  /** Absent if there was no call. */
+  readonly bytesPerCall?: MetricValue;
+  readonly gigabytesPerDay: MetricValue;
+  /** Calls a second that the configured budget of the category would drop. */
+  readonly droppedByBudget: MetricValue;
+}
+
+/** How many processes were asked, and how many of them answered in time. */
+export interface AskedInstances {
+  readonly asked: number;
+  readonly answered: number;
+}
+
+/** Sums over the processes that answered. */
+export interface ForecastResponse extends RdcpAnswer {
+  /** Such as `10s`. */
+  readonly duration: string;
+  readonly instances: AskedInstances;
+  readonly categories: Readonly<Record<string, CategoryForecast>>;
+}
+
+/** A JSON value. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+/** The first event of a tail. */
+export interface TailOpen {
+  /** The store's newest revision; 0 without a shared store. */
+  readonly revision: number;
+  /** Processes asked for their lines. Each is named in an `instance` event once it has joined. */
+  readonly instances: number;
+  readonly categories: readonly string[];
+  readonly expiresAt: Timestamp;
+}
+
+/** A debug call, from any process of the fleet. */
+export interface TailLine {
+  readonly timestamp: Timestamp;
+  readonly category: string;
+  readonly message: string;
+  readonly attributes: { readonly [name: string]: JsonValue };
+  readonly traceId?: string;
+  readonly spanId?: string;
+  /** Id of the tenant in whose context the call was made. */
+  readonly tenant?: string;
+  /** Id of the process, as in the fleet. */
+  readonly instance: string;
+  /** The logger that made the call, if it is not a category of the application. */
+  readonly source?: string;
+}
+
+/** Lines over the rate, or too many for the reader. */
+export interface TailDropped {
+  /** Since the last such event. */
+  readonly count: number;
+  /** When the first of them was dropped. */
+  readonly since: Timestamp;
+}
+
+/** A process began or stopped to send its lines. */
+export interface TailInstance {
+  readonly id: string;
+  readonly state: 'joined' | 'left';
+}
+
+/** The last event of a tail that the server ended. */
+export interface TailEnd {
+  readonly reason: TailEndReason;
+  /** Lines sent, and lines dropped, in all. */
+  readonly lines: number;
+  readonly dropped: number;
+}
+
+export type TailEvent =
+  | { readonly event: 'open'; readonly data: TailOpen }
+  | { readonly event: 'line'; readonly data: TailLine }
+  | { readonly event: 'dropped'; readonly data: TailDropped }
+  | { readonly event: 'instance'; readonly data: TailInstance }
+  | { readonly event: 'end'; readonly data: TailEnd };
+
+/** The state when a watcher begins, or returns after it missed something. */
+export interface EventsSnapshot extends RdcpAnswer {
+  readonly revision: number;
+  readonly categories: readonly DiscoveredCategory[];
+  readonly performance: { readonly totalCalls: number; readonly callsPerSecond: number };
+  /** With a shared store. */
+  readonly fleet?: EventsFleet;
+}
+
+/** The processes that share the store. A tenant sees only their number. */
+export interface EventsFleet extends FleetSummary {
+  readonly members?: readonly Omit<FleetMember, 'lastSeenAt'>[];
+}
+
+/** Calls a second, of the categories that have any. */
+export interface EventsRates {
+  readonly timestamp: Timestamp;
+  readonly callsPerSecond: number;
+  readonly categories: Readonly<Record<string, number>>;
+}
+
+/** A category that has changed. */
+export type EventsCategory = Omit<DiscoveredCategory, 'metrics'>;
+
+/** An event of a watched server, with the revision of its state. */
+export type StateEvent = { readonly id?: string } & (
+  | { readonly event: 'snapshot'; readonly data: EventsSnapshot }
+  | { readonly event: 'category'; readonly data: EventsCategory }
+  | { readonly event: 'fleet'; readonly data: EventsFleet }
+  | { readonly event: 'rates'; readonly data: EventsRates }
+  | { readonly event: 'audit'; readonly data: AuditEntry }
+);

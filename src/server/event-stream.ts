@@ -1,0 +1,101 @@
+import type { ServerResponse } from 'node:http';
+import type { Delay, Schedule } from '../clock.ts';
+import { EVENT_STREAM_MEDIA_TYPE, HEADERS } from '../protocol/constants.ts';
+import type { Context } from './context.ts';
+import { cutOff } from './cut-off.ts';
+import { contentType } from './error-answer.ts';
+
+/** Bytes that may wait for a reader. Further events are refused until it has read. */
+const MAX_WAITING_BYTES = 256 * 1024;
+/** Interval of comments that keep the connection open, in milliseconds. */
+const COMMENT_MS = 15_000;
+/** How long a reader may take for the last event, in milliseconds. */
+const LAST_MS = 5000;
+
+export interface EventStreamOptions {
+  readonly schedule: Schedule;
+  readonly delay: Delay;
+  /** Called once when the reader has left. */
+  readonly closed: () => void;
+}
+
+/** An answer of server-sent events (HTML, section 9.2). */
+export class EventStream {
+  readonly #res: ServerResponse;
+  readonly #delay: Delay;
+  readonly #stop: () => void;
+
+  /** Sends the header. */
+  constructor(ctx: Context, { schedule, delay, closed }: EventStreamOptions) {
+    const { req, res } = ctx;
+    this.#res = res;
+    this.#delay = delay;
+    writeHead(ctx);
+    // The body that a GET may have is not read; HTTP/2 counts a request as incomplete until its end was read.
+    req.resume();
+    // A write that meets a closed connection.
+    res.on('error', () => undefined);
+    this.#stop = schedule(COMMENT_MS, () => {
+      if (this.#hasRoom) this.#write(': still here\n\n');
+    });
+    if (res.destroyed) {
+      this.#stop();
+      queueMicrotask(closed);
+      return;
+    }
+    res.once('close', () => {
+      this.#stop();
+      closed();
+    });
+  }
+
+  /**
+   * @param data JSON, on one line
+   * @returns whether the reader has room for it; otherwise nothing was sent
+   */
+  send(event: string, data: string, id?: string): boolean {
+    if (!this.#hasRoom) return false;
+    this.#write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`);
+    return true;
+  }
+
+  /** Ends the answer, with one more event. */
+  end(event?: { readonly name: string; readonly data: string }): void {
+    this.#stop();
+    const res = this.#res;
+    if (res.destroyed || res.writableEnded) return;
+    if (event !== undefined) this.#write(`event: ${event.name}\ndata: ${event.data}\n\n`);
+    res.end();
+    const cancel = this.#delay(LAST_MS, () => cutOff(res));
+    res.once('close', cancel);
+  }
+
+  get #hasRoom(): boolean {
+    const { destroyed, writableEnded, writableLength } = this.#res;
+    return !destroyed && !writableEnded && writableLength < MAX_WAITING_BYTES;
+  }
+
+  #write(text: string): void {
+    this.#res.write(text);
+    // Express's compression buffers until it is told not to.
+    if ('flush' in this.#res && typeof this.#res.flush === 'function') this.#res.flush();
+  }
+}
+
+/** Answers a HEAD request. */
+export function answerHead(ctx: Context): void {
+  writeHead(ctx);
+  ctx.res.end();
+}
+
+/** From here on the answer is written past Koa. */
+function writeHead(ctx: Context): void {
+  const { res, state } = ctx;
+  ctx.respond = false;
+  res.setHeader('Content-Type', contentType(EVENT_STREAM_MEDIA_TYPE));
+  // nginx would buffer the events.
+  res.setHeader('X-Accel-Buffering', 'no');
+  res.setHeader(HEADERS.requestId, state.requestId);
+  res.statusCode = 200;
+  res.flushHeaders();
+}

@@ -1,0 +1,21 @@
+/** Longest message, in bytes of UTF-8. */
+export const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+/**
+ * The part of a shared store that carries short-lived messages between its processes: at most once, in order from each
+ * sender, and only to those that listen. What is lost is not repeated, so senders of anything that matters say it again.
+ */
+export interface MessageStore {
+  /** Identifies this handle as a sender and a receiver. Unique, and new with every handle. */
+  readonly address: string;
+  /**
+   * Sends a message to all other handles, or to the one at an address. Resolves when the store has accepted it, and rejects
+   * when the store cannot be reached, or refuses a message longer than {@link MAX_MESSAGE_BYTES}.
+   */
+  send(message: string, to?: string): Promise<void>;
+  /**
+   * Calls back with every message for this handle, and the address of its sender, which cannot be forged by those who may
+   * not write the store's state. A message arrives within a second, or not at all. Returns a function that unsubscribes.
+   */
+  onMessage(listener: (message: string, from: string) => void): () => void;
+}

@@ -1,0 +1,80 @@
+import type { Delay } from '../clock.ts';
+import type { AskedInstances } from '../protocol/streams.ts';
+import type { Relay } from './relay.ts';
+import type { ProcessForecast, TapFilter } from './types.ts';
+
+/** How long the answers of other processes may take after the measured time, in milliseconds. */
+const GRACE_MS = 1000;
+const LOOK_MS = 20;
+
+/** What a category emits in a second, in all processes that answered. */
+export interface CategoryLoad {
+  readonly callsPerSecond: number;
+  readonly bytesPerSecond: number;
+  readonly droppedPerSecond: number;
+}
+
+export interface ForecastResult {
+  readonly instances: AskedInstances;
+  readonly categories: ReadonlyMap<string, CategoryLoad>;
+}
+
+export interface ForecastOptions {
+  readonly milliseconds: number;
+  /** How many processes there are. */
+  readonly processes: number;
+  readonly delay: Delay;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Measures in every process of the fleet.
+ * @throws the signal's reason when it aborts
+ */
+export async function runForecast(
+  relay: Relay,
+  filter: TapFilter,
+  { milliseconds, processes, delay, signal }: ForecastOptions,
+): Promise<ForecastResult> {
+  const pause = (time: number) =>
+    new Promise<void>((resolve) => {
+      const cancel = delay(time, done);
+      signal.addEventListener('abort', done, { once: true });
+      function done(): void {
+        cancel();
+        signal.removeEventListener('abort', done);
+        resolve();
+      }
+    });
+  signal.throwIfAborted();
+  const measuring = relay.measure(filter, milliseconds);
+  try {
+    await pause(milliseconds);
+    const own = measuring.own;
+    for (let waited = 0; waited < GRACE_MS && measuring.others.length + 1 < processes; waited += LOOK_MS) {
+      signal.throwIfAborted();
+      await pause(LOOK_MS);
+    }
+    signal.throwIfAborted();
+    const answers = [own, ...measuring.others];
+    return {
+      instances: { asked: Math.max(processes, answers.length), answered: answers.length },
+      categories: new Map(filter.categories.map((name) => [name, loadOf(name, answers)])),
+    };
+  } finally {
+    measuring.end();
+  }
+}
+
+function loadOf(name: string, answers: readonly ProcessForecast[]): CategoryLoad {
+  const load = { callsPerSecond: 0, bytesPerSecond: 0, droppedPerSecond: 0 };
+  for (const { seconds, categories } of answers) {
+    const measured = Object.hasOwn(categories, name) ? categories[name] : undefined;
+    if (measured === undefined) continue;
+    load.callsPerSecond += measured.calls / seconds;
+    load.bytesPerSecond += measured.bytes / seconds;
+    load.droppedPerSecond += measured.dropped / seconds;
+  }
+  return load;
+}

@@ -1,0 +1,80 @@
+import { type Call, recordOf } from '../emit/record.ts';
+import type { Tap } from '../emit/taps.ts';
+import { escapeUnprintable } from '../printable.ts';
+import type { TailLine } from '../protocol/streams.ts';
+import { LineRate } from './rate.ts';
+import { type Tapped, Tapping } from './tapping.ts';
+import type { LineBatch, LineSpec } from './types.ts';
+
+/** Most characters of lines that wait to be fetched. */
+const MAX_WAITING = 128 * 1024;
+
+const NOTHING: LineBatch = { lines: [], dropped: 0 };
+
+export interface LineTapOptions extends Tapped {
+  /** Id of this process. */
+  readonly instanceId: string;
+  readonly now: () => number;
+}
+
+/** Collects the lines of a tail in this process, within its rate and a bounded buffer. */
+export class LineTap implements Tap {
+  readonly logs: boolean;
+  readonly #options: LineTapOptions;
+  readonly #tenantId: string | undefined;
+  readonly #rate: LineRate;
+  readonly #tapping: Tapping;
+  #lines: string[] = [];
+  #waiting = 0;
+  #dropped = 0;
+
+  constructor(options: LineTapOptions, { categories, tenantId, rate, log }: LineSpec) {
+    this.#options = options;
+    this.#tenantId = tenantId;
+    this.#rate = new LineRate(rate);
+    this.logs = log;
+    this.#tapping = new Tapping(options, categories, () => this);
+  }
+
+  matches(tenantId: string | undefined): boolean {
+    return this.#tenantId === undefined || this.#tenantId === tenantId;
+  }
+
+  admits(): boolean {
+    if (this.#waiting < MAX_WAITING && this.#rate.take()) return true;
+    this.#dropped += 1;
+    return false;
+  }
+
+  take(_category: unknown, call: Call): void {
+    const { severity: _, ...record } = recordOf(call, this.#options.now());
+    const line: TailLine = { ...record, instance: this.#options.instanceId };
+    const text = escapeUnprintable(JSON.stringify(line));
+    this.#lines.push(text);
+    this.#waiting += text.length;
+  }
+
+  /** Called at intervals. */
+  tick(milliseconds: number): void {
+    this.#rate.refill(milliseconds);
+  }
+
+  /** Taps categories that were registered since. */
+  look(): void {
+    this.#tapping.look();
+  }
+
+  /** What came since the last call. */
+  fetch(): LineBatch {
+    if (this.#lines.length === 0 && this.#dropped === 0) return NOTHING;
+    const batch = { lines: this.#lines, dropped: this.#dropped };
+    this.#lines = [];
+    this.#waiting = 0;
+    this.#dropped = 0;
+    return batch;
+  }
+
+  end(): void {
+    this.#tapping.end();
+  }
+}

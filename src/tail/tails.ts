@@ -1,0 +1,226 @@
+import type { Clock, Schedule } from '../clock.ts';
+import { RdcpError } from '../errors.ts';
+import type { TailEndReason } from '../protocol/messages.ts';
+import type { TailDropped, TailEnd, TailInstance } from '../protocol/streams.ts';
+import { timestamp } from '../protocol/time.ts';
+import { LineRate } from './rate.ts';
+import type { Relay, Running } from './relay.ts';
+import type { LineBatch, LineSpec } from './types.ts';
+
+/** Most tails of one identity. */
+const MAX_PER_IDENTITY = 2;
+/** Interval in which a tail checks whether it is over, in milliseconds. */
+const CHECK_MS = 50;
+/** Shortest interval between two `dropped` events, in milliseconds. */
+const TELL_DROPPED_MS = 1000;
+
+/** Where a tail goes. Each function returns whether the reader has room for it. */
+export interface TailReader {
+  /** @param line a `TailLine` as JSON */
+  line(line: string): boolean;
+  dropped(dropped: TailDropped): boolean;
+  instance(instance: TailInstance): boolean;
+  /** Called once, unless the reader has left. */
+  end(end: TailEnd): void;
+}
+
+export interface TailRequest extends LineSpec {
+  readonly milliseconds: number;
+  /** Ends the tail after that many. @default no limit */
+  readonly lines?: number | undefined;
+}
+
+/** A tail's result, for the audit trail. */
+export interface TailSummary {
+  readonly reason: TailEndReason | 'closed';
+  readonly lines: number;
+  readonly dropped: number;
+}
+
+export interface TailsOptions {
+  readonly relay: () => Promise<Relay>;
+  /** Most tails of this process. */
+  readonly maxStreams: number;
+  readonly clock: Clock;
+  readonly schedule: Schedule;
+}
+
+/** A place for one more tail, until it is left. */
+export interface Place {
+  leave(): void;
+}
+
+/** The tails that this process serves. */
+export class Tails {
+  readonly #options: TailsOptions;
+  /** Places taken, by identity. */
+  readonly #places = new Map<string, number>();
+  readonly #open = new Set<Tail>();
+  #taken = 0;
+  #closed = false;
+
+  constructor(options: TailsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {RdcpError} `RDCP_RATE_LIMITED` when there are too many tails already */
+  reserve(identity: string): Place {
+    const { maxStreams } = this.#options;
+    const own = this.#places.get(identity) ?? 0;
+    if (own >= MAX_PER_IDENTITY) throw tooMany(`${MAX_PER_IDENTITY} tails of this client are open`, MAX_PER_IDENTITY);
+    if (this.#taken >= maxStreams) throw tooMany(`${maxStreams} tails are open (tail.maxStreams)`, maxStreams);
+    this.#places.set(identity, own + 1);
+    this.#taken += 1;
+    let left = false;
+    return {
+      leave: () => {
+        if (left) return;
+        left = true;
+        this.#taken -= 1;
+        const others = (this.#places.get(identity) ?? 1) - 1;
+        if (others > 0) this.#places.set(identity, others);
+        else this.#places.delete(identity);
+      },
+    };
+  }
+
+  /**
+   * Begins a tail. Its first lines follow within milliseconds.
+   * @param ended called once, whatever ended it
+   */
+  async open(request: TailRequest, reader: TailReader, ended: (summary: TailSummary) => void): Promise<Tail> {
+    const relay = await this.#options.relay();
+    const tail = new Tail(request, reader, this.#options, (summary) => {
+      this.#open.delete(tail);
+      ended(summary);
+    });
+    this.#open.add(tail);
+    if (this.#closed) tail.end('shutdown');
+    else tail.begin(relay);
+    return tail;
+  }
+
+  /** Ends every tail. */
+  close(): void {
+    this.#closed = true;
+    for (const tail of [...this.#open]) tail.end('shutdown');
+  }
+}
+
+/** One tail: the lines of all processes, within the rate, for a time. */
+export class Tail {
+  readonly #request: TailRequest;
+  readonly #reader: TailReader;
+  readonly #options: Pick<TailsOptions, 'clock' | 'schedule'>;
+  readonly #ended: (summary: TailSummary) => void;
+  readonly #rate: LineRate;
+  readonly #endsAt: number;
+  /** Changes that the reader had no room for. */
+  #instances: TailInstance[] = [];
+  #running: Running | undefined;
+  #stop: (() => void) | undefined;
+  #over = false;
+  #lines = 0;
+  #dropped = 0;
+  #untold: { count: number; readonly since: number } | undefined;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #checkedAt: number;
+
+  constructor(
+    request: TailRequest,
+    reader: TailReader,
+    options: Pick<TailsOptions, 'clock' | 'schedule'>,
+    ended: (summary: TailSummary) => void,
+  ) {
+    this.#request = request;
+    this.#reader = reader;
+    this.#options = options;
+    this.#ended = ended;
+    this.#rate = new LineRate(request.rate);
+    this.#checkedAt = options.clock.monotonic();
+    this.#endsAt = this.#checkedAt + request.milliseconds;
+  }
+
+  begin(relay: Relay): void {
+    this.#stop = this.#options.schedule(CHECK_MS, () => this.#check());
+    this.#running = relay.tail(this.#request, {
+      lines: (batch) => this.#take(batch),
+      instance: (instance) => {
+        this.#instances.push(instance);
+        this.#tellInstances();
+      },
+    });
+  }
+
+  end(reason: TailSummary['reason']): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#stop?.();
+    this.#running?.end();
+    const counts = { lines: this.#lines, dropped: this.#dropped };
+    if (reason !== 'closed') this.#reader.end({ reason, ...counts });
+    this.#ended({ reason, ...counts });
+  }
+
+  #take({ lines, dropped }: LineBatch): void {
+    if (this.#over) return;
+    let over = dropped;
+    for (const line of lines) {
+      if (!this.#isOurs(line)) continue;
+      if (!this.#rate.take() || !this.#reader.line(line)) {
+        over += 1;
+        continue;
+      }
+      this.#lines += 1;
+      if (this.#lines === this.#request.lines) {
+        this.#drop(over);
+        this.end('budget');
+        return;
+      }
+    }
+    this.#drop(over);
+  }
+
+  /** The process that sent it has filtered already; a line of another tenant must not pass even if it did not. */
+  #isOurs(line: string): boolean {
+    const { tenantId } = this.#request;
+    return tenantId === undefined || JSON.parse(line).tenant === tenantId;
+  }
+
+  #drop(count: number): void {
+    if (count === 0) return;
+    this.#dropped += count;
+    this.#untold ??= { count: 0, since: this.#options.clock.now() };
+    this.#untold.count += count;
+  }
+
+  #check(): void {
+    const now = this.#options.clock.monotonic();
+    this.#rate.refill(now - this.#checkedAt);
+    this.#checkedAt = now;
+    this.#tellInstances();
+    this.#tellDropped(now);
+    if (now >= this.#endsAt) this.end('expired');
+  }
+
+  #tellInstances(): void {
+    while (this.#instances[0] !== undefined && this.#reader.instance(this.#instances[0])) this.#instances.shift();
+    // A reader that stands still hears of the last ones.
+    this.#instances = this.#instances.slice(-1000);
+  }
+
+  #tellDropped(now: number): void {
+    if (this.#untold === undefined || now - this.#toldAt < TELL_DROPPED_MS) return;
+    const { count, since } = this.#untold;
+    if (!this.#reader.dropped({ count, since: timestamp(since) })) return;
+    this.#untold = undefined;
+    this.#toldAt = now;
+  }
+}
+
+function tooMany(problem: string, limit: number): RdcpError {
+  return new RdcpError('RDCP_RATE_LIMITED', `Too many tails: ${problem}`, {
+    details: { limit },
+    headers: { 'Retry-After': '5' },
+  });
+}

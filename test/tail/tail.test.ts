@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRdcpClient } from '../../src/client/client.ts';
+import type { AuditResponse } from '../../src/protocol/messages.ts';
+import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
+import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
+
+function clientOf(server: TestServer, key: KeyName = 'admin') {
+  return createRdcpClient({ baseUrl: server.url, apiKey: KEYS[key] });
+}
+
+/** Reads a tail until a number of events came, or it ended. */
+async function read(tail: AsyncIterable<TailEvent>, most: number, seen?: (event: TailEvent) => void) {
+  const events: TailEvent[] = [];
+  for await (const event of tail) {
+    events.push(event);
+    seen?.(event);
+    if (events.length === most) break;
+  }
+  return events;
+}
+
+test('a tail shows the lines of a category that is off, to its reader alone', async (t) => {
+  const server = await startServer(t);
+  const database = server.gate.category('DATABASE');
+  const events = await read(clientOf(server).tail('DATABASE', { duration: '1m' }), 3, ({ event }) => {
+    if (event !== 'instance') return;
+    assert.equal(database.enabled, true);
+    database.debug('query', { rows: 3, password: 'hunter2' });
+  });
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ['open', 'instance', 'line'],
+  );
+  const [open, instance, line] = events.map(({ data }) => data);
+  assert.deepEqual({ ...open, expiresAt: '' }, { revision: 0, instances: 1, categories: ['DATABASE'], expiresAt: '' });
+  assert.deepEqual(instance, { id: 'test', state: 'joined' });
+  const { timestamp, ...rest } = line as TailLine;
+  assert.ok(Math.abs(Date.parse(timestamp) - Date.now()) < 10_000);
+  assert.deepEqual(rest, {
+    category: 'DATABASE',
+    message: 'query',
+    attributes: { rows: 3, password: '[redacted]' },
+    instance: 'test',
+  });
+  assert.equal(server.gate.callsTotal(server.gate.categories().findIndex(({ name }) => name === 'DATABASE')), 0);
+});
+
+test('a reader that leaves ends its tail, and the trail tells of its beginning and its end', async (t) => {
+  const server = await startServer(t);
+  const database = server.gate.category('DATABASE');
+  await read(clientOf(server).tail('DATABASE'), 3, ({ event }) => event === 'instance' && database.debug('query'));
+  while (database.enabled) await new Promise((resolve) => setTimeout(resolve, 5));
+  const { body } = await server.request<AuditResponse>('/rdcp/v1/audit?action=tail', { key: 'admin' });
+  const [end, begin] = body.entries;
+  assert.deepEqual([begin?.categories, begin?.identity.clientId], [['DATABASE'], 'admin-client']);
+  const id = begin?.otelrdcp_tail?.id;
+  assert.deepEqual(begin?.otelrdcp_tail, { id, state: 'begin', duration: '5m', rate: 100, log: false });
+  assert.deepEqual(end?.otelrdcp_tail, { id, state: 'end', reason: 'closed', lines: 1, dropped: 0 });
+  assert.equal(end?.reason, 'ended: the reader left; 1 lines, 0 dropped');
+});
+
+test('a tail ends when its time is over, and when its number of lines was reached', async (t) => {
+  const server = await startServer(t);
+  const database = server.gate.category('DATABASE');
+  const client = clientOf(server);
+  const over = await read(client.tail('DATABASE', { duration: 1 }), 10);
+  assert.deepEqual(over.at(-1), { event: 'end', data: { reason: 'expired', lines: 0, dropped: 0 } });
+  const enough = await read(client.tail('DATABASE', { lines: 2 }), 10, ({ event }) => {
+    if (event === 'instance') for (let call = 0; call < 5; call++) database.debug('query');
+  });
+  assert.deepEqual(enough.at(-1)?.data, { reason: 'budget', lines: 2, dropped: 0 });
+  assert.equal(database.enabled, false);
+});
+
+test('lines over the rate are dropped, and their number is told', async (t) => {
+  const server = await startServer(t);
+  const database = server.gate.category('DATABASE');
+  const events = await read(clientOf(server).tail('DATABASE', { rate: 3 }), 6, ({ event }) => {
+    if (event === 'instance') for (let call = 0; call < 10; call++) database.debug('query', { call });
+  });
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ['open', 'instance', 'line', 'line', 'line', 'dropped'],
+  );
+  const dropped = events.at(-1)?.data as { count: number; since: string };
+  assert.equal(dropped.count, 7);
+});
