@@ -186,7 +186,7 @@ Those of commands that ask a service:
 
 ${commandOptions(shared)}
 
-${SOURCES.map((line) => `- ${escaped(line)}`).join('\n')}
+${SOURCES.map((line) => escaped(line)).join('\n')}
 
 ${sections.join('\n\n')}
 `;

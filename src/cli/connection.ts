@@ -5,9 +5,11 @@ import type { RdcpClientOptions } from '../client/transport.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { OUTPUT_OPTIONS } from './output.ts';
+import { findProfile, type Profile } from './profiles.ts';
 import { readText } from './read-text.ts';
+import { type TlsFiles, tlsFetch } from './tls-fetch.ts';
 
-const DEFAULT_URL = 'http://127.0.0.1:9465';
+export const DEFAULT_URL = 'http://127.0.0.1:9465';
 
 const CONNECTION = 'Connection:';
 
@@ -16,7 +18,14 @@ export const ADDRESS_OPTIONS = {
     type: 'string',
     value: 'URL',
     group: CONNECTION,
-    help: `service address (default: RDCP_URL, else RDCP_PORT on this host, else ${DEFAULT_URL})`,
+    help: `service address (default: RDCP_URL, else RDCP_PORT on this host, else the profile's, else ${DEFAULT_URL})`,
+  },
+  profile: {
+    type: 'string',
+    value: 'NAME',
+    group: CONNECTION,
+    completes: 'profiles',
+    help: "service and credential of 'rdcp login' (default: RDCP_PROFILE, else default)",
   },
 } as const satisfies Record<string, Option>;
 
@@ -28,7 +37,7 @@ export const CREDENTIAL_OPTIONS = {
     value: 'FILE',
     group: CONNECTION,
     completes: 'files',
-    help: 'file with the API key (default: RDCP_API_KEY, else .rdcp/dev-key)',
+    help: "file with the API key (default: RDCP_API_KEY, else the profile's, else .rdcp/dev-key)",
   },
   'token-file': {
     type: 'string',
@@ -37,7 +46,7 @@ export const CREDENTIAL_OPTIONS = {
     completes: 'files',
     help: 'file with a bearer token, instead of an API key',
   },
-  tenant: { type: 'string', value: 'ID', group: CONNECTION, help: 'act for this tenant' },
+  tenant: { type: 'string', value: 'ID', group: CONNECTION, help: "act for this tenant (default: the profile's)" },
 } as const satisfies Record<string, Option>;
 
 /** Options of every command that shows an answer of the service. */
@@ -46,39 +55,93 @@ export const CONNECTION_OPTIONS = { ...OUTPUT_OPTIONS, ...CREDENTIAL_OPTIONS } a
   Option
 >;
 
+/** Where a command goes, and as whom. */
+export interface Access {
+  readonly url: string;
+  readonly credential: Credential | undefined;
+  readonly tenantId: string | undefined;
+  /** Present with a client certificate or own authorities. */
+  readonly tls: TlsFiles | undefined;
+}
+
+/** A client for the service that options, environment or a profile name. */
+export function connect(terminal: Terminal, values: Values): RdcpClient {
+  return clientOf(terminal, accessOf(terminal, values));
+}
+
+/** The same without a credential: the request itself has one. */
+export function connectAnonymously(terminal: Terminal, values: Values): RdcpClient {
+  return clientOf(terminal, { ...placeOf(terminal, values), credential: undefined });
+}
+
 /**
- * A client for the service that options or environment name.
- * @param credential `{}` if the request itself has one. @default from options, environment or .rdcp/dev-key, in that order
+ * Options come first, a profile that was named by an option among them; then the environment, then the profile of
+ * `RDCP_PROFILE` or the default one. What a profile holds goes to its own address alone.
  */
-export function connect(
-  terminal: Terminal,
-  values: Values,
-  credential: Credential | undefined = findCredential(terminal, values),
-): RdcpClient {
-  const tenantId = text(values, 'tenant');
+export function accessOf(terminal: Terminal, values: Values): Access {
+  const place = placeOf(terminal, values);
+  return { ...place, credential: findCredential(terminal, values, place) };
+}
+
+interface Place extends Omit<Access, 'credential'> {
+  /** The profile of the address. */
+  readonly own: Profile | undefined;
+  /** Whether an option named the profile. */
+  readonly named: boolean;
+}
+
+function placeOf(terminal: Terminal, values: Values): Place {
+  const profile = findProfile(terminal, values);
+  const named = text(values, 'profile') === undefined ? undefined : profile;
+  const url =
+    text(values, 'url') ??
+    named?.url ??
+    setting(terminal, 'RDCP_URL') ??
+    portUrl(terminal) ??
+    profile?.url ??
+    DEFAULT_URL;
+  const own = profile !== undefined && isSameService(url, profile.url) ? profile : undefined;
+  const tenantId = text(values, 'tenant') ?? own?.tenant;
   if (tenantId !== undefined && !isIdentifier(tenantId)) {
     throw new UsageError('--tenant must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
   }
-  const baseUrl = text(values, 'url') ?? setting(terminal, 'RDCP_URL') ?? localUrl(terminal);
-  if (credential !== undefined && isExposed(baseUrl)) {
-    terminal.note('rdcp: warning: the credential is sent unencrypted');
-  }
+  return { url, tenantId, tls: own && tlsFilesOf(own), own, named: named !== undefined };
+}
+
+/** A client for a service that is known. */
+export function clientOf(terminal: Terminal, { url, credential, tenantId, tls }: Access): RdcpClient {
+  if (credential !== undefined && isExposed(url)) terminal.note('rdcp: warning: the credential is sent unencrypted');
   try {
     return createRdcpClient({
-      baseUrl,
+      baseUrl: url,
       clientId: 'rdcp-cli',
       ...credential,
-      ...(tenantId === undefined ? {} : { tenantId }),
+      ...(tenantId !== undefined && { tenantId }),
+      ...(tls && { fetch: tlsFetch(tls) }),
     });
   } catch {
     throw new UsageError('--url (or RDCP_URL) must be an address such as https://host:9465, without a credential');
   }
 }
 
+function isSameService(url: string, other: string): boolean {
+  const [one, two] = [URL.parse(url), URL.parse(other)];
+  return one !== null && two !== null && one.origin + one.pathname === two.origin + two.pathname;
+}
+
+export function tlsFilesOf({ caFile, certFile, certKeyFile }: Omit<Profile, 'url'>): TlsFiles | undefined {
+  if (caFile === undefined && certFile === undefined) return undefined;
+  return {
+    ...(caFile !== undefined && { ca: readText(caFile, '--ca') }),
+    ...(certFile !== undefined && { cert: readText(certFile, '--cert') }),
+    ...(certKeyFile !== undefined && { key: readText(certKeyFile, '--cert-key') }),
+  };
+}
+
 /** The service on this host. `register` reads its port from the same variable. */
-function localUrl(terminal: Terminal): string {
+function portUrl(terminal: Terminal): string | undefined {
   const port = setting(terminal, 'RDCP_PORT');
-  if (port === undefined) return DEFAULT_URL;
+  if (port === undefined) return undefined;
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
     throw new UsageError('RDCP_PORT must be a number from 1 to 65535');
   // The system chose the port, and only the service knows it.
@@ -93,9 +156,9 @@ function isExposed(baseUrl: string): boolean {
   return url?.protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
 }
 
-type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
+export type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
 
-function findCredential(terminal: Terminal, values: Values): Credential | undefined {
+function findCredential(terminal: Terminal, values: Values, { own, named }: Place): Credential | undefined {
   const tokenFile = text(values, 'token-file');
   const keyFile = text(values, 'key-file');
   if (tokenFile !== undefined && keyFile !== undefined) {
@@ -103,14 +166,22 @@ function findCredential(terminal: Terminal, values: Values): Credential | undefi
   }
   if (tokenFile !== undefined) return { token: readWord(tokenFile, '--token-file') };
   if (keyFile !== undefined) return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile) };
+  if (own !== undefined && named) return credentialOf(own);
   const variable = setting(terminal, 'RDCP_API_KEY');
   if (variable !== undefined) return { apiKey: checkedKey(variable, 'RDCP_API_KEY') };
+  if (own !== undefined) return credentialOf(own);
   const apiKey = readDevKey(terminal.cwd);
   return apiKey === undefined ? undefined : { apiKey };
 }
 
+/** A profile with a client certificate may have none. */
+function credentialOf({ apiKey, token }: Omit<Profile, 'url'>): Credential | undefined {
+  if (apiKey !== undefined) return { apiKey };
+  return token === undefined ? undefined : { token };
+}
+
 /** An empty variable counts as unset, as in OpenTelemetry. */
-function setting({ env }: Terminal, name: string): string | undefined {
+export function setting({ env }: Terminal, name: string): string | undefined {
   return env[name] === '' ? undefined : env[name];
 }
 
@@ -127,7 +198,7 @@ export function oneWord(content: string, origin: string): string {
 }
 
 /** The checksum of a generated key reveals a typing mistake before a request is made. */
-function checkedKey(content: string, origin: string): string {
+export function checkedKey(content: string, origin: string): string {
   const key = oneWord(content, origin);
   if (inspectApiKey(key).form === 'mistyped') throw new UsageError(`the key in ${origin} is mistyped`);
   return key;

@@ -21,16 +21,24 @@ export interface RunOptions {
   readonly piped?: string;
   /** Interrupts commands that run until then. */
   readonly interrupted?: AbortSignal;
+  /** Told what is written to the standard output. */
+  readonly heard?: (text: string) => void;
 }
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
 export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = process.cwd(), env, typed, piped, interrupted } = options;
+  const { cwd = process.cwd(), env, typed, piped, interrupted, heard } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const isTTY = typed !== undefined;
   const input = typed ?? piped;
   const code = await command(args, {
-    stdout: { write: (text) => stdout.push(text), isTTY },
+    stdout: {
+      write: (text) => {
+        stdout.push(text);
+        heard?.(text);
+      },
+      isTTY,
+    },
     stderr: { write: (text) => stderr.push(text) },
     ...(input !== undefined && { stdin: Object.assign(Readable.from([input]), { isTTY }) }),
     ...(interrupted && { interruption: () => interrupted }),
@@ -55,8 +63,10 @@ export function rdcpProcess(args: readonly string[], { cwd, env }: RunOptions = 
 }
 
 function environment(env: RunOptions['env']): Record<string, string | undefined> {
-  const { RDCP_URL: _url, RDCP_PORT: _port, RDCP_API_KEY: _key, FORCE_COLOR: _force, ...rest } = process.env;
-  return { ...rest, ...env };
+  const read = /^(?:RDCP_.*|XDG_CONFIG_HOME|FORCE_COLOR|NO_COLOR)$/;
+  const rest = Object.fromEntries(Object.entries(process.env).filter(([name]) => !read.test(name)));
+  // No profile of the person who runs the tests.
+  return { ...rest, XDG_CONFIG_HOME: '/nonexistent', ...env };
 }
 
 export function temporaryDirectory(t: TestContext): string {

@@ -2,8 +2,10 @@ import type { Group } from '../command.ts';
 
 /** Where commands find their service, and what they show it. */
 export const SOURCES = [
-  'Service address: --url, else RDCP_URL, else RDCP_PORT on this host, else http://127.0.0.1:9465.',
-  'Credential: --key-file or --token-file, else RDCP_API_KEY, else .rdcp/dev-key in this directory.',
+  "Service address: --url, else --profile, else RDCP_URL, else RDCP_PORT on this host, else the profile's, else",
+  'http://127.0.0.1:9465. The profile is that of RDCP_PROFILE, else "default" (rdcp login).',
+  "Credential: --key-file or --token-file, else --profile, else RDCP_API_KEY, else the profile's, else .rdcp/dev-key in",
+  'this directory.',
 ] as const;
 
 export const root: Group = {
@@ -14,10 +16,18 @@ export const root: Group = {
     disable: async () => (await import('./switch.ts')).disable,
     toggle: async () => (await import('./switch.ts')).toggle,
     reset: async () => (await import('./switch.ts')).reset,
+    watch: async () => (await import('./watch.ts')).watch,
+    metrics: async () => (await import('./metrics.ts')).metrics,
+    tenants: async () => (await import('./tenants.ts')).tenants,
     status: async () => (await import('./status.ts')).status,
     health: async () => (await import('./health.ts')).health,
     fleet: async () => (await import('./fleet.ts')).fleet,
+    wait: async () => (await import('./wait.ts')).wait,
     audit: async () => (await import('./audit.ts')).audit,
+    login: async () => (await import('./login.ts')).login,
+    logout: async () => (await import('./logout.ts')).logout,
+    profiles: async () => (await import('./profiles.ts')).profiles,
+    completion: async () => (await import('./completion.ts')).completion,
     keys: {
       summary: 'create, list and revoke API keys',
       commands: {

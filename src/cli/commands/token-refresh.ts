@@ -1,5 +1,5 @@
 import { type Command, required } from '../command.ts';
-import { ADDRESS_OPTIONS, connect, oneWord } from '../connection.ts';
+import { ADDRESS_OPTIONS, connectAnonymously, oneWord } from '../connection.ts';
 import { OUTPUT_OPTIONS } from '../output.ts';
 import { updateFile } from '../private-file.ts';
 import { readText } from '../read-text.ts';
@@ -13,7 +13,7 @@ export const tokenRefresh: Command = {
   run: async (terminal, values) => {
     const file = required(values, 'refresh-file', 'FILE');
     readText(file, '--refresh-file');
-    const { tokens } = connect(terminal, values, {});
+    const { tokens } = connectAnonymously(terminal, values);
     const request = tokenRequest(values);
     await updateFile(file, async (kept) => {
       const next = await tokens.refresh(oneWord(kept, file), request);

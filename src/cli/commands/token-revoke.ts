@@ -1,5 +1,5 @@
 import { type Command, required, text, UsageError } from '../command.ts';
-import { ADDRESS_OPTIONS, connect, readWord } from '../connection.ts';
+import { ADDRESS_OPTIONS, connectAnonymously, readWord } from '../connection.ts';
 import { REFRESH_FILE } from '../token.ts';
 
 export const tokenRevoke: Command = {
@@ -17,7 +17,7 @@ export const tokenRevoke: Command = {
       throw new UsageError('exactly one of --refresh-file and --token-file is required');
     }
     const token = readWord(required(values, name, 'FILE'), `--${name}`);
-    await connect(terminal, values, {}).tokens.revoke(token);
+    await connectAnonymously(terminal, values).tokens.revoke(token);
     terminal.note('Revoked. If the token had a session, the session has ended.');
     return 0;
   },

@@ -1,0 +1,96 @@
+import { resolve } from 'node:path';
+import { inspectApiKey } from '../../auth/api-key.ts';
+import { isRdcpError } from '../../errors.ts';
+import type { SessionResponse } from '../../protocol/messages.ts';
+import { isIdentifier } from '../../protocol/names.ts';
+import { type Command, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
+import { CREDENTIAL_OPTIONS, clientOf, DEFAULT_URL, oneWord, setting, tlsFilesOf } from '../connection.ts';
+import { type Profile, profileName, updateProfiles } from '../profiles.ts';
+
+const TLS_OPTIONS = {
+  ca: { type: 'string', value: 'FILE', completes: 'files', help: 'authorities to trust (PEM), and no others' },
+  cert: { type: 'string', value: 'FILE', completes: 'files', help: 'client certificate (PEM)' },
+  'cert-key': { type: 'string', value: 'FILE', completes: 'files', help: 'key of the client certificate (PEM)' },
+} as const satisfies Record<string, Option>;
+
+export const login: Command = {
+  summary: 'store the address and credential of a service as a profile',
+  options: {
+    profile: { ...CREDENTIAL_OPTIONS.profile, help: 'name of the profile (default: RDCP_PROFILE, else default)' },
+    url: { type: 'string', value: 'URL', help: `service address (default: asked, else RDCP_URL, else ${DEFAULT_URL})` },
+    tenant: { type: 'string', value: 'ID', help: 'act for this tenant unless --tenant says otherwise' },
+    token: { type: 'boolean', help: 'the credential is a bearer token (a JWT is known as one)' },
+    ...TLS_OPTIONS,
+  },
+  notes: [
+    'The credential is asked for without showing it, or is the first line of the standard input; with a client certificate it',
+    'may be empty. It is tried, then stored in $XDG_CONFIG_HOME/rdcp/profiles.json (else ~/.config), readable by you alone, and',
+    'sent to its own address only. The profile "default" is used where none is named.',
+  ],
+  examples: [
+    'rdcp login --url https://shop.example:9465',
+    'rdcp login --profile staging --url https://staging:9465 --tenant acme < key',
+    'rdcp list --profile staging',
+  ],
+  run: async (terminal, values) => {
+    const name = profileName(terminal, values);
+    const profile = await profileOf(terminal, values);
+    const { url, apiKey, token, tenant } = profile;
+    const credential = apiKey !== undefined ? { apiKey } : token !== undefined ? { token } : undefined;
+    const client = clientOf(terminal, { url, credential, tenantId: tenant, tls: tlsFilesOf(profile) });
+    const who = identity(await client.session().catch(unlessUnknown));
+    await updateProfiles(terminal, (profiles) => profiles.set(name, profile));
+    terminal.note(`Logged in to ${url}${who}; profile ${name}.`);
+    return 0;
+  },
+};
+
+async function profileOf(terminal: Terminal, values: Values): Promise<Profile> {
+  const tenant = text(values, 'tenant');
+  if (tenant !== undefined && !isIdentifier(tenant)) {
+    throw new UsageError('--tenant must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
+  }
+  const { ca, cert, 'cert-key': certKey } = values;
+  if ((cert === undefined) !== (certKey === undefined)) throw new UsageError('--cert and --cert-key come together');
+  const file = (name: string, value: typeof ca) =>
+    typeof value === 'string' ? { [name]: resolve(terminal.cwd, value) } : {};
+  const url = await addressOf(terminal, values);
+  return {
+    url,
+    ...(await credentialOf(terminal, values)),
+    ...(tenant !== undefined && { tenant }),
+    ...file('caFile', ca),
+    ...file('certFile', cert),
+    ...file('certKeyFile', certKey),
+  };
+}
+
+async function addressOf(terminal: Terminal, values: Values): Promise<string> {
+  const given = text(values, 'url');
+  if (given !== undefined) return given;
+  const usual = setting(terminal, 'RDCP_URL') ?? DEFAULT_URL;
+  if (!terminal.interactive) return usual;
+  return (await terminal.ask(`Address of the service [${usual}]: `)).trim() || usual;
+}
+
+async function credentialOf(terminal: Terminal, values: Values): Promise<Pick<Profile, 'apiKey' | 'token'>> {
+  const typed = (await terminal.askSecret('API key or token: ')).trim();
+  if (typed === '') {
+    if (text(values, 'cert') !== undefined) return {};
+    throw new UsageError('a credential is required: type it at a terminal, or pipe it to the standard input');
+  }
+  const credential = oneWord(typed, 'the standard input');
+  const { form } = inspectApiKey(credential);
+  if (form === 'mistyped') throw new UsageError('the key is mistyped');
+  const isToken = values.token === true || /^[\w-]+\.[\w-]+\.[\w-]*$/.test(credential);
+  return form === 'foreign' && isToken ? { token: credential } : { apiKey: credential };
+}
+
+/** Another implementation of the protocol may not say who somebody is. */
+function unlessUnknown(error: unknown): undefined {
+  if (!isRdcpError(error) || error.code !== 'RDCP_NOT_FOUND') throw error;
+}
+
+function identity(session: SessionResponse | undefined): string {
+  return session === undefined ? '' : ` as ${session.userId} (${session.scopes.join(', ')})`;
+}

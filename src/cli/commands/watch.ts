@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RdcpClient } from '../../client/client.ts';
+import { isRdcpError, type RdcpError } from '../../errors.ts';
+import type { AuditEntry, DiscoveredCategory } from '../../protocol/messages.ts';
+import { type Command, EXIT, type Terminal } from '../command.ts';
+import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { parseSelection, resolve, type Selection } from '../names.ts';
+import { formatOf } from '../output.ts';
+import { type Cell, state, table } from '../table.ts';
+import { clockTime } from '../times.ts';
+import { timeLeft } from './list.ts';
+
+const PAUSE_MS = 1000;
+
+export const watch: Command = {
+  summary: 'watch categories: state, time left, rate and who switched them, until Ctrl-C',
+  operands: '[name...]',
+  completes: 'categories',
+  options: CONNECTION_OPTIONS,
+  notes: [
+    'On a terminal it is a table that is painted again each second, elsewhere one line for each change, with -o json as JSON.',
+    'Who switched a category is known to a credential with the scope admin.',
+  ],
+  examples: ['rdcp watch', "rdcp watch 'DB_*'", 'rdcp watch -o json | jq .'],
+  run: async (terminal, values, operands) => {
+    const selection = parseSelection(operands);
+    const client = connect(terminal, values);
+    const interrupted = terminal.interruption();
+    const view =
+      formatOf(values) === 'json'
+        ? lines(({ category }) => terminal.out(JSON.stringify(category)))
+        : terminal.screen.isTTY === true
+          ? painting(terminal, operands.length > 0)
+          : lines((change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
+    const actors = new Actors(client);
+    let categories = chosen((await client.discovery()).categories, selection);
+    try {
+      for (;;) {
+        view.show(categories, await actors.of(categories));
+        await sleep(PAUSE_MS, undefined, { signal: interrupted });
+        categories = chosen(await discovered(client, interrupted, (error) => view.lost(error)), selection);
+      }
+    } catch (error) {
+      if (!interrupted.aborted) throw error;
+      return EXIT.done;
+    } finally {
+      view.end();
+    }
+  },
+};
+
+function chosen(categories: readonly DiscoveredCategory[], selection: Selection): readonly DiscoveredCategory[] {
+  if (selection.names.length + selection.patterns.length === 0) return categories;
+  const names = new Set(
+    resolve(
+      selection,
+      categories.map(({ name }) => name),
+    ),
+  );
+  return categories.filter(({ name }) => names.has(name));
+}
+
+/** Goes on asking while the service restarts. */
+async function discovered(
+  client: RdcpClient,
+  signal: AbortSignal,
+  lost: (error: RdcpError) => void,
+): Promise<readonly DiscoveredCategory[]> {
+  for (;;) {
+    try {
+      return (await client.discovery({ signal })).categories;
+    } catch (error) {
+      if (!isRdcpError(error) || !PASSING.has(error.code)) throw error;
+      lost(error);
+      await sleep(PAUSE_MS * Number(error.headers?.['Retry-After'] ?? 1), undefined, { signal });
+    }
+  }
+}
+
+const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
+
+/** Who switched what is on, by the trail, which is read again when something was switched. */
+class Actors {
+  readonly #client: RdcpClient;
+  #known: ReadonlyMap<string, string> = new Map();
+  #seen = '';
+  #allowed = true;
+
+  constructor(client: RdcpClient) {
+    this.#client = client;
+  }
+
+  async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
+    const seen = JSON.stringify(
+      categories.map(({ name, enabled, otelrdcp_expiresAt }) => [name, enabled, otelrdcp_expiresAt]),
+    );
+    if (!this.#allowed || seen === this.#seen) return this.#known;
+    this.#seen = seen;
+    try {
+      this.#known = whoSwitched((await this.#client.audit({ limit: 200 })).entries);
+    } catch (error) {
+      if (!isRdcpError(error)) throw error;
+      this.#allowed = PASSING.has(error.code);
+    }
+    return this.#known;
+  }
+}
+
+function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string> {
+  const who = new Map<string, string>();
+  for (const { changes, identity, outcome } of entries) {
+    if (outcome !== 'success' && outcome !== 'partial') continue;
+    for (const { category } of changes) {
+      if (!who.has(category)) who.set(category, identity.userId ?? identity.clientId ?? '');
+    }
+  }
+  return who;
+}
+
+interface View {
+  show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>): void;
+  /** Called while the service does not answer. */
+  lost(error: RdcpError): void;
+  end(): void;
+}
+
+interface Change {
+  readonly category: DiscoveredCategory;
+  readonly who: string;
+}
+
+/** Shows what is on at first, then what changes. */
+function lines(print: (change: Change) => void): View {
+  let before: ReadonlyMap<string, string> | undefined;
+  const mark = ({ enabled, temporary, otelrdcp_expiresAt: until }: DiscoveredCategory) =>
+    JSON.stringify([enabled, temporary, until]);
+  return {
+    show: (categories, who) => {
+      for (const category of categories) {
+        const changed = before === undefined ? category.enabled : before.get(category.name) !== mark(category);
+        if (changed) print({ category, who: who.get(category.name) ?? '' });
+      }
+      before = new Map(categories.map((category) => [category.name, mark(category)]));
+    },
+    lost: () => undefined,
+    end: () => undefined,
+  };
+}
+
+function sentence({ category, who }: Change, now: number): string {
+  const left = category.enabled && category.temporary ? ` for ${timeLeft(category, now)}` : '';
+  const by = who === '' ? '' : ` by ${who}`;
+  return `${clockTime(new Date(now).toISOString(), now)} ${category.name} ${category.enabled ? 'on' : 'off'}${left}${by}`;
+}
+
+// ECMA-48: cursor up, erase below; DEC: hide and show the cursor, no line wrap.
+const HIDE = '\u001b[?25l\u001b[?7l';
+const SHOW = '\u001b[?25h\u001b[?7h';
+
+/** Paints over the lines before. What is on comes first; what has no room is counted. */
+function painting(terminal: Terminal, named: boolean): View {
+  const { screen } = terminal;
+  let painted = 0;
+  let last: readonly string[] = [];
+  const paint = (rows: readonly string[]) => {
+    const up = painted === 0 ? HIDE : `\u001b[${painted}A\r\u001b[J`;
+    screen.write(`${up}${rows.map((row) => `${row}\n`).join('')}`);
+    painted = rows.length;
+  };
+  return {
+    show: (categories, who) => {
+      const room = Math.max(1, (screen.rows ?? 24) - 4);
+      const sorted = named ? categories : [...categories].sort((a, b) => Number(b.enabled) - Number(a.enabled));
+      const rows = sorted.slice(0, room).map((category) => rowOf(category, who, terminal.now()));
+      const more = sorted.length > room ? [`and ${sorted.length - room} more, off or quiet`] : [];
+      last = [...table(terminal, ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'CALLS', 'WHO'], rows).split('\n'), ...more];
+      paint(last);
+    },
+    lost: (error) => paint([...last, terminal.paint(error.message, 'red')]),
+    end: () => painted > 0 && screen.write(SHOW),
+  };
+}
+
+function rowOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[] {
+  const { name, enabled, metrics } = category;
+  return [
+    name,
+    state(enabled),
+    timeLeft(category, now),
+    metrics.callsPerSecond.toFixed(1),
+    String(metrics.callsTotal),
+    (enabled && who.get(name)) || '-',
+  ];
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { createRdcp } from '../../src/index.ts';
+import { makeKey } from '../auth/records.ts';
+import { createAuthority, writePems } from '../support/certificate.ts';
+import { type RunOptions, rdcp, temporaryDirectory } from './run.ts';
+
+describe('profiles of the command line', () => {
+  const operator = makeKey({ id: 'operator', scopes: ['discovery', 'control'] });
+  const service = createRdcp({ server: { port: 0 }, security: { apiKeys: [operator.record] }, announce: false });
+  service.category('PROFILES_SQL');
+  let url = '';
+  before(async () => {
+    url = (await service.listen()).url;
+  });
+  after(() => service.close());
+
+  function setUp(t: TestContext) {
+    const config = temporaryDirectory(t);
+    const file = join(config, 'rdcp', 'profiles.json');
+    const run = (args: string[], options: RunOptions = {}) =>
+      rdcp(args, { cwd: config, ...options, env: { XDG_CONFIG_HOME: config, ...options.env } });
+    const login = (...args: string[]) => run(['login', '--url', url, ...args], { piped: `${operator.key}\n` });
+    return { config, file, run, login };
+  }
+
+  it('login tries a key from the standard input, and keeps it for this user alone', async (t) => {
+    const { file, run, login } = setUp(t);
+    const { code, stdout, stderr } = await login();
+    assert.deepEqual([code, stdout], [0, '']);
+    assert.equal(stderr, `Logged in to ${url} as ops (discovery, control); profile default.\n`);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.equal(statSync(join(file, '..')).mode & 0o777, 0o700);
+    const listed = await run(['list']);
+    assert.equal(listed.code, 0, listed.stderr);
+    assert.match(listed.stdout, /PROFILES_SQL/);
+  });
+
+  it('login at a terminal asks, and shows nothing of what is typed', async (t) => {
+    const { run } = setUp(t);
+    const { code, stdout, stderr } = await run(['login', '--url', url], { typed: `${operator.key}\n` });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^API key or token: \nLogged in/);
+    assert.equal((stdout + stderr).includes(operator.key), false);
+  });
+
+  it('what is wrong, unreachable or empty is not stored', async (t) => {
+    const { run } = setUp(t);
+    const login = (input: string, ...more: string[]) => run(['login', '--url', url, ...more], { piped: input });
+    assert.equal((await login(`${'x'.repeat(40)}\n`)).code, 1);
+    assert.equal((await login('')).code, 2);
+    assert.equal((await login('two words\n')).code, 2);
+    const mistyped = await login(`${operator.key.slice(0, -1)}~\n`);
+    assert.notEqual(mistyped.code, 0);
+    assert.equal((await login('a.b.c\n', '--cert', 'c.pem')).code, 2);
+    assert.equal((await run(['login', '--url', 'http://127.0.0.1:1'], { piped: `${operator.key}\n` })).code, 4);
+    assert.equal((await run(['profiles', '--json'])).stdout.trim(), '{\n  "profiles": []\n}');
+  });
+
+  it('profiles lists them without credentials, logout removes one', async (t) => {
+    const { run, login, file } = setUp(t);
+    await login('--profile', 'shop');
+    await login();
+    const listed = await run(['profiles']);
+    assert.match(listed.stdout, /^default +http:\S+ +- +API key\nshop +http:\S+ +- +API key$/m);
+    assert.equal(listed.stdout.includes(operator.key), false);
+    assert.equal((await run(['logout', '--profile', 'shop'])).stderr, 'Removed profile shop.\n');
+    assert.equal((await run(['logout', '--profile', 'shop'])).code, 1);
+    assert.deepEqual(Object.keys(JSON.parse(readFileSync(file, 'utf8')).profiles), ['default']);
+  });
+
+  it('a profile is chosen by --profile, else RDCP_PROFILE; one that is not there is named with those that are', async (t) => {
+    const { run, login } = setUp(t);
+    await login('--profile', 'shop');
+    assert.equal((await run(['list', '--profile', 'shop'])).code, 0);
+    assert.equal((await run(['list'], { env: { RDCP_PROFILE: 'shop' } })).code, 0);
+    const { code, stderr } = await run(['list', '--profile', 'shp']);
+    assert.equal(code, 2);
+    assert.match(stderr, /^rdcp: there is no profile 'shp' \(there are shop\)[^\n]*rdcp login[^\n]*\n$/);
+  });
+
+  it('--profile comes before the environment, which comes before the other profiles', async (t) => {
+    const { run, login } = setUp(t);
+    await login();
+    const environment = { RDCP_URL: 'http://127.0.0.1:1', RDCP_API_KEY: 'y'.repeat(40) };
+    assert.equal((await run(['list'], { env: environment })).code, 4);
+    assert.equal((await run(['list', '--profile', 'default'], { env: environment })).code, 0);
+    const keyOnly = await run(['list'], { env: { RDCP_API_KEY: 'y'.repeat(40) } });
+    assert.equal(keyOnly.code, 1);
+  });
+
+  it('the credential of a profile goes to its own address alone', async (t) => {
+    const { run, login } = setUp(t);
+    await login();
+    const keys: unknown[] = [];
+    const other = createServer((request, response) => {
+      keys.push(request.headers['x-rdcp-api-key']);
+      response.end('{"protocol":"rdcp/1.0","categories":[]}');
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    t.after(() => other.close());
+    const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    await run(['list', '--url', elsewhere]);
+    await run(['list'], { env: { RDCP_URL: elsewhere } });
+    await run(['list', '--profile', 'default', '--url', elsewhere]);
+    assert.deepEqual(keys, [undefined, undefined, undefined]);
+  });
+
+  it('a file that others can read, or that is broken, is refused in one line', async (t) => {
+    const { run, login, file } = setUp(t);
+    await login();
+    chmodSync(file, 0o640);
+    const readable = await run(['list']);
+    assert.deepEqual(
+      [readable.code, readable.stderr],
+      [2, `rdcp: ${file} can be read by other users: run chmod 600 ${file}\n`],
+    );
+    chmodSync(file, 0o600);
+    for (const content of ['{', '[]', '{"profiles":{"default":{}}}', '{"profiles":{"default":{"url":1}}}']) {
+      writeFileSync(file, content);
+      const { code, stderr } = await run(['list']);
+      assert.equal(code, 2, content);
+      assert.match(stderr, /^rdcp: [^\n]+profiles\.json[^\n]+\n$/);
+    }
+  });
+
+  it('a client certificate gets in alone, with the authority of the profile', async (t) => {
+    const { run } = setUp(t);
+    const authority = createAuthority();
+    const [server, robot] = [authority.issue('localhost', { usage: 'server' }), authority.issue('robot')];
+    const tls = writePems({ certFile: server.cert, keyFile: server.key, clientCaFile: authority.cert });
+    const client = writePems({ ca: authority.cert, cert: robot.cert, key: robot.key });
+    const enterprise = createRdcp({
+      server: { port: 0, tls },
+      security: {
+        level: 'enterprise',
+        mtls: { identities: [{ subject: 'CN=robot', userId: 'robot', scopes: ['discovery', 'control'] }] },
+      },
+      announce: false,
+    });
+    enterprise.category('PROFILES_TLS');
+    t.after(() => enterprise.close());
+    const https = (await enterprise.listen()).url;
+    const login = (...more: string[]) => run(['login', '--url', https, ...more], { piped: '\n' });
+    const certificate = ['--cert', client.cert, '--cert-key', client.key];
+    assert.equal((await login(...certificate)).code, 4);
+    const { code, stderr } = await login('--ca', client.ca, ...certificate);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /as robot \(discovery, control\)/);
+    assert.match((await run(['profiles'])).stdout, /^default .* certificate$/m);
+    assert.equal((await run(['enable', 'profiles_tls'])).code, 0);
+  });
+});

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRdcp } from '../../src/index.ts';
+import { makeKey } from '../auth/records.ts';
+import { type RunOptions, rdcp as run } from './run.ts';
+import { service as fakeService } from './service.ts';
+
+describe('commands that show what a service does', () => {
+  const admin = makeKey({ id: 'admin', userId: 'alice', scopes: ['admin'] });
+  const viewer = makeKey({ id: 'viewer', scopes: ['discovery'] });
+  const service = createRdcp({
+    server: { port: 0 },
+    security: { apiKeys: [admin.record, viewer.record] },
+    tenancy: { isolation: 'organization', tenants: { acme: { name: 'Acme Ltd' } } },
+    announce: false,
+  });
+  const pool = service.category('WATCH_POOL');
+  service.category('WATCH_QUERIES');
+  let url = '';
+  before(async () => {
+    url = (await service.listen()).url;
+  });
+  after(() => service.close());
+  const rdcp = (args: string[], options: RunOptions = {}) =>
+    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: admin.key, ...options.env } });
+
+  it('metrics shows measurements with their units', async () => {
+    pool.debug('off');
+    const { code, stdout } = await rdcp(['metrics']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^METRIC +VALUE\n/);
+    assert.match(stdout, /^memoryUsage +\d+\.\d MiB$/m);
+    assert.match(stdout, /^WATCH_POOL +0 +0\.0$/m);
+    assert.match((await rdcp(['metrics', '-o', 'wide'])).stdout, /^heapUsed .*\d{4}-\d\d-\d\dT/m);
+  });
+
+  it('tenants shows what is on for each', async () => {
+    await rdcp(['enable', 'WATCH_POOL', '--tenant', 'acme']);
+    const { code, stdout } = await rdcp(['tenants']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^acme +Acme Ltd +WATCH_POOL +1 +\d{4}-/m);
+    await rdcp(['reset', 'WATCH_POOL', '--tenant', 'acme']);
+  });
+
+  /** Watches while something is switched, and until what was written says so. */
+  async function watched(options: RunOptions & { readonly args?: string[] }, until: RegExp) {
+    const stop = new AbortController();
+    let seen = '';
+    const finished = rdcp(['watch', ...(options.args ?? [])], {
+      ...options,
+      interrupted: stop.signal,
+      heard: (text) => {
+        seen += text;
+        if (until.test(seen)) stop.abort();
+      },
+    });
+    return { finished, seen: () => seen };
+  }
+
+  it('watch prints one line for each change where it is no terminal, and ends cleanly', async () => {
+    const { finished } = await watched({}, /WATCH_POOL off/);
+    await sleep(200);
+    await rdcp(['enable', 'WATCH_POOL', '--for', '1h']);
+    await sleep(1200);
+    await rdcp(['disable', 'WATCH_POOL']);
+    const { code, stdout, stderr } = await finished;
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(
+      stdout,
+      /^\d\d:\d\d:\d\d WATCH_POOL on for (?:59m \d+s|1h 0m) by alice\n\S+ WATCH_POOL off by alice\n$/,
+    );
+    await rdcp(['reset', '--all']);
+  });
+
+  it('watch paints over its table on a terminal, and gives the cursor back', async () => {
+    const { finished } = await watched(
+      { typed: '', env: { NO_COLOR: '1' }, args: ['watch_*'] },
+      /WATCH_POOL +on[^\n]*alice/,
+    );
+    await rdcp(['enable', 'WATCH_POOL']);
+    const { code, stdout } = await finished;
+    assert.equal(code, 0);
+    const shown = stdout.replaceAll('\u001b', '<esc>');
+    assert.match(shown, /^<esc>\[\?25l<esc>\[\?7lCATEGORY +STATE +FOR +CALLS\/S +CALLS +WHO\n/);
+    assert.match(shown, /<esc>\[3A\r<esc>\[JCATEGORY/);
+    assert.ok(shown.endsWith('<esc>[?25h<esc>[?7h'));
+    await rdcp(['reset', '--all']);
+  });
+
+  it('watch knows nobody without the scope admin, and refuses a pattern that nothing matches', async () => {
+    await rdcp(['enable', 'WATCH_POOL']);
+    const { finished } = await watched({ env: { RDCP_API_KEY: viewer.key }, args: ['-o', 'json'] }, /WATCH_POOL/);
+    const { code, stdout } = await finished;
+    assert.equal(code, 0);
+    assert.equal(JSON.parse(stdout).name, 'WATCH_POOL');
+    assert.equal((await rdcp(['watch', 'NO_*'])).code, 1);
+    await rdcp(['reset', '--all']);
+  });
+
+  it('wait ends when every process has applied the revision, and with 3 when the time is over', async (t) => {
+    const instance = (id: string, applied: number) => ({ id, applied });
+    const there = await fakeService(t, { revision: 7, instances: [instance('one', 7), instance('two', 8)] });
+    const env = { RDCP_API_KEY: admin.key };
+    const done = await run(['wait', '7', '--url', there.url], { env });
+    assert.deepEqual([done.code, done.stdout], [0, 'revision 7 applied by 2 of 2 processes\n']);
+    const late = await run(['wait', '8', '--timeout', '1s', '--url', there.url], { env });
+    assert.deepEqual(
+      [late.code, late.stdout, late.stderr],
+      [3, 'revision 8 applied by 1 of 2 processes\n', 'Still pending: one.\n'],
+    );
+    assert.equal((await run(['wait', 'x', '--url', there.url], { env })).code, 2);
+  });
+});
