@@ -4,11 +4,11 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { trace } from '@opentelemetry/api';
-import { NodeSDK } from '@opentelemetry/sdk-node';
-import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
+import { context, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { Webhook } from 'standardwebhooks';
 import { category } from '../../src/api.ts';
 import type { RdcpConfig } from '../../src/index.ts';
@@ -27,13 +27,12 @@ const SECRET = secret(
 const admin = makeKey({ scopes: ['admin'], userId: 'alice' });
 const reader = makeKey({ id: 'k2', clientId: 'reader' });
 
-const sdk = new NodeSDK({
-  autoDetectResources: false,
-  instrumentations: [],
-  spanProcessors: [new SimpleSpanProcessor({ exporter: new InMemorySpanExporter() })],
-});
-before(() => sdk.start());
-after(() => sdk.shutdown());
+context.setGlobalContextManager(new AsyncLocalStorageContextManager());
+trace.setGlobalTracerProvider(
+  new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: new InMemorySpanExporter() })] }),
+);
+
+category('ORDERS');
 
 interface Notification {
   readonly type: string;
@@ -151,7 +150,6 @@ test('each receiver gets the events that it asks for, in its format', async (t) 
     { url: chat.url, format: 'slack', events: ['change'] },
     { url: machine.url, secret: [newer, SECRET], events: ['refusal'] },
   ]);
-  category('ORDERS');
   await control({ action: 'enable', categories: ['ORDERS'] }, reader.key);
   const options = { duration: '5m', reason: 'see <!channel> & <http://example|this>' };
   await control({ action: 'enable', categories: ['ORDERS'], options });
