@@ -80,6 +80,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'control/types.ts',
     'store/state-store.ts',
     'store/fleet-store.ts',
+    'store/message-store.ts',
     'config.ts',
   ],
   audit: [

@@ -3,6 +3,7 @@ import { type CommitResult, GLOBAL_SCOPE, type ScopeState, type StateStore } fro
 import { auditTrailContract } from './audit.ts';
 import type { StoreFixture } from './fixture.ts';
 import { fleetStoreContract } from './fleet.ts';
+import { messageStoreContract } from './messages.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 import { type ContractCase, collectCases, type Suite } from './suite.ts';
 import { commitAllContract } from './together.ts';
@@ -22,6 +23,11 @@ export interface StoreContractOptions {
    * @default false
    */
   readonly tokens?: boolean;
+  /**
+   * The store carries messages between the processes that share it: `StateStore.messages`.
+   * @default false
+   */
+  readonly messages?: boolean;
 }
 
 /**
@@ -31,13 +37,14 @@ export interface StoreContractOptions {
  */
 export function storeContract(
   create: () => Promise<StoreFixture>,
-  { shared, commitAll = false, tokens = false }: StoreContractOptions,
+  { shared, commitAll = false, tokens = false, messages = false }: StoreContractOptions,
 ): readonly ContractCase[] {
   return collectCases((suite) => {
-    stateContract(suite, create, { shared, commitAll, tokens });
+    stateContract(suite, create, { shared, commitAll, tokens, messages });
     auditTrailContract(suite, create);
     if (tokens) tokenStoreContract(suite, create);
     if (shared) fleetStoreContract(suite, create);
+    if (messages) messageStoreContract(suite, create);
   });
 }
 

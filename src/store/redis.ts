@@ -5,6 +5,7 @@ import { createRedisTrail } from './redis-audit.ts';
 import { connectionTo, invalidStore, type RedisClient } from './redis-client.ts';
 import { borrowRedis, connectRedis } from './redis-connection.ts';
 import { createRedisFleet } from './redis-fleet.ts';
+import { createRedisMessageStore } from './redis-message-store.ts';
 import { listenLike, listenThrough, type MessagesOptions } from './redis-messages.ts';
 import { COMMIT, PROBES, type Script, SYNC } from './redis-scripts.ts';
 import { openSigned } from './redis-signature.ts';
@@ -101,9 +102,20 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     position: () => known && { history: known.epoch, revision: known.version },
     sync,
   });
+  const carried = createRedisMessageStore({
+    key,
+    writer,
+    send,
+    secret: () => secret,
+    redisTime: () => (clockOffset === undefined ? undefined : performance.now() + clockOffset),
+  });
   const { commands, messages } = connect({
-    channels: [channel, fleet.channel],
-    hear: (message, from) => (from === channel ? hear(message) : fleet.hear(message)),
+    channels: [channel, fleet.channel, ...carried.channels],
+    hear: (message, from) => {
+      if (from === channel) hear(message);
+      else if (from === fleet.channel) fleet.hear(message);
+      else carried.hear(message, from);
+    },
     subscribed: resync,
     deadlineMs,
   });
@@ -291,6 +303,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     shared: true,
     tokens: createRedisTokens({ send, evaluate: (script, keys, args) => evaluate(send, script, keys, args), key }),
     fleet,
+    messages: carried,
 
     async load() {
       // A cheap command first: it fails sooner than a load when Redis is down.
@@ -346,6 +359,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       clearTimeout(doubtful);
       subscribers.clear();
       resets.clear();
+      carried.close();
       messages.close();
       await commands.close();
     },

@@ -100,6 +100,19 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE history (id TEXT NOT NULL) STRICT;
   INSERT INTO history VALUES (lower(hex(randomblob(16))));
   `,
+  // Short-lived messages between the processes.
+  `
+  CREATE TABLE message (
+    -- AUTOINCREMENT: a reader's position must not be used a second time.
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    sender TEXT NOT NULL,
+    -- NULL for all.
+    recipient TEXT,
+    -- On the host's clock that is never set.
+    sent_at INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  `,
 ];
 
 /**

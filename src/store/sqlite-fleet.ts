@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type AnnouncedInstance, type FleetStore, type FleetView, GONE_MS, type Instance } from './fleet-store.ts';
+import { hostTime } from './host-time.ts';
 import type { SqliteHandle } from './sqlite-handle.ts';
 
 export interface FleetStatements {
@@ -80,9 +81,4 @@ export function createSqliteFleet({ handle, history, seen }: SqliteFleetOptions)
 
     close: () => movedListeners.clear(),
   };
-}
-
-/** Milliseconds of the host's monotonic clock, which is the same in all its processes. */
-function hostTime(): number {
-  return Number(process.hrtime.bigint() / 1_000_000n);
 }

@@ -8,6 +8,7 @@ import { isBusy } from './sqlite-file.ts';
 import { createSqliteFleet, prepareFleet } from './sqlite-fleet.ts';
 import { createSqliteHandle } from './sqlite-handle.ts';
 import { createSqliteLock } from './sqlite-lock.ts';
+import { createSqliteMessages, prepareMessages } from './sqlite-messages.ts';
 import { applyCommit, LOADED_AT_ONCE, prepareScopes, replayOf, scopeState } from './sqlite-scopes.ts';
 import { createSqliteTokens, prepareTokens } from './sqlite-tokens.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore, StoreReset } from './state-store.ts';
@@ -60,6 +61,7 @@ export function createSqliteStore(
       trail: createSqliteTrail(database, lasting ? undefined : MAX_PASSING_ENTRIES),
       tokens: prepareTokens(database),
       fleet: prepareFleet(database),
+      messages: prepareMessages(database),
     }),
     reopened({ scopes }) {
       // A log with content shows the other processes that it has begun.
@@ -85,6 +87,17 @@ export function createSqliteStore(
   let closed = false;
 
   const fleet = createSqliteFleet({ handle, history: () => history, seen: () => seen });
+  const messages = createSqliteMessages({ handle, writer, listening: follow });
+
+  /** Polls while anybody listens. */
+  function follow(): void {
+    const wanted = !closed && (subscribers.size > 0 || messages.isListening);
+    if (wanted) timer ??= setInterval(poll, POLL_MS).unref();
+    else {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  }
 
   /**
    * Called after the file was reopened. A lower version, or one by another writer, means an older state, which begins a
@@ -179,6 +192,7 @@ export function createSqliteStore(
       newestBy = writerOf(scopes, newest);
       for (const row of changes) subscribers.announce(String(row.key), scopeState(row));
       if (moved) fleet.moved();
+      messages.look();
     } catch {
       // The next poll retries: unannounced changes are still newer than `seen`. check() reports the fault.
     }
@@ -189,6 +203,7 @@ export function createSqliteStore(
     shared: true,
     tokens: createSqliteTokens(handle),
     fleet,
+    messages,
 
     async load() {
       // With subscribers, changes made meanwhile still have to be announced.
@@ -221,11 +236,9 @@ export function createSqliteStore(
 
     subscribe(listener) {
       if (closed) return () => {};
-      timer ??= setInterval(poll, POLL_MS).unref();
-      return subscribers.add(listener, () => {
-        clearInterval(timer);
-        timer = undefined;
-      });
+      const remove = subscribers.add(listener, follow);
+      follow();
+      return remove;
     },
 
     onReset(listener) {
@@ -252,6 +265,7 @@ export function createSqliteStore(
       subscribers.clear();
       resets.clear();
       fleet.close();
+      messages.close();
       await handle.close();
     },
   };

@@ -1,5 +1,6 @@
 import type { Commit, CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import { createNamespacedFleet } from './namespaced-fleet.ts';
+import { createNamespacedMessages } from './namespaced-messages.ts';
 
 /**
  * A view of one namespace in a store: the scope of tenant `acme` is stored as `<namespace>/acme`, and global settings apply to
@@ -17,7 +18,7 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
   });
   const resultInside = (result: CommitResult): CommitResult =>
     result.outcome === 'replayed' ? { ...result, replay: inside(result.replay) } : result;
-  const { tokens, fleet, onReset, commitAll } = store;
+  const { tokens, fleet, messages, onReset, commitAll } = store;
   return {
     name: store.name,
     shared: store.shared,
@@ -46,6 +47,7 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
 
     ...(tokens && { tokens }),
     ...(fleet && { fleet: createNamespacedFleet(fleet, prefix) }),
+    ...(messages && { messages: createNamespacedMessages(messages, prefix) }),
     ...(onReset && { onReset: (listener) => onReset.call(store, listener) }),
     queryAudit: (query) => store.queryAudit(query),
     newestAudit: () => store.newestAudit(),

@@ -18,7 +18,8 @@ export function stateStoreContract(
   { together = false }: { readonly together?: boolean } = {},
 ): void {
   describe(`${name} keeps the contract of a state store:`, () => {
-    for (const { name, run } of storeContract(create, { shared, commitAll: together, tokens: true })) test(name, run);
+    for (const { name, run } of storeContract(create, { shared, commitAll: together, tokens: true, messages: shared }))
+      test(name, run);
 
     test('every filter, alone and combined, on every page, agrees with an array', async () => {
       const at = fc.integer({ min: -3, max: 3 }).map((minutes) => NOW + minutes * 60_000);

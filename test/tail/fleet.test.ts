@@ -1,0 +1,11 @@
+import { test } from 'node:test';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { checkTail } from './fleet.ts';
+
+test('an operator sees one tenant’s lines of three processes, in one place alone', {
+  skip: whyNoRedis(),
+}, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  await checkTail(t, redis.url);
+});

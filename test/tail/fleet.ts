@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { createRdcpClient } from '../../src/client/client.ts';
+import type { RdcpConfig } from '../../src/options.ts';
+import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
+
+const KEY = generateApiKey({ env: 'test', randomBytes });
+
+interface Member {
+  readonly url: string;
+  readonly child: ChildProcess;
+  readonly client: ReturnType<typeof createRdcpClient>;
+  /** What it wrote to its own outputs. */
+  output: string;
+  enabled(): Promise<boolean>;
+}
+
+/** A fleet of real processes that share a store. They end with the test. */
+export async function startFleet(t: TestContext, store: string, size: number): Promise<readonly Member[]> {
+  const config: RdcpConfig = {
+    server: { port: 0 },
+    store,
+    tenancy: { isolation: 'organization' },
+    announce: false,
+    emit: { to: 'stderr' },
+    security: { apiKeys: [{ id: 'test', hash: hashApiKey(KEY), clientId: 'test', scopes: ['admin'] }] },
+  };
+  const members = await Promise.all(Array.from({ length: size }, () => startMember(t, config)));
+  for (const { client } of members) {
+    for (let seen = 0; seen < size; await sleep(50)) seen = (await client.status()).otelrdcp_fleet?.instances ?? 0;
+  }
+  return members;
+}
+
+async function startMember(t: TestContext, config: RdcpConfig): Promise<Member> {
+  const child = fork(join(import.meta.dirname, 'member.ts'), [JSON.stringify(config)], {
+    execArgv: ['--no-warnings'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const [{ url }] = (await once(child, 'message')) as [{ url: string }];
+  const member: Member = {
+    url,
+    child,
+    client: createRdcpClient({ baseUrl: url, apiKey: KEY }),
+    output: '',
+    async enabled() {
+      child.send('');
+      const [{ enabled }] = (await once(child, 'message')) as [{ enabled: boolean }];
+      return enabled;
+    },
+  };
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (member.output += text));
+  return member;
+}
+
+/** The incident: one tenant's lines from every process, in one place, and nothing left of it when the reader leaves. */
+export async function checkTail(t: TestContext, store: string): Promise<void> {
+  const fleet = await startFleet(t, store, 3);
+  const { instances } = await fleet[0]!.client.fleet();
+  const ids = instances.map(({ id }) => id).sort();
+  const asTenant = { tenantId: 'acme' };
+  const began = performance.now();
+  const events: TailEvent[] = [];
+  const from = new Set<string>();
+  const client = clientFor(fleet[0]!, asTenant);
+  for await (const event of client.tail('DATABASE', { duration: '1m' })) {
+    events.push(event);
+    if (event.event === 'line') from.add(event.data.instance);
+    if (from.size === 3 && events.length > 60) break;
+  }
+  t.diagnostic(`60 events of three processes after ${Math.round(performance.now() - began)} ms`);
+  assert.equal(events[0]?.event === 'open' && events[0].data.instances, 3);
+  assert.deepEqual([...from].sort(), ids);
+  const lines = events.filter(({ event }) => event === 'line').map(({ data }) => data as TailLine);
+  for (const { tenant, message, attributes } of lines) {
+    assert.deepEqual([tenant, message, attributes.token], ['acme', "acme's query", '[redacted]']);
+  }
+  await off(fleet, 2000);
+  for (const { output } of fleet) assert.doesNotMatch(output, /query/);
+
+  const { instances: asked, categories } = await client.forecast('DATABASE', { duration: 1 });
+  assert.deepEqual(asked, { asked: 3, answered: 3 });
+  const rate = categories.DATABASE?.callsPerSecond.value ?? 0;
+  assert.ok(rate > 30 && rate < 200, `${rate} calls a second of one tenant in three processes`);
+  for (const { output } of fleet) assert.doesNotMatch(output, /query/);
+}
+
+/** @param member whose process serves the requests */
+function clientFor(member: Member, { tenantId }: { readonly tenantId: string }) {
+  return createRdcpClient({ baseUrl: member.url, apiKey: KEY, tenantId });
+}
+
+/** A process that is killed leaves no other tapped. */
+export async function checkKill(t: TestContext, store: string): Promise<void> {
+  const [serving, ...others] = await startFleet(t, store, 3);
+  const tail = serving!.client.tail('DATABASE');
+  const from = new Set<string>();
+  const broken = (async () => {
+    for await (const { event, data } of tail) {
+      if (event === 'line') from.add(data.instance);
+      if (from.size === 3) serving!.child.kill('SIGKILL');
+    }
+  })();
+  await assert.rejects(broken, { code: 'RDCP_UNAVAILABLE' });
+  const ms = await off(others, 5000);
+  t.diagnostic(`off in every other process ${Math.round(ms)} ms after kill -9`);
+}
+
+/** Waits until no process is tapped any more. */
+async function off(fleet: readonly Member[], milliseconds: number): Promise<number> {
+  const began = performance.now();
+  while ((await Promise.all(fleet.map((member) => member.enabled()))).includes(true)) {
+    assert.ok(performance.now() - began < milliseconds, `still tapped after ${milliseconds} ms`);
+    await sleep(50);
+  }
+  return performance.now() - began;
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { network, receiver } from './network.ts';
+
+const SPEC = { categories: ['DATABASE'], rate: 100, log: false };
+
+test('a tail gets the lines of every process, each with its instance, until it is ended', async () => {
+  const { time, process } = network();
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => process(name));
+  const got = receiver();
+  const running = a!.relay.tail(SPEC, got);
+  await time.pass(50);
+  for (const { database } of [a!, b!, c!]) database.debug('query');
+  await time.pass(50);
+  assert.deepEqual(got.instances, ['a joined', 'b joined', 'c joined']);
+  assert.deepEqual(got.received.map(({ instance }) => instance).sort(), ['a', 'b', 'c']);
+  running.end();
+  await time.pass(0);
+  assert.deepEqual(
+    [a!, b!, c!].map(({ database }) => database.enabled),
+    [false, false, false],
+  );
+  assert.equal(time.pending, 0, 'no timer is left');
+});
+
+test('a line is with the reader within a twentieth of a second, and a process sends nothing when it has nothing', async () => {
+  const { time, process, sent } = network();
+  const [a, b] = [process('a'), process('b')];
+  const got = receiver();
+  a.relay.tail(SPEC, got);
+  await time.pass(10_000);
+  const idle = sent.filter(({ from }) => from === b.address).length;
+  assert.ok(idle <= 11, `${idle} messages in ten seconds`);
+  b.database.debug('query');
+  await time.pass(50);
+  assert.equal(got.received.length, 1);
+});
+
+test('when the process that serves a tail is gone, no other is tapped after three missed renewals', async () => {
+  const { time, process, cut } = network();
+  const [a, b] = [process('a'), process('b')];
+  a.relay.tail(SPEC, receiver());
+  await time.pass(5000);
+  assert.equal(b.database.enabled, true);
+  cut.add(a.address);
+  await time.pass(2500);
+  assert.equal(b.database.enabled, true, 'two missed');
+  await time.pass(1500);
+  assert.equal(b.database.enabled, false);
+});
+
+test('a process that was stopped for a while ends what is over as soon as it runs again', async () => {
+  const { time, process, cut } = network();
+  const [a, b] = [process('a'), process('b')];
+  a.relay.tail(SPEC, receiver());
+  await time.pass(1000);
+  cut.add(a.address);
+  time.suspend(60_000);
+  await time.pass(50);
+  assert.equal(b.database.enabled, false);
+});
+
+test('a process that is cut off is told as left, its own lines go on, and it joins again by itself', async () => {
+  const { time, process, cut } = network();
+  const [a, b] = [process('a'), process('b')];
+  const got = receiver();
+  a.relay.tail(SPEC, got);
+  await time.pass(100);
+  cut.add(b.address);
+  await time.pass(4000);
+  assert.deepEqual(got.instances, ['a joined', 'b joined', 'b left']);
+  a.database.debug('here');
+  await time.pass(50);
+  assert.equal(got.received.length, 1);
+  cut.delete(b.address);
+  await time.pass(1100);
+  assert.equal(got.instances.at(-1), 'b joined');
+  b.relay.close();
+  await time.pass(0);
+  assert.equal(got.instances.at(-1), 'b left', 'one that closes says so');
+});
+
+test('processes and categories that come later are tapped within a second', async () => {
+  const { time, process } = network();
+  const a = process('a', { categories: ['DATABASE', 'CACHE'] });
+  const b = process('b');
+  const got = receiver();
+  a.relay.tail({ ...SPEC, categories: ['CACHE'] }, got);
+  await time.pass(100);
+  const c = process('c', { categories: ['CACHE'] });
+  const late = b.gate.category('CACHE');
+  await time.pass(1100);
+  late.debug('b');
+  c.gate.category('CACHE').debug('c');
+  await time.pass(50);
+  assert.deepEqual(got.received.map(({ message }) => message).sort(), ['b', 'c']);
+});
+
+test('a tail of one tenant gets no other call, in any process', async () => {
+  const { time, process } = network();
+  const both = [process('a'), process('b')];
+  const got = receiver();
+  both[0]!.relay.tail({ ...SPEC, tenantId: 'acme' }, got);
+  await time.pass(50);
+  for (const { gate, database } of both) {
+    for (const tenant of ['acme', 'beta']) {
+      gate.runWithTenant(tenant, () => {
+        assert.equal(database.enabled, tenant === 'acme');
+        database.debug('query');
+      });
+    }
+    database.debug('of nobody');
+  }
+  await time.pass(50);
+  assert.deepEqual(
+    got.received.map(({ tenant }) => tenant),
+    ['acme', 'acme'],
+  );
+});
+
+test('with log, lines of a category that is off go to the outputs of every process too', async () => {
+  const { time, process } = network();
+  const both = [process('a'), process('b')];
+  const running = both[0]!.relay.tail({ ...SPEC, log: true }, receiver());
+  await time.pass(50);
+  for (const { database } of both) database.debug('query', { rows: 1 });
+  assert.deepEqual(
+    both.map(({ lines }) => lines.map((line) => line.slice(25))),
+    [['DEBUG DATABASE query {"rows":1}'], ['DEBUG DATABASE query {"rows":1}']],
+  );
+  both[0]!.attachment.setBase(0, true);
+  both[0]!.database.debug('on');
+  assert.equal(both[0]!.lines.length, 2, 'once');
+  assert.equal(both[1]!.gate.callsTotal(0), 0);
+  running.end();
+});
+
+test('a process drops lines over the rate, and those that the store does not take, and says how many', async () => {
+  const { time, process, cut } = network();
+  const [a, b] = [process('a'), process('b')];
+  const got = receiver();
+  a.relay.tail({ ...SPEC, rate: 10 }, got);
+  await time.pass(50);
+  for (let call = 0; call < 25; call++) b.database.debug('query');
+  await time.pass(50);
+  assert.deepEqual([got.received.length, got.counts.dropped], [10, 15]);
+  await time.pass(1000);
+  cut.add(b.address);
+  for (let call = 0; call < 5; call++) b.database.debug('lost');
+  await time.pass(50);
+  cut.delete(b.address);
+  b.database.debug('next');
+  await time.pass(50);
+  assert.deepEqual([got.received.length, got.counts.dropped], [11, 20]);
+});
+
+test('a process that gives no tails is not tapped, and takes no more than so many', async () => {
+  const { time, process, sent } = network();
+  const [a, b] = [process('a'), process('b', { tails: false })];
+  a.relay.tail(SPEC, receiver());
+  await time.pass(50);
+  assert.equal(b.database.enabled, false);
+  const c = process('c');
+  for (let tail = 0; tail < 80; tail++) a.relay.tail(SPEC, receiver());
+  await time.pass(50);
+  const ids = new Set(sent.filter(({ from }) => from === c.address).map(({ message }) => JSON.parse(message).id));
+  assert.equal(ids.size, 64);
+});
+
+test('a message that is none of ours, or of another release, changes nothing', () => {
+  const { process } = network();
+  const { relay, database } = process('a');
+  const lease = { type: 'tail', id: 'x', categories: ['DATABASE'], tenant: 'acme', rate: 1, log: false };
+  const { tenant: _, ...unfiltered } = lease;
+  for (const message of ['', '{', '[]', 'null', { ...lease, type: 'later' }, unfiltered, { ...lease, tenant: 1 }]) {
+    relay.hear(typeof message === 'string' ? message : JSON.stringify(message), 'at-x');
+  }
+  assert.equal(database.enabled, false);
+});
+
+test('a tap is ended by the process alone that asked for it', async () => {
+  const { time, process, sent } = network();
+  const [a, b] = [process('a'), process('b')];
+  a.relay.tail(SPEC, receiver());
+  await time.pass(50);
+  const { id } = JSON.parse(sent[0]!.message);
+  b.relay.hear(JSON.stringify({ type: 'release', id }), 'at-another');
+  assert.equal(b.database.enabled, true);
+});
