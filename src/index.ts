@@ -1,5 +1,6 @@
 import './throws-on-old-node.ts';
 
+export { gateLogs, type LoggerConfig, type LoggerScope, loggerConfigurator } from './adopt/otel-logs.ts';
 export { type DebugLaneOptions, debugLane, type LogProcessor, type LogRecord } from './emit/debug-lane.ts';
 export type { DebugRecord, RecordValue } from './emit/record.ts';
 export { gateSampler } from './emit/sampler.ts';

@@ -21,3 +21,8 @@ export function withoutTracing<T>(fn: () => T): T {
   const active = context.active();
   return context.with(active === ROOT_CONTEXT ? SUPPRESSED_ROOT : suppressed(active), fn);
 }
+
+/** Whether tracing is suppressed here, as inside OpenTelemetry's exporters. */
+export function isTracingSuppressed(): boolean {
+  return context.active().getValue(SUPPRESS_TRACING) === true;
+}

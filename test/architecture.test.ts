@@ -30,7 +30,7 @@ const ARROWS: Record<string, readonly string[]> = {
   'stderr.ts': [],
   'reporter.ts': ['diagnostics.ts', 'printable.ts', 'stderr.ts'],
   'conditions.ts': ['clock.ts', 'reporter.ts'],
-  adopt: ['gate/types.ts', 'options', 'protocol', 'version.ts'],
+  adopt: ['gate', 'emit/debug-lane.ts', 'options', 'protocol', 'suppress-tracing.ts', 'telemetry.ts', 'version.ts'],
   options: ['protocol'],
   'options.ts': ['options', 'emit/record.ts', 'reporter.ts', 'store/state-store.ts'],
   'config.ts': [
@@ -168,6 +168,7 @@ const ARROWS: Record<string, readonly string[]> = {
   client: ['protocol', 'errors.ts'],
   register: [
     'adopt/options.ts',
+    'adopt/otel-logs.ts',
     'emit/debug-lane.ts',
     'emit/sampler.ts',
     'otel-environment.ts',
@@ -234,6 +235,7 @@ const THIRD_PARTIES: Record<string, readonly string[]> = {
   '@opentelemetry/exporter-prometheus': ['register'],
   '@opentelemetry/instrumentation': ['adopt', 'telemetry.ts', 'instrumentation.ts'],
   '@opentelemetry/api': [
+    'adopt',
     'metrics',
     'emit',
     'audit',

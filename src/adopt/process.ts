@@ -4,7 +4,7 @@ import type { DiscoveredSource } from '../protocol/messages.ts';
 import { Catalogue } from './catalogue.ts';
 import { type Loaded, type LoadHook, watchModules } from './hook.ts';
 import { SOURCES } from './sources.ts';
-import type { Adoption, LibraryCopy, Source, SourceKind } from './types.ts';
+import type { AboutLogger, AdoptedCategory, Adoption, LibraryCopy, Source, SourceKind, SourceOption } from './types.ts';
 
 /** What one remote control wants adopted. */
 export interface Wish {
@@ -21,6 +21,12 @@ export interface ProcessAdoption {
   /** Returns a function that leaves. */
   join(wish: Wish): () => void;
   sourceOf(category: string): DiscoveredSource | undefined;
+  /** Whether a remote control is enabled. */
+  readonly active: boolean;
+  /** Whether a source is switched on. */
+  adopts(option: SourceOption): boolean;
+  /** The category of a logger that the application itself puts under control. `undefined` as for {@link Adoption.category}. */
+  category(kind: SourceKind, name: string, about?: AboutLogger): AdoptedCategory | undefined;
 }
 
 interface Seen {
@@ -75,9 +81,21 @@ export class Adopter implements ProcessAdoption {
     return this.#catalogue?.sourceOf(category);
   }
 
+  get active(): boolean {
+    return this.#wishes.size > 0;
+  }
+
+  adopts(option: SourceOption): boolean {
+    return [...this.#wishes].some(({ options }) => options[option]);
+  }
+
+  category(kind: SourceKind, name: string, about?: AboutLogger): AdoptedCategory | undefined {
+    return this.#catalogue?.category(kind, name, about);
+  }
+
   /** Starts and stops sources so that those run that somebody wants. */
   #follow(): void {
-    const wanted = this.#sources.filter(({ option }) => [...this.#wishes].some(({ options }) => options[option]));
+    const wanted = this.#sources.filter(({ option }) => this.adopts(option));
     for (const [source, { undo }] of this.#running) {
       if (wanted.includes(source)) continue;
       this.#running.delete(source);

@@ -1,8 +1,12 @@
 import { SEVERITY } from '../telemetry.ts';
 
-/** The part of a log record that decides which lane it takes. */
+/** The part of OpenTelemetry's log records that is the same on both lines, 2.x and 3.x. */
 export interface LogRecord {
   readonly severityNumber?: number | undefined;
+  readonly body?: unknown;
+  readonly eventName?: string | undefined;
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+  readonly instrumentationScope?: { readonly name: string } | undefined;
 }
 
 /** The part of OpenTelemetry's `LogRecordProcessor` that is the same on both lines, 2.x and 3.x. */

@@ -21,8 +21,10 @@ export function leadsToDefaultAddress(logger: Logger): boolean {
 }
 
 function exportsToDefaultAddress(processor: unknown): boolean {
-  // A debug lane exposes the processor behind it.
-  const exporter = field(field(processor, 'processor') ?? processor, '_exporter');
+  const inner = field(processor, 'processor');
+  // A debug lane and a gate expose the processor behind them.
+  if (inner !== undefined) return exportsToDefaultAddress(inner);
+  const exporter = field(processor, '_exporter');
   const delegate = field(exporter, '_delegate');
   if (delegate === undefined) return false;
   let transport = field(delegate, '_transport');

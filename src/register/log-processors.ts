@@ -1,3 +1,4 @@
+import { gateLogs } from '../adopt/otel-logs.ts';
 import { debugLane, type LogProcessor } from '../emit/debug-lane.ts';
 import { exporterNames } from '../otel-environment.ts';
 import { loadPackageOf } from './otel-packages.ts';
@@ -17,7 +18,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
  * The processors that the SDK would create for `OTEL_LOGS_EXPORTER`; a processor with a queue gets a debug lane in front.
  * `undefined` if a variable has an unknown value: the SDK then creates its own processors and warns.
  */
-export function logProcessors(env: Variables): LogProcessor[] | undefined {
+export function logProcessors(env: Variables, { gated }: { readonly gated: boolean }): LogProcessor[] | undefined {
   const names = new Set(exporterNames(env, 'LOGS') ?? ['otlp']);
   const protocol = env.OTEL_EXPORTER_OTLP_LOGS_PROTOCOL?.trim() || env.OTEL_EXPORTER_OTLP_PROTOCOL?.trim();
   const otlp = EXPORTERS[protocol || DEFAULT_PROTOCOL];
@@ -32,13 +33,14 @@ export function logProcessors(env: Variables): LogProcessor[] | undefined {
   const exporterFirst = Object.getPrototypeOf(BatchLogRecordProcessor).length > 1;
   const make = (Processor: Constructor, options: { readonly exporter: object }) =>
     exporterFirst ? new Processor(options.exporter, options) : new Processor(options);
-  return [...names].map((name) => {
+  const processors = [...names].map((name) => {
     if (name === 'console') return make(SimpleLogRecordProcessor, { exporter: new ConsoleLogRecordExporter() });
     const { OTLPLogExporter } = loadPackageOf(SDK, otlp);
     const processor = make(BatchLogRecordProcessor, { exporter: new OTLPLogExporter(), ...batch });
     const { maxQueueSize = DEFAULT_QUEUE } = batch;
     return debugLane(processor, { inProcessor: Math.max(1, Math.floor(maxQueueSize / 4)), waiting: maxQueueSize });
   });
+  return gated ? processors.map(gateLogs) : processors;
 }
 
 type Constructor = new (...given: unknown[]) => LogProcessor;

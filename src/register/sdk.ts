@@ -25,13 +25,13 @@ interface StartedSdk {
 /**
  * Starts the OpenTelemetry SDK as configured by the environment.
  * @param wanted `logs`: export log records, by default to OpenTelemetry's default address, even if no variable configures it;
- * `allowedHosts`: additional host names of the Prometheus endpoint
+ * `gateLogs`: records below INFO pass while the category of their scope is on; `allowedHosts`: additional host names of the Prometheus endpoint
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` if a package is missing
  */
 export function startSdk(
   env: NodeJS.ProcessEnv,
   instrument: () => RdcpInstrumentation,
-  wanted: { readonly logs: boolean; readonly allowedHosts: readonly string[] },
+  wanted: { readonly logs: boolean; readonly gateLogs: boolean; readonly allowedHosts: readonly string[] },
 ): StartedSdk {
   const { NodeSDK }: typeof import('@opentelemetry/sdk-node') = loadPackage('@opentelemetry/sdk-node');
   const { PrometheusExporter }: typeof import('@opentelemetry/exporter-prometheus') = loadPackage(
@@ -46,7 +46,7 @@ export function startSdk(
     prometheus === undefined || otherMetrics.length > 0
       ? undefined
       : new PrometheusExporter({ preventServerStart: true });
-  const logRecordProcessors = exporters.logs ? logProcessors(env) : undefined;
+  const logRecordProcessors = exporters.logs ? logProcessors(env, { gated: wanted.gateLogs }) : undefined;
   const sampler = samplerFrom(env);
   const sdk = withVariables(env, forNodeSdk(exporters), () => {
     const made = new NodeSDK({

@@ -39,7 +39,8 @@ export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile)
 function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   for (const line of unknownVariables(env)) reporter.warn(line);
   const given = configFromEnvironment(env, readFile);
-  const config: RdcpConfig = { ...given, adopt: adoptOptions(given.adopt, true) };
+  const adopt = adoptOptions(given.adopt, true);
+  const config: RdcpConfig = { ...given, adopt };
   const instrument = () => new AnnouncedInstrumentation(config);
   const isEarly = !isSdkRegistered() && willRegisterSdk(process.execArgv, env);
   const attaches = isEarly || isSdkRegistered();
@@ -47,6 +48,7 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
     ? { instrumentation: instrument() }
     : startSdk(env, instrument, {
         logs: ['otel', 'both'].includes(String(config.emit?.to)),
+        gateLogs: adopt.otel === true,
         allowedHosts: (config.server !== false && config.server?.allowedHosts) || [],
       });
   if (isEarly) {

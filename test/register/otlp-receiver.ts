@@ -58,6 +58,7 @@ export async function openReceiver(t: TestContext, { delayMs = 0 } = {}) {
     paths,
     /** The names of the spans, in the order of arrival. */
     spans: () => spans,
+    records: () => records,
     /** How many records of a severity have arrived. */
     ofSeverity: (severity: number) => records.filter(({ severityNumber }) => severityNumber === severity).length,
     /** The action of every audit record, in the order of arrival; a checkpoint by its event's name. */

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { context } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  BatchLogRecordProcessor,
+  InMemoryLogRecordExporter,
+  LoggerProvider,
+  SimpleLogRecordProcessor,
+} from '@opentelemetry/sdk-logs';
+import { gateLogs, loggerConfigurator } from '../../src/adopt/otel-logs.ts';
+import { processAdoption } from '../../src/adopt/process.ts';
+import { debugLane } from '../../src/emit/debug-lane.ts';
+import { DROP } from '../../src/gate/drops.ts';
+import { gate } from '../../src/gate/gate.ts';
+import type { Attachment, Described } from '../../src/gate/types.ts';
+import type { AdoptOptions } from '../../src/options/adopt.ts';
+import { INSTRUMENTATION_NAME } from '../../src/version.ts';
+import { RecordingController } from '../gate/controllers.ts';
+
+const [TRACE, DEBUG, INFO, ERROR] = [1, 5, 9, 17];
+
+context.setGlobalContextManager(new AsyncLocalStorageContextManager());
+const adoption = processAdoption(gate);
+/** What the taps got, and why calls are dropped. */
+const described: Described[] = [];
+let dropping: 4 | undefined;
+let attachment: Attachment;
+let leave: () => void;
+
+function join(options: AdoptOptions = {}): void {
+  leave = adoption.join({ options, warn: assert.fail });
+}
+
+/** Switches the category of that name, which must exist. */
+function set(name: string, on: boolean, tenant?: string): void {
+  const index = gate.categories().findIndex((category) => category.name === name);
+  assert.ok(index >= 0, `${name} is not registered`);
+  if (tenant === undefined) attachment.setBase(index, on);
+  else attachment.setTenant(tenant, index, on);
+}
+
+const of = (severityNumber: number | undefined) => (severityNumber === undefined ? {} : { severityNumber });
+const callsOf = (name: string) => gate.callsTotal(gate.categories().findIndex((category) => category.name === name));
+
+beforeEach(() => {
+  described.length = 0;
+  dropping = undefined;
+  attachment = gate.attach(
+    new RecordingController(4096, {
+      pass: (_category, _text, describe) => {
+        described.push(describe());
+        return dropping;
+      },
+    }),
+  );
+  join();
+});
+afterEach(() => {
+  leave();
+  attachment.detach();
+});
+after(() => context.disable());
+
+function sdk({ processors = 1, configured = false } = {}) {
+  const exporters = Array.from({ length: processors }, () => new InMemoryLogRecordExporter());
+  const provider = new LoggerProvider({
+    processors: exporters.map((exporter) => gateLogs(new SimpleLogRecordProcessor({ exporter }))),
+    ...(configured && { loggerConfigurator: loggerConfigurator() }),
+  });
+  const exported = () =>
+    exporters.map((each) => each.getFinishedLogRecords().map(({ severityNumber }) => severityNumber));
+  return { provider, exported };
+}
+
+for (const configured of [false, true]) {
+  describe(`gated log records${configured ? ' with the logger configurator' : ''}`, () => {
+    it('pass below INFO while the category of their scope is on, others always', () => {
+      const { provider, exported } = sdk({ configured });
+      const logger = provider.getLogger('orders-service');
+      const emitAll = () => {
+        for (const severity of [TRACE, DEBUG, INFO, ERROR, undefined]) logger.emit(of(severity));
+      };
+      emitAll();
+      assert.deepEqual(exported(), [[INFO, ERROR, undefined]]);
+      set('OTEL_ORDERS_SERVICE', true);
+      emitAll();
+      assert.deepEqual(exported()[0]?.slice(3), [TRACE, DEBUG, INFO, ERROR, undefined]);
+      set('OTEL_ORDERS_SERVICE', false);
+      emitAll();
+      assert.deepEqual(exported()[0]?.slice(8), [INFO, ERROR, undefined]);
+    });
+
+    it('are told by Logger.enabled(), at once and for each tenant', () => {
+      const { provider } = sdk({ configured });
+      const logger = provider.getLogger('tenants');
+      const enabled = (severity?: number) => logger.enabled(of(severity));
+      assert.deepEqual([DEBUG, INFO, undefined].map(enabled), [false, true, true]);
+      set('OTEL_TENANTS', true, 'acme');
+      assert.deepEqual([TRACE, DEBUG, INFO].map(enabled), [false, false, true]);
+      gate.runWithTenant('acme', () => assert.deepEqual([TRACE, DEBUG, INFO].map(enabled), [true, true, true]));
+      set('OTEL_TENANTS', true);
+      assert.equal(enabled(DEBUG), true);
+    });
+  });
+}
+
+describe('a gate of log records', () => {
+  it('counts a record below INFO as one call, through however many processors it goes', () => {
+    const { provider, exported } = sdk({ processors: 2 });
+    const logger = provider.getLogger('counted');
+    logger.emit({ severityNumber: DEBUG, body: 'off' });
+    set('OTEL_COUNTED', true);
+    for (const severityNumber of [DEBUG, INFO, DEBUG]) logger.emit({ severityNumber, body: 'on' });
+    assert.equal(callsOf('OTEL_COUNTED'), 2);
+    assert.deepEqual(exported(), [
+      [DEBUG, INFO, DEBUG],
+      [DEBUG, INFO, DEBUG],
+    ]);
+  });
+
+  it('drops what is over the budget', () => {
+    const { provider, exported } = sdk({ processors: 2 });
+    const logger = provider.getLogger('limited');
+    logger.enabled({ severityNumber: DEBUG });
+    set('OTEL_LIMITED', true);
+    dropping = DROP.budget;
+    logger.emit({ severityNumber: DEBUG, body: 'over' });
+    logger.emit({ severityNumber: INFO, body: 'info' });
+    assert.deepEqual(exported(), [[INFO], [INFO]]);
+  });
+
+  it('describes a record to the taps, with its scope', () => {
+    const { provider } = sdk();
+    const logger = provider.getLogger('described');
+    logger.enabled({ severityNumber: DEBUG });
+    set('OTEL_DESCRIBED', true);
+    logger.emit({ severityNumber: DEBUG, body: 'cache miss', attributes: { key: 'k1' } });
+    logger.emit({ severityNumber: DEBUG, body: { key: 'k2' } });
+    assert.deepEqual(described, [
+      { message: 'cache miss', attributes: { key: 'k1', 'otel.scope.name': 'described' } },
+      { message: '', attributes: { body: { key: 'k2' }, 'otel.scope.name': 'described' } },
+    ]);
+  });
+
+  it('lets the records of this package pass', () => {
+    const { provider, exported } = sdk();
+    provider.getLogger(INSTRUMENTATION_NAME).emit({ severityNumber: DEBUG });
+    assert.deepEqual(exported(), [[DEBUG]]);
+  });
+
+  it('leaves the records of loggers that are adopted themselves to their own categories', () => {
+    const { provider, exported } = sdk();
+    const bridge = provider.getLogger('@opentelemetry/instrumentation-pino');
+    bridge.emit({ severityNumber: DEBUG });
+    assert.deepEqual(exported(), [[]]);
+    leave();
+    join({ pino: true });
+    bridge.emit({ severityNumber: DEBUG });
+    assert.deepEqual(exported(), [[DEBUG]]);
+  });
+
+  it('lets everything pass where there is no remote control', () => {
+    const { provider, exported } = sdk({ configured: true });
+    leave();
+    const logger = provider.getLogger('alone');
+    logger.emit({ severityNumber: DEBUG });
+    assert.equal(logger.enabled({ severityNumber: DEBUG }), true);
+    assert.deepEqual(exported(), [[DEBUG]]);
+  });
+
+  it('stands before a debug lane, and is flushed and shut down with it', async () => {
+    const exporter = new InMemoryLogRecordExporter();
+    const provider = new LoggerProvider({
+      processors: [gateLogs(debugLane(new BatchLogRecordProcessor({ exporter })))],
+    });
+    const logger = provider.getLogger('lane');
+    logger.emit({ severityNumber: DEBUG });
+    logger.emit({ severityNumber: ERROR });
+    await provider.forceFlush();
+    assert.deepEqual(
+      exporter.getFinishedLogRecords().map(({ severityNumber }) => severityNumber),
+      [ERROR],
+    );
+    await provider.shutdown();
+    assert.equal(logger.enabled({ severityNumber: ERROR }), false);
+  });
+
+  it('refuses what is no processor, such as an exporter', () => {
+    for (const bad of [undefined, {}, new InMemoryLogRecordExporter()]) {
+      assert.throws(() => gateLogs(bad as never), /^TypeError: gateLogs: processor must be a log record processor/);
+    }
+  });
+});
+
+describe('a logger configurator', () => {
+  it('keeps what another one says of a scope, in the words of either line', () => {
+    const live = { disabled: false, minimumSeverity: INFO, traceBased: true };
+    const configured = loggerConfigurator(() => live)({ name: 'both' });
+    assert.deepEqual({ ...configured }, { enabled: true, disabled: false, minimumSeverity: INFO, traceBased: true });
+    set('OTEL_BOTH', true);
+    assert.equal(configured.minimumSeverity, INFO);
+    live.disabled = true;
+    assert.deepEqual([configured.enabled, configured.disabled], [false, true]);
+    assert.equal(loggerConfigurator(() => ({ enabled: false }))({ name: 'both' }).disabled, true);
+  });
+});
