@@ -44,7 +44,7 @@ function watchByHooks(
   const handover = (exports: unknown, url: string) => {
     try {
       const found = findModule(modules, url);
-      if (found !== undefined) loaded({ ...found, exports });
+      if (found !== undefined) loaded({ ...found, exports, copy: { ...found.copy, loadedBefore: false } });
     } catch (error) {
       failed(error);
     }
@@ -94,14 +94,19 @@ function reportLoaded(modules: readonly AdoptedModule[], loaded: (loaded: Loaded
   for (const [file, entry] of Object.entries(cache as Record<string, NodeJS.Module | undefined>)) {
     if (!modules.some((module) => endsWithFile(file.replaceAll('\\', '/'), module))) continue;
     const found = entry?.loaded === true ? findModule(modules, pathToFileURL(file).href) : undefined;
-    if (found !== undefined) loaded({ ...found, exports: entry?.exports });
+    if (found !== undefined) loaded({ ...found, exports: entry?.exports, copy: { ...found.copy, loadedBefore: true } });
   }
 }
 
 const endsWithFile = (path: string, { file }: AdoptedModule) => path.endsWith(`/${file}`);
 
+interface Found {
+  readonly module: AdoptedModule;
+  readonly copy: Omit<LibraryCopy, 'loadedBefore'>;
+}
+
 /** Finds the module that a file is, by the name and version in its package's own package.json. */
-function findModule(modules: readonly AdoptedModule[], url: string): Omit<Loaded, 'exports'> | undefined {
+function findModule(modules: readonly AdoptedModule[], url: string): Found | undefined {
   if (!url.startsWith('file:')) return undefined;
   const end = url.indexOf('?');
   // Wrappers of import-in-the-middle: the library itself follows under its own URL.

@@ -19,7 +19,8 @@ export function watchByInstrumentation(
   const definitions = modules.map((module) => {
     const { name, versions, file } = module;
     const handOver = (exports: unknown, version = '') => {
-      if (satisfies(version, versions)) loaded({ module, exports, copy: { name, version, url: `${name}/${file}` } });
+      if (satisfies(version, versions))
+        loaded({ module, exports, copy: { name, version, url: `${name}/${file}`, loadedBefore: false } });
       return exports;
     };
     // The package's entry comes as the package, any other file as itself.

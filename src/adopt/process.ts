@@ -129,7 +129,9 @@ export class Adopter implements ProcessAdoption {
       const undo = source.start?.(adoption);
       if (undo !== undefined) running.undo.add(undo);
     });
-    for (const seen of this.#seen.get(source)?.values() ?? []) this.#patch(source, running, seen);
+    for (const { exports, copy } of this.#seen.get(source)?.values() ?? []) {
+      this.#patch(source, running, { exports, copy: { ...copy, loadedBefore: true } });
+    }
   }
 
   #loaded({ module, exports, copy }: Loaded): void {

@@ -24,6 +24,8 @@ export interface LibraryCopy {
   readonly version: string;
   /** URL of the file that was loaded. */
   readonly url: string;
+  /** Whether it was loaded before adoption started, so that loggers may exist. */
+  readonly loadedBefore: boolean;
 }
 
 /** One library or API whose debug statements become categories. */

@@ -52,7 +52,11 @@ function bench({ maxCategories = 4096, broken = false } = {}) {
     adopter,
     join: (options: AdoptOptions) => adopter.join({ options, warn: (message) => warnings.push(message) }),
     load: (exports: unknown, version = '1.0.0') =>
-      handOver?.({ module: MODULE, exports, copy: { name: 'noisy', version, url: 'file:///noisy/index.js' } }),
+      handOver?.({
+        module: MODULE,
+        exports,
+        copy: { name: 'noisy', version, url: 'file:///noisy/index.js', loadedBefore: false },
+      }),
     category: (name: string, enabledByDefault = false) =>
       adoption?.category(name, { version: '1.0.0', enabledByDefault }),
   };

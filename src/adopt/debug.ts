@@ -1,0 +1,250 @@
+import { format, stripVTControlCharacters } from 'node:util';
+import type { AdoptedCategory, Adoption, LibraryCopy, Source } from './types.ts';
+
+// The package `debug`, 2.6.9 to 4. All versions look `init`, `enabled`, `formatArgs` and `log` up on the exported function
+// when they need them. What differs is how an instance knows whether it is on:
+// - up to 4.2 it has a plain property, set when it is made (and by `enable()` since 3.1);
+// - 4.3.0 and 4.3.1 ask `createDebug.enabled` on every call;
+// - since 4.3.2 it asks again when `createDebug.namespaces` is another string than before.
+// `createDebug.enable()` is never called: it writes `process.env.DEBUG`, which child processes inherit.
+
+type Log = (this: unknown, ...args: unknown[]) => unknown;
+
+/** The exported function, as far as all versions have it. */
+interface DebugExports {
+  enabled(namespace: unknown): unknown;
+  formatArgs(this: DebugInstance, args: unknown[]): unknown;
+  init?(instance: DebugInstance): unknown;
+  log: Log;
+  /** Every instance, from 3.1 to 4.2. */
+  readonly instances?: readonly DebugInstance[];
+  /** What was enabled, since 4.3.2. */
+  namespaces?: unknown;
+}
+
+interface DebugInstance {
+  readonly namespace: string;
+  readonly useColors?: unknown;
+  enabled: boolean;
+  log?: Log;
+}
+
+/** An instance whose `enabled` is a plain property. */
+interface Plain {
+  readonly instance: WeakRef<DebugInstance>;
+  /** The value when it was made, without adoption. */
+  readonly before: boolean;
+  /** The value that was set last. Another one is the application's, and stays. */
+  set: boolean;
+}
+
+interface Namespace {
+  readonly category: AdoptedCategory;
+  /** Whether `DEBUG` or `enable()` has it on. */
+  native: boolean;
+  wanted: boolean;
+  readonly plain: Set<Plain>;
+  stop: () => void;
+}
+
+export const DEBUG: Source = {
+  kind: 'debug',
+  option: 'debug',
+  modules: [{ name: 'debug', versions: '>=2.6.9 <5', file: 'src/index.js' }],
+  adopt: (exports, copy, adoption) => {
+    const created = exports as DebugExports;
+    if (!isDebug(created)) throw new Error(`debug ${copy.version} exports something unknown, or is frozen`);
+    return adoptDebug(created, copy, adoption);
+  },
+};
+
+const PATCHED = ['init', 'enabled', 'formatArgs', 'log'] as const;
+
+/** Whether a value is the export of the package `debug`, and can be patched. */
+export function isDebug(exports: unknown): exports is DebugExports {
+  if (typeof exports !== 'function') return false;
+  const known = ['enabled', 'formatArgs', 'log', 'enable', 'disable', 'coerce', 'humanize'];
+  return (
+    known.every((name) => typeof Reflect.get(exports, name) === 'function') &&
+    PATCHED.every((name) => {
+      const property = Object.getOwnPropertyDescriptor(exports, name);
+      return property === undefined ? Object.isExtensible(exports) : property.writable === true;
+    })
+  );
+}
+
+/** Separators mean nothing in the list of namespaces, so each number is another string of the same meaning. */
+function separators(number: number): string {
+  return number.toString(2).replaceAll('0', ' ').replaceAll('1', ',');
+}
+
+function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCopy, adoption: Adoption): () => void {
+  const originals = Object.fromEntries(
+    PATCHED.map((name) => [name, Object.getOwnPropertyDescriptor(exports, name)]),
+  ) as Readonly<Record<(typeof PATCHED)[number], PropertyDescriptor | undefined>>;
+  const { enabled: isNative, formatArgs: formatNatively, log: writeNatively, init } = exports;
+  /** Otherwise the application has replaced it, and its function gets the lines. */
+  const writesToStderr = /\.write\(/.test(Function.prototype.toString.call(writeNatively));
+  const namespaces = new Map<string, Namespace>();
+  const collected = new FinalizationRegistry<() => void>((forget) => forget());
+  let active = true;
+  /** The call between `formatArgs` and `log`. */
+  let pending: { readonly instance: unknown; readonly args: readonly unknown[] } | undefined;
+
+  const caches = 'namespaces' in exports;
+  let given = exports.namespaces;
+  let variant = given;
+  let variants = 0;
+
+  /** Makes instances of 4.3.2 and later ask again. */
+  function invalidate(): void {
+    if (!caches) return;
+    if (exports.namespaces !== variant) given = exports.namespaces;
+    variants += 1;
+    variant = `${typeof given === 'string' ? given : ''}${separators(variants)}`;
+    exports.namespaces = variant;
+  }
+
+  /** Returns a namespace's state, and makes it a category on first use. */
+  function follow(name: string, native: boolean): Namespace | undefined {
+    const known = namespaces.get(name);
+    if (known !== undefined) return known;
+    const category = adoption.category(name, { enabledByDefault: native, version });
+    if (category === undefined) return undefined;
+    const state: Namespace = { category, native, wanted: category.wanted, plain: new Set(), stop: () => {} };
+    namespaces.set(name, state);
+    state.stop = category.onWanted((wanted) => {
+      if (state.wanted === wanted) return;
+      state.wanted = wanted;
+      for (const plain of state.plain) setPlain(plain, wanted);
+      invalidate();
+    });
+    return state;
+  }
+
+  function track(instance: DebugInstance): void {
+    const { namespace } = instance;
+    if (typeof namespace !== 'string') return;
+    const native = Boolean(isNative.call(exports, namespace));
+    const state = follow(namespace, native);
+    const property = Object.getOwnPropertyDescriptor(instance, 'enabled');
+    if (state === undefined || property?.writable !== true) return;
+    const plain: Plain = { instance: new WeakRef(instance), before: native, set: instance.enabled };
+    state.plain.add(plain);
+    collected.register(instance, () => state.plain.delete(plain));
+    setPlain(plain, state.wanted);
+  }
+
+  function setPlain(plain: Plain, enabled: boolean): void {
+    const instance = plain.instance.deref();
+    if (instance === undefined || instance.enabled !== plain.set) return;
+    instance.enabled = enabled;
+    plain.set = enabled;
+  }
+
+  const patches = {
+    init(this: unknown, instance: DebugInstance, ...rest: unknown[]): unknown {
+      const result: unknown = Reflect.apply(init ?? (() => undefined), this, [instance, ...rest]);
+      if (active) attempt(() => track(instance));
+      return result;
+    },
+    enabled(namespace: unknown): unknown {
+      const native = isNative.call(exports, namespace);
+      if (!active || typeof namespace !== 'string') return native;
+      if (caches && exports.namespaces !== variant) {
+        // The application has called `enable()`. What an instance keeps for its string must be the native answer.
+        invalidate();
+        follows(namespace, Boolean(native));
+        return native;
+      }
+      const state = follows(namespace, Boolean(native));
+      return state === undefined ? native : state.wanted;
+    },
+    formatArgs(this: DebugInstance, args: unknown[], ...rest: unknown[]): unknown {
+      pending = undefined;
+      const state = active ? namespaces.get(this.namespace) : undefined;
+      if (state?.wanted === true) {
+        const own = this.log ?? (exports.log === patches.log && writesToStderr ? undefined : exports.log);
+        if (typeof own !== 'function') {
+          pending = { instance: this, args };
+          return undefined;
+        }
+        if (!state.category.passes(String(args[0]), () => described(this, args))) {
+          mute(this);
+          return undefined;
+        }
+      }
+      return Reflect.apply(formatNatively, this, [args, ...rest]);
+    },
+    log(this: unknown, ...args: unknown[]): unknown {
+      const call = pending;
+      pending = undefined;
+      if (call === undefined || call.instance !== this) return Reflect.apply(writeNatively, this, args);
+      const instance = this as DebugInstance;
+      const category = namespaces.get(instance.namespace)?.category;
+      if (category?.enabled === true) {
+        const { message, attributes } = described(instance, call.args);
+        category.debug(message, attributes);
+      }
+      return undefined;
+    },
+  };
+
+  /** Follows the native state of a namespace, which is the default of its category. */
+  function follows(name: string, native: boolean): Namespace | undefined {
+    // Instances that were made before are noticed when they ask.
+    const state = namespaces.get(name) ?? (loadedBefore ? attempt(() => follow(name, native)) : undefined);
+    if (state !== undefined && state.native !== native) {
+      state.native = native;
+      state.category.setDefault(native);
+    }
+    return state;
+  }
+
+  function attempt<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      adoption.failed(error);
+      return undefined;
+    }
+  }
+
+  Object.assign(exports, patches);
+  invalidate();
+  for (const instance of exports.instances ?? []) attempt(() => track(instance));
+
+  return () => {
+    active = false;
+    for (const name of PATCHED) {
+      // Somebody else's function, which may call ours, stays.
+      if (exports[name] === patches[name]) putBack(exports, name, originals[name]);
+    }
+    for (const [name, state] of namespaces) {
+      state.stop();
+      const native = Boolean(isNative.call(exports, name));
+      for (const plain of state.plain) setPlain(plain, exports.instances === undefined ? plain.before : native);
+    }
+    if (caches && exports.namespaces === variant) exports.namespaces = given;
+  };
+}
+
+/** What a call says: the arguments that no formatter has consumed are formatted, and kept as they are. */
+function described(instance: DebugInstance, args: readonly unknown[]) {
+  const text = format(...args);
+  const message = instance.useColors === true ? stripVTControlCharacters(text) : text;
+  const rest = args.slice(1);
+  return { message, attributes: { namespace: instance.namespace, ...(rest.length > 0 && { args: rest }) } };
+}
+
+/** Makes an instance write nothing once: its log is called next. */
+function mute(instance: DebugInstance): void {
+  const own = Object.getOwnPropertyDescriptor(instance, 'log');
+  const nothing: Log = () => putBack(instance, 'log', own);
+  Object.defineProperty(instance, 'log', { value: nothing, configurable: true, writable: true, enumerable: true });
+}
+
+function putBack(target: object, name: string, property: PropertyDescriptor | undefined): void {
+  if (property === undefined) Reflect.deleteProperty(target, name);
+  else Object.defineProperty(target, name, property);
+}

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { describe, it, type TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { DEBUG as source } from '../../src/adopt/debug.ts';
+import { adoptionBench, loadFresh, propertiesOf } from './bench.ts';
+
+const require = createRequire(import.meta.url);
+
+interface Instance {
+  (...args: unknown[]): void;
+  enabled: boolean | null;
+  log?: unknown;
+  extend?(name: string): Instance;
+}
+
+interface Debug {
+  (namespace: string): Instance;
+  enable(namespaces: string): void;
+  disable(): void;
+  enabled(namespace: string): boolean;
+  log: unknown;
+  formatArgs: unknown;
+}
+
+const COPIES: Readonly<Record<string, () => unknown>> = {
+  '2.6.9': () => require('debug-2'),
+  '3.2.7': () => require('debug-3'),
+  '4.1.1': () => require('debug-4.1'),
+  '4.3.1': () => require('debug-4.3.1'),
+  '4.4.3': () => require('debug'),
+};
+
+/** A fresh copy of the package under `DEBUG`, adopted after `before`. What it writes to stderr itself is collected. */
+function setUp(t: TestContext, version: string, { DEBUG = '', before = (_debug: Debug): unknown => undefined } = {}) {
+  const { DEBUG: given } = process.env;
+  process.env.DEBUG = DEBUG;
+  const debug = loadFresh(COPIES[version]!) as Debug;
+  t.after(() => {
+    if (given === undefined) delete process.env.DEBUG;
+    else process.env.DEBUG = given;
+  });
+  const native: string[] = [];
+  t.mock.method(process.stderr, 'write', (text: string) => native.push(text) > 0);
+  const prepared = before(debug);
+  const bench = adoptionBench(t, source);
+  bench.load(debug, version, prepared !== undefined);
+  return { ...bench, debug, native, prepared };
+}
+
+for (const version of Object.keys(COPIES)) {
+  describe(`debug ${version}`, () => {
+    it('a namespace is a category that is off, and its lines come out of our outputs while it is on', (t) => {
+      const { debug, names, turn, records, native, counted } = setUp(t, version);
+      const router = debug('express:router');
+      router('not yet');
+      assert.deepEqual(names(), ['EXPRESS_ROUTER']);
+      turn('EXPRESS_ROUTER', true);
+      assert.equal(router.enabled, true);
+      router('dispatching %s %d', 'GET', 42, { extra: 1 });
+      turn('EXPRESS_ROUTER', false);
+      router('no more');
+      assert.equal(router.enabled, false);
+      const [record] = records;
+      assert.deepEqual([records.length, native.length, counted('EXPRESS_ROUTER')], [1, 0, 1]);
+      assert.equal(record?.category, 'EXPRESS_ROUTER');
+      assert.equal(record?.message, 'dispatching GET 42 { extra: 1 }');
+      assert.equal(record?.attributes.namespace, 'express:router');
+      assert.deepEqual(record?.attributes.args, ['GET', 42, { extra: 1 }]);
+    });
+
+    it('anything that debug takes is a message', (t) => {
+      const { debug, turn, messages } = setUp(t, version);
+      const log = debug('a');
+      turn('A', true);
+      log({ an: 'object' });
+      log('%o and %j', { o: 1 }, { j: 2 });
+      log(new Error('broken'));
+      log();
+      const [object, formatted, error, nothing] = messages();
+      assert.deepEqual([object, formatted, nothing], ["{ an: 'object' }", '{ o: 1 } and {"j":2}', 'undefined']);
+      assert.match(String(error), /^Error: broken\n {4}at /);
+    });
+
+    it('DEBUG is the default state: on until it is switched off', (t) => {
+      const { debug, byDefault, turn, messages, native } = setUp(t, version, { DEBUG: 'app:*' });
+      const [app, other] = [debug('app:sql'), debug('other')];
+      assert.deepEqual([byDefault('APP_SQL'), byDefault('OTHER')], [true, false]);
+      app('one');
+      other('none');
+      turn('APP_SQL', false);
+      app('silent');
+      turn('APP_SQL', true);
+      app('two');
+      assert.deepEqual([messages(), native], [['one', 'two'], []]);
+      assert.equal(process.env.DEBUG, 'app:*');
+    });
+
+    it('what the application enables and disables later is the default state', (t) => {
+      const { debug, byDefault, turn, messages, native } = setUp(t, version);
+      const early = debug('early');
+      debug.enable('*');
+      const late = debug('late');
+      for (const log of [early, late]) log('warm');
+      messages();
+      early('early');
+      late('late');
+      // 2.6.9 reaches no instance that exists.
+      assert.deepEqual(messages(), version === '2.6.9' ? ['late'] : ['early', 'late']);
+      assert.equal(byDefault('LATE'), true);
+      turn('LATE', false);
+      late('silent');
+      turn('EARLY', true);
+      debug.disable();
+      early('operator');
+      late('silent');
+      assert.equal(debug.enabled('never:seen'), false);
+      early('operator');
+      assert.deepEqual(native, []);
+      assert.ok(messages().length <= 2);
+    });
+
+    it('an instance that the application sets itself stays so', (t) => {
+      const { debug, turn, messages, native } = setUp(t, version);
+      const [on, off] = [debug('on'), debug('off')];
+      on.enabled = true;
+      off.enabled = false;
+      turn('OFF', true);
+      // Only from 4.3 on does debug itself know that somebody has set it.
+      if (!version.startsWith('4.3') && !version.startsWith('4.4')) off.enabled = false;
+      on('natively');
+      off('never');
+      assert.deepEqual([messages(), native.length], [[], 1]);
+      turn('ON', true);
+      on('ours');
+      assert.deepEqual([messages(), native.length], [['ours'], 1]);
+    });
+
+    it('a log function of the application gets its lines as it always did, while the category is on', (t) => {
+      const { debug, turn, turnFor, gate, messages, counted } = setUp(t, version);
+      const log = debug('a');
+      const lines: unknown[][] = [];
+      const own = (...args: unknown[]) => lines.push(args);
+      log.log = own;
+      log('off');
+      turn('A', true);
+      log('on');
+      turn('A', false);
+      turnFor('acme', 'A', true);
+      gate.runWithTenant('acme', () => log('acme'));
+      gate.runWithTenant('beta', () => log('beta'));
+      assert.deepEqual([lines.length, messages(), counted('A')], [2, [], 2]);
+      assert.match(String(lines[0]?.[0]), /a on|a.*on/);
+      assert.equal(log.log, own);
+    });
+
+    it('lines of a tenant come out where the category is on for that tenant alone', (t) => {
+      const { debug, turnFor, gate, messages, counted, native } = setUp(t, version);
+      const log = debug('a');
+      turnFor('acme', 'A', true);
+      for (const tenant of ['acme', 'beta']) gate.runWithTenant(tenant, () => log(tenant));
+      log('nobody');
+      assert.deepEqual([messages(), counted('A'), native], [['acme'], 1, []]);
+    });
+
+    it('instances made before adoption follow, where debug itself can reach them', (t) => {
+      const { turn, names, messages, prepared } = setUp(t, version, { before: (debug) => debug('early') });
+      const early = prepared as Instance;
+      early('notices');
+      // Neither lists 2.6.9 its instances, nor does it ask whether they are on.
+      assert.deepEqual(names(), version === '2.6.9' ? [] : ['EARLY']);
+      if (version === '2.6.9') return;
+      turn('EARLY', true);
+      early('on');
+      turn('EARLY', false);
+      early('off');
+      assert.deepEqual(messages(), ['on']);
+    });
+
+    it('is exactly as it was afterwards, with its instances', (t) => {
+      const before = (debug: Debug) => propertiesOf(debug);
+      const { debug, leave, turn, messages, native, prepared } = setUp(t, version, { DEBUG: 'native', before });
+      const [plain, on] = [debug('plain'), debug('native')];
+      const properties = propertiesOf(plain);
+      for (const log of [plain, on]) log('one');
+      turn('PLAIN', true);
+      turn('NATIVE', false);
+      for (const log of [plain, on]) log('two');
+      assert.deepEqual(messages(), ['one', 'two']);
+      leave();
+      for (const log of [plain, on]) log('three');
+      assert.equal(native.length, 1);
+      assert.match(native[0]!, /native.*three/s);
+      assert.deepEqual([plain.enabled, on.enabled], [false, true]);
+      assert.deepEqual(propertiesOf(debug), prepared);
+      const { diff, prev, curr, inspectOpts, ...rest } = propertiesOf(plain);
+      const { inspectOpts: _before, ...restBefore } = properties;
+      assert.deepEqual(rest, restBefore);
+      turn('PLAIN', false);
+      turn('PLAIN', true);
+      plain('four');
+      assert.deepEqual([messages(), native.length], [[], 1]);
+    });
+
+    it('goes on writing for an application that has wrapped our functions, and stops being ours', (t) => {
+      const { debug, leave, turn, messages, native } = setUp(t, version, { DEBUG: 'a' });
+      const { formatArgs } = debug as { formatArgs: (...args: unknown[]) => unknown };
+      let wrapped = 0;
+      debug.formatArgs = function (this: unknown, ...args: unknown[]) {
+        wrapped += 1;
+        return Reflect.apply(formatArgs, this, args);
+      };
+      const log = debug('a');
+      turn('A', true);
+      log('one');
+      leave();
+      log('two');
+      assert.deepEqual([wrapped, messages(), native.length], [2, ['one'], 1]);
+    });
+  });
+}
+
+describe('debug', () => {
+  it('is left alone with one warning where its exports are frozen or unknown', (t) => {
+    const { load, warnings } = adoptionBench(t, source);
+    const frozen = Object.freeze(loadFresh(() => require('debug')) as object);
+    const before = propertiesOf(frozen);
+    for (const exports of [frozen, {}, () => {}, undefined]) load(exports, '4.4.3');
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]!, /debug 4\.4\.3/);
+    assert.deepEqual(propertiesOf(frozen), before);
+  });
+
+  it('keeps no instance alive that 2.6.9 would let go', async (t) => {
+    const { debug } = setUp(t, '2.6.9');
+    setFlagsFromString('--expose-gc');
+    const gc: () => void = runInNewContext('gc');
+    const refs = Array.from({ length: 100 }, () => new WeakRef(debug('a')));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    gc();
+    assert.ok(refs.filter((ref) => ref.deref() === undefined).length > 90);
+  });
+});

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { type Loaded, watchModules } from '../../src/adopt/hook.ts';
+import type { AdoptedModule } from '../../src/adopt/types.ts';
+
+const NOISY: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'lib/main.js' };
+
+/** A project with packages in folders of any name, and what the hook has seen of them. */
+function project(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-hook-'));
+  const load = createRequire(join(directory, 'app.js'));
+  t.after(() => {
+    rmSync(directory, { recursive: true, force: true });
+    for (const file of Object.keys(load.cache)) if (file.startsWith(directory)) delete load.cache[file];
+  });
+  const seen: Loaded[] = [];
+  const failures: unknown[] = [];
+  const write = (file: string, text: string) => {
+    mkdirSync(join(directory, file, '..'), { recursive: true });
+    writeFileSync(join(directory, file), text);
+    return join(directory, file);
+  };
+  return {
+    seen,
+    failures,
+    write,
+    load,
+    watch: () => {
+      const stop = watchModules(
+        [NOISY],
+        (loaded) => seen.push(loaded),
+        (error) => failures.push(error),
+      );
+      t.after(stop);
+      return stop;
+    },
+    install: (
+      folder: string,
+      { name = 'noisy', version = '1.2.3', main = 'module.exports = { loaded: true } // end', ...rest } = {},
+    ) => {
+      write(`node_modules/${folder}/package.json`, JSON.stringify({ name, version, main: 'lib/main.js', ...rest }));
+      return write(`node_modules/${folder}/lib/main.js`, main);
+    },
+    import: async (file: string) => (await import(pathToFileURL(file).href)).default,
+  };
+}
+
+test('each copy of a package is handed over, required or imported, whatever its folder is called', async (t) => {
+  const { install, watch, seen, failures, load, ...rest } = project(t);
+  const files = ['noisy', 'quiet', '@scope/other/node_modules/noisy'].map((folder) => install(folder));
+  install('elsewhere', { name: 'elsewhere' });
+  watch();
+  const [required, imported, nested] = [load('noisy'), await rest.import(files[1]!), load(files[2]!)];
+  load('elsewhere');
+  assert.deepEqual(
+    seen.map(({ exports }) => exports),
+    [required, imported, nested],
+  );
+  assert.deepEqual(
+    seen.map(({ copy }) => [copy.name, copy.version, copy.loadedBefore]),
+    seen.map(() => ['noisy', '1.2.3', false]),
+  );
+  assert.equal(seen[1]?.copy.url, pathToFileURL(files[1]!).href);
+  assert.equal(await rest.import(files[0]!), required, 'an import after a require is the same copy');
+  assert.equal(load(files[1]!), imported, 'a require after an import is the same copy');
+  assert.equal(seen.filter(({ exports }) => exports === required).length, 1);
+  assert.deepEqual(failures, []);
+});
+
+test('what was loaded before is handed over at once', async (t) => {
+  const { install, watch, seen, load, ...rest } = project(t);
+  install('noisy');
+  const imported = await rest.import(install('second'));
+  const required = load('noisy');
+  watch();
+  const early = seen.map(({ exports, copy }) => [exports, copy.loadedBefore]);
+  assert.deepEqual(early.length, 2);
+  assert.deepEqual(new Set(early.map(([exports]) => exports)), new Set([imported, required]));
+  assert.deepEqual(
+    early.map(([, before]) => before),
+    [true, true],
+  );
+});
+
+test('versions that are not known, files that are no CommonJS, and packages without a manifest load as ever', async (t) => {
+  const { install, write, watch, seen, failures, load, ...rest } = project(t);
+  watch();
+  install('newer', { version: '2.0.0' });
+  install('odd', { version: 'next' });
+  install('nameless', { name: '' });
+  const module = install('module', { main: 'export default 7', type: 'module' } as never);
+  const bare = write('lib/main.js', 'module.exports = 5');
+  assert.deepEqual([load('newer'), load('odd'), load('nameless')], Array(3).fill({ loaded: true }));
+  assert.deepEqual([await rest.import(module), load(bare)], [7, 5]);
+  assert.throws(() => load(install('broken', { main: 'throw new Error("its own")' })), /its own/);
+  assert.throws(() => load(install('syntax', { main: 'module exports' })), SyntaxError);
+  assert.deepEqual([seen, failures], [[], []]);
+});
+
+test('a stack trace, a strict mode and the arguments of a module are its own', (t) => {
+  const { install, watch, seen, load } = project(t);
+  const main = `'use strict';\nmodule.exports = () => { throw new Error('line 2'); };\nexports.unused = this === exports;\n//# sourceMappingURL=none.map`;
+  const file = install('noisy', { main });
+  watch();
+  const fail: () => void = load('noisy');
+  assert.throws(fail, (error: Error) => error.stack?.includes(`${file}:2:`) === true);
+  assert.deepEqual([seen.length, load.cache[file]?.exports], [1, fail]);
+});
+
+test('after the end nothing is handed over, and files that were loaded run as before', (t) => {
+  const { install, watch, seen, load } = project(t);
+  install('noisy');
+  const later = install('later');
+  const stop = watch();
+  load('noisy');
+  stop();
+  load(later);
+  assert.deepEqual(seen.length, 1);
+  assert.equal(
+    Object.getOwnPropertySymbols(globalThis).some((key) => String(key).includes('rdcp.loaded')),
+    false,
+  );
+});
+
+test('what fails in a listener does not reach the application', (t) => {
+  const { install, load } = project(t);
+  install('noisy');
+  const failures: unknown[] = [];
+  t.after(
+    watchModules(
+      [NOISY],
+      () => {
+        throw new Error('broken listener');
+      },
+      (error) => failures.push(error),
+    ),
+  );
+  assert.deepEqual(load('noisy'), { loaded: true });
+  assert.equal(failures.length, 1);
+});

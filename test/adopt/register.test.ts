@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { built } from '../support/built.ts';
+
+interface Run {
+  readonly config?: object;
+  readonly preload?: readonly string[];
+  readonly env?: Record<string, string>;
+}
+
+/** Runs an application under `register` in a folder of its own, with the packages of this project. */
+async function run(t: TestContext, app: string, { config = {}, preload = [built('register.js')], env = {} }: Run = {}) {
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-adopt-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
+  writeFileSync(join(cwd, 'app.mjs'), app);
+  writeFileSync(join(cwd, 'rdcp.json'), JSON.stringify({ announce: false, ...config }));
+  writeFileSync(
+    join(cwd, 'otel-hook.mjs'),
+    `import { register } from 'node:module'; register('@opentelemetry/instrumentation/hook.mjs', import.meta.url);`,
+  );
+  const args = preload.flatMap((file) => ['--import', file]);
+  return new Promise<{ stdout: string; stderr: string[] }>((done, failed) => {
+    execFile(
+      process.execPath,
+      [...args, 'app.mjs'],
+      {
+        cwd,
+        env: {
+          PATH: process.env.PATH,
+          RDCP_CONFIG: 'rdcp.json',
+          RDCP_PORT: '0',
+          OTEL_EXPORTER_PROMETHEUS_PORT: '0',
+          ...env,
+        },
+      },
+      (error, stdout, stderr) => {
+        const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('rdcp: remote control on'));
+        if (error === null) done({ stdout, stderr: lines.map((line) => line.replace(/^\S+ /, '')) });
+        else failed(new Error(stderr, { cause: error }));
+      },
+    );
+  });
+}
+
+/** Every way to get at a copy of debug. Each writes one line. */
+const EVERYTHING = `
+  import { createRequire } from 'node:module';
+  import debug from 'debug';
+  import old from 'debug-2';
+  const require = createRequire(import.meta.url);
+  debug('imported')('line %d', 1);
+  old('imported:old')('line');
+  require('debug')('required')('line');
+  require('debug-3')('required:old')('line');
+  if (require('debug') !== debug) throw new Error('two copies');
+  debug('quiet')('never');
+`;
+const NAMES = ['IMPORTED', 'IMPORTED_OLD', 'REQUIRED', 'REQUIRED_OLD'];
+const ON = { categories: Object.fromEntries(NAMES.map((name) => [name, { enabled: true }])) };
+const HOOK = './otel-hook.mjs';
+const EXPECTED = [
+  /^DEBUG IMPORTED line 1 \{"namespace":"imported","args":\[1\]\}$/,
+  /^DEBUG IMPORTED_OLD line \{"namespace":"imported:old"\}$/,
+  /^DEBUG REQUIRED line /,
+  /^DEBUG REQUIRED_OLD line /,
+];
+
+for (const [order, preload] of Object.entries({
+  'under register': [built('register.js')],
+  "before OpenTelemetry's own hook": [built('register.js'), HOOK],
+  "after OpenTelemetry's own hook": [HOOK, built('register.js')],
+})) {
+  test(`every copy of debug is adopted, imported or required, ${order}`, async (t) => {
+    const { stderr } = await run(t, EVERYTHING, { config: ON, preload });
+    const lines = stderr.filter((line) => !line.includes('Warning') && !line.startsWith('--trace'));
+    assert.equal(lines.length, EXPECTED.length, stderr.join('\n'));
+    for (const [at, expected] of EXPECTED.entries()) assert.match(lines[at]!, expected);
+  });
+}
+
+test('what the option adopt excludes stays as it was', async (t) => {
+  const app = `import debug from 'debug'; debug('app')('natively');`;
+  const config = { adopt: { map: [{ match: 'app', exclude: true }] } };
+  assert.deepEqual((await run(t, app, { config, env: { DEBUG: 'app' } })).stderr, ['app natively']);
+});
+
+test('a remote control that was closed or disabled leaves debug as it was', async (t) => {
+  const app = `
+    import { createRdcp } from '${built('index.js')}';
+    import debug from 'debug';
+    const log = debug('app');
+    const rdcp = createRdcp({ server: { port: 0 }, adopt: true, announce: false });
+    log('ours');
+    rdcp.setEnabled(false);
+    log('native while disabled');
+    rdcp.setEnabled(true);
+    log('ours again');
+    await rdcp.close();
+    log('native at the end');`;
+  const { stderr } = await run(t, app, { preload: [], env: { DEBUG: 'app' } });
+  assert.deepEqual(stderr, [
+    'DEBUG APP ours {"namespace":"app"}',
+    'app native while disabled',
+    'DEBUG APP ours again {"namespace":"app"}',
+    'app native at the end',
+  ]);
+});
+
+test('createRdcp adopts nothing that it is not asked for', async (t) => {
+  const app = `
+    import { createRdcp } from '${built('index.js')}';
+    for (const adopt of [undefined, false, {}, { pino: true }, { debug: false }]) createRdcp({ server: false, adopt });
+    const { default: debug } = await import('debug');
+    debug('app')('natively');`;
+  const { stderr } = await run(t, app, { preload: [], env: { DEBUG: 'app' } });
+  assert.deepEqual(stderr, ['app natively']);
+});
+
+test('two copies of this package patch a library once', async (t) => {
+  const app = `
+    import { createRequire } from 'node:module';
+    import { createRdcp } from '${built('index.js')}';
+    const other = createRequire(import.meta.url)('${built('cjs/index.js').replace('file://', '')}');
+    const copies = [createRdcp, other.createRdcp].map((create) => create({ server: { port: 0 }, adopt: true, announce: false }));
+    if (createRdcp === other.createRdcp) throw new Error('one copy');
+    const { default: debug } = await import('debug');
+    const log = debug('app');
+    log('once');
+    await copies[0].close();
+    log('still');
+    await copies[1].close();
+    log('natively');`;
+  const { stderr } = await run(t, app, { preload: [], env: { DEBUG: 'app' } });
+  assert.deepEqual(stderr, [
+    'DEBUG APP once {"namespace":"app"}',
+    'DEBUG APP still {"namespace":"app"}',
+    'app natively',
+  ]);
+});
