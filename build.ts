@@ -3,27 +3,44 @@
 // command prints a table that cannot be turned off.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type BuildOptions, build, type OutputBundle, type OutputOptions } from 'rolldown';
+import { parseAst } from 'rolldown/parseAst';
+import { dts } from 'rolldown-plugin-dts';
 
-const ENTRIES = ['index', 'api', 'register', 'client', 'redis'];
-/** Bundled alone: what tests share with the other entries would split those into more files. */
-const CONTRACT = 'store-contract';
-const COMMAND = 'cli/main';
+const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'store-contract'];
 /** Files of their own, so that they run before any chunk. */
 const NODE_CHECKS = ['ends-on-old-node', 'throws-on-old-node'];
+const COMMANDS = { 'cli/main': 'src/cli/main.ts', 'demo/main': 'examples/demo/main.ts' };
+/** What `demo/main` starts. With a top-level `await` in any of these files Rolldown would split all entries into more. */
+const DEMO = { 'demo/shop': 'examples/shop/main.ts', 'demo/control': 'examples/demo/control.ts' };
 
 /**
  * Packages are not bundled: an application decides which version of each it gets. But for zod, of which we use a fifth: the
  * rest, in 95 files, would be loaded before the application's first statement. And for what the command alone uses: no
  * service has to install it.
  */
+const EXTERNAL = /^(?!(?:zod|commander|fastest-levenshtein)$)[@\w](?!:)/;
 const COMMON = {
   platform: 'node',
-  external: /^(?!(?:zod|commander|fastest-levenshtein)$)[@\w](?!:)/,
+  external: EXTERNAL,
   tsconfig: 'tsconfig.build.json',
 } as const satisfies BuildOptions;
+
+/** zod's way to JSON Schemas, which we never make: every schema refers to it, so it would not be left out by itself. */
+const withoutJsonSchema = {
+  name: 'without-json-schema',
+  transform(code: string, id: string) {
+    if (!/\/zod\/v4\/core\/(?:to-json-schema|json-schema-processors)\.js$/.test(id)) return undefined;
+    const names = [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
+    return {
+      code: `const none = () => {};\nexport { ${names.map((name) => `none as ${name}`).join(', ')} };`,
+      map: null,
+    };
+  },
+};
 
 /** V8 keeps a source with a single character beyond Latin-1 at two bytes a character, for as long as the process lives. */
 const latin1 = {
@@ -36,30 +53,84 @@ const latin1 = {
   },
 };
 
-/** Code of the root that other entries, or what it loads later, need too: otherwise each combination is a file of its own. */
+/**
+ * Starts each statement and each member of a class on a line of its own. Node prints the whole source line of an uncaught
+ * error, and the line numbers of stack traces should tell something.
+ */
+const lines = {
+  name: 'lines',
+  generateBundle(_options: unknown, files: OutputBundle) {
+    for (const file of Object.values(files)) {
+      if (file.type !== 'chunk') continue;
+      const { code } = file;
+      const starts = [...new Set(lineStarts(parseAst(code)))].sort((a, b) => a - b);
+      file.code = starts.map((start, at) => `${at === 0 ? '' : '\n'}${code.slice(start, starts[at + 1])}`).join('');
+    }
+  },
+};
+
+/** Where a line may begin: at the start of the code, and wherever a node stands in a list of statements or class members. */
+function lineStarts(node: unknown, starts: number[] = [0]): number[] {
+  if (Array.isArray(node)) for (const each of node) lineStarts(each, starts);
+  else if (typeof node === 'object' && node !== null) {
+    if ('body' in node && Array.isArray(node.body))
+      starts.push(...node.body.map(({ start }: { start: number }) => start));
+    for (const part of Object.values(node)) lineStarts(part, starts);
+  }
+  return starts;
+}
+
+/**
+ * Code that several entries need, put together by what loads it: without names, each combination is a file of its own.
+ * `protocol` is all that the client needs, also in browsers; `shared` has no dependency that takes long to load.
+ */
 const SHARED: NonNullable<Exclude<OutputOptions['codeSplitting'], boolean | undefined>> = {
   groups: [
-    { name: 'protocol', test: /\/src\/(?:errors|protocol\/(?:constants|time))\.ts$/, priority: 1 },
-    { name: 'shared', test: /\/src\/(?:clock|conditions|deadline|server\/(?:client-address|error-answer))\.ts$/ },
+    {
+      name: 'protocol',
+      test: /rolldown\/runtime|\/src\/(?:errors|printable|store\/fleet-store|protocol\/(?:constants|time|names|emission))\.ts$/,
+      priority: 2,
+    },
+    {
+      name: 'shared',
+      test: /\/src\/(?:clock|conditions|deadline|diagnostics|semconv|version|auth\/(?:api-key|dev-key)|server\/(?:client-address|error-answer)|protocol\/(?:audit-entry|duplicate-names)|store\/(?:audit-query|prune-plan|settings-json|subscribers))\.ts$/,
+      priority: 1,
+    },
+    {
+      name: 'config-and-stores',
+      test: /\/node_modules\/zod\/|\/src\/(?:config|telemetry|auth\/keys-file|audit\/(?:chain|log-record|signature)|store\/open)\.ts$/,
+    },
   ],
 };
 
+/** Names of functions and classes stay: they are what a stack trace tells. */
+const minified = (names: { readonly function: boolean; readonly class: boolean }) => ({
+  compress: true,
+  mangle: { keepNames: names },
+  codegen: { removeWhitespace: true },
+});
+
 /** Code that several entries need is in shared chunks, once. What is loaded by `import()` is a chunk of its own. */
-function bundle(entries: readonly string[], output: BuildOptions['output']): BuildOptions {
+function bundle(entries: Readonly<Record<string, string>>, output: OutputOptions): BuildOptions {
   return {
     ...COMMON,
-    input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
+    checks: { emptyImportMeta: false, bundlerTimings: false }, // `register` knows its CommonJS by an empty import.meta
+    input: { ...entries },
+    plugins: [withoutJsonSchema],
     output: {
       chunkFileNames: 'chunks/[name].js',
-      minifyInternalExports: false,
-      sourcemap: true,
+      cleanDir: true,
+      minifyInternalExports: true,
+      codeSplitting: SHARED,
+      minify: minified({ function: true, class: true }),
       comments: false,
-      plugins: [latin1],
-      sourcemapExcludeSources: true, // src/ is published
+      plugins: [lines, latin1],
       ...output,
     },
   };
 }
+
+const sources = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
 
 const benchmarks: BuildOptions = {
   ...COMMON,
@@ -67,51 +138,57 @@ const benchmarks: BuildOptions = {
   output: { dir: 'benchmarks/built', cleanDir: true },
 };
 
-/** Every declaration that can be reached from those of the entries, by its path below dist/. */
-function publicDeclarations(): ReadonlySet<string> {
-  const reached = new Set([...ENTRIES, CONTRACT].map((entry) => `${entry}.d.ts`));
-  for (const file of reached) {
-    const text = readFileSync(join('dist', file), 'utf8');
-    for (const [, target = ''] of text.matchAll(/(?:\bfrom |\bimport\(|\bimport )'(\.[^']+)\.ts'/g)) {
-      reached.add(join(dirname(file), `${target}.d.ts`));
-    }
+/**
+ * Declarations: tsc writes one for each source file; those of an entry are put together into few. Those for CommonJS refer to
+ * them, because TypeScript takes declarations for ES modules where they lie beside ES modules.
+ */
+async function declare(values: ReadonlyMap<string, readonly string[]>): Promise<void> {
+  const declared = mkdtempSync(join(tmpdir(), 'rdcp-declared-'));
+  try {
+    const tsc = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', declared];
+    const { status } = spawnSync(process.execPath, tsc, { stdio: 'inherit' });
+    if (status !== 0) process.exit(status ?? 1);
+    await build({
+      input: Object.fromEntries(ENTRIES.map((entry) => [`${entry}.d`, join(declared, `${entry}.d.ts`)])),
+      external: EXTERNAL,
+      // The generator is never asked: tsc has written the declarations.
+      plugins: [dts({ dtsInput: true, generator: 'oxc', sourcemap: false })],
+      output: { dir: 'dist', chunkFileNames: 'chunks/[name].ts' },
+    });
+  } finally {
+    rmSync(declared, { recursive: true });
   }
-  return reached;
+  const classes = new Set(
+    globSync('dist/{*,chunks/*}.d.ts').flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/\bclass (\w+)/g)].map(([, name]) => name),
+    ),
+  );
+  for (const entry of ENTRIES) {
+    const from = `'../${entry}.js' with { 'resolution-mode': 'import' };`;
+    const lines = (values.get(entry) ?? []).flatMap((name) => [
+      `export declare const ${name}: typeof esm.${name};`,
+      ...(classes.has(name) ? [`export type ${name} = esm.${name};`] : []),
+    ]);
+    if (lines.length > 0) lines.unshift(`export type * from ${from}`, `import type * as esm from ${from}`);
+    writeFileSync(`dist/cjs/${entry}.d.ts`, `${[...lines, 'export {};'].join('\n')}\n`);
+  }
 }
 
-/** tsc writes one declaration for each source file. Only the public ones stay, and CommonJS gets a copy of them. */
-function declare(): void {
-  const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
-    stdio: 'inherit',
-  });
-  if (status !== 0) process.exit(status ?? 1);
-  const kept = publicDeclarations();
-  for (const file of globSync('**/*.d.ts', { cwd: 'dist' })) {
-    if (kept.has(file)) continue;
-    rmSync(join('dist', file));
-    rmSync(join('dist', `${file}.map`));
-  }
-  for (const file of kept) {
-    mkdirSync(join('dist/cjs', dirname(file)), { recursive: true });
-    const text = readFileSync(join('dist', file), 'utf8');
-    writeFileSync(join('dist/cjs', file), text.replace(/^\/\/# sourceMappingURL=.*\n?/m, ''));
-  }
-}
-
-await build(bundle([...ENTRIES, ...NODE_CHECKS], { dir: 'dist', cleanDir: true, codeSplitting: SHARED }));
-await build(bundle([CONTRACT], { dir: 'dist' }));
-await build(bundle([CONTRACT], { dir: 'dist/cjs', format: 'cjs' }));
-// By itself: what its commands share would split the other entries into more files.
-await build(bundle([COMMAND], { dir: 'dist', chunkFileNames: 'cli/chunks/[name].js' }));
-await build({
-  ...bundle([...ENTRIES, ...NODE_CHECKS], {
+const { output } = await build(
+  bundle({ ...sources([...ENTRIES, ...NODE_CHECKS]), ...COMMANDS, ...DEMO }, { dir: 'dist' }),
+);
+await build(
+  bundle(sources([...ENTRIES, ...NODE_CHECKS]), {
     dir: 'dist/cjs',
     format: 'cjs',
     dynamicImportInCjs: false,
-    codeSplitting: SHARED,
+    minify: minified({ function: false, class: true }),
   }),
-  checks: { emptyImportMeta: false }, // without it `register` loads the CommonJS of the SDK
-});
+);
+for (const command of Object.keys(COMMANDS)) chmodSync(`dist/${command}.js`, 0o755);
+await declare(
+  new Map(output.flatMap((file) => (file.type === 'chunk' && file.isEntry ? [[file.name, file.exports]] : []))),
+);
 for (const [name, file] of [
   ['zod', 'LICENSE'],
   ['commander', 'LICENSE'],
@@ -120,6 +197,4 @@ for (const [name, file] of [
   copyFileSync(`node_modules/${name}/${file}`, `dist/LICENSE.${name}`);
 }
 writeFileSync('dist/cjs/package.json', '{ "type": "commonjs" }\n');
-chmodSync(`dist/${COMMAND}.js`, 0o755);
-declare();
 if (process.argv.includes('--benchmarks')) await build(benchmarks);

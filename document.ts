@@ -1,8 +1,10 @@
-// Writes docs/options.md from the types of the options, and docs/command-line.md from the definitions of the commands:
-// `npm run document`.
+// `npm run document` writes docs/options.md from the types of the options, docs/command-line.md from the definitions of the
+// commands, and test/types/api.md from the declarations in dist/.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
 import {
   API,
   type Checker,
@@ -208,7 +210,40 @@ function commandOptions(options: readonly (readonly [string, CommandOption])[]):
   return ['| option | meaning |', '|---|---|', ...rows].join('\n');
 }
 
+const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'store-contract'];
+
+/**
+ * test/types/api.md: what each entry declares, so that a change of it is seen in review. What an entry before it declares
+ * alike is left out. Read from dist/.
+ */
+export async function apiReport(): Promise<string> {
+  const parts: string[] = [];
+  const declared = new Set<string>();
+  for (const entry of ENTRIES) {
+    // One at a time: together, what they share would be in files of its own, under names that change with every type.
+    const { output } = await build({
+      input: { [`${entry}.d`]: join(ROOT, 'dist', `${entry}.d.ts`) },
+      external: /^(?:node:|@opentelemetry\/)/,
+      plugins: [dts({ dtsInput: true, generator: 'oxc', sourcemap: false })],
+      write: false,
+    });
+    const text = output[0].code.replace(/\/\*.*?\*\//gs, '').replace(/\n\s*(?=\n)/g, '');
+    const declarations = text.trim().split(/\n(?=(?:declare|export|import|interface|type) )/);
+    const own = declarations.filter((each) => each.startsWith('export {') || !declared.has(each));
+    for (const each of own) declared.add(each);
+    const lines = own.map((each) =>
+      /^export (?:type )?\{/.test(each) ? each.replace(/(?<=[{,]) | (?=\})/g, '\n') : each,
+    );
+    parts.push(`\n## ${entry}\n\n\`\`\`ts\n${lines.join('\n')}\n\`\`\`\n`);
+  }
+  return `<!-- Made by \`npm run document\` from the declarations of the build: a change here is a change for users. -->
+
+# Public types
+${parts.join('')}`;
+}
+
 if (import.meta.main) {
   writeFileSync(join(ROOT, 'docs/command-line.md'), await commandLineDocument());
   writeFileSync(join(ROOT, 'docs/options.md'), optionsDocument(documentedOptions()));
+  writeFileSync(join(ROOT, 'test/types/api.md'), await apiReport());
 }

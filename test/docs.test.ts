@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { describe, it, test } from 'node:test';
-import { documentedOptions, flat, optionsDocument } from '../document.ts';
+import { apiReport, documentedOptions, flat, optionsDocument } from '../document.ts';
 import { CONDITIONS } from '../src/conditions.ts';
 import { schemaOptions } from './package/options.ts';
+import { assertBuilt } from './support/built.ts';
 
 test('docs/messages.md lists every condition with what is said of it', () => {
   const text = readFileSync(join(import.meta.dirname, '..', 'docs', 'messages.md'), 'utf8');
@@ -25,6 +26,8 @@ test('docs/messages.md lists every condition with what is said of it', () => {
 });
 
 const ROOT = join(import.meta.dirname, '..');
+const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: readonly string[] };
+const isPacked = (path: string) => ['README.md', ...files].includes(path.replace(/\/.*$/, ''));
 const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
 
 describe('a link in the documents', () => {
@@ -44,6 +47,7 @@ describe('a link in the documents', () => {
         const [file = '', fragment] = target.split('#');
         const path = file === '' ? join(ROOT, document) : join(ROOT, dirname(document), file);
         assert.ok(existsSync(path), `${target} is a file`);
+        if (isPacked(document)) assert.ok(isPacked(relative(ROOT, path)), `${target} is in the package`);
         if (fragment !== undefined) assert.ok(fragmentsOf(path).includes(fragment), `${target} is a heading`);
       }
     });
@@ -51,7 +55,9 @@ describe('a link in the documents', () => {
 
   it('leads from the README to every document', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-    for (const document of DOCUMENTS.slice(1)) assert.ok(readme.includes(`(${document})`), document);
+    for (const document of DOCUMENTS.slice(1)) {
+      assert.ok(readme.includes(isPacked(document) ? `(${document})` : document), document);
+    }
   });
 });
 
@@ -68,4 +74,10 @@ describe('the documentation of the options', () => {
     const text = readFileSync(join(import.meta.dirname, '..', 'docs', 'options.md'), 'utf8');
     assert.equal(text, optionsDocument(options), 'run `npm run document`');
   });
+});
+
+test('test/types/api.md has the public types as they are: a change of it is a change for users', async () => {
+  assertBuilt();
+  const report = readFileSync(join(import.meta.dirname, 'types', 'api.md'), 'utf8');
+  assert.equal(report, await apiReport(), 'run `npm run document`');
 });

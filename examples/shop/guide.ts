@@ -20,10 +20,23 @@ says why. If there is none, start the shop with npm start. RDCP_PORT chooses ano
   }
   const scraped = await isServedHere(`${metrics}/metrics`);
   const key = keyOf(env);
-  const get = `curl -s -H "X-RDCP-API-Key: ${key.shell}"`;
-  const post = `${get} -H 'Content-Type: application/json' ${control}/rdcp/v1/control`;
-  const command = `${control === DEFAULT_CONTROL ? '' : `RDCP_URL=${control} `}npx rdcp`;
+  const foot = `
+Remote control ${control}, key ${key.where}
+Metrics        ${scraped ? `${metrics}/metrics` : 'none here: see the line that begins with "rdcp:"'}
+Other ports    SHOP_PORT, RDCP_PORT, OTEL_EXPORTER_PROMETHEUS_PORT
+Stop it with Ctrl-C.
+`;
+  const at = control === DEFAULT_CONTROL ? '' : `RDCP_URL=${control} `;
+  const { SHOP_COMMAND } = env;
+  return SHOP_COMMAND === undefined
+    ? thorough(shopUrl, control, key.shell, at) + foot
+    : brief(shopUrl, at + SHOP_COMMAND) + foot;
+}
 
+function thorough(shopUrl: string, control: string, key: string, at: string): string {
+  const get = `curl -s -H "X-RDCP-API-Key: ${key}"`;
+  const post = `${get} -H 'Content-Type: application/json' ${control}/rdcp/v1/control`;
+  const command = `${at}npx rdcp`;
   return `
 The shop is open at ${shopUrl}, and has customers. Its debug output is off.
 
@@ -44,11 +57,18 @@ The same with less typing, in this directory:
   ${command} enable DATABASE --for 5m --reason 'orders are slow'
   ${command} reset --all
   ${command} audit
+`;
+}
 
-Remote control ${control}, key ${key.where}
-Metrics        ${scraped ? `${metrics}/metrics` : 'none here: see the line that begins with "rdcp:"'}
-Other ports    SHOP_PORT, RDCP_PORT, OTEL_EXPORTER_PROMETHEUS_PORT
-Stop it with Ctrl-C.
+/** For the demo: whoever sees this has nothing but npx. */
+function brief(shopUrl: string, command: string): string {
+  return `
+The shop is open at ${shopUrl}, and has customers. Its debug output is off.
+In a second terminal, in this folder: what can be switched on; every database statement
+here for one minute, then off by itself; who switched what, when and why.
+  ${command} list
+  ${command} enable DATABASE --for 1m --reason 'orders are slow'
+  ${command} audit
 `;
 }
 

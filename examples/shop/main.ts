@@ -4,22 +4,25 @@ import { openShop, type Shop } from './shop.ts';
 
 const ONCE_MS = 10_000;
 
-const port = shopPort(process.env.SHOP_PORT);
-const shop = await openShop({
-  port,
-  database: process.env.SHOP_DATABASE ?? ':memory:',
-  seed: Number(process.env.SHOP_SEED ?? 1),
-  requestsPerSecond: Number(process.env.SHOP_RATE ?? 4),
-}).catch((error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EADDRINUSE') throw error;
-  return end(`port ${port} is in use: choose another by SHOP_PORT`);
-});
+void run(shopPort(process.env.SHOP_PORT));
 
-if (process.argv.includes('--once')) {
-  await sleep(ONCE_MS);
-  await shop.close();
-  process.exitCode = report(shop);
-} else {
+async function run(port: number): Promise<void> {
+  const shop = await openShop({
+    port,
+    database: process.env.SHOP_DATABASE ?? ':memory:',
+    seed: Number(process.env.SHOP_SEED ?? 1),
+    requestsPerSecond: Number(process.env.SHOP_RATE ?? 4),
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    return end(`port ${port} is in use: choose another by SHOP_PORT`);
+  });
+
+  if (process.argv.includes('--once')) {
+    await sleep(ONCE_MS);
+    await shop.close();
+    process.exitCode = report(shop);
+    return;
+  }
   const stop = () => void shop.close();
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);

@@ -140,9 +140,10 @@ export function finish(
   args: readonly string[],
   cwd: string,
   env: Record<string, string> = {},
+  timeout = 60_000,
 ): Promise<Finished> {
   return new Promise((resolve) => {
-    const options = { cwd, env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, timeout: 60_000 };
+    const options = { cwd, env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, timeout };
     execFile(file, [...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
     });

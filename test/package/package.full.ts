@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { freePort } from '../support/free-port.ts';
 import { type Consumer, finish, installInto, LINES, packInto, tool } from './consumer.ts';
+import { followDemo } from './demo.ts';
 import { behavesAsPacked } from './packed.ts';
 import { ONE_GATE, WITHOUT_SDK } from './scripts.ts';
 
@@ -58,6 +60,32 @@ describe('the packed package', () => {
       stdout: '',
       stderr: 'rdcp: missing package @opentelemetry/sdk-node: run npm install @opentelemetry/sdk-node\n',
     });
+  });
+
+  it('starts the shop by its demo where there is no SDK, and says what its metrics need', async (t) => {
+    const { stdout, stderr } = await followDemo(t, consumer('minimum'));
+    assert.match(stdout, /^Metrics {8}none here/m);
+    assert.match(stderr, /^rdcp: no metrics without OpenTelemetry's SDK: npm install \S+ @opentelemetry\/sdk-node /m);
+  });
+
+  it('starts the shop by npx in an empty folder', async () => {
+    const cwd = join(directory, 'empty');
+    mkdirSync(cwd);
+    const npx = ['--yes', `--package=${tarball}`, 'opentelemetry-instrumentation-rdcp'];
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(?:OTEL|RDCP|SHOP)_|^NODE_OPTIONS$/.test(name));
+    const env = {
+      ...(Object.fromEntries(inherited) as Record<string, string>),
+      SHOP_PORT: '0',
+      RDCP_PORT: String(await freePort()),
+      npm_config_cache: join(directory, 'cache'),
+    };
+    // An empty cache, as on a machine that has never seen the package.
+    const demo = await finish('npx', [...npx, 'demo', '--once'], cwd, env, 300_000);
+    assert.equal(demo.code, 0, demo.stderr);
+    assert.match(demo.stdout, /^\d+ requests, [1-9]\d* orders accepted$/m);
+    assert.deepEqual(readdirSync(cwd).sort(), ['.rdcp', 'shop-control.sqlite']);
+    const { stdout } = await finish('npx', [...npx, '--version'], cwd, env);
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
   });
 
   it('has one gate, imported, required or loaded from a second copy of the package', async () => {

@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { openReceiver } from '../register/otlp-receiver.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Consumer, SUBPATHS } from './consumer.ts';
+import { followDemo } from './demo.ts';
 import { EVERY_ENTRY, FLOOD, loadedBy, MAIN_PATH, MISTAKE, SDK_AFTERWARDS, TYPED_CONSUMER } from './scripts.ts';
 
 const NAME = 'opentelemetry-instrumentation-rdcp';
@@ -78,6 +79,12 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     assert.ok(receiver.ofSeverity(5) >= 2 * 512, 'debug records arrive as well');
   });
 
+  it('starts the shop by its demo, metrics included, and each command that it shows works', async (t) => {
+    const { stdout, stderr, metrics } = await followDemo(t, consumer());
+    assert.ok(stdout.includes(`http://localhost:${metrics}/metrics`), stdout);
+    assert.match(stderr, / DEBUG DATABASE query .*trace_id=/);
+  });
+
   it('loads no SDK by the root entry', async () => {
     const { stdout, stderr } = await consumer().node(loadedBy(NAME));
     assert.match(stdout, /opentelemetry-instrumentation-rdcp\/dist\/index\.js/, stderr);
@@ -96,8 +103,17 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     }
   });
 
-  it('shows its sources in stack traces', async () => {
-    const { stdout } = await consumer().node(MISTAKE, { args: ['--enable-source-maps'] });
-    assert.match(stdout, /^RdcpError: .*\n.*opentelemetry-instrumentation-rdcp\/src\/config\.ts:\d+:\d+\)\n/);
+  it('names its functions and their lines in stack traces', async () => {
+    const { stdout } = await consumer().node(MISTAKE);
+    assert.match(stdout, /^RdcpError: .*\n +at parseConfig .*\/dist\/chunks\/[\w-]+\.js:(?!1:)\d+:\d+\)\n/);
+  });
+
+  it('shows a short line of an error that nobody catches', async () => {
+    const { code, stderr } = await consumer().node(`
+      import { createRdcp } from '${NAME}';
+      createRdcp({ server: { port: 'none' } });`);
+    assert.equal(code, 1);
+    assert.match(stderr, /RdcpError: configuration: server\.port/);
+    assert.ok(stderr.length < 4000, stderr);
   });
 }
