@@ -1,11 +1,14 @@
 // Runs every benchmark against dist/, each in processes of its own: what V8 learnt from one would colour the next, and
 // how it compiles the same code differs a little from process to process. Prints the figures and the table of targets, and writes both to results/. A missed target is printed as MISSED;
-// it is no failure of the run, because machines differ.
+// it is no failure of the run, because machines differ. With `--compare FILE`, one of results/, it marks what became
+// slower than in that run.
 
 import { execFileSync, fork } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { compareRuns, formatDifference, type Run } from './comparison.ts';
 import { combine, formatReport, formatVerdict, type Report } from './measurement.ts';
 
 const PROCESSES = 3;
@@ -38,7 +41,10 @@ function commit(): string {
   }
 }
 
-const chosen = process.argv.length > 2 ? process.argv.slice(2) : SUBJECTS;
+const { values, positionals } = parseArgs({ options: { compare: { type: 'string' } }, allowPositionals: true });
+const chosen = positionals.length > 0 ? positionals : SUBJECTS;
+// Read first: a wrong path should not be found out after an hour.
+const before = values.compare === undefined ? undefined : (JSON.parse(readFileSync(values.compare, 'utf8')) as Run);
 const date = new Date().toISOString();
 const environment = {
   date,
@@ -68,3 +74,12 @@ mkdirSync(results, { recursive: true });
 const file = join(results, `${date.slice(0, 19).replaceAll(':', '-')}Z.json`);
 const withoutRounds = (key: string, value: unknown) => (key === 'rounds' ? undefined : value);
 writeFileSync(file, `${JSON.stringify({ ...environment, reports }, withoutRounds, 2)}\n`);
+
+if (before !== undefined) {
+  console.log(`\nbeside ${before.date}, commit ${before.commit}`);
+  for (const name of ['node', 'processor', 'cores'] as const) {
+    if (before[name] !== environment[name])
+      console.log(`  another ${name}, ${before[name]}: only ratios can be compared`);
+  }
+  for (const difference of compareRuns(before.reports, reports)) console.log(formatDifference(difference));
+}

@@ -43,6 +43,8 @@ export interface Verdict {
   readonly met: boolean;
   /** What was measured as a number, by which the middle one of several processes is found. */
   readonly value: number;
+  /** The least and the largest value of several processes. */
+  readonly spread?: readonly [number, number];
 }
 
 /** What a file of this folder finds out. */
@@ -131,7 +133,8 @@ export function combine(reports: readonly Report[]): Report {
       const sorted = reports.map((report) => report.verdicts[at]!).sort((a, b) => a.value - b.value);
       const middle = sorted[sorted.length >>> 1]!;
       const others = `${sorted[0]!.measured} … ${sorted.at(-1)!.measured}`;
-      return reports.length === 1 ? middle : { ...middle, measured: `${middle.measured} (${others})` };
+      const spread = [sorted[0]!.value, sorted.at(-1)!.value] as const;
+      return reports.length === 1 ? middle : { ...middle, measured: `${middle.measured} (${others})`, spread };
     }),
   };
 }
