@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { openReceiver } from '../register/otlp-receiver.ts';
 import { freePort } from '../support/free-port.ts';
@@ -66,12 +68,15 @@ export function behavesAsPacked(consumer: () => Consumer): void {
 
   it('loses no error of the application behind a flood of debug records', async (t) => {
     const receiver = await openReceiver(t, { delayMs: 50 });
+    const categories = { OTEL_APP: { enabled: true } };
+    const controls = { budget: { categories: { OTEL_APP: false } } };
+    writeFileSync(join(consumer().directory, 'flood.json'), JSON.stringify({ categories, controls }));
     for (const args of [
       ['--import', REGISTER],
       ['--require', REGISTER],
     ]) {
       const before = receiver.ofSeverity(17);
-      const env = { RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0', ...receiver.env };
+      const env = { RDCP_PORT: '0', RDCP_CONFIG: 'flood.json', OTEL_EXPORTER_PROMETHEUS_PORT: '0', ...receiver.env };
       const { code, stdout, stderr } = await consumer().node(FLOOD, { args, env });
       assert.deepEqual({ code, stdout }, { code: 0, stdout: 'flooded\n' }, stderr);
       assert.equal(receiver.ofSeverity(17) - before, 1, args[0]);
