@@ -179,6 +179,10 @@ export function createFleet(options: FleetOptions): Fleet {
       return view && roster.summary(view.current);
     },
 
+    get revision() {
+      return applied()?.revision;
+    },
+
     async members() {
       const view = await look().catch((cause: unknown) => {
         throw new RdcpError('RDCP_UNAVAILABLE', 'Fleet list unavailable: the store is unreachable', {

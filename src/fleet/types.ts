@@ -30,6 +30,8 @@ export interface Fleet {
   acknowledged(position?: Position): Promise<FleetSummary | undefined>;
   /** Returns which processes have applied the newest change, without waiting; `undefined` if the store is unreachable. */
   summary(): Promise<FleetSummary | undefined>;
+  /** The revision that this process has applied; `undefined` before the first. */
+  readonly revision: number | undefined;
   /** @throws {RdcpError} `RDCP_UNAVAILABLE` if the store is unreachable */
   members(): Promise<Members>;
   /** Rejects if this process is behind the store's revision and does not catch up in time, or if the store is unreachable. */

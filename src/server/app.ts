@@ -4,7 +4,6 @@ import Koa from 'koa';
 import type { AuditDraft, AuditTrail } from '../audit/types.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { hasCredentials } from '../auth/configured.ts';
-import { hasScope, identityKey } from '../auth/principal.ts';
 import type { TokenService } from '../auth/tokens/service.ts';
 import { type Clock, type Delay, type Schedule, unrefInterval, unrefTimeout } from '../clock.ts';
 import type { Condition, Conditions } from '../conditions.ts';
@@ -13,16 +12,16 @@ import type { ControlPlane } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
-import { HEADERS, PATHS, type Scope, TOKEN_PATHS } from '../protocol/constants.ts';
+import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { BudgetState } from '../protocol/messages.ts';
 import { withoutTracing } from '../suppress-tracing.ts';
 import type { Relay } from '../tail/relay.ts';
-import { Tails } from '../tail/tails.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import { createClientAddresses } from './client-address.ts';
-import type { Context, RequestState } from './context.ts';
+import type { RequestState } from './context.ts';
+import { createCredentialWatch } from './credential-watch.ts';
 import { createHealthChecks, type HealthCheck } from './health-checks.ts';
 import { readAsHttp1 } from './http2-request.ts';
 import { createIdentify } from './identify.ts';
@@ -52,6 +51,7 @@ import { readAsOriginForm } from './request-target.ts';
 import { audit } from './routes/audit.ts';
 import { control } from './routes/control.ts';
 import { discovery, type SourceOf } from './routes/discovery.ts';
+import { events } from './routes/events.ts';
 import { fleetMembers } from './routes/fleet.ts';
 import { forecast } from './routes/forecast.ts';
 import { health } from './routes/health.ts';
@@ -68,8 +68,10 @@ import { token } from './routes/token.ts';
 import { wellKnown } from './routes/well-known.ts';
 import { type Payers, SpentQuotas } from './spent-quotas.ts';
 import { endpoint, steps } from './steps.ts';
+import { StreamPlaces } from './stream-places.ts';
 import { createTapAudit } from './tap-audit.ts';
 import { createTokenCalls } from './token-call.ts';
+import { Watchers } from './watchers.ts';
 
 export interface DebugOutputs {
   readonly emission: Emission;
@@ -132,13 +134,18 @@ export interface AppDependencies {
  */
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void;
 
+/** Most tails of one identity. */
+const MAX_TAILS = 2;
+/** Most streams of events. */
+const MAX_WATCHERS = { total: 32, perIdentity: 4 };
+
 /** Paths that answer with an event stream. */
 const EVENT_STREAMS: ReadonlySet<string> = new Set([PATHS.tail, PATHS.events]);
 
 /** The endpoint: every route with its steps, in the order in which they run. */
 export function createApp(dependencies: AppDependencies): RequestHandler {
   const { config, trail, authenticator, instruments, isolation, clock, randomUUID, closing, report } = dependencies;
-  const { relay, streams = createOpenStreams(), schedule = unrefInterval, delay = unrefTimeout } = dependencies;
+  const { streams = createOpenStreams(), schedule = unrefInterval, delay = unrefTimeout } = dependencies;
   const { controlPerMinute, readPerMinute, healthPerMinute, anonymousPerMinute, requestTimeoutSeconds } = config.limits;
   const addressing = createAddressing(isolation);
   const findClient = createClientAddresses(config.server === false ? [] : config.server.trustedProxies);
@@ -211,30 +218,35 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       answer(forecast({ ...dependencies, streams, recordTap, delay })),
     ),
   );
+  const watchCredential = createCredentialWatch({ identify, clock, schedule, delay });
+  const timed = { ...dependencies, streams, watchCredential, schedule, delay };
   if (config.tail !== false) {
     const { scope, maxStreams, rate } = config.tail;
-    const tails = new Tails({ relay, maxStreams, clock, schedule });
-    const sources = { ...dependencies, tails, streams, recordTap, stillAllowed: stillAllowed(scope), rate };
     const { maxDuration } = config.controls;
+    const places = new StreamPlaces({ name: 'tails', total: maxStreams, perIdentity: MAX_TAILS });
     router.get(
       PATHS.tail,
-      endpoint(credential, controls, authorize(scope), tap, tail({ ...sources, maxDuration, schedule, delay })),
+      endpoint(
+        credential,
+        controls,
+        authorize(scope),
+        tap,
+        tail({ ...timed, places, recordTap, scope, rate, maxDuration }),
+      ),
     );
   }
-
-  /** Whether the credential of a request is still valid, of the same identity, and has the scope. */
-  function stillAllowed(scope: Scope) {
-    return async (ctx: Context): Promise<boolean> => {
-      const principal = await identify.again(ctx.req);
-      const { principal: before } = ctx.state;
-      return (
-        principal !== undefined &&
-        before !== undefined &&
-        identityKey(principal) === identityKey(before) &&
-        hasScope(principal, scope)
-      );
-    };
-  }
+  const watchers = new Watchers({ ...dependencies, schedule });
+  const watcherPlaces = new StreamPlaces({ name: 'event streams', ...MAX_WATCHERS });
+  router.get(
+    PATHS.events,
+    endpoint(
+      credential,
+      reads,
+      authorize('discovery'),
+      read,
+      events({ ...timed, watchers, places: watcherPlaces, snapshot: discovery(dependencies) }),
+    ),
+  );
 
   if (dependencies.tokens !== undefined) {
     const { tokens, record } = dependencies;

@@ -10,8 +10,6 @@ const TAG_BYTES = 16;
 
 /** How old a message may be when it arrives, in milliseconds. */
 export const MAX_AGE_MS = 5000;
-/** Messages remembered before old ones are forgotten. */
-const REMEMBERED = 5000;
 
 /** A message and its origin. */
 export interface Sealed {
@@ -52,21 +50,24 @@ export function unseal(message: string, channel: string, secret: string): Sealed
 
 /** Recognizes messages that somebody recorded and published again. */
 export class Replays {
-  readonly #seen = new Map<string, number>();
+  /** Messages since the last change of generations, and of the generation before. */
+  #recent = new Set<string>();
+  #older = new Set<string>();
+  #since = Number.NEGATIVE_INFINITY;
 
   /** @param now on the clock of Redis. @returns whether the message is recent, and new */
   isNew({ from, number, at }: Sealed, now: number): boolean {
     if (Math.abs(now - at) > MAX_AGE_MS) return false;
+    // A message may be from a clock that is ahead by its greatest age.
+    if (Math.abs(now - this.#since) > 2 * MAX_AGE_MS) {
+      this.#older = this.#recent;
+      this.#recent = new Set();
+      this.#since = now;
+    }
     const id = `${from} ${number}`;
-    if (this.#seen.has(id)) return false;
-    if (this.#seen.size >= REMEMBERED) this.#forget(now);
-    this.#seen.set(id, at);
+    if (this.#recent.has(id) || this.#older.has(id)) return false;
+    this.#recent.add(id);
     return true;
-  }
-
-  /** Forgets messages that are too old to be accepted again. */
-  #forget(now: number): void {
-    for (const [id, at] of this.#seen) if (now - at > MAX_AGE_MS) this.#seen.delete(id);
   }
 }
 

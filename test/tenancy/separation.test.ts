@@ -223,7 +223,7 @@ describe('one tenant', () => {
       },
     );
     await post(server, ['beta']);
-    const paths = Object.values(PATHS).filter((path) => path !== PATHS.events);
+    const paths = Object.values(PATHS);
     const spent = async (tenantId: string) => {
       const steps: string[][] = [];
       for (const path of paths) {
@@ -255,7 +255,9 @@ describe('one tenant', () => {
     server.gate.runWithTenant('beta', () => server.gate.category('DATABASE').debug('m'));
     for (const path of Object.values(PATHS)) {
       for (const headers of [{}, { 'X-RDCP-Tenant-ID': 'beta' }]) {
-        const { text } = await server.request(path, server.as('acme', headers));
+        // A stream of events does not end.
+        const method = path === PATHS.events && !('X-RDCP-Tenant-ID' in headers) ? 'HEAD' : 'GET';
+        const { text } = await server.request(path, { method, ...server.as('acme', headers) });
         assert.doesNotMatch(text, /beta/i, path);
       }
     }

@@ -82,8 +82,9 @@ function budgetOf(view: CategoryView, { scope, callsOf }: Tenancy, budgets: Budg
   return Object.keys(shown).length > 0 && shown;
 }
 
-function write(view: CategoryView): WrittenCategory {
-  const described: Omit<DiscoveredCategory, 'metrics'> = {
+/** The state of a category. */
+export function described(view: CategoryView): Omit<DiscoveredCategory, 'metrics'> {
+  return {
     name: view.name,
     description: view.description,
     enabled: view.enabled,
@@ -92,5 +93,8 @@ function write(view: CategoryView): WrittenCategory {
     otelrdcp_origin: view.origin,
     ...(view.expiresAt !== undefined && { otelrdcp_expiresAt: timestamp(view.expiresAt) }),
   };
-  return { view, json: `${JSON.stringify(described).slice(0, -1)},"metrics":` };
+}
+
+function write(view: CategoryView): WrittenCategory {
+  return { view, json: `${JSON.stringify(described(view)).slice(0, -1)},"metrics":` };
 }

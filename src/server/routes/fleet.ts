@@ -32,6 +32,6 @@ export function fleetMembers({ fleet, clock }: { readonly fleet?: Fleet | undefi
   };
 }
 
-function shown({ startedAt, silentFor, ...rest }: Member, now: number): FleetMember {
+export function shown({ startedAt, silentFor, ...rest }: Member, now: number): FleetMember {
   return { ...rest, startedAt: timestamp(startedAt), lastSeenAt: timestamp(now - silentFor) };
 }

@@ -1,17 +1,20 @@
-import { assertScope, identityKey, type Principal } from '../../auth/principal.ts';
+import { assertScope, identityKey } from '../../auth/principal.ts';
 import type { Clock, Delay, Schedule } from '../../clock.ts';
 import type { ControlPlane } from '../../control/types.ts';
-import { isRdcpError } from '../../errors.ts';
 import type { Fleet } from '../../fleet/types.ts';
+import type { Scope } from '../../protocol/constants.ts';
 import type { AuditedTail } from '../../protocol/messages.ts';
 import { isCategoryName } from '../../protocol/names.ts';
 import type { TailOpen } from '../../protocol/streams.ts';
 import { formatDuration, parseDuration, timestamp } from '../../protocol/time.ts';
-import type { TailReader, TailSummary, Tails } from '../../tail/tails.ts';
+import type { Relay } from '../../tail/relay.ts';
+import { Tail, type TailReader, type TailSummary } from '../../tail/tail.ts';
 import { type Context, required, type Step } from '../context.ts';
+import type { WatchCredential } from '../credential-watch.ts';
 import { answerHead, EventStream } from '../event-stream.ts';
 import type { OpenStreams } from '../open-streams.ts';
 import { malformed, parseQuery, type Rules, wholeNumber } from '../query.ts';
+import type { StreamPlaces } from '../stream-places.ts';
 import type { RecordTap } from '../tap-audit.ts';
 import { assertKnownHere } from './known-categories.ts';
 
@@ -43,11 +46,13 @@ const RULES: Rules<Query> = {
 export interface TailSources {
   readonly plane: ControlPlane;
   readonly fleet?: Fleet | undefined;
-  readonly tails: Tails;
+  readonly relay: () => Promise<Relay>;
+  readonly places: StreamPlaces;
   readonly streams: OpenStreams;
   readonly recordTap: RecordTap;
-  /** Whether the request's credential is still good for what it was accepted for. */
-  readonly stillAllowed: (ctx: Context) => Promise<boolean>;
+  readonly watchCredential: WatchCredential;
+  /** Scope that the credential needs. */
+  readonly scope: Scope;
   /** Configured lines per second. */
   readonly rate: number;
   /** Longest duration, in seconds. */
@@ -58,28 +63,29 @@ export interface TailSources {
   readonly randomUUID: () => string;
 }
 
-/** Interval in which the credential is checked, in milliseconds. */
-const CHECK_MS = 800;
-
 /** `GET /rdcp/v1/tail`: the debug lines of some categories, to this reader alone. */
 export function tail(sources: TailSources): Step {
-  const { plane, fleet, tails, streams, recordTap, stillAllowed, clock, schedule, delay, randomUUID } = sources;
+  const { plane, fleet, relay, places, streams, recordTap, watchCredential, scope } = sources;
+  const { clock, schedule, delay, randomUUID } = sources;
   return async (ctx) => {
     const { categories, seconds, rate, lines, log } = requested(ctx, sources);
-    const { scope, tenantId } = required(ctx, 'tenancy');
+    const { scope: settings, tenantId } = required(ctx, 'tenancy');
     const principal = required(ctx, 'principal');
-    assertKnownHere(plane, scope, categories);
+    assertKnownHere(plane, settings, categories);
     if (ctx.method === 'HEAD') {
       answerHead(ctx);
       return;
     }
-    const place = tails.reserve(identityKey(principal));
+    const leave = places.take(identityKey(principal));
+    const ends: (() => void)[] = [leave];
     const id = randomUUID();
     const note = (state: AuditedTail, reason: string) =>
       recordTap(ctx, { action: 'tail', categories, reason, tail: state });
     let open: TailOpen;
+    let running: Relay;
     try {
       const summary = await fleet?.summary();
+      running = await relay();
       await note({ id, state: 'begin', duration: formatDuration(seconds), rate, log }, began(seconds, rate, log));
       open = {
         revision: summary?.revision ?? 0,
@@ -88,31 +94,27 @@ export function tail(sources: TailSources): Step {
         expiresAt: timestamp(clock.now() + seconds * 1000),
       };
     } catch (error) {
-      place.leave();
+      leave();
       throw error;
     }
-    if (ctx.state.expired) {
-      place.leave();
-      return;
-    }
-    const ends: (() => void)[] = [place.leave];
-    let end = (_reason: 'closed' | 'shutdown' | 'revoked') => {};
+    let end = (_reason: TailSummary['reason']) => {};
     const stream = new EventStream(ctx, { schedule, delay, closed: () => end('closed') });
-    stream.send('open', JSON.stringify(open));
-    const running = await tails.open(
+    const lineTail = new Tail(
       { categories, tenantId, rate, log, lines, milliseconds: seconds * 1000 },
       readerOf(stream),
+      { clock, schedule },
       (result) => {
         for (const task of ends.splice(0)) task();
         note({ id, state: 'end', ...result }, ended(result)).catch(() => undefined);
       },
     );
-    end = (reason) => running.end(reason);
+    end = (reason) => lineTail.end(reason);
     ends.push(
       streams.add(() => end('shutdown')),
-      watchCredential(ctx, principal, { stillAllowed, clock, schedule, delay }, () => end('revoked')),
+      watchCredential(ctx, scope, () => end('revoked')),
     );
-    if (ctx.res.destroyed) end('closed');
+    stream.send('open', JSON.stringify(open));
+    lineTail.begin(running);
   };
 }
 
@@ -146,41 +148,6 @@ function requested(ctx: Context, { rate: configured, maxDuration }: TailSources)
 function parseCategories(value: string): readonly string[] | undefined {
   const names = value.split(',');
   return names.every(isCategoryName) && new Set(names).size === names.length ? names : undefined;
-}
-
-/** Calls back once when the credential has expired, was revoked, or no longer allows what it did. */
-export function watchCredential(
-  ctx: Context,
-  { expiresAt }: Principal,
-  { stillAllowed, clock, schedule, delay }: Pick<TailSources, 'stillAllowed' | 'clock' | 'schedule' | 'delay'>,
-  over: () => void,
-): () => void {
-  let checking = false;
-  const stopChecks = schedule(CHECK_MS, () => {
-    if (checking) return;
-    if (expiresAt !== undefined && clock.now() >= expiresAt) {
-      over();
-      return;
-    }
-    checking = true;
-    stillAllowed(ctx)
-      .then((allowed) => {
-        if (!allowed) over();
-      })
-      .catch((error: unknown) => {
-        // An issuer that does not answer says nothing about the credential.
-        if (isRdcpError(error) && error.status < 500) over();
-      })
-      .finally(() => {
-        checking = false;
-      });
-  });
-  const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - clock.now();
-  const cancel = left < CHECK_MS ? delay(Math.max(0, left), over) : () => {};
-  return () => {
-    stopChecks();
-    cancel();
-  };
 }
 
 function began(seconds: number, rate: number, log: boolean): string {

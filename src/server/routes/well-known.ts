@@ -55,6 +55,7 @@ export function wellKnown({
       session: PATHS.session,
       forecast: PATHS.forecast,
       ...(config.tail !== false && { tail: PATHS.tail }),
+      events: PATHS.events,
       ...(fleet !== undefined && { fleet: PATHS.fleet }),
       ...(tokens !== undefined && {
         token: TOKEN_PATHS.token,

@@ -1,5 +1,4 @@
 import type { Clock, Schedule } from '../clock.ts';
-import { RdcpError } from '../errors.ts';
 import type { TailEndReason } from '../protocol/messages.ts';
 import type { TailDropped, TailEnd, TailInstance } from '../protocol/streams.ts';
 import { timestamp } from '../protocol/time.ts';
@@ -7,8 +6,6 @@ import { LineRate } from './rate.ts';
 import type { Relay, Running } from './relay.ts';
 import type { LineBatch, LineSpec } from './types.ts';
 
-/** Most tails of one identity. */
-const MAX_PER_IDENTITY = 2;
 /** Interval in which a tail checks whether it is over, in milliseconds. */
 const CHECK_MS = 50;
 /** Shortest interval between two `dropped` events, in milliseconds. */
@@ -37,81 +34,17 @@ export interface TailSummary {
   readonly dropped: number;
 }
 
-export interface TailsOptions {
-  readonly relay: () => Promise<Relay>;
-  /** Most tails of this process. */
-  readonly maxStreams: number;
+/** Clock and timers of a tail. */
+export interface TailTimes {
   readonly clock: Clock;
   readonly schedule: Schedule;
-}
-
-/** A place for one more tail, until it is left. */
-export interface Place {
-  leave(): void;
-}
-
-/** The tails that this process serves. */
-export class Tails {
-  readonly #options: TailsOptions;
-  /** Places taken, by identity. */
-  readonly #places = new Map<string, number>();
-  readonly #open = new Set<Tail>();
-  #taken = 0;
-  #closed = false;
-
-  constructor(options: TailsOptions) {
-    this.#options = options;
-  }
-
-  /** @throws {RdcpError} `RDCP_RATE_LIMITED` when there are too many tails already */
-  reserve(identity: string): Place {
-    const { maxStreams } = this.#options;
-    const own = this.#places.get(identity) ?? 0;
-    if (own >= MAX_PER_IDENTITY) throw tooMany(`${MAX_PER_IDENTITY} tails of this client are open`, MAX_PER_IDENTITY);
-    if (this.#taken >= maxStreams) throw tooMany(`${maxStreams} tails are open (tail.maxStreams)`, maxStreams);
-    this.#places.set(identity, own + 1);
-    this.#taken += 1;
-    let left = false;
-    return {
-      leave: () => {
-        if (left) return;
-        left = true;
-        this.#taken -= 1;
-        const others = (this.#places.get(identity) ?? 1) - 1;
-        if (others > 0) this.#places.set(identity, others);
-        else this.#places.delete(identity);
-      },
-    };
-  }
-
-  /**
-   * Begins a tail. Its first lines follow within milliseconds.
-   * @param ended called once, whatever ended it
-   */
-  async open(request: TailRequest, reader: TailReader, ended: (summary: TailSummary) => void): Promise<Tail> {
-    const relay = await this.#options.relay();
-    const tail = new Tail(request, reader, this.#options, (summary) => {
-      this.#open.delete(tail);
-      ended(summary);
-    });
-    this.#open.add(tail);
-    if (this.#closed) tail.end('shutdown');
-    else tail.begin(relay);
-    return tail;
-  }
-
-  /** Ends every tail. */
-  close(): void {
-    this.#closed = true;
-    for (const tail of [...this.#open]) tail.end('shutdown');
-  }
 }
 
 /** One tail: the lines of all processes, within the rate, for a time. */
 export class Tail {
   readonly #request: TailRequest;
   readonly #reader: TailReader;
-  readonly #options: Pick<TailsOptions, 'clock' | 'schedule'>;
+  readonly #options: TailTimes;
   readonly #ended: (summary: TailSummary) => void;
   readonly #rate: LineRate;
   readonly #endsAt: number;
@@ -126,12 +59,8 @@ export class Tail {
   #toldAt = Number.NEGATIVE_INFINITY;
   #checkedAt: number;
 
-  constructor(
-    request: TailRequest,
-    reader: TailReader,
-    options: Pick<TailsOptions, 'clock' | 'schedule'>,
-    ended: (summary: TailSummary) => void,
-  ) {
+  /** @param ended called once, whatever ended it */
+  constructor(request: TailRequest, reader: TailReader, options: TailTimes, ended: (summary: TailSummary) => void) {
     this.#request = request;
     this.#reader = reader;
     this.#options = options;
@@ -141,7 +70,9 @@ export class Tail {
     this.#endsAt = this.#checkedAt + request.milliseconds;
   }
 
+  /** Its first lines follow within milliseconds. */
   begin(relay: Relay): void {
+    if (this.#over) return;
     this.#stop = this.#options.schedule(CHECK_MS, () => this.#check());
     this.#running = relay.tail(this.#request, {
       lines: (batch) => this.#take(batch),
@@ -216,11 +147,4 @@ export class Tail {
     this.#untold = undefined;
     this.#toldAt = now;
   }
-}
-
-function tooMany(problem: string, limit: number): RdcpError {
-  return new RdcpError('RDCP_RATE_LIMITED', `Too many tails: ${problem}`, {
-    details: { limit },
-    headers: { 'Retry-After': '5' },
-  });
 }

@@ -1,0 +1,165 @@
+import { hasScope, identityKey } from '../../auth/principal.ts';
+import type { Clock, Delay, Schedule } from '../../clock.ts';
+import type { CategoryView, ControlPlane } from '../../control/types.ts';
+import type { Members } from '../../fleet/types.ts';
+import type { Measurements } from '../../metrics/types.ts';
+import type { EventsFleet, EventsRates } from '../../protocol/streams.ts';
+import { type Context, type Handler, header, required, type Step } from '../context.ts';
+import type { WatchCredential } from '../credential-watch.ts';
+import { answerHead, EventStream } from '../event-stream.ts';
+import type { OpenStreams } from '../open-streams.ts';
+import type { StreamPlaces } from '../stream-places.ts';
+import type { Watcher, Watchers } from '../watchers.ts';
+import { visibleCalls } from './calls.ts';
+import { described, type SourceOf } from './discovery.ts';
+import { shown } from './fleet.ts';
+import { timestampNow } from './opening.ts';
+
+export interface EventsSources {
+  readonly plane: ControlPlane;
+  readonly measurements: Measurements;
+  readonly sourceOf?: SourceOf | undefined;
+  readonly watchers: Watchers;
+  readonly places: StreamPlaces;
+  readonly streams: OpenStreams;
+  readonly watchCredential: WatchCredential;
+  /** The answer of discovery, as JSON. */
+  readonly snapshot: Handler;
+  readonly clock: Clock;
+  readonly schedule: Schedule;
+  readonly delay: Delay;
+}
+
+/** `GET /rdcp/v1/events`: the state, and how it changes. */
+export function events(sources: EventsSources): Step {
+  const { watchers, places, streams, watchCredential, schedule, delay } = sources;
+  return async (ctx) => {
+    if (ctx.method === 'HEAD') {
+      answerHead(ctx);
+      return;
+    }
+    const ends = [places.take(identityKey(required(ctx, 'principal')))];
+    const members = await watchers.members();
+    const end = () => {
+      for (const task of ends.splice(0)) task();
+      stream.end();
+    };
+    const stream = new EventStream(ctx, { schedule, delay, closed: end });
+    const reader = new EventsReader(ctx, sources, stream, members);
+    ends.push(watchers.add(reader), streams.add(end), watchCredential(ctx, 'discovery', end));
+    reader.begin(header(ctx.req, 'last-event-id'));
+  };
+}
+
+/** One reader. When it was too slow for an event, it gets a new snapshot as soon as it has room. */
+class EventsReader implements Watcher {
+  readonly scope: Watcher['scope'];
+  readonly tenantId: string | undefined;
+  readonly audits: boolean;
+  readonly #ctx: Context;
+  readonly #sources: EventsSources;
+  readonly #stream: EventStream;
+  readonly #isTenant: boolean;
+  #members: Members | undefined;
+  #fleet: string | undefined;
+  #stale = false;
+  #revision: number | undefined;
+
+  constructor(ctx: Context, sources: EventsSources, stream: EventStream, members: Members | undefined) {
+    const principal = required(ctx, 'principal');
+    const { scope, tenantId } = required(ctx, 'tenancy');
+    this.#ctx = ctx;
+    this.#sources = sources;
+    this.#stream = stream;
+    this.scope = scope;
+    this.tenantId = tenantId;
+    this.audits = hasScope(principal, 'admin');
+    this.#isTenant = principal.tenantId !== undefined;
+    this.#members = members;
+  }
+
+  begin(lastEventId: string | undefined): void {
+    const { watchers } = this.#sources;
+    this.#fleet = this.#fleetText();
+    if (watchers.missedNothing(this.scope, lastEventId)) this.#revision = watchers.revision;
+    else this.#snapshot();
+  }
+
+  categories(changed: readonly CategoryView[], revision: number): void {
+    if (this.#stale) {
+      this.#snapshot();
+      return;
+    }
+    const last = changed.at(-1);
+    for (const view of changed) {
+      const source = this.#sources.sourceOf?.(view.name);
+      const data = { ...described(view), ...(source && { otelrdcp_source: source }) };
+      // With the last one the reader has all of the revision. What changes without one has no id.
+      const id = view === last && revision !== this.#revision ? String(revision) : undefined;
+      this.#send('category', JSON.stringify(data), id);
+    }
+    this.#revision = revision;
+  }
+
+  fleet(members: Members): void {
+    this.#members = members;
+    const text = this.#fleetText();
+    if (text === this.#fleet || text === undefined) return;
+    if (this.#send('fleet', text)) this.#fleet = text;
+  }
+
+  rates(): void {
+    if (this.#stale) this.#snapshot();
+    const { plane, measurements, clock } = this.#sources;
+    const calls = visibleCalls(required(this.#ctx, 'tenancy'), measurements);
+    const measured = plane.view(this.scope).map(({ name, index }) => [name, calls.callsPerSecond(index)] as const);
+    const data: EventsRates = {
+      timestamp: timestampNow(clock),
+      callsPerSecond: measured.reduce((sum, [, rate]) => sum + rate, 0),
+      categories: Object.fromEntries(measured.filter(([, rate]) => rate > 0)),
+    };
+    // The next ones come in a second.
+    this.#stream.send('rates', JSON.stringify(data));
+  }
+
+  audit(entry: Parameters<Watcher['audit']>[0]): void {
+    this.#stream.send('audit', JSON.stringify(entry));
+  }
+
+  #snapshot(): void {
+    const { snapshot, watchers } = this.#sources;
+    const answer = snapshot(this.#ctx);
+    if (answer instanceof Promise || typeof answer.body !== 'string') throw new TypeError('discovery answers at once');
+    const { revision } = watchers;
+    const fleet = this.#fleet === undefined ? '' : `,"fleet":${this.#fleet}`;
+    const text = `${answer.body.slice(0, -1)},"revision":${revision}${fleet}}`;
+    if (!this.#send('snapshot', text, String(revision))) return;
+    this.#stale = false;
+    this.#revision = revision;
+  }
+
+  #fleetText(): string | undefined {
+    if (this.#members === undefined) return undefined;
+    const { revision, members } = this.#members;
+    const pending = members.filter((member) => member.pending).map(({ id }) => id);
+    const fleet: EventsFleet = {
+      revision,
+      instances: members.length,
+      applied: members.length - pending.length,
+      pending,
+      ...(!this.#isTenant && {
+        members: members.map((member) => {
+          const { lastSeenAt: _, ...rest } = shown(member, 0);
+          return rest;
+        }),
+      }),
+    };
+    return JSON.stringify(fleet);
+  }
+
+  #send(event: string, data: string, id?: string): boolean {
+    const sent = this.#stream.send(event, data, id);
+    if (!sent) this.#stale = true;
+    return sent;
+  }
+}
