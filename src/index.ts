@@ -1,6 +1,8 @@
 import './throws-on-old-node.ts';
 
+export { adopt } from './adopt/adopt.ts';
 export { gateLogs, type LoggerConfig, type LoggerScope, loggerConfigurator } from './adopt/otel-logs.ts';
+export type { AdoptLoggerOptions } from './adopt/types.ts';
 export { type DebugLaneOptions, debugLane, type LogProcessor, type LogRecord } from './emit/debug-lane.ts';
 export type { DebugRecord, RecordValue } from './emit/record.ts';
 export { gateSampler } from './emit/sampler.ts';

@@ -28,13 +28,14 @@ export class Catalogue {
     this.#names = new CategoryNames(rules, (logger, name) => this.#move(logger, name));
   }
 
-  category(kind: SourceKind, name: string, about: AboutLogger = {}): LoggerCategory | undefined {
+  /** @param group name of the category, whatever the logger's name and the rules are */
+  category(kind: SourceKind, name: string, about: AboutLogger = {}, group?: string): LoggerCategory | undefined {
     const known = this.#loggers.get(name);
     if (known !== undefined) return known.category;
     if (this.#full) return undefined;
     const { enabledByDefault = false, version } = about;
     try {
-      const assigned = this.#names.assign(name);
+      const assigned = this.#names.assign(name, group);
       if (assigned === undefined) return undefined;
       const description = assigned.description ?? about.description;
       const gated = this.#gate.category(assigned.name, {
@@ -63,7 +64,7 @@ export class Catalogue {
     const members = [...(this.#members.get(category) ?? [])];
     if (members.length === 0) return undefined;
     const { kind, name, version } = members.reduce((first, each) => (each.name < first.name ? each : first));
-    return { kind, name, ...(version !== undefined && { version }), count: members.length };
+    return { kind, name, ...(version && { version }), count: members.length };
   }
 
   /** Loggers may be registered again: the limit may be another one. */

@@ -56,6 +56,9 @@ export const DEBUG: Source = {
     if (!isDebug(created)) throw new Error(`debug ${copy.version} exports something unknown, or is frozen`);
     return adoptDebug(created, copy, adoption);
   },
+  recognizes: isDebug,
+  isLogger: isInstance,
+  adoptLogger: (logger, _options, adoption) => adoptInstance(logger as unknown as DebugInstance, adoption),
 };
 
 const PATCHED = ['init', 'enabled', 'formatArgs', 'log'] as const;
@@ -226,6 +229,41 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
       for (const plain of state.plain) setPlain(plain, exports.instances === undefined ? plain.before : native);
     }
     if (caches && exports.namespaces === variant) exports.namespaces = given;
+  };
+}
+
+function isInstance(logger: object): boolean {
+  return (
+    typeof logger === 'function' &&
+    typeof Reflect.get(logger, 'namespace') === 'string' &&
+    'enabled' in logger &&
+    'useColors' in logger
+  );
+}
+
+/** Adopts a single instance, whose lines come out where debug writes them. */
+function adoptInstance(instance: DebugInstance, adoption: Adoption): (() => void) | undefined {
+  // Undefined since 4.3.2, where nothing was ever enabled.
+  const native = Boolean(instance.enabled);
+  const category = adoption.category(instance.namespace, { enabledByDefault: native });
+  if (category === undefined) return undefined;
+  const own = Object.getOwnPropertyDescriptor(instance, 'log');
+  const write: Log = instance.log ?? ((...args) => process.stderr.write(`${format(...args)}\n`));
+  const gated: Log = function (...args) {
+    const text = format(...args);
+    return category.passes(text, () => described(instance, args)) ? Reflect.apply(write, this, args) : undefined;
+  };
+  const isPlain = Object.getOwnPropertyDescriptor(instance, 'enabled')?.writable === true;
+  instance.enabled = category.wanted;
+  instance.log = gated;
+  const stop = category.onWanted((wanted) => {
+    instance.enabled = wanted;
+  });
+  return () => {
+    stop();
+    // `null` ends what was set on an instance of 4.3 and later.
+    Reflect.set(instance, 'enabled', isPlain ? native : null);
+    if (instance.log === gated) putBack(instance, 'log', own);
   };
 }
 

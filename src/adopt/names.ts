@@ -36,9 +36,13 @@ export class CategoryNames {
     this.#moved = moved;
   }
 
-  /** Returns the category of a logger; `undefined` if a rule excludes it. */
-  assign(logger: string): Assigned | undefined {
-    const rule = this.#rules.find(({ pattern }) => pattern.test(logger));
+  /**
+   * Returns the category of a logger; `undefined` if a rule excludes it.
+   * @param group its category, whatever the rules say
+   */
+  assign(logger: string, group?: string): Assigned | undefined {
+    const rule: Partial<AdoptRule> | undefined =
+      group === undefined ? this.#rules.find(({ pattern }) => pattern.test(logger)) : { group };
     if (rule?.exclude === true) return undefined;
     const description = rule?.description;
     if (rule?.group !== undefined) {

@@ -2,9 +2,19 @@ import type { Gate } from '../gate/types.ts';
 import type { AdoptOptions } from '../options/adopt.ts';
 import type { DiscoveredSource } from '../protocol/messages.ts';
 import { Catalogue } from './catalogue.ts';
+import { type Patch, patchOf } from './explicit.ts';
 import { type Loaded, type LoadHook, watchModules } from './hook.ts';
 import { SOURCES } from './sources.ts';
-import type { AboutLogger, AdoptedCategory, Adoption, LibraryCopy, Source, SourceKind, SourceOption } from './types.ts';
+import type {
+  AboutLogger,
+  AdoptedCategory,
+  Adoption,
+  AdoptLoggerOptions,
+  LibraryCopy,
+  Source,
+  SourceKind,
+  SourceOption,
+} from './types.ts';
 
 /** What one remote control wants adopted. */
 export interface Wish {
@@ -20,6 +30,8 @@ export interface Wish {
 export interface ProcessAdoption {
   /** Returns a function that leaves. */
   join(wish: Wish): () => void;
+  /** Adopts a module or a logger while there is a remote control. Returns a function that puts everything back. */
+  adopt(target: object, options: AdoptLoggerOptions): () => void;
   sourceOf(category: string): DiscoveredSource | undefined;
   /** Whether a remote control is enabled. */
   readonly active: boolean;
@@ -32,6 +44,15 @@ export interface ProcessAdoption {
 interface Seen {
   readonly exports: unknown;
   readonly copy: LibraryCopy;
+}
+
+/** What was given to `adopt()`. */
+interface Explicit {
+  readonly target: object;
+  readonly patch: Patch;
+  /** Category of all its loggers. @default a category for each */
+  readonly group: string | undefined;
+  undo: (() => void) | undefined;
 }
 
 interface Running {
@@ -57,6 +78,7 @@ export class Adopter implements ProcessAdoption {
   /** Copies of libraries that were loaded, by source. */
   readonly #seen = new Map<Source, Map<unknown, Seen>>();
   readonly #reported = new Set<SourceKind>();
+  readonly #explicit = new Set<Explicit>();
   #catalogue: Catalogue | undefined;
   #unwatch: (() => void) | undefined;
 
@@ -68,12 +90,24 @@ export class Adopter implements ProcessAdoption {
 
   join(given: Wish): () => void {
     const wish = { ...given };
+    if (this.#wishes.size === 0) {
+      this.#catalogue = new Catalogue(this.#gate, wish.options.map ?? [], (message) => this.#warn(message));
+    }
     this.#wishes.add(wish);
-    this.#catalogue ??= new Catalogue(this.#gate, wish.options.map ?? [], (message) => this.#warn(message));
-    this.#catalogue.reopen();
     this.#follow();
     return () => {
       if (this.#wishes.delete(wish)) this.#follow();
+    };
+  }
+
+  adopt(target: object, options: AdoptLoggerOptions): () => void {
+    const patch = patchOf(target, options, this.#sources);
+    const explicit: Explicit = { target, patch, group: options.category, undo: undefined };
+    this.#explicit.add(explicit);
+    this.#followExplicit();
+    return () => {
+      this.#explicit.delete(explicit);
+      this.#undo(explicit);
     };
   }
 
@@ -114,15 +148,44 @@ export class Adopter implements ProcessAdoption {
       this.#unwatch?.();
       this.#unwatch = undefined;
     }
+    this.#followExplicit();
+  }
+
+  /** @param group category of all loggers. @default a category for each */
+  #adoptionOf({ kind, option }: Pick<Source, 'kind' | 'option'>, group?: string): Adoption {
+    return {
+      options: [...this.#wishes].find(({ options }) => options[option])?.options ?? {},
+      category: (name, about) => this.#catalogue?.category(kind, name, about, group),
+      failed: (error) => this.#failed({ kind }, error),
+    };
+  }
+
+  /** Whether the hook has found a module, and its source runs. */
+  #isPatched(exports: unknown): boolean {
+    return [...this.#seen].some(([source, copies]) => copies.has(exports) && this.#running.has(source));
+  }
+
+  /** Adopts what was given to `adopt()` while there is a remote control. */
+  #followExplicit(): void {
+    for (const explicit of this.#explicit) {
+      if (this.#wishes.size === 0) this.#undo(explicit);
+      else if (explicit.undo === undefined) {
+        this.#attempt({ kind: 'custom' }, () => {
+          const { target, patch, group } = explicit;
+          if (!this.#isPatched(target)) explicit.undo = patch((source) => this.#adoptionOf(source, group));
+        });
+      }
+    }
+  }
+
+  #undo(explicit: Explicit): void {
+    const { undo } = explicit;
+    explicit.undo = undefined;
+    if (undo !== undefined) this.#attempt({ kind: 'custom' }, undo);
   }
 
   #start(source: Source): void {
-    const { kind } = source;
-    const adoption: Adoption = {
-      options: [...this.#wishes].find(({ options }) => options[source.option])?.options ?? {},
-      category: (name, about) => this.#catalogue?.category(kind, name, about),
-      failed: (error) => this.#failed(source, error),
-    };
+    const adoption = this.#adoptionOf(source);
     const running: Running = { undo: new Set(), adoption };
     this.#running.set(source, running);
     this.#attempt(source, () => {
@@ -139,7 +202,7 @@ export class Adopter implements ProcessAdoption {
       if (source.modules?.includes(module) !== true) continue;
       const copies = this.#seen.get(source) ?? new Map<unknown, Seen>();
       this.#seen.set(source, copies);
-      if (copies.has(exports)) continue;
+      if (copies.has(exports) || [...this.#explicit].some(({ target }) => target === exports)) continue;
       const seen = { exports, copy };
       copies.set(exports, seen);
       const running = this.#running.get(source);
@@ -154,7 +217,7 @@ export class Adopter implements ProcessAdoption {
     });
   }
 
-  #attempt(source: Source, work: () => void): void {
+  #attempt(source: Pick<Source, 'kind'>, work: () => void): void {
     try {
       work();
     } catch (error) {
@@ -162,7 +225,7 @@ export class Adopter implements ProcessAdoption {
     }
   }
 
-  #failed({ kind }: Source, error: unknown): void {
+  #failed({ kind }: Pick<Source, 'kind'>, error: unknown): void {
     if (this.#reported.has(kind)) return;
     this.#reported.add(kind);
     this.#warn(

@@ -39,8 +39,28 @@ export interface Source {
    * that puts everything back, or `undefined` if the copy stays as it was.
    */
   adopt?(exports: unknown, copy: LibraryCopy, adoption: Adoption): (() => void) | undefined;
+  /** Whether a value is what a package of this source exports. @default no value is */
+  recognizes?(exports: unknown): boolean;
+  /** Whether a value is a logger of this source. @default no value is */
+  isLogger?(logger: object): boolean;
+  /** Patches a single logger. Returns a function that puts everything back, or `undefined` if it stays as it was. */
+  adoptLogger?(logger: object, options: AdoptLoggerOptions, adoption: Adoption): (() => void) | undefined;
   /** Starts a source without a package. Returns a function that puts everything back. */
   start?(adoption: Adoption): () => void;
+}
+
+/** Options of `adopt()`. */
+export interface AdoptLoggerOptions {
+  /**
+   * Category of the logger, or of all loggers of a module.
+   * @default made from each logger's own name
+   */
+  readonly category?: string | undefined;
+  /**
+   * Level of the logger while its category is on, in the words of its library.
+   * @default 'debug'
+   */
+  readonly level?: string | number | undefined;
 }
 
 /** What a source works with. */
