@@ -165,6 +165,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'suppress-tracing.ts',
     'store/state-store.ts',
   ],
+  conformance: [],
   client: ['protocol', 'errors.ts'],
   register: [
     'adopt/options.ts',
@@ -191,6 +192,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   // `audit verify` checks a trail where it lies, because a server that was tampered with may show another one.
   cli: [
+    'conformance',
     'ends-on-old-node.ts',
     'client',
     'auth',

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { judge } from '../../src/conformance/conformance.ts';
+import { type Report, renderText } from '../../src/conformance/report.ts';
+import { apiKey, bearer, type Credentials } from '../../src/conformance/session.ts';
 import { createRdcp } from '../../src/rdcp.ts';
-import { judge } from './conformance.ts';
-import { type Report, renderText } from './report.ts';
 import { decidedFaults } from './self/decided-faults.ts';
 import { serve } from './self/handler.ts';
 import { proxyTo } from './self/proxy.ts';
-import { apiKey, bearer, type Credentials } from './session.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
 const READONLY_KEY = generateApiKey({ env: 'test', randomBytes });

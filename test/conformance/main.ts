@@ -1,7 +1,7 @@
-import { catalogue } from './catalogue.ts';
-import { judge } from './conformance.ts';
+import { catalogue } from '../../src/conformance/catalogue.ts';
+import { judge } from '../../src/conformance/conformance.ts';
+import { renderText } from '../../src/conformance/report.ts';
 import { HELP, parseOptions, UsageError } from './options.ts';
-import { renderText } from './report.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 

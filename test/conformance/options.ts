@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type { Selection } from './check.ts';
-import type { Target } from './http.ts';
-import { apiKey, bearer, type Credential, type Credentials } from './session.ts';
+import type { Selection } from '../../src/conformance/check.ts';
+import type { Judgement } from '../../src/conformance/conformance.ts';
+import type { Target } from '../../src/conformance/http.ts';
+import { apiKey, bearer, type Credential, type Credentials } from '../../src/conformance/session.ts';
 
 export const HELP = `Usage: npm run conformance -- --url URL [credentials] [options]
 
@@ -32,14 +33,7 @@ Exit code: 0 no MUST check of the level failed, 1 one failed, 2 the run could no
 `;
 
 /** What the command line asks for. */
-export interface Options {
-  readonly target: Target;
-  readonly credentials: Credentials;
-  readonly category?: string;
-  readonly level?: Selection['level'];
-  readonly profile?: 'otelrdcp';
-  readonly exhaust: boolean;
-  readonly only: readonly string[];
+export interface Options extends Judgement {
   readonly json: boolean;
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { judge } from '../../src/conformance/conformance.ts';
+import { apiKey } from '../../src/conformance/session.ts';
 import { ISOLATION_LEVELS } from '../../src/protocol/constants.ts';
-import { judge } from '../conformance/conformance.ts';
-import { apiKey } from '../conformance/session.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
 
 /** The checks that are about tenants. */

@@ -30,6 +30,7 @@ export const root: Group = {
     logout: async () => (await import('./logout.ts')).logout,
     profiles: async () => (await import('./profiles.ts')).profiles,
     completion: async () => (await import('./completion.ts')).completion,
+    conformance: async () => (await import('./conformance.ts')).conformance,
     keys: {
       summary: 'create, list and revoke API keys',
       commands: {

@@ -1,4 +1,4 @@
-import { PATHS } from '../session.ts';
+import { PATHS } from '../../../src/conformance/session.ts';
 import { type Breakage, breaks } from './breakage.ts';
 import { answering, asking, changing, headed, put, refusingNothing, status } from './fault-kinds.ts';
 import { jsonReply } from './handler.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../expectation.ts';
+import { isObject } from '../../../src/conformance/expectation.ts';
 import { type Breakage, breaks, range } from './breakage.ts';
 import { afterRefusal, answering, controlling, jsonOf, put, refusingNothing, status } from './fault-kinds.ts';
 import { type Fault, jsonReply, type ServerRequest } from './handler.ts';

@@ -1,5 +1,5 @@
-import { isObject } from '../expectation.ts';
-import { PATHS } from '../session.ts';
+import { isObject } from '../../../src/conformance/expectation.ts';
+import { PATHS } from '../../../src/conformance/session.ts';
 import { type Fault, jsonReply, pathOf, type Reply, type ServerRequest } from './handler.ts';
 
 /** Which answers a fault touches: those of an endpoint, successful ones only, or every refusal. */

@@ -1,4 +1,4 @@
-import { isObject } from '../expectation.ts';
+import { isObject } from '../../../src/conformance/expectation.ts';
 import { type Breakage, breaks } from './breakage.ts';
 import {
   answering,

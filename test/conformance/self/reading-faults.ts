@@ -1,5 +1,5 @@
-import { isObject } from '../expectation.ts';
-import { PATHS } from '../session.ts';
+import { isObject } from '../../../src/conformance/expectation.ts';
+import { PATHS } from '../../../src/conformance/session.ts';
 import { type Breakage, breaks, range } from './breakage.ts';
 import { answering, changing, put, rewriting, status } from './fault-kinds.ts';
 import { jsonReply } from './handler.ts';

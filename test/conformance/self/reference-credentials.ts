@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { isObject } from '../expectation.ts';
+import { isObject } from '../../../src/conformance/expectation.ts';
 import type { ServerRequest } from './handler.ts';
 
 export interface Holder {

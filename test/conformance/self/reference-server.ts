@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../expectation.ts';
-import { PATHS } from '../session.ts';
+import { isObject, type JsonObject } from '../../../src/conformance/expectation.ts';
+import { PATHS } from '../../../src/conformance/session.ts';
 import { type Handler, jsonReply, pathOf, type Reply, type ServerRequest } from './handler.ts';
 import { authenticate, type Holder } from './reference-credentials.ts';
 import { CATEGORIES, ReferenceState, type Setting, seconds } from './reference-state.ts';

@@ -1,4 +1,4 @@
-import { PATHS } from '../session.ts';
+import { PATHS } from '../../../src/conformance/session.ts';
 import { pathOf, type ServerRequest } from './handler.ts';
 import { KEYS } from './reference-credentials.ts';
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { skip } from './expectation.ts';
 import { type Answer, exchange, type Request, type Target } from './http.ts';
 import { Pacer } from './pacing.ts';
 
@@ -12,6 +13,9 @@ export const PATHS = {
   tenants: '/rdcp/v1/tenants',
   audit: '/rdcp/v1/audit',
 } as const;
+
+/** Safe methods (RFC 9110, section 9.2.1). */
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export type Method = 'api-key' | 'bearer' | 'mtls' | 'hybrid';
 
@@ -68,6 +72,7 @@ export interface SessionOptions {
   /** The category to switch; by default one is picked from discovery. */
   readonly category?: string;
   readonly notice: (line: string) => void;
+  readonly readOnly?: boolean;
 }
 
 /** One run of the suite against one server. */
@@ -76,13 +81,15 @@ export class Session {
   readonly credentials: Credentials;
   readonly category: string | undefined;
   readonly notice: (line: string) => void;
+  readonly #readOnly: boolean;
   readonly #pacer: Pacer;
 
-  constructor({ target, credentials, category, notice }: SessionOptions) {
+  constructor({ target, credentials, category, notice, readOnly = false }: SessionOptions) {
     this.target = target;
     this.credentials = credentials;
     this.category = category;
     this.notice = notice;
+    this.#readOnly = readOnly;
     this.#pacer = new Pacer(notice);
   }
 
@@ -95,7 +102,8 @@ export class Session {
     return this.send('POST', PATHS.control, { json, ...options });
   }
 
-  send(method: string, path: string, options: SendOptions = {}): Promise<Answer> {
+  async send(method: string, path: string, options: SendOptions = {}): Promise<Answer> {
+    if (this.#readOnly && !READING.has(method)) skip('it may change something, and the run only reads');
     const who = options.as ?? this.credentials.main ?? 'nobody';
     const request = this.#request(method, path, who, options);
     return this.#pacer.send(bucketOf(path, who), () => exchange(this.target, request));
