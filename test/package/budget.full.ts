@@ -11,7 +11,8 @@ import type { Report } from '../../benchmarks/measurement.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 
 const MOST_FILES = 300;
-const MOST_BYTES = 1_500_000;
+/** With 110 KB of checks for other servers (`rdcp conformance`), which nothing but that command loads. */
+const MOST_BYTES = 1_600_000;
 
 /** By what the benchmarks `import` and `start-up` call it: ratios, megabytes and counts. */
 const MOST: Readonly<Record<string, number>> = {
