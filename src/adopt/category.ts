@@ -47,8 +47,16 @@ export class LoggerCategory implements AdoptedCategory {
     this.#gated.debug(message, attributes);
   }
 
-  passes(text: string, describe: () => Described, bytes?: number): boolean {
-    return this.#gated.passes(text, describe, bytes);
+  passes(text: string, describe: () => Described, bytes?: number, admitted?: boolean): boolean {
+    return this.#gated.passes(text, describe, bytes, admitted);
+  }
+
+  get decided(): boolean {
+    return this.#gated.decided;
+  }
+
+  allows(admitted: boolean): boolean {
+    return this.#gated.allows(admitted);
   }
 
   onWanted(listener: (wanted: boolean) => void): () => void {

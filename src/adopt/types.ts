@@ -101,9 +101,15 @@ export interface AdoptedCategory {
    * is off. Never throws. Ask only while {@link wanted}.
    * @param text identifies equal lines for the budget: the message, or its format string
    * @param bytes length of the line. @default that of `text`
+   * @param admitted whether the logger's own level admits the line. Where the category is not {@link decided} such a line
+   * is counted, and neither limited nor dropped. @default the state of the category
    * @returns whether the library may write the line
    */
-  passes(text: string, describe: () => Described, bytes?: number): boolean;
+  passes(text: string, describe: () => Described, bytes?: number, admitted?: boolean): boolean;
+  /** Whether somebody switched the category for here and now. Elsewhere the logger's own level decides. */
+  readonly decided: boolean;
+  /** Whether an output or a tap wants a line here and now. @param admitted whether the logger's own level admits it */
+  allows(admitted: boolean): boolean;
   /** Calls back when {@link wanted} changes, and at once if it is true. Returns a function that unsubscribes. */
   onWanted(listener: (wanted: boolean) => void): () => void;
   /** Changes the state that the category has where nobody switched it. */

@@ -230,7 +230,8 @@ export class GateBinding {
     if (key === GLOBAL_SCOPE) {
       const state = settingState(setting, 'global', states.ended);
       this.#limit(key, name, index, undefined, state?.overlay);
-      this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true);
+      const settled = state !== undefined || this.#options.overrides[name]?.enabled !== undefined;
+      this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true, settled);
       return;
     }
     const tenantId = tenantOf(key);

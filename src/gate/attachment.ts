@@ -32,6 +32,8 @@ export class ControllerAttachment implements Attachment {
   readonly controller: Controller;
   /** Categories that are on where no override applies. */
   readonly base: Uint32Array;
+  /** Categories whose base is set by a control, a setting or the configuration. */
+  readonly settled: Uint32Array;
   /** Categories that at least one tenant overrides. Where a bit is clear, the tenant is not looked up. */
   readonly tenanted = createBits();
   suspended = false;
@@ -50,17 +52,20 @@ export class ControllerAttachment implements Attachment {
   /**
    * @param base memory that the main thread writes, in a worker thread
    * @param tapped likewise
+   * @param settled likewise
    */
   constructor(
     controller: Controller,
     listener: AttachmentListener,
     base: Uint32Array = createBits(),
     tapped: Uint32Array = createBits(),
+    settled: Uint32Array = createBits(),
   ) {
     this.controller = controller;
     this.#listener = listener;
     this.base = base;
     this.tapped = tapped;
+    this.settled = settled;
     this.#unwatch = controller.sink.watchTaps?.((index, on) => {
       writeBit(this.tapped, index, on);
       listener.changed(this, index >>> 5);
@@ -72,8 +77,9 @@ export class ControllerAttachment implements Attachment {
     return this.suspended ? 0 : this.base[word]! | this.#tenantsOn[word]! | this.tapped[word]!;
   }
 
-  setBase(index: number, on: boolean): void {
+  setBase(index: number, on: boolean, settled = true): void {
     writeBit(this.base, index, on);
+    writeBit(this.settled, index, settled);
     this.#cachedWords.clear();
     this.#listener.tenantsChanged(this);
     this.#listener.changed(this, index >>> 5);
@@ -109,6 +115,12 @@ export class ControllerAttachment implements Attachment {
     }
     this.#cachedWords.set(tenantId, words);
     return words;
+  }
+
+  /** A tenant's override of a category, or `undefined`. */
+  overrideOf(tenantId: string, index: number): boolean | undefined {
+    const packed = this.#tenants.get(tenantId);
+    return packed === undefined ? undefined : readOverride(packed, index);
   }
 
   /** All overrides of all tenants. */

@@ -8,7 +8,15 @@ export interface Decider {
   /** Whether a call creates a span now. Called before {@link trace}. */
   traces(category: CategoryHandle, name: string): boolean;
   trace<T>(category: CategoryHandle, name: string, fn: (span?: Span) => T): T;
-  passes(category: CategoryHandle, text: string, describe: () => Described, bytes: number): boolean;
+  passes(
+    category: CategoryHandle,
+    text: string,
+    describe: () => Described,
+    bytes: number,
+    admitted: boolean | undefined,
+  ): boolean;
+  decides(category: CategoryHandle): boolean;
+  allows(category: CategoryHandle, admitted: boolean): boolean;
   watch(category: CategoryHandle, listener: (wanted: boolean) => void): () => void;
   setDefault(category: CategoryHandle, enabled: boolean): void;
 }
@@ -60,8 +68,16 @@ export class CategoryHandle implements GatedCategory {
     return (this.interest[this.word]! & this.mask) !== 0;
   }
 
-  passes(text: string, describe: () => Described, bytes: number = text.length): boolean {
-    return this.wanted && this.decider.passes(this, text, describe, bytes);
+  passes(text: string, describe: () => Described, bytes: number = text.length, admitted?: boolean): boolean {
+    return this.wanted && this.decider.passes(this, text, describe, bytes, admitted);
+  }
+
+  get decided(): boolean {
+    return this.decider.decides(this);
+  }
+
+  allows(admitted: boolean): boolean {
+    return this.decider.allows(this, admitted);
   }
 
   onWanted(listener: (wanted: boolean) => void): () => void {

@@ -49,6 +49,8 @@ export class GateCore implements Gate, Decider {
   readonly #base: Uint32Array;
   /** A tap wants the calls of the category, or some of them. */
   readonly #tapped: Uint32Array;
+  /** The base is set by a control, a setting or the configuration, and not by the default. */
+  readonly #settled: Uint32Array;
   readonly #storage = new AsyncLocalStorage<TenantContext>();
   readonly #calls: Float64Array;
   readonly #dropped: Float64Array;
@@ -82,6 +84,7 @@ export class GateCore implements Gate, Decider {
     this.#tenanted = memory.tenanted;
     this.#base = memory.base;
     this.#tapped = memory.tapped;
+    this.#settled = memory.settled;
     this.#calls = memory.calls;
     this.#dropped = memory.dropped;
     this.#hostThreads = hostThreads && (() => hostThreads(this.#asHost()));
@@ -142,7 +145,7 @@ export class GateCore implements Gate, Decider {
 
   /** Follows the main thread's gate while no control plane is attached in this thread. */
   follow(link: ThreadLink): ControllerAttachment {
-    const attachment = new ControllerAttachment(link.controller, this, this.#base, this.#tapped);
+    const attachment = new ControllerAttachment(link.controller, this, this.#base, this.#tapped, this.#settled);
     this.#link = link;
     this.#linked = attachment;
     this.#attachments.unshift(attachment);
@@ -157,6 +160,7 @@ export class GateCore implements Gate, Decider {
       tenanted: this.#tenanted,
       base: this.#base,
       tapped: this.#tapped,
+      settled: this.#settled,
       get countsTenants() {
         return core.#active?.controller.countsTenants === true;
       },
@@ -220,6 +224,7 @@ export class GateCore implements Gate, Decider {
       this.#tenanted[word] = active?.tenanted[word] ?? 0;
       this.#base[word] = active?.base[word] ?? 0;
       this.#tapped[word] = active?.tapped[word] ?? 0;
+      this.#settled[word] = active?.suspended === false ? active.settled[word]! : 0;
       this.#host?.applied(word);
     }
     this.#watchers.check(word);
@@ -335,7 +340,28 @@ export class GateCore implements Gate, Decider {
     }
   }
 
-  passes(category: CategoryHandle, text: string, describe: () => Described, bytes: number): boolean {
+  decides({ descriptor, word, mask }: CategoryHandle): boolean {
+    const active = this.#active;
+    if (active !== undefined && (this.#tenanted[word]! & mask) !== 0) {
+      const tenantId = this.#tenantOf(descriptor, active);
+      if (tenantId !== undefined && active.overrideOf(tenantId, descriptor.index) !== undefined) return true;
+    }
+    return (this.#settled[word]! & mask) !== 0;
+  }
+
+  allows(category: CategoryHandle, admitted: boolean): boolean {
+    if (!category.wanted) return admitted && !this.decides(category);
+    return this.decides(category) ? this.resolve(category) : admitted || this.#isTapped(category);
+  }
+
+  passes(
+    category: CategoryHandle,
+    text: string,
+    describe: () => Described,
+    bytes: number,
+    admitted: boolean | undefined,
+  ): boolean {
+    if (admitted !== undefined && !this.decides(category)) return this.#observe(category, describe, admitted);
     if (this.#refuses(category, text)) return false;
     const on = this.#isOn(category);
     if (!on && !this.#isTapped(category)) return false;
@@ -353,6 +379,24 @@ export class GateCore implements Gate, Decider {
     } finally {
       this.#emitting = false;
     }
+  }
+
+  /** Counts a line that is written whatever the category's state is, or only passes it to the taps. */
+  #observe(category: CategoryHandle, describe: () => Described, admitted: boolean): boolean {
+    const { descriptor } = category;
+    const active = this.#active!;
+    const nested = this.#emitting;
+    this.#emitting = true;
+    try {
+      const tenantId = this.#tenantOf(descriptor, active);
+      if (admitted) this.#count(descriptor, active, tenantId);
+      if (!nested && this.#isTapped(category)) {
+        this.#offerToSink(descriptor, active, { text: '', describe, bytes: 0 }, tenantId, false);
+      }
+    } finally {
+      this.#emitting = nested;
+    }
+    return admitted;
   }
 
   /** Returns whether the line may be written. Never throws: a line that cannot be checked is dropped. */
@@ -482,6 +526,7 @@ function ownMemory(): GateMemory {
     tenanted: createBits(),
     base: createBits(),
     tapped: createBits(),
+    settled: createBits(),
     calls: new Float64Array(CAPACITY),
     dropped: new Float64Array(DROP_SLOTS),
   };

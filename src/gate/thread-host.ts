@@ -28,6 +28,7 @@ export interface HostGate {
   readonly tenanted: Uint32Array;
   readonly base: Uint32Array;
   readonly tapped: Uint32Array;
+  readonly settled: Uint32Array;
   readonly countsTenants: boolean;
   readonly maxCategories: number;
   categories(): readonly CategoryDescriptor[];
@@ -213,10 +214,11 @@ export class ThreadHost {
   #writeBits({ memory, threadIndexes }: Follower, index: number): void {
     const at = threadIndexes.get(index);
     if (at === undefined) return;
-    const { interest, tenanted, base, tapped } = this.#gate;
+    const { interest, tenanted, base, tapped, settled } = this.#gate;
     writeSharedBit(memory.base, at, hasBit(base, index));
     writeSharedBit(memory.tenanted, at, hasBit(tenanted, index));
     writeSharedBit(memory.tapped, at, hasBit(tapped, index));
+    writeSharedBit(memory.settled, at, hasBit(settled, index));
     writeSharedBit(memory.interest, at, hasBit(interest, index));
   }
 

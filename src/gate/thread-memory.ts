@@ -33,6 +33,7 @@ export interface GateMemory {
   readonly tenanted: Uint32Array;
   readonly base: Uint32Array;
   readonly tapped: Uint32Array;
+  readonly settled: Uint32Array;
   readonly calls: Float64Array;
   /** By reason and category (`drops.ts`). */
   readonly dropped: Float64Array;
@@ -49,7 +50,7 @@ export interface ThreadBuffers {
 
 export function createThreadBuffers(): ThreadBuffers {
   return {
-    bits: new SharedArrayBuffer(4 * (STATES + 4 * WORDS)),
+    bits: new SharedArrayBuffer(4 * (STATES + 5 * WORDS)),
     counts: new SharedArrayBuffer(8 * (CAPACITY + DROP_SLOTS)),
   };
 }
@@ -62,6 +63,7 @@ export function viewThread({ bits, counts }: ThreadBuffers): ThreadMemory {
     tenanted: words(1),
     base: words(2),
     tapped: words(3),
+    settled: words(4),
     calls: new Float64Array(counts, 0, CAPACITY),
     dropped: new Float64Array(counts, 8 * CAPACITY, DROP_SLOTS),
   };

@@ -71,9 +71,18 @@ export interface GatedCategory extends Category {
    * is off. Never throws. Ask only while {@link wanted}.
    * @param text identifies equal lines for the budget, such as the format string
    * @param bytes length of the line, for the budget
+   * @param admitted whether the line is written where the category is not {@link decided}; such lines have no budget.
+   * @default the state of the category
    * @returns whether the caller may write the line
    */
-  passes(text: string, describe: () => Described, bytes?: number): boolean;
+  passes(text: string, describe: () => Described, bytes?: number, admitted?: boolean): boolean;
+  /** Whether a control, a setting or the configuration decides here and now, and not the default in the code. */
+  readonly decided: boolean;
+  /**
+   * Whether an output or a tap wants a line here and now.
+   * @param admitted whether the line is written where the category is not {@link decided}
+   */
+  allows(admitted: boolean): boolean;
   /** Calls back when {@link wanted} changes, and at once if it is true. Returns a function that unsubscribes. */
   onWanted(listener: (wanted: boolean) => void): () => void;
   /** Changes the state that the category has where nobody switched it. */
@@ -180,8 +189,11 @@ export interface Controller {
 
 /** A control plane's attachment to the gate. The last one attached is active; when it detaches, the previous one is. */
 export interface Attachment {
-  /** Switches a category where no override applies. */
-  setBase(index: number, on: boolean): void;
+  /**
+   * Switches a category where no override applies.
+   * @param settled whether a control, a setting or the configuration says so, and not the default. @default true
+   */
+  setBase(index: number, on: boolean, settled?: boolean): void;
   /** Sets a tenant's override; `undefined` removes it. */
   setTenant(tenantId: string, index: number, on: boolean | undefined): void;
   /** Switches every category off and keeps the state, or restores it. */
