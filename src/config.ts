@@ -4,6 +4,7 @@ import type { DebugRecord } from './emit/record.ts';
 import { RdcpError } from './errors.ts';
 import type {
   AdoptOptions,
+  AdoptPinoOptions,
   AdoptRule,
   ApiKeyRecord,
   ApiKeysFile,
@@ -343,9 +344,23 @@ const adoptRule = z
     message: 'must hold at most one of name, group and exclude',
   });
 
+const adoptPino = z.strictObject({
+  bindings: z
+    .union(
+      [
+        z.array(z.string().min(1)).min(1),
+        z.custom<Exclude<NonNullable<AdoptPinoOptions['bindings']>, readonly string[]>>(
+          (value) => typeof value === 'function',
+        ),
+      ],
+      { error: 'must be a list of names of bindings, or a function from bindings to a name' },
+    )
+    .optional(),
+} satisfies Shape<AdoptPinoOptions>);
+
 const adopt = z.strictObject({
   debug: z.boolean().optional(),
-  pino: z.boolean().optional(),
+  pino: z.union([z.boolean(), adoptPino]).optional(),
   winston: z.boolean().optional(),
   nest: z.boolean().optional(),
   debuglog: z.boolean().optional(),

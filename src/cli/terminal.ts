@@ -21,8 +21,6 @@ export interface Screen {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
-  readonly writableNeedDrain?: boolean | undefined;
-  once?(event: 'drain', listener: () => void): unknown;
 }
 
 export type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold' | 'cyan';
@@ -40,8 +38,6 @@ export interface Terminal {
   paint(text: string, style: Style | undefined): string;
   /** Writes a line of painted texts to the output. */
   show(painted: string): void;
-  /** Waits for a slow reader of the output. */
-  drained(): Promise<void>;
   /** Writes to the output as it is: for cursor movements. */
   readonly screen: Screen;
   /** Whether a person can be asked. */
@@ -73,11 +69,6 @@ export function createTerminal({ stdout, stderr, stdin, env, cwd, interruption }
       return colours && style !== undefined ? styleText(style, escaped, { validateStream: false }) : escaped;
     },
     show: (painted) => void stdout.write(`${painted}\n`),
-    drained: () =>
-      new Promise((resolve) => {
-        if (stdout.writableNeedDrain === true) stdout.once?.('drain', resolve);
-        else resolve();
-      }),
     screen: stdout,
     interactive: stdin?.isTTY === true && stdout.isTTY === true,
     ask: (question) => ask(question, false),

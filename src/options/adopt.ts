@@ -1,5 +1,5 @@
 /**
- * Which debug statements of other libraries become categories. Each source is `true` or `false`.
+ * Which debug statements of other libraries become categories. Each source is `true` or `false`, or has settings.
  */
 export interface AdoptOptions {
   /**
@@ -11,7 +11,7 @@ export interface AdoptOptions {
    * Loggers and child loggers of `pino`.
    * @default false, and true under `register`
    */
-  readonly pino?: boolean | undefined;
+  readonly pino?: boolean | AdoptPinoOptions | undefined;
   /**
    * Loggers of `winston`.
    * @default false, and true under `register`
@@ -42,6 +42,19 @@ export interface AdoptOptions {
    * @default []
    */
   readonly map?: readonly AdoptRule[] | undefined;
+}
+
+/** Settings of the adoption of `pino`. */
+export interface AdoptPinoOptions {
+  /**
+   * Bindings that name a logger, the first one that has a text; or a function from the bindings of a logger or child to its
+   * name. A child without a name belongs to its parent's category, a logger without one to `APP`.
+   * @default ['name', 'module', 'component', 'logger']
+   */
+  readonly bindings?:
+    | readonly string[]
+    | ((bindings: Readonly<Record<string, unknown>>) => string | null | undefined)
+    | undefined;
 }
 
 /** Renames, groups, describes or excludes the loggers whose names match. */

@@ -1,0 +1,425 @@
+import { decision, writeLast } from './decision.ts';
+import { APPLICATION, type LoggerAdopter, NOBODY, nameOf } from './loggers.ts';
+import { Patches } from './patches.ts';
+import {
+  describeLine,
+  type LogMethod,
+  type PinoLogger,
+  type PinoParts,
+  type PinoPrototype,
+  type PinoSymbols,
+} from './pino-logger.ts';
+import type { AdoptedCategory } from './types.ts';
+import { WeakList } from './weak-list.ts';
+
+/** How a method knows whether the application's level admits its lines. Loggers without a level of their own ask. */
+type Admission = 'admitted' | 'refused' | 'asks';
+
+/** What a logger with a category of its own has as a property. Children inherit it. */
+interface State {
+  readonly name: string;
+  readonly category: AdoptedCategory | undefined;
+  /** What the logger had in place of the gated methods, by level. Only of loggers that are not made by `child()`. */
+  readonly originals?: Map<string, PropertyDescriptor | undefined>;
+}
+
+/** The gated methods of all loggers of a category that are alike in what they depend on. */
+interface Plan {
+  readonly levels: object;
+  readonly hook: object;
+  readonly compare: unknown;
+  /** `undefined` for loggers without a level of their own. */
+  readonly threshold: unknown;
+  readonly methods: readonly (readonly [level: string, method: LogMethod])[];
+}
+
+/** More kinds of loggers in one category are unusual; plans of further ones are made each time. */
+const MAX_PLANS = 16;
+
+const HOOKS = Symbol.for('pino.hooks');
+const NO_HOOK = {};
+/** Levels that count as debug output of a logger without a level `info`. */
+const DEBUG_LEVELS: ReadonlySet<string> = new Set(['debug', 'trace', 'verbose', 'silly']);
+
+/**
+ * The loggers of one copy of pino. Each gets gated methods in place of those below INFO: a bit test, then pino's own
+ * method. The level, its changes and its listeners stay the application's.
+ *
+ * Up to 9.9.2, and in 9.14, each child has methods of its own; from 10 on only those with a level of their own have.
+ */
+export class PinoCopy {
+  readonly #prototype: PinoPrototype;
+  readonly #symbols: PinoSymbols;
+  readonly #setLevel: LogMethod;
+  #adopter: LoggerAdopter = NOBODY;
+  readonly #state = Symbol('rdcp.adopted');
+  readonly #patches = new Patches();
+  #active = false;
+  #starting = false;
+  /** The parent of the child that is being made: its bindings are known a moment later. */
+  #making: PinoLogger | undefined;
+  readonly #loggers = new WeakList<PinoLogger>();
+  /** Names of the loggers that had a category of their own when the adoption ended. */
+  #ownNames = new WeakMap<PinoLogger, string>();
+  /** pino's own methods, by level value and `logMethod` hook. */
+  readonly #methods = new Map<number, WeakMap<object, LogMethod>>();
+  readonly #plans = new WeakMap<object, Plan[]>();
+  /** States of children, by category. */
+  readonly #childStates = new WeakMap<object, State>();
+  readonly #isGated = new WeakSet<object>();
+  /** The levels below INFO, by the logger's `levels`. */
+  readonly #debugLevels = new WeakMap<object, ReadonlySet<string>>();
+
+  constructor({ prototype, symbols }: PinoParts) {
+    this.#prototype = prototype;
+    this.#symbols = symbols;
+    this.#setLevel = prototype[symbols.setLevel]!;
+  }
+
+  /** Adopts the loggers that are made from now on, and those of before that are known. */
+  start(adopter: LoggerAdopter): void {
+    this.#adopter = adopter;
+    this.#active = true;
+    this.#starting = true;
+    this.#patch();
+    // Parents come before their children.
+    for (const logger of this.#loggers) {
+      this.#guard(() => {
+        const name = this.#ownNames.get(logger);
+        const state = this.#stateOf(logger);
+        if (name !== undefined) this.#begin(logger, name);
+        else if (state !== undefined) this.#gate(logger, state);
+      });
+    }
+    this.#starting = false;
+  }
+
+  /** Adopts a logger that exists. @param name of its category @default by its bindings */
+  adopt(logger: PinoLogger, name?: string): void {
+    if (!Object.isExtensible(logger)) return;
+    if (Object.hasOwn(logger, this.#state)) this.#restoreLogger(logger);
+    this.#begin(logger, name ?? this.#nameOf(logger) ?? APPLICATION);
+  }
+
+  /** Puts everything back. Methods that cannot be reached any more behave as pino's own from here on. */
+  stop(): void {
+    this.#active = false;
+    this.#ownNames = new WeakMap();
+    for (const logger of this.#loggers) {
+      this.#guard(() => {
+        if (Object.hasOwn(logger, this.#state)) this.#ownNames.set(logger, this.#stateOf(logger)!.name);
+        this.#restoreLogger(logger);
+      });
+    }
+    this.#patches.restore();
+    this.#adopter = NOBODY;
+  }
+
+  #patch(): void {
+    const copy = this;
+    const { setLevel } = this.#symbols;
+    this.#patches.wrap<PinoLogger>(
+      this.#prototype,
+      setLevel,
+      (original) =>
+        function setLevel(this: PinoLogger, level: unknown) {
+          const result = original.call(this, level);
+          if (copy.#active) copy.#guard(() => copy.#levelSet(this));
+          return result;
+        },
+    );
+    this.#patches.wrap<PinoLogger>(
+      this.#prototype,
+      'child',
+      (original) =>
+        function child(this: PinoLogger, ...args: unknown[]) {
+          if (!copy.#active) return original.apply(this, args);
+          const outer = copy.#making;
+          copy.#making = this;
+          let made: unknown;
+          try {
+            made = original.apply(this, args);
+          } finally {
+            copy.#making = outer;
+          }
+          copy.#guard(() => copy.#childMade(this, made as PinoLogger, args[0]));
+          return made;
+        },
+    );
+    this.#patches.wrap<PinoLogger>(
+      this.#prototype,
+      'setBindings',
+      (original) =>
+        function setBindings(this: PinoLogger, bindings: unknown) {
+          const result = original.call(this, bindings);
+          if (copy.#active) copy.#guard(() => copy.#bindingsSet(this, bindings));
+          return result;
+        },
+    );
+    this.#patches.wrap<PinoLogger>(
+      this.#prototype,
+      'isLevelEnabled',
+      (original) =>
+        function isLevelEnabled(this: PinoLogger, level: unknown) {
+          const admitted = original.call(this, level) as boolean;
+          return copy.#active ? copy.#isEnabled(this, String(level), admitted) : admitted;
+        },
+    );
+  }
+
+  #levelSet(logger: PinoLogger): void {
+    if (this.#making !== undefined && Object.getPrototypeOf(logger) === this.#making) return;
+    const state = this.#stateOf(logger);
+    if (state === undefined) {
+      this.#begin(logger, this.#nameOf(logger) ?? APPLICATION);
+      return;
+    }
+    if (Object.hasOwn(logger, this.#state)) {
+      state.originals?.clear();
+      state.category?.setDefault(this.#admitsDebug(logger));
+    }
+    this.#gate(logger, state);
+  }
+
+  #childMade(parent: PinoLogger, child: PinoLogger, bindings: unknown): void {
+    if (this.#stateOf(parent) === undefined) this.#begin(parent, this.#nameOf(parent) ?? APPLICATION);
+    const name = nameOf(bindings, this.#adopter.names);
+    if (name !== undefined) this.#beginChild(child, name);
+    else if (Object.hasOwn(child, this.#symbols.levelVal)) this.#gate(child, this.#stateOf(parent)!);
+  }
+
+  #bindingsSet(logger: PinoLogger, bindings: unknown): void {
+    const name = nameOf(bindings, this.#adopter.names);
+    if (name === undefined) return;
+    if (Object.hasOwn(logger, this.#state)) this.#restoreLogger(logger);
+    this.#begin(logger, name);
+  }
+
+  #nameOf(logger: PinoLogger): string | undefined {
+    return nameOf(logger.bindings(), this.#adopter.names);
+  }
+
+  #category(logger: PinoLogger, name: string): AdoptedCategory | undefined {
+    return this.#adopter.category(name, this.#admitsDebug(logger));
+  }
+
+  /** Gives a logger a category of its own. */
+  #begin(logger: PinoLogger, name: string): void {
+    const state: State = { name, category: this.#category(logger, name), originals: new Map() };
+    Object.defineProperty(logger, this.#state, { value: state, configurable: true, writable: true });
+    this.#gate(logger, state);
+  }
+
+  /** The same for a logger that `child()` makes, perhaps one for each request. */
+  #beginChild(child: PinoLogger, name: string): void {
+    const category = this.#category(child, name);
+    const state = (category && this.#childStates.get(category)) ?? { name, category };
+    if (category !== undefined) this.#childStates.set(category, state);
+    child[this.#state] = state;
+    this.#gate(child, state);
+  }
+
+  #gate(logger: PinoLogger, { category, originals }: State): void {
+    const hasLevel = Object.hasOwn(logger, this.#symbols.levelVal);
+    // pino's own methods are there already.
+    if (category === undefined && hasLevel) return;
+    const { methods } = this.#planOf(logger, category, hasLevel);
+    const own = originals !== undefined && Object.hasOwn(logger, this.#state);
+    for (const [level, method] of methods) {
+      if (own) originals.set(level, Object.getOwnPropertyDescriptor(logger, level));
+      logger[level] = method;
+    }
+    if (methods.length > 0 && !this.#starting) this.#loggers.add(logger);
+  }
+
+  #planOf(logger: PinoLogger, category: AdoptedCategory | undefined, hasLevel: boolean): Plan {
+    const { levels } = logger;
+    const hook = this.#hookOf(logger);
+    const compare = this.#symbols.levelComp && logger[this.#symbols.levelComp];
+    const threshold = hasLevel ? logger[this.#symbols.levelVal] : undefined;
+    const key = category ?? this;
+    const plans = this.#plans.get(key) ?? [];
+    this.#plans.set(key, plans);
+    for (const plan of plans) {
+      if (plan.threshold !== threshold || plan.hook !== hook) continue;
+      if (plan.levels === levels && plan.compare === compare) return plan;
+    }
+    const methods = this.#planMethods(logger, category, hasLevel);
+    const plan = { levels, hook, compare, threshold, methods };
+    if (plans.length >= MAX_PLANS) plans.shift();
+    plans.push(plan);
+    return plan;
+  }
+
+  #planMethods(logger: PinoLogger, category: AdoptedCategory | undefined, hasLevel: boolean): Plan['methods'] {
+    return [...this.#levelsBelowInfo(logger)].flatMap((level) => {
+      const admitted = this.#admits(logger, level);
+      if (hasLevel && !admitted && this.#isSilent(logger)) return [];
+      const method = this.#methodOf(logger, level);
+      if (method === undefined) return [];
+      const admission = hasLevel ? (admitted ? 'admitted' : 'refused') : 'asks';
+      const gated = this.#makeGated(logger, category, admission, level, method);
+      this.#isGated.add(gated);
+      return [[level, gated] as const];
+    });
+  }
+
+  #stateOf(logger: PinoLogger): State | undefined {
+    return logger[this.#state] as State | undefined;
+  }
+
+  /** A silent logger stays silent: that is no level but a decision of the application to have no output. */
+  #isSilent(logger: PinoLogger): boolean {
+    return logger[this.#symbols.levelVal] === Number.POSITIVE_INFINITY;
+  }
+
+  #admits(logger: PinoLogger, level: string): boolean {
+    return this.#compare(logger, logger.levels.values[level]!, logger[this.#symbols.levelVal] as number);
+  }
+
+  #admitsDebug(logger: PinoLogger): boolean {
+    const levels = this.#levelsBelowInfo(logger);
+    if (levels.has('debug')) return this.#admits(logger, 'debug');
+    return [...levels].some((level) => this.#admits(logger, level));
+  }
+
+  #compare(logger: PinoLogger, level: number, threshold: number): boolean {
+    const compare = this.#symbols.levelComp && logger[this.#symbols.levelComp];
+    return typeof compare === 'function' ? compare(level, threshold) : level >= threshold;
+  }
+
+  #levelsBelowInfo(logger: PinoLogger): ReadonlySet<string> {
+    const known = this.#debugLevels.get(logger.levels);
+    if (known !== undefined) return known;
+    const { values } = logger.levels;
+    const { info } = values;
+    const below = Object.keys(values).filter((level) =>
+      info === undefined ? DEBUG_LEVELS.has(level) : !this.#compare(logger, values[level]!, info),
+    );
+    const levels = new Set(below);
+    this.#debugLevels.set(logger.levels, levels);
+    return levels;
+  }
+
+  /** pino's own method of a level, whatever the logger's level is. */
+  #methodOf(logger: PinoLogger, level: string): LogMethod | undefined {
+    const value = logger.levels.values[level]!;
+    const methods = this.#methods.get(value) ?? new WeakMap<object, LogMethod>();
+    this.#methods.set(value, methods);
+    const hook = this.#hookOf(logger);
+    const known = methods.get(hook);
+    if (known !== undefined) return known;
+    const shadow = Object.create(logger, { emit: { value: () => false } });
+    this.#setLevel.call(shadow, level);
+    const method = shadow[level] as LogMethod;
+    if (typeof method !== 'function' || method === logger.silent) return undefined;
+    methods.set(hook, method);
+    return method;
+  }
+
+  #hookOf(logger: PinoLogger): object {
+    return (logger[HOOKS] as { readonly logMethod?: object } | undefined)?.logMethod ?? NO_HOOK;
+  }
+
+  #makeGated(
+    logger: PinoLogger,
+    category: AdoptedCategory | undefined,
+    admission: Admission,
+    level: string,
+    method: LogMethod,
+  ): LogMethod {
+    const copy = this;
+    if (category === undefined) {
+      return function (...args) {
+        return copy.#admits(this, level) ? method.apply(this, args) : undefined;
+      };
+    }
+    if (admission === 'refused') {
+      const write: LogMethod = function (...args) {
+        return copy.#write(this, category, method, false, args);
+      };
+      // V8 makes no array of arguments that are only passed on by `apply`.
+      return function (...args) {
+        return category.wanted || decision.taken ? write.apply(this, args) : undefined;
+      };
+    }
+    if (admission === 'admitted') {
+      return function (...args) {
+        return copy.#write(this, category, method, true, args);
+      };
+    }
+    const { levelVal } = this.#symbols;
+    const value = logger.levels.values[level]!;
+    // Without the call of a function where pino compares as it does by default.
+    const ascending = this.#isAscending(logger);
+    const write: LogMethod = function (...args) {
+      const admitted = copy.#admits(this, level);
+      if (!admitted && copy.#isSilent(this)) return undefined;
+      return copy.#write(this, category, method, admitted, args);
+    };
+    return function (...args) {
+      if (ascending && value < (this[levelVal] as number) && !category.wanted && !decision.taken) return undefined;
+      return write.apply(this, args);
+    };
+  }
+
+  #isAscending(logger: PinoLogger): boolean {
+    const values = [...Object.values(logger.levels.values), Number.POSITIVE_INFINITY];
+    return values.every((a) => values.every((b) => this.#compare(logger, a, b) === a >= b));
+  }
+
+  #write(
+    logger: PinoLogger,
+    category: AdoptedCategory,
+    method: LogMethod,
+    admitted: boolean,
+    args: unknown[],
+  ): unknown {
+    if (!this.#active) return admitted ? method.apply(logger, args) : undefined;
+    if (decision.taken) return writeLast(() => method.apply(logger, args));
+    const [first, second] = args;
+    const text = typeof first === 'string' ? first : typeof second === 'string' ? second : '';
+    const bindings = logger[this.#symbols.chindings];
+    const bytes = text.length + 64 + (typeof bindings === 'string' ? bindings.length : 0);
+    const describe = () => describeLine(logger, method, args, this.#symbols);
+    const passes = category.wanted ? category.passes(text, describe, bytes, admitted) : admitted && !category.decided;
+    if (!passes) return undefined;
+    if (admitted) return method.apply(logger, args);
+    try {
+      return method.apply(logger, args);
+    } catch (error) {
+      // Without us there would have been no line and no error.
+      this.#adopter.failed(error);
+      return undefined;
+    }
+  }
+
+  #isEnabled(logger: PinoLogger, level: string, admitted: boolean): boolean {
+    const category = this.#stateOf(logger)?.category;
+    if (category === undefined || !this.#levelsBelowInfo(logger).has(level)) return admitted;
+    if (!admitted && this.#isSilent(logger)) return false;
+    return category.allows(admitted);
+  }
+
+  #restoreLogger(logger: PinoLogger): void {
+    const originals = Object.hasOwn(logger, this.#state) ? this.#stateOf(logger)?.originals : undefined;
+    for (const level of this.#levelsBelowInfo(logger)) {
+      const { value } = Object.getOwnPropertyDescriptor(logger, level) ?? {};
+      if (!this.#isGated.has(value as object)) continue;
+      const original = originals?.get(level);
+      if (original !== undefined) Object.defineProperty(logger, level, original);
+      else if (!Object.hasOwn(logger, this.#symbols.levelVal)) delete logger[level];
+      else logger[level] = this.#admits(logger, level) ? this.#methodOf(logger, level) : logger.silent;
+    }
+    delete logger[this.#state];
+  }
+
+  /** Runs work of ours inside a call of the application, which must not notice an error of it. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#adopter.failed(error);
+    }
+  }
+}

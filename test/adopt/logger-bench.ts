@@ -1,0 +1,117 @@
+import { createRequire } from 'node:module';
+import type { TestContext } from 'node:test';
+import type { Loaded } from '../../src/adopt/hook.ts';
+import { Adopter } from '../../src/adopt/process.ts';
+import type { Source } from '../../src/adopt/types.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { Call } from '../../src/emit/record.ts';
+import { createSink } from '../../src/emit/sink.ts';
+import { GateCore } from '../../src/gate/core.ts';
+import type { AdoptOptions } from '../../src/options/adopt.ts';
+import { createTelemetry } from '../../src/telemetry.ts';
+
+const require = createRequire(import.meta.url);
+
+/** Loads a copy of a package that no other test has. */
+export function loadCopy<T>(name: string): { readonly exports: T; readonly version: string } {
+  for (const file of Object.keys(require.cache)) delete require.cache[file];
+  return { exports: require(name), version: require(`${name}/package.json`).version };
+}
+
+interface BenchOptions {
+  readonly options?: AdoptOptions;
+  /** The calls that a category may emit in a second. @default no budget */
+  readonly callsPerSecond?: number;
+}
+
+/** A process in which sources adopt the copies of libraries that are loaded, and whose categories can be switched. */
+export function loggerBench(
+  t: TestContext,
+  sources: readonly Source[],
+  { options, callsPerSecond }: BenchOptions = {},
+) {
+  const warnings: string[] = [];
+  const errors: unknown[] = [];
+  const sink = createSink({
+    telemetry: createTelemetry(),
+    clock: systemClock,
+    ...(callsPerSecond !== undefined && {
+      budget: {
+        each: { callsPerSecond, burst: callsPerSecond, bytesPerSecond: undefined },
+        categories: {},
+        process: false,
+      },
+    }),
+  });
+  const gate = new GateCore();
+  const attachment = gate.attach({
+    sink,
+    maxCategories: 4096,
+    registered: ({ index, defaultEnabled }) => attachment.setBase(index, defaultEnabled, false),
+    failed: (_category, error) => errors.push(error),
+  });
+  let handOver: ((loaded: Loaded) => void) | undefined;
+  const adopter = new Adopter({
+    gate,
+    sources,
+    watch: (_modules, loaded) => {
+      handOver = loaded;
+      return () => {};
+    },
+  });
+  const all = Object.fromEntries(sources.map(({ option }) => [option, true]));
+  const join = () => adopter.join({ options: options ?? all, warn: (message) => warnings.push(message) });
+  let leave = join();
+  t.after(() => {
+    leave();
+    sink.close();
+  });
+  const category = (name: string) => {
+    const found = gate.categories().find((each) => each.name === name);
+    if (found === undefined) throw new Error(`no category ${name}: ${gate.categories().map((each) => each.name)}`);
+    return found;
+  };
+  return {
+    gate,
+    sink,
+    warnings,
+    errors,
+    adopter,
+    leave: () => leave(),
+    rejoin: () => {
+      leave = join();
+    },
+    names: () => gate.categories().map(({ name }) => name),
+    byDefault: (name: string) => category(name).defaultEnabled,
+    turn: (name: string, on: boolean) => attachment.setBase(category(name).index, on),
+    /** Nobody switches the category any more. */
+    reset: (name: string) => attachment.setBase(category(name).index, category(name).defaultEnabled, false),
+    turnFor: (tenant: string, name: string, on: boolean | undefined) =>
+      attachment.setTenant(tenant, category(name).index, on),
+    counted: (name: string) => gate.callsTotal(category(name).index),
+    dropped: (name: string) => gate.droppedTotal(category(name).index),
+    tap: (name: string) => {
+      const calls: Call[] = [];
+      const stop = sink.addTap(category(name), {
+        matches: () => true,
+        admits: () => true,
+        take: (_category, call) => calls.push(call),
+      });
+      return { calls, stop };
+    },
+    load: (name: string, version: string, exports: unknown) => {
+      const module = sources.flatMap(({ modules = [] }) => modules).find((each) => each.name === name);
+      if (module === undefined) throw new Error(`no source of ${name}`);
+      const copy = { name, version, url: `file:///${name}.js` };
+      handOver?.({ module, exports, copy } as Loaded);
+    },
+  };
+}
+
+/** Own properties of objects, to compare before and after. */
+export function propertiesOf(...targets: readonly object[]): (readonly [PropertyKey, PropertyDescriptor])[][] {
+  return targets.map((target) => {
+    const all = Object.getOwnPropertyDescriptors(target) as Record<PropertyKey, PropertyDescriptor>;
+    return Reflect.ownKeys(all).map((key) => [key, all[key]!] as const);
+  });
+}

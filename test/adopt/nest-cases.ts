@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import 'reflect-metadata';
+import type { LoggerService } from '@nestjs/common';
+import { NEST } from '../../src/adopt/nest.ts';
+import { PINO as pinoSource } from '../../src/adopt/pino.ts';
+import { WINSTON as winstonSource } from '../../src/adopt/winston.ts';
+import { loadCopy, loggerBench, propertiesOf } from './logger-bench.ts';
+
+type Nest = typeof import('@nestjs/common');
+
+const LINE = /(LOG|DEBUG|VERBOSE) +(?:\[(\w+)\] )?(.*?)\s*$/;
+
+/** A fresh copy of Nest's loggers that are adopted, beside pino and winston. */
+function setUp(t: TestContext, copy: string) {
+  const { exports: common, version } = loadCopy<Nest>(copy);
+  const { Logger } = common;
+  const bench = loggerBench(t, [NEST, pinoSource, winstonSource]);
+  bench.load('@nestjs/common', version, common);
+  const chunks: string[] = [];
+  const { NO_COLOR } = process.env;
+  process.env.NO_COLOR = '1';
+  t.after(() => {
+    if (NO_COLOR === undefined) delete process.env.NO_COLOR;
+    else process.env.NO_COLOR = NO_COLOR;
+  });
+  /** What Nest writes to stdout meanwhile. */
+  const during = (work: () => void) => {
+    const { write } = process.stdout;
+    process.stdout.write = (chunk: unknown) => chunks.push(String(chunk)) > 0;
+    try {
+      work();
+    } finally {
+      process.stdout.write = write;
+    }
+    return chunks.splice(0).map((chunk) => LINE.exec(chunk)?.slice(1).join(' ') ?? chunk);
+  };
+  const say = (logger: LoggerService) =>
+    during(() => {
+      logger.verbose?.('v');
+      logger.debug?.('d');
+      logger.log('l');
+    });
+  return { ...bench, common, Logger, during, say };
+}
+
+const all = (context: string) => [`VERBOSE ${context} v`, `DEBUG ${context} d`, `LOG ${context} l`];
+const info = (context: string) => [`LOG ${context} l`];
+
+/** What holds for every supported version. @param copy name of the folder of `@nestjs/common` */
+export function nestCases(copy: string): void {
+  it('each context is a category, on by default where Nest writes debug lines', (t) => {
+    const { Logger, say, turn, reset, names, byDefault, counted } = setUp(t, copy);
+    const cats = new Logger('CatsService');
+    assert.equal(names().length, 1);
+    const [name = ''] = names();
+    assert.equal(byDefault(name), true);
+    assert.deepEqual(say(cats), all('CatsService'));
+    assert.equal(counted(name), 2);
+    turn(name, false);
+    assert.deepEqual(say(cats), info('CatsService'));
+    reset(name);
+    assert.deepEqual(say(cats), all('CatsService'));
+  });
+
+  it('lines below the configured levels come out while the category is on', (t) => {
+    const { Logger, say, turn, byDefault, counted } = setUp(t, copy);
+    const before = new Logger('Before');
+    assert.equal(byDefault('BEFORE'), true);
+    Logger.overrideLogger(['log', 'warn', 'error']);
+    const after = new Logger('After');
+    assert.deepEqual([byDefault('BEFORE'), byDefault('AFTER')], [false, false]);
+    assert.deepEqual([before, after].flatMap(say), [...info('Before'), ...info('After')]);
+    turn('BEFORE', true);
+    turn('AFTER', true);
+    assert.deepEqual([before, after].flatMap(say), [...all('Before'), ...all('After')]);
+    assert.equal(counted('AFTER'), 2);
+  });
+
+  it('static calls name their context in the last argument', (t) => {
+    const { Logger, during, turn, names } = setUp(t, copy);
+    Logger.overrideLogger(['log']);
+    const speak = () =>
+      during(() => {
+        Logger.debug('s', 'Dogs');
+        Logger.debug('s', 'Birds');
+        Logger.debug('s');
+      });
+    assert.deepEqual(speak(), []);
+    assert.deepEqual(names(), ['DOGS', 'BIRDS', 'APP']);
+    turn('DOGS', true);
+    assert.deepEqual(speak(), ['DEBUG Dogs s']);
+  });
+
+  it('ConsoleLogger and its subclasses, by themselves and behind app.useLogger', (t) => {
+    const { Logger, common, say, turn, counted } = setUp(t, copy);
+    class Mine extends common.ConsoleLogger {
+      override debug(message: unknown) {
+        super.debug(`my ${message}`);
+      }
+    }
+    const direct = new Mine('Direct', { logLevels: ['log'] });
+    assert.deepEqual(say(direct), info('Direct'));
+    turn('DIRECT', true);
+    assert.deepEqual(say(direct), ['VERBOSE Direct v', 'DEBUG Direct my d', 'LOG Direct l']);
+    assert.equal(direct.isLevelEnabled('debug'), true);
+    const cats = new Logger('Cats');
+    Logger.overrideLogger(direct);
+    assert.deepEqual(say(cats), info('Cats'));
+    turn('CATS', true);
+    assert.deepEqual(say(cats), ['VERBOSE Cats v', 'DEBUG Direct my d', 'LOG Cats l']);
+    assert.deepEqual([counted('CATS'), counted('DIRECT')], [2, 2]);
+  });
+
+  it('buffered lines are decided once', (t) => {
+    const { Logger, during, say, turn, counted } = setUp(t, copy);
+    Logger.overrideLogger(['log']);
+    const cats = new Logger('Cats');
+    turn('CATS', true);
+    Logger.attachBuffer();
+    assert.deepEqual(say(cats), []);
+    assert.deepEqual(
+      during(() => Logger.flush()),
+      all('Cats'),
+    );
+    assert.equal(counted('CATS'), 2);
+  });
+
+  it('a line that goes on to pino is decided and counted by its context alone, or by pino where that is not switched', (t) => {
+    const { Logger, load, say, turn, reset, counted } = setUp(t, copy);
+    const pino = loadCopy<typeof import('pino').default>('pino');
+    load('pino', pino.version, pino.exports);
+    const lines: string[] = [];
+    const behind = pino.exports({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+    Logger.overrideLogger({
+      log: (message: string, context: string) => behind.info({ context }, message),
+      debug: (message: string, context: string) => behind.debug({ context }, message),
+      verbose: (message: string, context: string) => behind.trace({ context }, message),
+      warn: () => undefined,
+      error: () => undefined,
+    });
+    const cats = new Logger('Cats');
+    const written = () => {
+      say(cats);
+      return lines.splice(0).join();
+    };
+    assert.equal(written(), 'l');
+    turn('CATS', true);
+    assert.equal(written(), 'v,d,l');
+    assert.deepEqual([counted('CATS'), counted('APP')], [2, 0]);
+    turn('APP', true);
+    assert.equal(written(), 'v,d,l');
+    assert.deepEqual([counted('CATS'), counted('APP')], [4, 0]);
+    reset('CATS');
+    assert.equal(written(), 'v,d,l');
+    assert.deepEqual([counted('CATS'), counted('APP')], [4, 2]);
+    turn('CATS', false);
+    assert.equal(written(), 'l');
+  });
+
+  it('a line that goes on to winston is decided and counted by its context alone', (t) => {
+    const { Logger, load, say, turn, counted } = setUp(t, copy);
+    const winston = loadCopy<typeof import('winston')>('winston');
+    load('winston', winston.version, winston.exports);
+    const lines: unknown[] = [];
+    const stream = new (process.getBuiltinModule('node:stream').Writable)({
+      write: (chunk, _encoding, done) => {
+        lines.push(JSON.parse(String(chunk)).message);
+        done();
+      },
+    });
+    const behind = winston.exports.createLogger({ transports: [new winston.exports.transports.Stream({ stream })] });
+    Logger.overrideLogger({
+      log: (message: string) => behind.info(message),
+      debug: (message: string) => behind.debug(message),
+      verbose: (message: string) => behind.verbose(message),
+      warn: () => undefined,
+      error: () => undefined,
+    });
+    const cats = new Logger('Cats');
+    say(cats);
+    turn('CATS', true);
+    say(cats);
+    assert.deepEqual(lines, ['l', 'v', 'd', 'l']);
+    assert.deepEqual([counted('CATS'), counted('APP')], [2, 0]);
+  });
+
+  it('a category that is on for one tenant passes the lines of that tenant', (t) => {
+    const { Logger, say, gate, turnFor } = setUp(t, copy);
+    Logger.overrideLogger(['log']);
+    const cats = new Logger('Cats');
+    turnFor('acme', 'CATS', true);
+    assert.deepEqual(
+      gate.runWithTenant('acme', () => say(cats)),
+      all('Cats'),
+    );
+    assert.deepEqual(
+      gate.runWithTenant('other', () => say(cats)),
+      info('Cats'),
+    );
+  });
+
+  it('taps get the lines of a context, also while it is off', (t) => {
+    const { Logger, during, tap } = setUp(t, copy);
+    Logger.overrideLogger(['log']);
+    const cats = new Logger('Cats');
+    const { calls } = tap('CATS');
+    assert.deepEqual(
+      during(() => cats.debug('paid')),
+      [],
+    );
+    assert.deepEqual(
+      calls.map(({ message }) => message),
+      ['paid'],
+    );
+  });
+
+  it('everything is as it was when the adoption ends', (t) => {
+    const { Logger, common, say, turn, leave, rejoin, names } = setUp(t, copy);
+    leave();
+    const targets = [Logger, Logger.prototype, common.ConsoleLogger.prototype] as const;
+    const before = propertiesOf(...targets);
+    rejoin();
+    const cats = new Logger('Cats');
+    turn('CATS', false);
+    assert.deepEqual(say(cats), info('Cats'));
+    leave();
+    assert.deepEqual(propertiesOf(...targets), before);
+    assert.deepEqual(say(cats), all('Cats'));
+    new Logger('Unseen');
+    assert.ok(!names().includes('UNSEEN'));
+  });
+}

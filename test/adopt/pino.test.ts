@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { PINO as source } from '../../src/adopt/pino.ts';
+import { loggerBench } from './logger-bench.ts';
+import { leavesNothing, pinoCases, setUp } from './pino-cases.ts';
+
+describe('pino 8', () => pinoCases('pino-8'));
+
+describe('pino 10', () => {
+  pinoCases('pino');
+  leavesNothing('pino', 10_000);
+});
+
+it('levels that count downwards, and levels without INFO, are compared as the logger compares them', (t) => {
+  const { pino, out, turn, written } = setUp(t, 'pino');
+  const descending = pino(
+    {
+      name: 'descending',
+      useOnlyCustomLevels: true,
+      levelComparison: 'DESC',
+      customLevels: { error: 1, info: 3, debug: 4, trace: 5 },
+      level: 'info',
+    } as never,
+    out,
+  ) as unknown as Record<'error' | 'info' | 'debug' | 'trace', (text: string) => void>;
+  const odd = pino(
+    { name: 'odd', useOnlyCustomLevels: true, customLevels: { loud: 9, debug: 2 }, level: 'loud' } as never,
+    out,
+  ) as unknown as Record<'loud' | 'debug', (text: string) => void>;
+  const speak = () => {
+    descending.trace('t');
+    descending.debug('d');
+    descending.info('i');
+    odd.debug('od');
+    odd.loud('ol');
+    return written();
+  };
+  assert.equal(speak(), '3 i, 9 ol');
+  turn('DESCENDING', true);
+  turn('ODD', true);
+  assert.equal(speak(), '5 t, 4 d, 3 i, 2 od, 9 ol');
+});
+
+it('an unknown export is left alone, with one warning', (t) => {
+  const { load, warnings } = loggerBench(t, [source]);
+  const strange = () => ({});
+  load('pino', '10.99.0', strange);
+  load('pino', '10.99.0', class {});
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0]!, /pino 10\.99\.0/);
+});

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import type { Container, Logger, transport as Transport } from 'winston';
+import { adoptWinstonLogger, WINSTON as source } from '../../src/adopt/winston.ts';
+import { findWinston } from '../../src/adopt/winston-copy.ts';
+import { loadCopy, loggerBench, propertiesOf } from './logger-bench.ts';
+
+type Winston = typeof import('winston');
+
+interface Info {
+  readonly level: string;
+  readonly message: string;
+}
+
+/** A fresh copy of winston that is adopted, and transports whose lines are kept. */
+export function setUp(t: TestContext, copy: string, callsPerSecond?: number) {
+  const { exports: winston, version } = loadCopy<Winston>(copy);
+  const bench = loggerBench(t, [source], callsPerSecond === undefined ? {} : { callsPerSecond });
+  const load = () => bench.load('winston', version, winston);
+  load();
+
+  class Memory extends ((winston as never as { Transport: unknown }).Transport as new (options?: object) => Transport) {
+    readonly lines: Info[] = [];
+    override log = (info: Info, next: () => void) => {
+      this.lines.push(info);
+      next();
+    };
+    written = () =>
+      this.lines
+        .splice(0)
+        .map(({ level, message }) => `${level} ${message}`)
+        .join(', ');
+  }
+
+  const memory = (options?: object) => new Memory(options);
+  return { ...bench, winston, version, memory, load };
+}
+
+/** Calls a logger in each way that winston knows. */
+export function speak(logger: Logger): void {
+  logger.silly('s');
+  logger.debug('d', { a: 1 });
+  logger.log('debug', 'log');
+  logger.log({ level: 'debug', message: 'object' });
+  (logger as unknown as { write(info: object): void }).write({ level: 'debug', message: 'write' });
+  logger.info('i');
+}
+
+export const DEBUG = 'debug d, debug log, debug object, debug write, info i';
+export const ALL = `silly s, ${DEBUG}`;
+export const INFO = 'info i';
+
+/** What holds for every supported version. @param copy name of the package's folder */
+export function winstonCases(copy: string): void {
+  it('lines below INFO reach the transports that take INFO while the category is on', (t) => {
+    const { winston, memory, turn, counted, names } = setUp(t, copy);
+    const [all, own, errors] = [memory(), memory({ level: 'info' }), memory({ level: 'error' })];
+    const format = winston.format.combine(winston.format.timestamp(), winston.format.json());
+    const logger = winston.createLogger({ format, transports: [all, own, errors] });
+    assert.deepEqual(names(), ['APP']);
+    const say = () => {
+      speak(logger);
+      return [all, own, errors].map((each) => each.written());
+    };
+    assert.deepEqual(say(), [INFO, INFO, '']);
+    turn('APP', true);
+    assert.deepEqual(say(), [ALL, ALL, '']);
+    assert.equal(counted('APP'), 5);
+    assert.equal(logger.level, 'info');
+    turn('APP', false);
+    assert.deepEqual(say(), [INFO, INFO, '']);
+    assert.equal(counted('APP'), 5);
+  });
+
+  it('a logger whose own level is debug writes as before, unless somebody switches its category', (t) => {
+    const { winston, memory, turn, reset, byDefault, counted } = setUp(t, copy, 1);
+    const all = memory();
+    const logger = winston.createLogger({ level: 'debug', transports: [all] });
+    const say = () => {
+      speak(logger);
+      return all.written();
+    };
+    assert.equal(byDefault('APP'), true);
+    assert.equal(say(), DEBUG);
+    assert.equal(counted('APP'), 4);
+    turn('APP', false);
+    assert.equal(say(), INFO);
+    reset('APP');
+    assert.equal(say(), DEBUG);
+    logger.level = 'warn';
+    assert.equal(say(), '');
+    logger.level = 'silly';
+    assert.equal(say(), ALL);
+  });
+
+  it('the default logger, containers and loggers without INFO', (t) => {
+    const { winston, memory, turn, names } = setUp(t, copy);
+    const all = memory();
+    winston.add(all);
+    winston.debug('off');
+    turn('APP', true);
+    winston.debug('on');
+    winston.remove(all);
+    assert.equal(all.written(), 'debug on');
+    const own = memory();
+    const billing = (new winston.Container() as Container).add('billing', { transports: [own] });
+    assert.ok(names().includes('BILLING'));
+    turn('BILLING', true);
+    billing.debug('b');
+    assert.equal(own.written(), 'debug b');
+  });
+
+  it('silent loggers and transports stay silent', (t) => {
+    const { winston, memory, turn } = setUp(t, copy);
+    const [all, silent] = [memory(), memory({ silent: true })];
+    const logger = winston.createLogger({ silent: true, transports: [all] });
+    const half = winston.createLogger({ transports: [silent] });
+    turn('APP', true);
+    speak(logger);
+    speak(half);
+    assert.deepEqual([all.written(), silent.written()], ['', '']);
+  });
+
+  it('a category that is on for one tenant passes the lines of that tenant', (t) => {
+    const { winston, memory, gate, turnFor } = setUp(t, copy);
+    const all = memory();
+    const logger = winston.createLogger({ transports: [all] });
+    turnFor('acme', 'APP', true);
+    gate.runWithTenant('acme', () => logger.debug('acme'));
+    gate.runWithTenant('other', () => logger.debug('other'));
+    logger.debug('nobody');
+    assert.equal(all.written(), 'debug acme');
+  });
+
+  it('taps get what the format makes of a line, also while the category is off', (t) => {
+    const { winston, memory, tap } = setUp(t, copy);
+    const all = memory();
+    const masked = winston.format((info) => Object.assign(info, { card: 'masked' }));
+    const logger = winston.createLogger({ transports: [all], format: masked() });
+    const { calls, stop } = tap('APP');
+    logger.debug('paid', { card: '4711' });
+    stop();
+    logger.debug('not tapped');
+    assert.equal(all.written(), '');
+    assert.deepEqual(
+      calls.map(({ message, attributes }) => [message, attributes.card]),
+      [['paid', 'masked']],
+    );
+  });
+
+  it('lines over the budget of a category that was switched on are dropped and counted', (t) => {
+    const { winston, memory, turn, counted, dropped } = setUp(t, copy, 3);
+    const all = memory();
+    const logger = winston.createLogger({ transports: [all] });
+    turn('APP', true);
+    for (let times = 0; times < 10; times++) logger.debug('flood');
+    assert.equal(all.lines.length, counted('APP') - dropped('APP'));
+    assert.equal(counted('APP'), 10);
+    assert.ok(dropped('APP') > 0);
+  });
+
+  it('a transport that throws does so in lines that the application has, and in no other', (t) => {
+    const { winston, memory, turn, warnings } = setUp(t, copy);
+    const withBroken = () => {
+      const broken = memory();
+      broken.log = () => {
+        throw new Error('disk full');
+      };
+      return winston.createLogger({ transports: [broken] });
+    };
+    withBroken();
+    turn('APP', true);
+    withBroken().debug('ours');
+    assert.match(warnings.join(), /disk full/);
+    assert.throws(() => withBroken().info('theirs'), /disk full/);
+  });
+
+  it('everything is as it was when the adoption ends, and adopted again when it begins again', (t) => {
+    const { winston, memory, turn, leave, rejoin } = setUp(t, copy);
+    leave();
+    const all = memory();
+    const logger = winston.createLogger({ transports: [all] });
+    const targets = [findWinston(winston)!, winston.Container.prototype, winston, logger, all] as const;
+    const before = propertiesOf(...targets);
+    rejoin();
+    const say = () => {
+      speak(logger);
+      return all.written();
+    };
+    say();
+    turn('APP', true);
+    assert.equal(say(), ALL);
+    leave();
+    const held = (properties: typeof before) =>
+      properties.map((each) =>
+        each.filter(([key]) => !/^_(events|eventsCount|writableState|readableState)$/.test(String(key))),
+      );
+    assert.deepEqual(held(propertiesOf(...targets)), held(before));
+    assert.equal(say(), INFO);
+    rejoin();
+    assert.equal(say(), ALL);
+  });
+
+  it('adopting one logger adopts the loggers of its copy of winston', (t) => {
+    const { winston, memory, turn, leave, gate } = setUp(t, copy);
+    leave();
+    const failed = (error: unknown) => assert.fail(error as Error);
+    const adoption = { options: {}, category: (name: string) => gate.category(name.toUpperCase()), failed };
+    const all = memory();
+    const logger = winston.createLogger({ transports: [all] });
+    assert.equal(adoptWinstonLogger({}, undefined, adoption as never), undefined);
+    const stop = adoptWinstonLogger(logger, 'mine', adoption as never)!;
+    turn('MINE', true);
+    speak(logger);
+    assert.equal(all.written(), ALL);
+    stop();
+    speak(logger);
+    assert.equal(all.written(), INFO);
+  });
+}

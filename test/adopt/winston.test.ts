@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { WINSTON as source } from '../../src/adopt/winston.ts';
+import { loggerBench } from './logger-bench.ts';
+import { ALL, DEBUG, INFO, setUp, speak, winstonCases } from './winston-cases.ts';
+
+describe('winston 3.0', () => winstonCases('winston-3.0'));
+
+describe('winston 3', () => {
+  winstonCases('winston');
+
+  it('names come from label, service or module in the default meta, also when that is assigned later', (t) => {
+    const { winston, memory, names, turn } = setUp(t, 'winston');
+    const all = memory();
+    winston.createLogger({ defaultMeta: { service: 'shop', module: 'cart' } });
+    winston.createLogger({ defaultMeta: { label: 'front' } });
+    winston.createLogger({ format: winston.format.label({ label: 'labelled' }) });
+    const logger = winston.createLogger({ transports: [all] });
+    assert.deepEqual(names(), ['SHOP', 'FRONT', 'LABELLED', 'APP']);
+    logger.defaultMeta = { service: 'late' };
+    logger.debug('off');
+    turn('LATE', true);
+    logger.debug('on');
+    assert.equal(all.written(), 'debug on');
+  });
+
+  it('a child with a name of its own is a category of its own, any other belongs to its parent', (t) => {
+    const { winston, memory, turn, counted, names } = setUp(t, 'winston');
+    const all = memory();
+    const root = winston.createLogger({ transports: [all] });
+    const request = root.child({ requestId: 1 });
+    const database = root.child({ module: 'database' });
+    const query = database.child({ table: 'orders' });
+    const loggers = [root, request, database, query];
+    const say = () =>
+      loggers.map((logger) => {
+        speak(logger);
+        return all.written();
+      });
+    assert.deepEqual(names(), ['APP', 'DATABASE']);
+    turn('DATABASE', true);
+    assert.deepEqual(say(), [INFO, INFO, ALL, ALL]);
+    assert.equal(counted('DATABASE'), 10);
+    turn('APP', true);
+    turn('DATABASE', false);
+    assert.deepEqual(say(), [ALL, ALL, INFO, INFO]);
+    root.level = 'debug';
+    assert.deepEqual(say(), [ALL, ALL, INFO, INFO]);
+  });
+
+  it('lines of a child carry what they carry without us', (t) => {
+    const { winston, memory, turn } = setUp(t, 'winston');
+    const all = memory();
+    const child = winston.createLogger({ defaultMeta: { host: 'h' }, transports: [all] }).child({ module: 'database' });
+    turn('DATABASE', true);
+    child.debug('d', { a: 1 });
+    const { host, module, a } = all.lines[0] as unknown as Record<string, unknown>;
+    assert.deepEqual({ host, module, a }, { host: 'h', module: 'database', a: 1 });
+  });
+
+  it('isDebugEnabled tells whether a line would be wanted', (t) => {
+    const { winston, memory, turn } = setUp(t, 'winston');
+    const root = winston.createLogger({ transports: [memory()] });
+    const child = root.child({ module: 'database' });
+    const enabled = () => [root, child].map((logger) => [logger.isDebugEnabled(), logger.isLevelEnabled('silly')]);
+    const [no, yes] = [
+      [false, false],
+      [true, true],
+    ];
+    assert.deepEqual(enabled(), [no, no]);
+    turn('DATABASE', true);
+    assert.deepEqual(enabled(), [no, yes]);
+    assert.equal(root.isInfoEnabled(), true);
+    root.level = 'debug';
+    assert.deepEqual(enabled(), [[true, false], yes]);
+  });
+
+  it('syslog levels: debug passes, notice and info are not touched', (t) => {
+    const { winston, memory, turn } = setUp(t, 'winston');
+    const all = memory();
+    const logger = winston.createLogger({ level: 'notice', levels: winston.config.syslog.levels, transports: [all] });
+    const say = () => {
+      for (const level of ['debug', 'info', 'notice']) logger.log(level, level[0]!);
+      return all.written();
+    };
+    assert.equal(say(), 'notice n');
+    turn('APP', true);
+    assert.equal(say(), 'debug d, notice n');
+  });
+
+  it('a transport that buffers, and formats that copy the line', async (t) => {
+    const { winston, memory, turn } = setUp(t, 'winston');
+    const waiting: (() => void)[] = [];
+    const slow = memory({ highWaterMark: 1 });
+    const log = slow.log;
+    slow.log = (info, next) => log(info, () => waiting.push(next));
+    const copied = winston.format((info) => ({ ...info, copied: true }));
+    const logger = winston.createLogger({ transports: [slow], format: copied() });
+    turn('APP', true);
+    logger.debug('first');
+    logger.debug('second');
+    logger.info('third');
+    turn('APP', false);
+    logger.debug('fourth');
+    while (waiting.length > 0) {
+      for (const next of waiting.splice(0)) next();
+      await new Promise(setImmediate);
+    }
+    assert.equal(slow.written(), 'debug first, debug second, info third');
+  });
+
+  it('the callback of a write is called, whatever becomes of the line', async (t) => {
+    const { winston, memory, turn } = setUp(t, 'winston');
+    const logger = winston.createLogger({ level: 'debug', transports: [memory()] });
+    turn('APP', false);
+    await new Promise<void>((resolve) => {
+      (logger as unknown as NodeJS.WritableStream).write({ level: 'debug', message: 'x' } as never, () => resolve());
+    });
+  });
+
+  it('a child keeps its category when the adoption begins again', (t) => {
+    const { winston, memory, turn, leave, rejoin } = setUp(t, 'winston');
+    const all = memory();
+    const child = winston.createLogger({ level: 'debug', transports: [all] }).child({ module: 'database' });
+    leave();
+    rejoin();
+    turn('DATABASE', false);
+    speak(child);
+    assert.equal(all.written(), INFO);
+    leave();
+    speak(child);
+    assert.equal(all.written(), DEBUG);
+  });
+});
+
+it('an unknown export is left alone, with one warning', (t) => {
+  const { load, warnings } = loggerBench(t, [source]);
+  load('winston', '3.99.0', { createLogger: () => ({}) });
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0]!, /winston 3\.99\.0/);
+});
