@@ -28,7 +28,8 @@ test('docs/messages.md lists every condition with what is said of it', () => {
 const ROOT = join(import.meta.dirname, '..');
 const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: readonly string[] };
 const isPacked = (path: string) => ['README.md', ...files].includes(path.replace(/\/.*$/, ''));
-const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
+const OF_THE_REPOSITORY = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md'];
+const DOCUMENTS = ['README.md', ...OF_THE_REPOSITORY, ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
 
 describe('a link in the documents', () => {
   /** The fragments of a document's headings, as GitHub makes them. */
@@ -80,4 +81,11 @@ test('test/types/api.md has the public types as they are: a change of it is a ch
   assertBuilt();
   const report = readFileSync(join(import.meta.dirname, 'types', 'api.md'), 'utf8');
   assert.equal(report, await apiReport(), 'run `npm run document`');
+});
+
+test('CONTRIBUTING.md names the programs that .ci/run installs', () => {
+  const programs = [...readFileSync(join(ROOT, '.ci/run'), 'utf8').matchAll(/^command -v ([\w-]+)/gm)];
+  const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+  assert.ok(programs.length >= 4);
+  for (const [, program] of programs) assert.ok(text.includes(`\`${program}\``), program);
 });
