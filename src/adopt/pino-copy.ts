@@ -19,6 +19,8 @@ type Admission = 'admitted' | 'refused' | 'asks';
 interface State {
   readonly name: string;
   readonly category: AdoptedCategory | undefined;
+  /** Who adopted it, and gives its children their categories. */
+  readonly adopter: LoggerAdopter;
   /** What the logger had in place of the gated methods, by level. Only of loggers that are not made by `child()`. */
   readonly originals?: Map<string, PropertyDescriptor | undefined>;
 }
@@ -60,7 +62,7 @@ export class PinoCopy {
   #making: PinoLogger | undefined;
   readonly #loggers = new WeakList<PinoLogger>();
   /** Names of the loggers that had a category of their own when the adoption ended. */
-  #ownNames = new WeakMap<PinoLogger, string>();
+  readonly #ownNames = new WeakMap<PinoLogger, string>();
   /** pino's own methods, by level value and `logMethod` hook. */
   readonly #methods = new Map<number, WeakMap<object, LogMethod>>();
   readonly #plans = new WeakMap<object, Plan[]>();
@@ -76,14 +78,31 @@ export class PinoCopy {
     this.#setLevel = prototype[symbols.setLevel]!;
   }
 
-  /** Adopts the loggers that are made from now on, and those of before that are known. */
-  start(adopter: LoggerAdopter): void {
-    this.#adopter = adopter;
+  start(): void {
     this.#active = true;
-    this.#starting = true;
     this.#patch();
+  }
+
+  /** Adopts the loggers that are made from now on, and those of before that are known. */
+  adoptAll(adopter: LoggerAdopter): void {
+    this.release(NOBODY);
+    this.#adopter = adopter;
+    this.#adoptKnown(() => true);
+  }
+
+  /** Adopts a logger that exists, and its children. @param name of its category @default by its bindings */
+  adopt(logger: PinoLogger, name: string | undefined, adopter: LoggerAdopter): void {
+    if (!Object.isExtensible(logger)) return;
+    if (Object.hasOwn(logger, this.#state)) this.#restoreLogger(logger);
+    this.#begin(logger, name ?? this.#nameOf(logger, adopter) ?? APPLICATION, adopter);
+    this.#adoptKnown((known) => Object.prototype.isPrototypeOf.call(logger, known));
+  }
+
+  #adoptKnown(concerns: (logger: PinoLogger) => boolean): void {
+    this.#starting = true;
     // Parents come before their children.
     for (const logger of this.#loggers) {
+      if (!concerns(logger) || Object.hasOwn(logger, this.#state)) continue;
       this.#guard(() => {
         const name = this.#ownNames.get(logger);
         const state = this.#stateOf(logger);
@@ -94,25 +113,23 @@ export class PinoCopy {
     this.#starting = false;
   }
 
-  /** Adopts a logger that exists. @param name of its category @default by its bindings */
-  adopt(logger: PinoLogger, name?: string): void {
-    if (!Object.isExtensible(logger)) return;
-    if (Object.hasOwn(logger, this.#state)) this.#restoreLogger(logger);
-    this.#begin(logger, name ?? this.#nameOf(logger) ?? APPLICATION);
-  }
-
-  /** Puts everything back. Methods that cannot be reached any more behave as pino's own from here on. */
-  stop(): void {
-    this.#active = false;
-    this.#ownNames = new WeakMap();
-    for (const logger of this.#loggers) {
+  /** Puts the loggers back that were adopted by one adopter. */
+  release(adopter: LoggerAdopter): void {
+    if (this.#adopter === adopter) this.#adopter = NOBODY;
+    // A child finds its state in its parent.
+    for (const logger of [...this.#loggers].reverse()) {
+      if (this.#stateOf(logger)?.adopter !== adopter) continue;
       this.#guard(() => {
         if (Object.hasOwn(logger, this.#state)) this.#ownNames.set(logger, this.#stateOf(logger)!.name);
         this.#restoreLogger(logger);
       });
     }
+  }
+
+  /** Puts the prototype back. Methods that cannot be reached any more behave as pino's own from here on. */
+  stop(): void {
+    this.#active = false;
     this.#patches.restore();
-    this.#adopter = NOBODY;
   }
 
   #patch(): void {
@@ -183,37 +200,37 @@ export class PinoCopy {
 
   #childMade(parent: PinoLogger, child: PinoLogger, bindings: unknown): void {
     if (this.#stateOf(parent) === undefined) this.#begin(parent, this.#nameOf(parent) ?? APPLICATION);
-    const name = nameOf(bindings, this.#adopter.names);
-    if (name !== undefined) this.#beginChild(child, name);
-    else if (Object.hasOwn(child, this.#symbols.levelVal)) this.#gate(child, this.#stateOf(parent)!);
+    const state = this.#stateOf(parent)!;
+    const name = nameOf(bindings, state.adopter.names);
+    if (name !== undefined) this.#beginChild(child, name, state.adopter);
+    else if (Object.hasOwn(child, this.#symbols.levelVal)) this.#gate(child, state);
   }
 
   #bindingsSet(logger: PinoLogger, bindings: unknown): void {
-    const name = nameOf(bindings, this.#adopter.names);
+    const adopter = this.#stateOf(logger)?.adopter ?? this.#adopter;
+    const name = nameOf(bindings, adopter.names);
     if (name === undefined) return;
     if (Object.hasOwn(logger, this.#state)) this.#restoreLogger(logger);
-    this.#begin(logger, name);
+    this.#begin(logger, name, adopter);
   }
 
-  #nameOf(logger: PinoLogger): string | undefined {
-    return nameOf(logger.bindings(), this.#adopter.names);
-  }
-
-  #category(logger: PinoLogger, name: string): AdoptedCategory | undefined {
-    return this.#adopter.category(name, this.#admitsDebug(logger));
+  #nameOf(logger: PinoLogger, adopter = this.#adopter): string | undefined {
+    return nameOf(logger.bindings(), adopter.names);
   }
 
   /** Gives a logger a category of its own. */
-  #begin(logger: PinoLogger, name: string): void {
-    const state: State = { name, category: this.#category(logger, name), originals: new Map() };
+  #begin(logger: PinoLogger, name: string, adopter = this.#stateOf(logger)?.adopter ?? this.#adopter): void {
+    const category = adopter.category(name, this.#admitsDebug(logger));
+    const state: State = { name, category, adopter, originals: new Map() };
     Object.defineProperty(logger, this.#state, { value: state, configurable: true, writable: true });
     this.#gate(logger, state);
   }
 
   /** The same for a logger that `child()` makes, perhaps one for each request. */
-  #beginChild(child: PinoLogger, name: string): void {
-    const category = this.#category(child, name);
-    const state = (category && this.#childStates.get(category)) ?? { name, category };
+  #beginChild(child: PinoLogger, name: string, adopter: LoggerAdopter): void {
+    const category = adopter.category(name, this.#admitsDebug(child));
+    const known = category && this.#childStates.get(category);
+    const state = known?.adopter === adopter && known.name === name ? known : { name, category, adopter };
     if (category !== undefined) this.#childStates.set(category, state);
     child[this.#state] = state;
     this.#gate(child, state);

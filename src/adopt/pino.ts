@@ -1,6 +1,6 @@
 import { type LoggerNames, loggerAdopter } from './loggers.ts';
 import { PinoCopy } from './pino-copy.ts';
-import { findPino, type PinoLogger, type PinoParts } from './pino-logger.ts';
+import { findPino, type PinoLogger } from './pino-logger.ts';
 import { SharedCopies } from './shared-copies.ts';
 import type { Adoption, Source } from './types.ts';
 
@@ -14,38 +14,32 @@ export const PINO: Source = {
   kind: 'pino',
   option: 'pino',
   modules: [{ name: 'pino', versions: '>=8 <11', file: 'pino.js' }],
+  recognizes: (exports) => typeof exports === 'function' && 'stdSerializers' in exports && 'symbols' in exports,
   adopt(exports, { version }, adoption) {
     const make = exports as (options: object, stream: object) => unknown;
     const parts = typeof make === 'function' ? findPino(make({ level: 'silent' }, { write: () => true })) : undefined;
     if (parts === undefined) throw new Error(`pino ${version} exports something unknown`);
-    return use(parts, adoption, version).stop;
+    const adopter = loggerAdopter(adoption, namesOf(adoption), version === '' ? undefined : version);
+    return copies.use(
+      parts.prototype,
+      () => new PinoCopy(parts),
+      (copy) => copy.adoptAll(adopter),
+      (copy) => copy.release(adopter),
+    );
+  },
+  isLogger: (logger) => findPino(logger) !== undefined,
+  adoptLogger(logger, { category }, adoption) {
+    const parts = findPino(logger);
+    if (parts === undefined) return undefined;
+    const adopter = loggerAdopter(adoption, namesOf(adoption), undefined);
+    return copies.use(
+      parts.prototype,
+      () => new PinoCopy(parts),
+      (copy) => copy.adopt(logger as PinoLogger, category, adopter),
+      (copy) => copy.release(adopter),
+    );
   },
 };
-
-/**
- * Adopts a logger, and the children and other loggers that its copy of pino makes from now on. Returns a function that
- * puts everything back; `undefined` if it is no logger of pino.
- * @param name of the logger's category. @default by its bindings
- */
-export function adoptPinoLogger(
-  logger: unknown,
-  name: string | undefined,
-  adoption: Adoption,
-): (() => void) | undefined {
-  const parts = findPino(logger);
-  if (parts === undefined) return undefined;
-  const { copy, stop } = use(parts, adoption, undefined);
-  copy.adopt(logger as PinoLogger, name);
-  return stop;
-}
-
-function use(parts: PinoParts, adoption: Adoption, version: string | undefined) {
-  return copies.use(
-    parts.prototype,
-    () => new PinoCopy(parts),
-    (copy) => copy.start(loggerAdopter(adoption, namesOf(adoption), version)),
-  );
-}
 
 function namesOf({ options }: Adoption): LoggerNames {
   const given = typeof options.pino === 'object' ? options.pino.bindings : undefined;

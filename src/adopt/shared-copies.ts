@@ -1,27 +1,32 @@
 interface Copy {
+  start(): void;
   stop(): void;
 }
 
 /**
- * Copies of a library by an object that each has. A copy is adopted while anybody uses it, and known for good, so that
- * its loggers are found again when adoption begins again.
+ * Copies of a library by an object that each has. A copy is patched while anybody uses it, and known for good, so that its
+ * loggers are found again when adoption begins again.
  */
 export class SharedCopies<C extends Copy> {
   readonly #known = new WeakMap<object, { readonly copy: C; users: number }>();
 
-  /** Returns the copy, and a function that ends this use of it. */
-  use(key: object, create: () => C, start: (copy: C) => void): { readonly copy: C; readonly stop: () => void } {
+  /**
+   * Returns a function that ends this use of a copy.
+   * @param begin adopts. @param end puts that back
+   */
+  use(key: object, create: () => C, begin: (copy: C) => void, end: (copy: C) => void): () => void {
     const used = this.#known.get(key) ?? { copy: create(), users: 0 };
     this.#known.set(key, used);
-    if (used.users === 0) start(used.copy);
+    if (used.users === 0) used.copy.start();
     used.users += 1;
+    begin(used.copy);
     let stopped = false;
-    const stop = () => {
+    return () => {
       if (stopped) return;
       stopped = true;
+      end(used.copy);
       used.users -= 1;
       if (used.users === 0) used.copy.stop();
     };
-    return { copy: used.copy, stop };
   }
 }

@@ -40,6 +40,8 @@ interface State {
   readonly category: AdoptedCategory | undefined;
   /** The default meta that named the category: the application may assign another. */
   readonly meta: unknown;
+  /** Who adopted it, and gives its children their categories. */
+  readonly adopter: LoggerAdopter;
 }
 
 type Method = (this: WinstonLogger, ...args: unknown[]) => unknown;
@@ -73,20 +75,30 @@ export class WinstonCopy {
     this.#prototype = prototype;
   }
 
+  start(): void {
+    this.#active = true;
+    this.#patch(this.#prototype);
+  }
+
   /**
    * Adopts the loggers that are made from now on, and those of before as soon as they write.
    * @param Container of the module
    */
-  start(adopter: LoggerAdopter, Container?: unknown): void {
+  adoptAll(adopter: LoggerAdopter, Container: unknown): void {
     this.#adopter = adopter;
-    this.#active = true;
-    this.#patch(this.#prototype);
+    this.#forget(NOBODY);
     if (typeof Container === 'function') this.#patchContainer(Container.prototype);
   }
 
-  /** Adopts a logger that exists. @param name of its category @default by its default meta */
-  adopt(logger: WinstonLogger, name?: string): void {
-    this.#begin(logger, name);
+  /** Adopts a logger that exists, and its children. @param name of its category @default by its default meta */
+  adopt(logger: WinstonLogger, name: string | undefined, adopter: LoggerAdopter): void {
+    this.#begin(logger, name, adopter);
+  }
+
+  /** Puts the loggers back that were adopted by one adopter. */
+  release(adopter: LoggerAdopter): void {
+    if (this.#adopter === adopter) this.#adopter = NOBODY;
+    this.#forget(adopter);
   }
 
   stop(): void {
@@ -95,7 +107,13 @@ export class WinstonCopy {
     this.#letThrough.restore();
     for (const logger of this.#loggers) delete logger[this.#state];
     this.#loggers.clear();
-    this.#adopter = NOBODY;
+  }
+
+  #forget(adopter: LoggerAdopter): void {
+    for (const logger of this.#loggers) {
+      const own = Object.hasOwn(logger, this.#state) ? (logger[this.#state] as State) : undefined;
+      if (own?.adopter === adopter) delete logger[this.#state];
+    }
   }
 
   #patch(prototype: object): void {
@@ -157,15 +175,16 @@ export class WinstonCopy {
   }
 
   /** Gives a logger its category. A later change of its default meta gives it another. */
-  #begin(logger: WinstonLogger, name?: string): State {
+  #begin(logger: WinstonLogger, name?: string, given?: LoggerAdopter): State {
+    const adopter = given ?? (logger[this.#state] as State | undefined)?.adopter ?? this.#adopter;
     const meta = logger.defaultMeta;
     const label = (logger.format?.options as { readonly label?: unknown } | undefined)?.label;
-    const own = name ?? nameOf(meta, this.#adopter.names) ?? nameOf({ label }, ['label']) ?? this.#id ?? APPLICATION;
-    return this.#keep(logger, own, meta);
+    const own = name ?? nameOf(meta, adopter.names) ?? nameOf({ label }, ['label']) ?? this.#id ?? APPLICATION;
+    return this.#keep(logger, own, meta, adopter);
   }
 
-  #keep(logger: WinstonLogger, name: string, meta: unknown): State {
-    const state = { category: this.#adopter.category(name, this.#admits(logger, 'debug')), meta };
+  #keep(logger: WinstonLogger, name: string, meta: unknown, adopter: LoggerAdopter): State {
+    const state = { category: adopter.category(name, this.#admits(logger, 'debug')), meta, adopter };
     if (Object.isExtensible(logger)) {
       Object.defineProperty(logger, this.#state, { value: state, configurable: true, writable: true });
       this.#loggers.add(logger);
@@ -175,7 +194,10 @@ export class WinstonCopy {
 
   #stateOf(logger: WinstonLogger): State {
     const name = this.#relayNames.get(logger);
-    if (name !== undefined && !Object.hasOwn(logger, this.#state)) return this.#keep(logger, name, logger.defaultMeta);
+    if (name !== undefined && !Object.hasOwn(logger, this.#state)) {
+      const { adopter } = this.#stateOf(Object.getPrototypeOf(logger));
+      return this.#keep(logger, name, logger.defaultMeta, adopter);
+    }
     const state = logger[this.#state] as State | undefined;
     return state !== undefined && (name !== undefined || state.meta === logger.defaultMeta)
       ? state

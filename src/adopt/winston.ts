@@ -1,6 +1,6 @@
 import { loggerAdopter } from './loggers.ts';
 import { SharedCopies } from './shared-copies.ts';
-import type { Adoption, Source } from './types.ts';
+import type { Source } from './types.ts';
 import { findWinston, WinstonCopy, type WinstonLogger } from './winston-copy.ts';
 
 /** The default meta that names a logger. */
@@ -9,38 +9,35 @@ const META: readonly string[] = ['label', 'service', 'module'];
 /** By the prototype of the loggers. */
 const copies = new SharedCopies<WinstonCopy>();
 
+const isModule = (exports: unknown): exports is object =>
+  typeof exports === 'object' && exports !== null && 'Container' in exports && 'createLogger' in exports;
+
 export const WINSTON: Source = {
   kind: 'winston',
   option: 'winston',
   modules: [{ name: 'winston', versions: '>=3 <4', file: 'lib/winston.js' }],
+  recognizes: (exports) => isModule(exports) && findWinston(exports) !== undefined,
   adopt(exports, { version }, adoption) {
-    const prototype = findWinston(exports);
+    const prototype = isModule(exports) ? findWinston(exports) : undefined;
     if (prototype === undefined) throw new Error(`winston ${version} exports something unknown`);
-    return use(prototype, adoption, version, Reflect.get(exports as object, 'Container')).stop;
+    const adopter = loggerAdopter(adoption, META, version === '' ? undefined : version);
+    return copies.use(
+      prototype,
+      () => new WinstonCopy(prototype),
+      (copy) => copy.adoptAll(adopter, Reflect.get(exports as object, 'Container')),
+      (copy) => copy.release(adopter),
+    );
+  },
+  isLogger: (logger) => findWinston(logger) !== undefined,
+  adoptLogger(logger, { category }, adoption) {
+    const prototype = findWinston(logger);
+    if (prototype === undefined) return undefined;
+    const adopter = loggerAdopter(adoption, META, undefined);
+    return copies.use(
+      prototype,
+      () => new WinstonCopy(prototype),
+      (copy) => copy.adopt(logger as WinstonLogger, category, adopter),
+      (copy) => copy.release(adopter),
+    );
   },
 };
-
-/**
- * Adopts a logger, and the other loggers of its copy of winston. Returns a function that puts everything back;
- * `undefined` if it is no logger of winston.
- * @param name of the logger's category. @default by its default meta
- */
-export function adoptWinstonLogger(
-  logger: unknown,
-  name: string | undefined,
-  adoption: Adoption,
-): (() => void) | undefined {
-  const prototype = findWinston(logger);
-  if (prototype === undefined) return undefined;
-  const { copy, stop } = use(prototype, adoption);
-  copy.adopt(logger as WinstonLogger, name);
-  return stop;
-}
-
-function use(prototype: object, adoption: Adoption, version?: string, Container?: unknown) {
-  return copies.use(
-    prototype,
-    () => new WinstonCopy(prototype),
-    (copy) => copy.start(loggerAdopter(adoption, META, version), Container),
-  );
-}

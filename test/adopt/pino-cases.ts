@@ -4,7 +4,7 @@ import { it, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Logger } from 'pino';
-import { adoptPinoLogger, PINO as source } from '../../src/adopt/pino.ts';
+import { PINO as source } from '../../src/adopt/pino.ts';
 import { findPino } from '../../src/adopt/pino-logger.ts';
 import type { AdoptPinoOptions } from '../../src/options.ts';
 import { loadCopy, loggerBench, propertiesOf } from './logger-bench.ts';
@@ -17,10 +17,16 @@ interface Line {
 }
 
 /** A fresh copy of pino that is adopted, and a stream whose lines are kept. */
-export function setUp(t: TestContext, copy: string, bindings?: AdoptPinoOptions['bindings'], callsPerSecond?: number) {
+export function setUp(
+  t: TestContext,
+  copy: string,
+  bindings?: AdoptPinoOptions['bindings'],
+  callsPerSecond?: number,
+  adopts = true,
+) {
   const { exports: pino, version } = loadCopy<Pino>(copy);
   const bench = loggerBench(t, [source], {
-    options: { pino: bindings === undefined ? true : { bindings } },
+    options: { pino: bindings === undefined ? adopts : { bindings } },
     ...(callsPerSecond !== undefined && { callsPerSecond }),
   });
   const lines: Line[] = [];
@@ -303,20 +309,32 @@ export function pinoCases(copy: string): void {
     assert.equal(say(existing), '30 i');
   });
 
-  it('adopting one logger adopts the loggers of its copy of pino', (t) => {
-    const { pino, out, say, turn, leave, gate } = setUp(t, copy);
+  it('adopt() takes a logger with its children, or the whole module, without the option', (t) => {
+    const { pino, out, say, turn, adopter, names, leave, rejoin } = setUp(t, copy, undefined, undefined, false);
+    const [first, second, other] = [pino({}, out), pino({}, out), pino({}, out)];
+    const before = propertiesOf(first, second);
+    const stopFirst = adopter.adopt(first, { category: 'FIRST' });
+    const stopSecond = adopter.adopt(second, {});
+    const child = first.child({ module: 'database' });
+    const named = second.child({ module: 'orders' });
+    assert.deepEqual(names(), ['FIRST', 'APP', 'ORDERS']);
+    turn('FIRST', true);
+    turn('ORDERS', true);
+    assert.deepEqual([first, child, second, named, other].map(say), [ALL, ALL, '30 i', ALL, '30 i']);
     leave();
-    const failed = (error: unknown) => assert.fail(error as Error);
-    const adoption = { options: {}, category: (name: string) => gate.category(name.toUpperCase()), failed };
-    const root = pino({}, out);
-    const before = propertiesOf(root);
-    assert.equal(adoptPinoLogger({}, undefined, adoption as never), undefined);
-    const stop = adoptPinoLogger(root, 'mine', adoption as never)!;
-    const child = root.child({ module: 'database' });
-    turn('MINE', true);
-    assert.deepEqual([root, child].map(say), [ALL, '30 i']);
+    assert.deepEqual([first, child, second, named, other].map(say), Array(5).fill('30 i'));
+    rejoin();
+    assert.deepEqual([first, child, second, named, other].map(say), [ALL, ALL, '30 i', ALL, '30 i']);
+    stopFirst();
+    assert.deepEqual([first, child, second, named, other].map(say), ['30 i', '30 i', '30 i', ALL, '30 i']);
+    stopSecond();
+    assert.deepEqual(propertiesOf(first, second), before);
+    const stop = adopter.adopt(pino, {});
+    const late = pino({ name: 'late' }, out);
+    turn('LATE', true);
+    assert.equal(say(late), ALL);
     stop();
-    assert.deepEqual(propertiesOf(root), before);
+    assert.equal(say(late), '30 i');
   });
 }
 

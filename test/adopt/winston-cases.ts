@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { Container, Logger, transport as Transport } from 'winston';
-import { adoptWinstonLogger, WINSTON as source } from '../../src/adopt/winston.ts';
+import { WINSTON as source } from '../../src/adopt/winston.ts';
 import { findWinston } from '../../src/adopt/winston-copy.ts';
 import { loadCopy, loggerBench, propertiesOf } from './logger-bench.ts';
 
@@ -13,9 +13,12 @@ interface Info {
 }
 
 /** A fresh copy of winston that is adopted, and transports whose lines are kept. */
-export function setUp(t: TestContext, copy: string, callsPerSecond?: number) {
+export function setUp(t: TestContext, copy: string, callsPerSecond?: number, adopts = true) {
   const { exports: winston, version } = loadCopy<Winston>(copy);
-  const bench = loggerBench(t, [source], callsPerSecond === undefined ? {} : { callsPerSecond });
+  const bench = loggerBench(t, [source], {
+    options: { winston: adopts },
+    ...(callsPerSecond !== undefined && { callsPerSecond }),
+  });
   const load = () => bench.load('winston', version, winston);
   load();
 
@@ -201,20 +204,31 @@ export function winstonCases(copy: string): void {
     assert.equal(say(), ALL);
   });
 
-  it('adopting one logger adopts the loggers of its copy of winston', (t) => {
-    const { winston, memory, turn, leave, gate } = setUp(t, copy);
-    leave();
-    const failed = (error: unknown) => assert.fail(error as Error);
-    const adoption = { options: {}, category: (name: string) => gate.category(name.toUpperCase()), failed };
-    const all = memory();
+  it('adopt() takes a logger with its children, or the whole module, without the option', (t) => {
+    const { winston, memory, turn, adopter, names, leave, rejoin } = setUp(t, copy, undefined, false);
+    const [all, none] = [memory(), memory()];
     const logger = winston.createLogger({ transports: [all] });
-    assert.equal(adoptWinstonLogger({}, undefined, adoption as never), undefined);
-    const stop = adoptWinstonLogger(logger, 'mine', adoption as never)!;
+    const other = winston.createLogger({ transports: [none] });
+    const say = () => {
+      speak(logger);
+      speak(other);
+      return [all.written(), none.written()];
+    };
+    const stop = adopter.adopt(logger, { category: 'MINE' });
+    assert.deepEqual(names(), ['MINE']);
     turn('MINE', true);
-    speak(logger);
-    assert.equal(all.written(), ALL);
+    assert.deepEqual(say(), [ALL, INFO]);
+    leave();
+    assert.deepEqual(say(), [INFO, INFO]);
+    rejoin();
+    assert.deepEqual(say(), [ALL, INFO]);
     stop();
-    speak(logger);
-    assert.equal(all.written(), INFO);
+    assert.deepEqual(say(), [INFO, INFO]);
+    const stopAll = adopter.adopt(winston, {});
+    say();
+    turn('APP', true);
+    assert.deepEqual(say(), [ALL, ALL]);
+    stopAll();
+    assert.deepEqual(say(), [INFO, INFO]);
   });
 }
