@@ -20,6 +20,7 @@ import type { Category, CategoryOptions } from './gate/types.ts';
 import { isLoopback } from './hosts.ts';
 import { createNotifier, type Notifier, type NotifierOptions } from './notify/notifier.ts';
 import type { RdcpConfig } from './options.ts';
+import { asOwnWork, markOwnWork, mountedAt } from './own-work.ts';
 import type { Emission } from './protocol/emission.ts';
 import { createReporter } from './reporter.ts';
 import { deferListener } from './server/deferred.ts';
@@ -68,7 +69,9 @@ export function createRdcp(
 ): Rdcp {
   const opened: Closable[] = [];
   try {
-    const rdcp = open(parseConfig(config), telemetry, opened);
+    const resolved = parseConfig(config);
+    if (adoptOptions(resolved.adopt).channels === true) markOwnWork();
+    const rdcp = asOwnWork(() => open(resolved, telemetry, opened));
     rdcp.setEnabled(enabled);
     return rdcp;
   } catch (error) {
@@ -178,10 +181,12 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
   };
 
   const handler: RdcpCallback = (req, res, next) => {
-    if (next !== undefined && !control.current.app.isOurs(req)) next();
-    else if (control.moving === undefined) control.current.app.handler(req, res, next);
-    else void control.moving.then(() => control.current.app.handler(req, res, next));
+    if (next !== undefined && !isOurs(req)) next();
+    else if (control.moving === undefined) asOwnWork(() => control.current.app.handler(req, res, next));
+    else void control.moving.then(() => asOwnWork(() => control.current.app.handler(req, res, next)));
   };
+  const isOurs = (req: IncomingMessage) => control.current.app.isOurs(req);
+  let unmount = () => {};
 
   return {
     category: (name, options) => gate.category(name, options),
@@ -193,10 +198,12 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       if (listener === undefined) throw configurationError('server', 'is false: mount callback() instead of listening');
       if (closing !== undefined) throw new RdcpError('RDCP_UNAVAILABLE', 'The remote control is closed');
       const { host, port } = server as Exclude<typeof server, false>;
-      return control.listen(`${host}:${port}`, () => listener.listen());
+      return asOwnWork(() => control.listen(`${host}:${port}`, () => listener.listen()));
     },
     callback: () => {
       afterStart(() => control.current.app.load().catch(report));
+      unmount();
+      unmount = mountedAt(isOurs);
       return handler;
     },
     setEnabled,
@@ -204,6 +211,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       closing ??= (async () => {
         leaveAdoption?.();
         control.current.parts.streams.close();
+        unmount();
         await closeInOrder([listener]);
         await control.moving;
         conditions.close();

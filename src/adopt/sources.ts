@@ -1,3 +1,4 @@
+import { CHANNELS } from './channels.ts';
 import { DEBUG } from './debug.ts';
 import { NEST } from './nest.ts';
 import { OTEL_DIAG } from './otel-diag.ts';
@@ -6,4 +7,4 @@ import type { Source } from './types.ts';
 import { WINSTON } from './winston.ts';
 
 /** Every source, one line each. */
-export const SOURCES: readonly Source[] = [DEBUG, PINO, WINSTON, NEST, OTEL_DIAG];
+export const SOURCES: readonly Source[] = [DEBUG, PINO, WINSTON, NEST, CHANNELS, OTEL_DIAG];

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { diagnostics } from '../diagnostics.ts';
 import type { DropCode } from '../gate/drops.ts';
 import { exportVariable } from '../otel-environment.ts';
+import { asOwnWork } from '../own-work.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { Reporter } from '../reporter.ts';
 import { createStderrWriter, MAX_WAITING_BYTES } from '../stderr.ts';
@@ -148,7 +149,8 @@ function functionOutput(take: (record: DebugRecord) => unknown, clock: Pick<Cloc
   };
   return (call) => {
     if (pending >= MAX_PENDING) return backlog.drop(FUNCTION_TOO_SLOW, tooSlow);
-    const result = take(recordOf(call, clock.now()));
+    // A request that it makes is no request of the application.
+    const result = asOwnWork(() => take(recordOf(call, clock.now())));
     if (isPromise(result)) {
       pending += 1;
       Promise.prototype.then.call(result, fulfilled, rejected);

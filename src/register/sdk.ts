@@ -1,5 +1,6 @@
 import type { Listening } from '../cluster/listening.ts';
 import type { RdcpInstrumentation } from '../instrumentation.ts';
+import { asOwnWork } from '../own-work.ts';
 import { INSTRUMENTATION_NAME } from '../version.ts';
 import { type Exporters, exportersFrom } from './exporters.ts';
 import { logProcessors } from './log-processors.ts';
@@ -48,7 +49,7 @@ export function startSdk(
       : new PrometheusExporter({ preventServerStart: true });
   const logRecordProcessors = exporters.logs ? logProcessors(env, { gated: wanted.gateLogs }) : undefined;
   const sampler = samplerFrom(env);
-  const sdk = withVariables(env, forNodeSdk(exporters), () => {
+  const start = () => {
     const made = new NodeSDK({
       instrumentations: [instrumentation],
       views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
@@ -59,12 +60,14 @@ export function startSdk(
     });
     made.start();
     return made;
-  });
+  };
+  // Its Prometheus endpoint is no server of the application.
+  const sdk = asOwnWork(() => withVariables(env, forNodeSdk(exporters), start));
   let served: ServedMetrics | undefined;
   const serveMetrics = () => {
     if (prometheus === undefined) return undefined;
     if (exporter === undefined) return Promise.resolve({ url: metricsUrl(prometheus) });
-    served = servePrometheus(exporter, { ...prometheus, allowedHosts: wanted.allowedHosts });
+    served = asOwnWork(() => servePrometheus(exporter, { ...prometheus, allowedHosts: wanted.allowedHosts }));
     return served.listening;
   };
   const shutdown = async () => {

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import express from 'express';
+import { fastify } from 'fastify';
+import { Redis } from 'ioredis';
+import { createConnection, createPool } from 'mysql2';
+import { createClient } from 'redis';
+import { asOwnWork } from '../../src/own-work.ts';
+import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { followChannels, type Line } from './following.ts';
+
+const SECRET = 'hunter2';
+
+/** A category that is on, and its lines without what changes from run to run. */
+function follow(t: TestContext, library: string, name: string) {
+  const { loaded, set, lines, ...rest } = followChannels(t);
+  loaded(library, '9.9.9');
+  set(name, true);
+  const stable = ({ duration_ms: duration, 'server.port': _, ...line }: Line) => {
+    assert.equal(typeof duration, 'number');
+    return line;
+  };
+  return {
+    ...rest,
+    set,
+    lines: () => {
+      const shown = lines(name).map(stable);
+      assert.ok(!JSON.stringify(shown).includes(SECRET), 'a secret is shown');
+      return shown;
+    },
+  };
+}
+
+async function ask(t: TestContext, listener: RequestListener, ...paths: string[]): Promise<void> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  for (const path of paths) await (await fetch(`http://127.0.0.1:${port}${path}?token=${SECRET}`)).text();
+}
+
+it('EXPRESS shows the handlers of a request, by route and function', async (t) => {
+  const { set, lines } = follow(t, 'router', 'EXPRESS');
+  const orders = express.Router();
+  orders.get('/:id', async function getOrder(_req, res) {
+    await new Promise(setImmediate);
+    res.json({ secret: SECRET });
+  });
+  orders.get('/:id/lost', async function loseOrder() {
+    throw new TypeError(SECRET);
+  });
+  const app = express();
+  app.use('/orders', orders);
+  app.use(((_error, _req, res, _next) => void res.status(500).end()) as express.ErrorRequestHandler);
+  await ask(t, app, '/orders/42', '/orders/42/lost');
+  const shown = lines();
+  const of = (name: string) => shown.filter((line) => line['code.function.name'] === name);
+  const request = { 'http.request.method': 'GET', 'http.route': '/orders/:id' };
+  assert.deepEqual(of('getOrder'), [{ message: 'handler ended', ...request, 'code.function.name': 'getOrder' }]);
+  assert.deepEqual(of('loseOrder'), [
+    {
+      message: 'handler failed',
+      'http.request.method': 'GET',
+      'http.route': '/orders/:id/lost',
+      'code.function.name': 'loseOrder',
+      'error.type': 'TypeError',
+    },
+  ]);
+  set('EXPRESS', false);
+  await ask(t, app, '/orders/43');
+  assert.deepEqual(lines(), []);
+});
+
+it('FASTIFY shows the handlers of routes, with their status', async (t) => {
+  const { lines } = follow(t, 'fastify', 'FASTIFY');
+  const app = fastify();
+  app.get('/orders/:id', async (_request, reply) => {
+    await new Promise(setImmediate);
+    return reply.code(202).send({ secret: SECRET });
+  });
+  app.get('/sync/:id', (_request, reply) => void reply.send(SECRET));
+  app.get('/lost/:id', async () => {
+    throw Object.assign(new Error(SECRET), { code: 'ELOST' });
+  });
+  await app.ready();
+  await ask(t, (req, res) => app.routing(req, res), '/orders/42', '/sync/42', '/lost/42');
+  const handled = (message: string, route: string, status: number) => ({
+    message,
+    'http.request.method': 'GET',
+    'http.route': route,
+    'http.response.status_code': status,
+  });
+  assert.deepEqual(lines(), [
+    handled('handler ended', '/orders/:id', 202),
+    handled('handler ended', '/sync/:id', 200),
+    { ...handled('handler failed', '/lost/:id', 500), 'error.type': 'ELOST' },
+  ]);
+});
+
+it('MYSQL2 shows connections and queries by the operation, and no statement, value or user', async (t) => {
+  const { lines } = follow(t, 'mysql2', 'MYSQL2');
+  const silent = createSocketServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const options = { host: '127.0.0.1', port, user: SECRET, password: SECRET, database: 'shop' };
+  const connection = createConnection(options);
+  const statement = `/* ${SECRET} */ (select * from users where name = '${SECRET}')`;
+  const failed = await new Promise((resolve) => connection.on('error', () => {}).query(statement, [SECRET], resolve));
+  assert.ok(failed instanceof Error);
+  const pool = createPool(options);
+  assert.ok(await new Promise((resolve) => pool.getConnection(resolve)));
+  await new Promise((resolve) => pool.end(resolve));
+  const database = { 'db.system.name': 'mysql', 'db.namespace': 'shop', 'server.address': '127.0.0.1' };
+  const shown = lines();
+  const of = (message: string) =>
+    shown.filter((line) => line.message === message).map(({ 'error.type': _, ...line }) => line);
+  assert.deepEqual(of('query failed'), [{ message: 'query failed', ...database, 'db.operation.name': 'SELECT' }]);
+  assert.deepEqual(of('connection failed')[0], { message: 'connection failed', ...database });
+  assert.equal(of('no connection from the pool').length, 1);
+  assert.ok(shown.every((line) => typeof line['error.type'] === 'string'));
+});
+
+describe('with a real Redis', { skip: whyNoRedis() }, () => {
+  let server: RedisServer;
+  before(async () => {
+    server = await startRedis();
+  });
+  after(() => server.close());
+
+  const database = { 'db.system.name': 'redis', 'db.namespace': '0', 'server.address': '127.0.0.1' };
+  const command = (name: string) => ({ message: 'command ended', 'db.operation.name': name, ...database });
+
+  it('REDIS shows commands by their name, and no argument', async (t) => {
+    const { set, lines } = follow(t, '@redis/client', 'REDIS');
+    const client = createClient({ socket: { host: '127.0.0.1', port: server.port }, password: PASSWORD });
+    t.after(() => client.destroy());
+    await client.connect();
+    assert.equal(lines().at(-1)?.message, 'connection established');
+    await client.set(SECRET, SECRET);
+    await client.get(SECRET);
+    assert.deepEqual(lines(), [command('SET'), command('GET')]);
+    await assert.rejects(client.sendCommand(['INCR', SECRET]));
+    const [{ 'error.type': type, ...line } = { message: '' }] = lines();
+    assert.deepEqual([line, typeof type], [{ ...command('INCR'), message: 'command failed' }, 'string']);
+    await client.multi().get('a').get('b').exec();
+    const batch = { 'db.operation.name': 'MULTI', 'db.operation.batch.size': 2 };
+    assert.deepEqual(lines(), [{ ...database, message: 'commands ended', ...batch }]);
+    await asOwnWork(() => client.get(SECRET));
+    assert.deepEqual(lines(), []);
+    set('REDIS', false);
+    await client.get(SECRET);
+    assert.deepEqual(lines(), []);
+  });
+
+  it('IOREDIS shows commands by their name, and no argument', async (t) => {
+    const { lines } = follow(t, 'ioredis', 'IOREDIS');
+    const client = new Redis({ host: '127.0.0.1', port: server.port, password: PASSWORD, lazyConnect: true });
+    t.after(() => client.disconnect());
+    await client.connect();
+    assert.equal(lines().at(-1)?.message, 'connection established');
+    await client.set(`${SECRET}2`, SECRET);
+    await client.get(`${SECRET}2`);
+    assert.deepEqual(lines(), [command('SET'), command('GET')]);
+  });
+});
