@@ -1,5 +1,6 @@
 import { CHANNELS } from './channels.ts';
 import { DEBUG } from './debug.ts';
+import { DEBUGLOG } from './debuglog.ts';
 import { NEST } from './nest.ts';
 import { OTEL_DIAG } from './otel-diag.ts';
 import { PINO } from './pino.ts';
@@ -7,4 +8,4 @@ import type { Source } from './types.ts';
 import { WINSTON } from './winston.ts';
 
 /** Every source, one line each. */
-export const SOURCES: readonly Source[] = [DEBUG, PINO, WINSTON, NEST, CHANNELS, OTEL_DIAG];
+export const SOURCES: readonly Source[] = [DEBUG, PINO, WINSTON, NEST, DEBUGLOG, CHANNELS, OTEL_DIAG];
