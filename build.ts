@@ -183,6 +183,7 @@ await build(
     format: 'cjs',
     dynamicImportInCjs: false,
     minify: minified({ function: false, class: true }),
+    plugins: [latin1],
   }),
 );
 for (const command of Object.keys(COMMANDS)) chmodSync(`dist/${command}.js`, 0o755);

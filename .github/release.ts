@@ -1,5 +1,6 @@
 // Makes a release. `npm run release` takes the next version from the commits, writes it where it belongs, commits and tags;
-// `npm run release -- notes v0.2.0` prints the notes of a tag, and fails where the tag is not what the files say.
+// `npm run release -- notes v0.2.0` prints the notes of a tag, and fails where the tag is not what the files say;
+// `npm run release -- links URL v0.2.0` makes the links of README.md lead to a repository, because the package has no other document.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -27,6 +28,14 @@ export function notesOf(changelog: string, version: string): string {
   const [section] = changelog.split(/^(?=## )/m).filter((each) => each.startsWith(heading));
   if (section === undefined) throw new Error(`CHANGELOG.md has no section ${version}`);
   return section.slice(section.indexOf('\n')).trim();
+}
+
+/** A document whose relative links lead to a tag of a repository on GitHub: pages, and pictures as they are. */
+export function withAbsoluteLinks(markdown: string, repository: string, tag: string): string {
+  const absolute = (kind: 'blob' | 'raw', path: string) => `${repository}/${kind}/${tag}/${path}`;
+  return markdown
+    .replace(/(?<=!\[[^\]]*\]\(|<img [^>]*src="|srcset=")(?![a-z]+:)[^)"\s]+/g, (path) => absolute('raw', path))
+    .replace(/(?<=\]\()(?![a-z]+:|#)[^)\s]+/g, (path) => absolute('blob', path));
 }
 
 function release(): void {
@@ -57,11 +66,12 @@ function notes(tag: string): void {
 }
 
 if (import.meta.main) {
-  const [command, tag = ''] = process.argv.slice(2);
+  const [command, first = '', second = ''] = process.argv.slice(2);
   try {
     if (command === undefined) release();
-    else if (command === 'notes') notes(tag);
-    else throw new Error('usage: npm run release [-- notes TAG]');
+    else if (command === 'notes') notes(first);
+    else if (command === 'links') writeFileSync('README.md', withAbsoluteLinks(read('README.md'), first, second));
+    else throw new Error('usage: npm run release [-- notes TAG | links URL TAG]');
   } catch (error) {
     console.error(`release: ${(error as Error).message}`);
     process.exitCode = 1;
