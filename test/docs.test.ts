@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, test } from 'node:test';
-import { apiReport, documentedOptions, flat, optionsDocument } from '../document.ts';
+import { documentedOptions, flat, optionsDocument } from '../document.ts';
 import { CONDITIONS } from '../src/conditions.ts';
 import { schemaOptions } from './package/options.ts';
-import { assertBuilt } from './support/built.ts';
 
 test('docs/messages.md lists every condition with what is said of it', () => {
   const text = readFileSync(join(import.meta.dirname, '..', 'docs', 'messages.md'), 'utf8');
@@ -70,12 +69,6 @@ describe('the documentation of the options', () => {
     const text = readFileSync(join(import.meta.dirname, '..', 'docs', 'options.md'), 'utf8');
     assert.equal(text, optionsDocument(options), 'run `npm run document`');
   });
-});
-
-test('test/types/api.md has the public types as they are: a change of it is a change for users', async () => {
-  assertBuilt();
-  const report = readFileSync(join(import.meta.dirname, 'types', 'api.md'), 'utf8');
-  assert.equal(report, await apiReport(), 'run `npm run document`');
 });
 
 test('CONTRIBUTING.md names the programs that .ci/run installs', () => {
