@@ -189,6 +189,10 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
     budgetOf: sink.budgets.configured,
     messages: store.messages,
     tails: resolved.tail !== false,
+    sourceOf: (name) => {
+      const source = sourceOf(name);
+      return source?.count === 1 ? source.name : undefined;
+    },
     instanceId,
     clock,
     schedule: unrefInterval,

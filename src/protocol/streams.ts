@@ -75,7 +75,7 @@ export interface TailLine {
   readonly tenant?: string;
   /** Id of the process, as in the fleet. */
   readonly instance: string;
-  /** The logger that made the call, if it is not a category of the application. */
+  /** The logger of another library that made the call, where the category has one alone. */
   readonly source?: string;
 }
 

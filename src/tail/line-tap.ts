@@ -15,6 +15,8 @@ export interface LineTapOptions extends Tapped {
   /** Id of this process. */
   readonly instanceId: string;
   readonly now: () => number;
+  /** The logger of another library that makes the calls of a category. @default none */
+  readonly sourceOf?: ((category: string) => string | undefined) | undefined;
 }
 
 /** Collects the lines of a tail in this process, within its rate and a bounded buffer. */
@@ -46,9 +48,11 @@ export class LineTap implements Tap {
     return false;
   }
 
-  take(_category: unknown, call: Call): void {
+  take({ name }: { readonly name: string }, call: Call): void {
     const { severity: _, ...record } = recordOf(call, this.#options.now());
-    const line: TailLine = { ...record, instance: this.#options.instanceId };
+    const { instanceId, sourceOf } = this.#options;
+    const source = sourceOf?.(name);
+    const line: TailLine = { ...record, instance: instanceId, ...(source !== undefined && { source }) };
     const text = escapeUnprintable(JSON.stringify(line));
     this.#lines.push(text);
     this.#waiting += text.length;

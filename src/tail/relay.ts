@@ -22,6 +22,8 @@ export interface RelayOptions extends Omit<CallMetersOptions, 'now'> {
   readonly messages?: MessageStore | undefined;
   /** Whether this process gives its lines to others. */
   readonly tails: boolean;
+  /** The logger of another library that makes the calls of a category. @default none */
+  readonly sourceOf?: (category: string) => string | undefined;
   readonly clock: Clock;
   readonly schedule: Schedule;
   readonly randomUUID: () => string;

@@ -15,6 +15,7 @@ import type { ApiKeyRecord, RdcpConfig } from '../../src/options.ts';
 import type { ErrorResponse } from '../../src/protocol/messages.ts';
 import { type AppDependencies, createApp, type RequestHandler } from '../../src/server/app.ts';
 import { createListener, type ListenerOptions } from '../../src/server/listener.ts';
+import { createOpenStreams, type OpenStreams } from '../../src/server/open-streams.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { Relay } from '../../src/tail/relay.ts';
@@ -66,6 +67,7 @@ export interface TestApp {
   readonly reports: unknown[];
   readonly authFailures: (readonly [method: string, reason: string])[];
   readonly controlRequests: (readonly [action: string, outcome: string])[];
+  readonly streams: OpenStreams;
   startClosing(): void;
 }
 
@@ -143,6 +145,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     randomUUID,
   });
   t.after(() => relay.close());
+  const streams = createOpenStreams();
   const authFailures: (readonly [string, string])[] = [];
   const controlRequests: (readonly [string, string])[] = [];
   let closing = false;
@@ -162,6 +165,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
     },
     relay: async () => relay,
+    streams,
     checkStore: options.checkStore ?? (() => store.check()),
     closing: () => closing,
     clock,
@@ -176,6 +180,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     reports,
     authFailures,
     controlRequests,
+    streams,
     startClosing: () => {
       closing = true;
     },

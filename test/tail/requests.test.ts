@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import type { Principal } from '../../src/auth/principal.ts';
+import { createRdcpClient } from '../../src/client/client.ts';
+import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse, ErrorResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
+import { createAuthority, writePems } from '../support/certificate.ts';
+import { KEYS, type KeyName, startServer, type TestServerOptions } from '../support/server.ts';
+import { LEVELS, startTenantServer } from '../support/tenants.ts';
+import { http2Session } from '../support/tls-client.ts';
+
+function clientOf({ url }: { readonly url: string }, key: KeyName = 'admin') {
+  return createRdcpClient({ baseUrl: url, apiKey: KEYS[key] });
+}
+
+/** Reads to the end. */
+async function all(tail: AsyncIterable<TailEvent>, seen: (event: TailEvent) => unknown = () => {}) {
+  const events: TailEvent[] = [];
+  for await (const event of tail) {
+    events.push(event);
+    await seen(event);
+  }
+  return events;
+}
+
+const lastOf = (events: readonly TailEvent[]) => events.at(-1)?.data as unknown;
+
+test('a request that is not as it should be is refused before anything is tapped', async (t) => {
+  const server = await startServer(t, { config: { controls: { maxDuration: '1h' } } });
+  const refused = async (query: string, key: KeyName = 'admin') => {
+    const { status, body } = await server.request<ErrorResponse>(`${PATHS.tail}${query}`, { key });
+    return [status, body.error.details?.field ?? body.error.code, body.error.message];
+  };
+  for (const [query, field] of [
+    ['', 'categories'],
+    ['?categories=', 'categories'],
+    ['?categories=database', 'categories'],
+    ['?categories=HTTP,HTTP', 'categories'],
+    ['?categories=HTTP&categories=DATABASE', 'categories'],
+    ['?categories=HTTP&duration=0', 'duration'],
+    ['?categories=HTTP&duration=soon', 'duration'],
+    ['?categories=HTTP&duration=2h', 'duration'],
+    ['?categories=HTTP&rate=0', 'rate'],
+    ['?categories=HTTP&rate=1.5', 'rate'],
+    ['?categories=HTTP&rate=10001', 'rate'],
+    ['?categories=HTTP&lines=0', 'lines'],
+    ['?categories=HTTP&log=yes', 'log'],
+    ['?categories=HTTP&tenant=acme', 'tenant'],
+  ]) {
+    assert.deepEqual((await refused(query ?? '')).slice(0, 2), [400, field], query);
+  }
+  assert.deepEqual(await refused('?categories=HTTP,NOWHERE'), [
+    404,
+    'RDCP_CATEGORY_NOT_FOUND',
+    'Unknown category: NOWHERE',
+  ]);
+  assert.deepEqual((await refused('?categories=HTTP', 'operator')).slice(0, 2), [403, 'RDCP_FORBIDDEN']);
+  const json = await server.request(`${PATHS.tail}?categories=HTTP`, {
+    key: 'admin',
+    headers: { Accept: 'application/json' },
+  });
+  assert.deepEqual([json.status, json.body.error.details?.available], [406, ['text/event-stream']]);
+  const posted = await server.request(PATHS.tail, { key: 'admin', method: 'POST', body: {} });
+  assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD']);
+  const { body } = await server.request<AuditResponse>(`${PATHS.audit}?action=tail`, { key: 'admin' });
+  assert.deepEqual(body.entries, []);
+});
+
+test('HEAD answers as GET would, and taps nothing', async (t) => {
+  const server = await startServer(t);
+  const { status, headers, text } = await server.request(`${PATHS.tail}?categories=HTTP`, {
+    key: 'admin',
+    method: 'HEAD',
+  });
+  assert.deepEqual([status, text], [200, '']);
+  assert.equal(headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  assert.deepEqual([headers.get('cache-control'), headers.get('x-accel-buffering')], ['no-store', 'no']);
+  assert.ok(headers.has(HEADERS.requestId));
+  assert.equal(server.gate.category('HTTP').enabled, false);
+});
+
+test('the configuration may let control tail, but not faster than configured, or take tails away', async (t) => {
+  const server = await startServer(t, { config: { tail: { scope: 'control', rate: 50 } } });
+  assert.deepEqual(lastOf(await all(clientOf(server, 'control').tail('HTTP', { duration: 1 }))), {
+    reason: 'expired',
+    lines: 0,
+    dropped: 0,
+  });
+  await assert.rejects(all(clientOf(server, 'control').tail('HTTP', { rate: 51 })), { code: 'RDCP_FORBIDDEN' });
+  assert.equal((await all(clientOf(server).tail('HTTP', { rate: 51, duration: 1 }))).length, 3);
+  const without = await startServer(t, { config: { tail: false } });
+  await assert.rejects(all(clientOf(without).tail('HTTP')), { code: 'RDCP_NOT_FOUND' });
+  const { body } = await without.request<WellKnownDocument>(PATHS.wellKnown);
+  assert.deepEqual(
+    [body.otelrdcp_endpoints.tail, body.otelrdcp_endpoints.forecast, body.otelrdcp_endpoints.events],
+    [undefined, PATHS.forecast, PATHS.events],
+  );
+});
+
+/** A server whose keys a test makes, changes and takes away. */
+async function serverOf(t: TestContext, principals: Map<string, Principal>, options: TestServerOptions = {}) {
+  const authenticate = async ({
+    headers,
+  }: {
+    readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
+  }) => principals.get(headers['x-rdcp-api-key']?.[0] ?? '');
+  return startServer(t, {
+    ...options,
+    wrap: ({ authenticator }) => ({ authenticator: { ...authenticator, authenticate } }),
+  });
+}
+
+const principal = (userId: string, more: Partial<Principal> = {}): Principal => ({
+  method: 'api-key',
+  userId,
+  clientId: userId,
+  scopes: ['admin'],
+  ...more,
+});
+
+test('an identity has two tails and a process so many, and a place is free again when one ends', async (t) => {
+  const people = new Map(['a', 'b', 'c'].map((name) => [name, principal(name)]));
+  const server = await serverOf(t, people, { config: { tail: { maxStreams: 3 } } });
+  const open = async (apiKey: string) => {
+    const tail = createRdcpClient({ baseUrl: server.url, apiKey }).tail('HTTP');
+    await tail.next();
+    return tail;
+  };
+  const tails = [await open('a'), await open('a')];
+  await assert.rejects(open('a'), { code: 'RDCP_RATE_LIMITED', message: '2 tails of this client are open already' });
+  tails.push(await open('b'));
+  await assert.rejects(open('c'), { code: 'RDCP_RATE_LIMITED', message: '3 tails of this process are open already' });
+  await tails[0]?.return(undefined);
+  let again: AsyncGenerator<TailEvent> | undefined;
+  while (again === undefined) again = await open('c').catch(() => sleep(10, undefined));
+  for (const tail of [...tails, again]) await tail.return(undefined);
+});
+
+test('a credential that is revoked, expires or loses the scope ends its tail within a second', async (t) => {
+  const people = new Map([
+    ['revoked', principal('revoked')],
+    ['narrowed', principal('narrowed')],
+    ['expiring', principal('expiring', { expiresAt: Date.now() + 1500 })],
+  ]);
+  const server = await serverOf(t, people);
+  const tails = [...people.keys()].map(async (apiKey) => {
+    const events = await all(createRdcpClient({ baseUrl: server.url, apiKey }).tail('HTTP'));
+    return [apiKey, (lastOf(events) as { reason: string }).reason, performance.now()] as const;
+  });
+  await sleep(500);
+  const at = performance.now();
+  people.delete('revoked');
+  people.set('narrowed', principal('narrowed', { scopes: ['control'] }));
+  for (const [name, reason, ended] of await Promise.all(tails)) {
+    assert.equal(reason, 'revoked', name);
+    assert.ok(ended - at < 1900, `${name}: ${ended - at} ms`);
+  }
+});
+
+test('a key that is taken out of its file ends the tails of it', async (t) => {
+  const key = generateApiKey({ env: 'test', randomBytes });
+  const { mkdtempSync, rmSync, writeFileSync } = await import('node:fs');
+  const folder = mkdtempSync(`${(await import('node:os')).tmpdir()}/rdcp-keys-`);
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = `${folder}/keys.json`;
+  const record = { id: 'one', hash: hashApiKey(key), clientId: 'one', scopes: ['admin'] };
+  writeFileSync(file, JSON.stringify({ keys: [record] }));
+  const server = await startServer(t, { config: { security: { apiKeys: { file } } } });
+  const events = await all(createRdcpClient({ baseUrl: server.url, apiKey: key }).tail('HTTP'), ({ event }) => {
+    if (event === 'open') writeFileSync(file, JSON.stringify({ keys: [] }));
+  });
+  assert.equal((lastOf(events) as { reason: string }).reason, 'revoked');
+});
+
+test('a server that closes ends its tails and forecasts first, and waits for none', async (t) => {
+  const server = await startServer(t);
+  const forecast = clientOf(server).forecast('HTTP', { duration: 60 });
+  const events = await all(clientOf(server).tail('HTTP'), async ({ event }) => {
+    if (event !== 'instance') return;
+    server.startClosing();
+    server.streams.close();
+  });
+  assert.deepEqual(lastOf(events), { reason: 'shutdown', lines: 0, dropped: 0 });
+  await assert.rejects(forecast, { code: 'RDCP_UNAVAILABLE' });
+  const began = performance.now();
+  await server.close();
+  assert.ok(performance.now() - began < 2000);
+});
+
+test('a tenant tails and forecasts its own calls alone, whatever it says', async (t) => {
+  const server = await startTenantServer(t, { ...LEVELS.namespace }, {});
+  const http = server.gate.category('HTTP');
+  const debug = () => {
+    for (const tenant of ['acme', 'beta']) server.gate.runWithTenant(tenant, () => http.debug(`of ${tenant}`));
+    http.debug('of nobody');
+  };
+  const timer = setInterval(debug, 10);
+  t.after(() => clearInterval(timer));
+  const headers = { ...server.as('acme').headers };
+  const client = createRdcpClient({ baseUrl: server.url, headers });
+  const events = await all(client.tail('HTTP', { lines: 5 }));
+  const lines = events.filter(({ event }) => event === 'line').map(({ data }) => data as TailLine);
+  assert.deepEqual(new Set(lines.map(({ tenant, message }) => `${tenant} ${message}`)), new Set(['acme of acme']));
+  const other = createRdcpClient({ baseUrl: server.url, headers, tenantId: 'beta' });
+  await assert.rejects(all(other.tail('HTTP')), { code: 'RDCP_FORBIDDEN' });
+  await assert.rejects(other.forecast('HTTP'), { code: 'RDCP_FORBIDDEN' });
+  const of = createRdcpClient({ baseUrl: server.url, headers: { ...server.as('admin').headers }, tenantId: 'beta' });
+  const named = await all(of.tail('HTTP', { lines: 3 }));
+  assert.ok(named.every(({ event, data }) => event !== 'line' || data.tenant === 'beta'));
+  const own = (await client.forecast('HTTP', { duration: 1 })).categories.HTTP?.callsPerSecond.value ?? 0;
+  const everybody = createRdcpClient({ baseUrl: server.url, headers: { ...server.as('admin').headers } });
+  const total = (await everybody.forecast('HTTP', { duration: 1 })).categories.HTTP?.callsPerSecond.value ?? 0;
+  assert.ok(total / own > 2 && total / own < 4, `${own} of ${total}`);
+});
+
+test('a reader that stands still loses lines and is told how many, and holds up nobody', async (t) => {
+  const server = await startServer(t);
+  const http = server.gate.category('HTTP');
+  const request = httpRequest(`${server.url}${PATHS.tail}?categories=HTTP&rate=10000`, {
+    headers: { 'X-RDCP-API-Key': KEYS.admin },
+  });
+  request.end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  response.setEncoding('utf8');
+  response.pause();
+  while (!http.enabled) await sleep(5);
+  const before = process.memoryUsage().rss;
+  const text = 'x'.repeat(4000);
+  for (let round = 0; round < 60; round++) {
+    for (let call = 0; call < 100; call++) http.debug(text, { call });
+    await sleep(20);
+  }
+  const grown = (process.memoryUsage().rss - before) / 1024 / 1024;
+  assert.ok(grown < 60, `${grown} MiB for 24 MiB of lines`);
+  let read = '';
+  response.on('data', (chunk) => (read += chunk));
+  response.resume();
+  const dropped = () =>
+    [...read.matchAll(/event: dropped\ndata: \{"count":(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0);
+  const lines = () => [...read.matchAll(/event: line\n/g)].length;
+  while (dropped() + lines() < 6000) await sleep(20);
+  assert.equal(dropped() + lines(), 6000);
+  assert.ok(dropped() > 1000, `${dropped()}`);
+  request.destroy();
+});
+
+test('over HTTP/2 a tail outlasts the time in which a request must arrive', async (t) => {
+  const authority = createAuthority();
+  const { cert, key } = authority.issue('localhost', { usage: 'server' });
+  const tls = writePems({ certFile: cert, keyFile: key });
+  const server = await startServer(t, {
+    config: { server: { tls }, limits: { requestTimeoutSeconds: 1 } },
+    listener: { timeouts: { headersMs: 300, requestMs: 300, keepAliveMs: 300, checkMs: 50 } },
+  });
+  const session = await http2Session(t, server.url, { ca: authority.cert });
+  const stream = session.request({ ':path': `${PATHS.tail}?categories=HTTP&duration=2`, 'x-rdcp-api-key': KEYS.admin });
+  stream.setEncoding('utf8');
+  let text = '';
+  for await (const chunk of stream) text += chunk;
+  assert.match(text, /event: end\ndata: \{"reason":"expired","lines":0,"dropped":0\}\n\n$/);
+});
+
+test('a forecast may last longer than a request may take, and ends with the client', async (t) => {
+  const server = await startServer(t, { config: { limits: { requestTimeoutSeconds: 1 } } });
+  const client = clientOf(server, 'control');
+  assert.equal((await client.forecast('HTTP', { duration: 2 })).duration, '2s');
+  const controller = new AbortController();
+  const forecast = client.forecast('HTTP', { duration: 60, signal: controller.signal });
+  while (!server.gate.category('HTTP').enabled) await sleep(5);
+  controller.abort(new Error('left'));
+  await assert.rejects(forecast, /left/);
+  while (server.gate.category('HTTP').enabled) await sleep(5);
+  assert.deepEqual(server.reports, []);
+  const { body } = await server.request<AuditResponse>(`${PATHS.audit}?action=forecast`, { key: 'admin' });
+  assert.deepEqual(
+    body.entries.map(({ categories, reason }) => [categories, reason]),
+    [
+      [['HTTP'], 'for 1m'],
+      [['HTTP'], 'for 2s'],
+    ],
+  );
+});
+
+test('a forecast that is not as it should be is refused', async (t) => {
+  const server = await startServer(t);
+  const refused = async (body: object, key: KeyName = 'control') => {
+    const answer = await server.request(PATHS.forecast, { key, method: 'POST', body });
+    return [answer.status, answer.body.error.details?.field ?? answer.body.error.code];
+  };
+  assert.deepEqual(await refused({}), [400, 'categories']);
+  assert.deepEqual(await refused({ categories: [] }), [400, 'categories']);
+  assert.deepEqual(await refused({ categories: 'HTTP', duration: '61s' }), [400, 'duration']);
+  assert.deepEqual(await refused({ categories: 'HTTP', duration: 0 }), [400, 'duration']);
+  assert.deepEqual(await refused({ categories: 'HTTP', durations: 5 }), [400, 'durations']);
+  assert.deepEqual(await refused({ categories: 'NOWHERE' }), [404, 'RDCP_CATEGORY_NOT_FOUND']);
+  assert.deepEqual(await refused({ categories: 'HTTP' }, 'status'), [403, 'RDCP_FORBIDDEN']);
+  assert.equal((await server.request(PATHS.forecast, { key: 'control' })).status, 405);
+});
