@@ -2,18 +2,18 @@
 // beside a bare Redis message to 20 subscribers in the same processes. One round of each in turn, so that both see the
 // same machine. Needs redis-server, or REDIS_URL.
 
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
 import type { ControlResponse, StatusResponse } from '../src/protocol/messages.ts';
-import { publish, type Timing, verdict } from './measurement.ts';
+import { percentile, publish, timing, verdict } from './measurement.ts';
+import { openRedis } from './redis.ts';
 
 const PROCESSES = Number(process.env.FLEET_PROCESSES ?? 20);
 const ROUNDS = Number(process.env.FLEET_ROUNDS ?? 300);
@@ -29,21 +29,6 @@ const now = () => Number(process.hrtime.bigint()) / 1e6;
 interface Noted {
   readonly flips: readonly (readonly [on: boolean, at: number])[];
   readonly messages: readonly number[];
-}
-
-async function openRedis(): Promise<{ url: string; close(): void }> {
-  const given = process.env.REDIS_URL;
-  if (given !== undefined) return { url: given, close: () => {} };
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
-    stdio: 'ignore',
-  });
-  await once(server, 'spawn');
-  await sleep(500);
-  return { url: `redis://127.0.0.1:${port}`, close: () => void server.kill() };
 }
 
 async function answerOf<T>(child: ChildProcess): Promise<T> {
@@ -77,16 +62,6 @@ async function together(address: string): Promise<void> {
 /** When the last process noted something, after each start. */
 function lastOf(starts: readonly number[], noted: readonly (readonly number[])[]): number[] {
   return starts.map((start, round) => Math.max(...noted.map((times) => times[round] ?? Number.NaN)) - start);
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-function timing(name: string, milliseconds: readonly number[]): Timing {
-  const at = (share: number) => percentile(milliseconds, share) * 1e6;
-  return { name, p25: at(0.25), p50: at(0.5), p75: at(0.75), rounds: [at(0.5)] };
 }
 
 const redis = await openRedis();

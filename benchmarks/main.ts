@@ -14,7 +14,7 @@ import { combine, formatReport, formatVerdict, type Report } from './measurement
 const PROCESSES = 3;
 const SUBJECTS = [
   ...['gate-off', 'gate-scale', 'gate-tenant', 'count', 'tenant-memory'],
-  ...['emit', 'budget', 'koa-service', 'status', 'control', 'scrape', 'import', 'start-up', 'fleet', 'flood'],
+  ...['emit', 'budget', 'koa-service', 'status', 'control', 'scrape', 'import', 'start-up', 'fleet', 'tail', 'flood'],
 ];
 
 function run(subject: string): Promise<Report> {

@@ -155,3 +155,14 @@ export function formatReport({ timings, verdicts }: Report): string {
 export function formatVerdict({ what, target, measured, met }: Verdict): string {
   return `  ${(met ? 'met' : 'MISSED').padEnd(8)}${what.padEnd(78)}${target.padEnd(34)}${measured}`;
 }
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** The timing of single measurements, in milliseconds. */
+export function timing(name: string, milliseconds: readonly number[]): Timing {
+  const at = (share: number) => percentile(milliseconds, share) * 1e6;
+  return { name, p25: at(0.25), p50: at(0.5), p75: at(0.75), rounds: [at(0.5)] };
+}
