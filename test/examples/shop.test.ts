@@ -1,36 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { AuditResponse, DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { takenPort } from '../register/running.ts';
-import { assertBuilt, ROOT } from '../support/built.ts';
+import { ROOT } from '../support/built.ts';
 import { start, until } from './child.ts';
 import { withProgram } from './required-program.ts';
 import { type RunningShop, shopEnvironment, startShop } from './running-shop.ts';
 
 const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'QUEUE', 'X-DISCOUNTS'];
-
-test('what npm start runs makes ten seconds of traffic with --once, finds every answer right and exits with 0', async () => {
-  assertBuilt();
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
-  // The build is left out: other tests run what is built at this moment.
-  const [build, command] = scripts.start.split(' && ');
-  assert.match(build ?? '', /^npm run .*build$/);
-  const env = await shopEnvironment();
-  const child = await start('sh', ['-c', `exec ${command} --once`], {
-    cwd: ROOT,
-    env: {
-      ...env,
-      PATH: `${dirname(process.execPath)}${delimiter}${env.PATH}`,
-      RDCP_API_KEY: 'a-key-of-this-test-alone-and-no-other',
-    },
-  });
-  const code = await child.ended;
-  assert.equal(code, 0, child.output.stderr);
-  assert.match(child.output.stdout, /^\d+ requests, [1-9]\d* orders accepted$/m);
-});
 
 describe('the example on ports that somebody else has', { concurrency: 2 }, () => {
   async function startOn(t: TestContext, ports: NodeJS.ProcessEnv) {

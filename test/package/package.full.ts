@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { freePort } from '../support/free-port.ts';
 import { type Consumer, finish, installInto, LINES, packInto, tool } from './consumer.ts';
 import { followDemo } from './demo.ts';
-import { behavesAsPacked } from './packed.ts';
+import { behavesAsInstalled } from './packed.ts';
 import { ONE_GATE, WITHOUT_SDK } from './scripts.ts';
 
 /** Nothing but what the package cannot do without, in the oldest release that it allows. */
@@ -40,7 +40,7 @@ describe('the packed package', () => {
   after(() => rmSync(directory, { recursive: true, force: true }));
 
   for (const line of ['3.x', '2.x'] as const) {
-    describe(`installed beside OpenTelemetry ${line}`, () => behavesAsPacked(() => consumer(line)));
+    describe(`installed beside OpenTelemetry ${line}`, () => behavesAsInstalled(() => consumer(line)));
   }
 
   it('works in an application without an SDK, and writes what is debugged on stderr', async () => {

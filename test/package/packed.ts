@@ -35,6 +35,41 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     assert.deepEqual({ stdout, stderr }, { stdout: 'all\n', stderr: '' });
   });
 
+  it('starts the shop by its demo, metrics included, and each command that it shows works', async (t) => {
+    const { stdout, stderr, metrics } = await followDemo(t, consumer());
+    assert.ok(stdout.includes(`http://localhost:${metrics}/metrics`), stdout);
+    assert.match(stderr, / DEBUG DATABASE query .*trace_id=/);
+  });
+
+  it('loads no SDK by the root entry', async () => {
+    const { stdout, stderr } = await consumer().node(loadedBy(NAME));
+    assert.match(stdout, /opentelemetry-instrumentation-rdcp\/dist\/index\.js/, stderr);
+    assert.doesNotMatch(stdout, /sdk-node|exporter-prometheus/);
+  });
+
+  it('has types that compile, those of its dependencies included', async () => {
+    assert.deepEqual(await consumer().compile(TYPED_CONSUMER), { code: 0, stdout: '', stderr: '' });
+  });
+
+  it('names its functions and their lines in stack traces', async () => {
+    const { stdout } = await consumer().node(MISTAKE);
+    assert.match(stdout, /^RdcpError: .*\n +at parseConfig .*\/dist\/chunks\/[\w-]+\.js:(?!1:)\d+:\d+\)\n/);
+  });
+
+  it('shows a short line of an error that nobody catches', async () => {
+    const { code, stderr } = await consumer().node(`
+      import { createRdcp } from '${NAME}';
+      createRdcp({ server: { port: 'none' } });`);
+    assert.equal(code, 1);
+    assert.match(stderr, /RdcpError: configuration: server\.port/);
+    assert.ok(stderr.length < 4000, stderr);
+  });
+}
+
+/** The same in more processes, for what is installed. */
+export function behavesAsInstalled(consumer: () => Consumer): void {
+  behavesAsPacked(consumer);
+
   it('can be required first', async () => {
     for (const entry of SUBPATHS) {
       const script = `
@@ -84,41 +119,11 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     assert.ok(receiver.ofSeverity(5) >= 2 * 512, 'debug records arrive as well');
   });
 
-  it('starts the shop by its demo, metrics included, and each command that it shows works', async (t) => {
-    const { stdout, stderr, metrics } = await followDemo(t, consumer());
-    assert.ok(stdout.includes(`http://localhost:${metrics}/metrics`), stdout);
-    assert.match(stderr, / DEBUG DATABASE query .*trace_id=/);
-  });
-
-  it('loads no SDK by the root entry', async () => {
-    const { stdout, stderr } = await consumer().node(loadedBy(NAME));
-    assert.match(stdout, /opentelemetry-instrumentation-rdcp\/dist\/index\.js/, stderr);
-    assert.doesNotMatch(stdout, /sdk-node|exporter-prometheus/);
-  });
-
-  it('has types that compile, those of its dependencies included', async () => {
-    assert.deepEqual(await consumer().compile(TYPED_CONSUMER), { code: 0, stdout: '', stderr: '' });
-  });
-
   it('is read from few files by every entry', async () => {
     for (const entry of SUBPATHS) {
       const { stdout } = await consumer().node(loadedBy(entry), { env: QUIET });
       const files = stdout.split('\n').filter((url) => url.includes(`/node_modules/${NAME}/dist/`));
       assert.ok(files.length > 0 && files.length <= MOST_FILES, `${entry}: ${files.join(' ')}`);
     }
-  });
-
-  it('names its functions and their lines in stack traces', async () => {
-    const { stdout } = await consumer().node(MISTAKE);
-    assert.match(stdout, /^RdcpError: .*\n +at parseConfig .*\/dist\/chunks\/[\w-]+\.js:(?!1:)\d+:\d+\)\n/);
-  });
-
-  it('shows a short line of an error that nobody catches', async () => {
-    const { code, stderr } = await consumer().node(`
-      import { createRdcp } from '${NAME}';
-      createRdcp({ server: { port: 'none' } });`);
-    assert.equal(code, 1);
-    assert.match(stderr, /RdcpError: configuration: server\.port/);
-    assert.ok(stderr.length < 4000, stderr);
   });
 }

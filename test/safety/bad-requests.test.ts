@@ -1,3 +1,3 @@
 import { refusesBadRequests } from './bad-requests.ts';
 
-refusesBadRequests(1_000);
+refusesBadRequests(500);

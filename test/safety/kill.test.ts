@@ -1,3 +1,3 @@
 import { killRounds } from './kill.ts';
 
-killRounds(5);
+killRounds(2);

@@ -1,4 +1,3 @@
 import { checkMatrix } from './matrix.ts';
 
-checkMatrix('none');
 checkMatrix('organization');

@@ -40,7 +40,7 @@ async function serviceOn(t: TestContext, store: string, why = false): Promise<()
 const becomes = (wanted: string, look: () => Promise<string>) =>
   until(wanted, async () => ((await look()) === wanted ? true : undefined));
 
-describe('health on a Redis', { skip: whyNoRedis() }, () => {
+describe('health on a Redis', { skip: whyNoRedis(), concurrency: 3 }, () => {
   const changes: Readonly<Record<string, readonly [refuse: readonly string[], heal: readonly string[], code: string]>> =
     {
       'misses its replicas': [

@@ -1,3 +1,0 @@
-import { fleetExample } from './fleet.ts';
-
-fleetExample(3);

@@ -1,0 +1,3 @@
+import { acknowledges } from './acknowledgement.ts';
+
+acknowledges('SQLite');

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { FleetResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import {
+  checkOf,
+  enable,
+  eventually,
+  fleetOf,
+  type MemberProcess,
+  startMember,
+  together,
+  toggle,
+  trailOf,
+} from './processes.ts';
+
+const STORES = {
+  SQLite: { skip: false as const, redis: () => undefined },
+  Redis: { skip: whyNoRedis(), redis: () => startRedis() },
+};
+
+/** What a fleet answers, on that store. */
+export function acknowledges(name: keyof typeof STORES): void {
+  const { skip, redis: startServer } = STORES[name];
+  describe(`a fleet on ${name}`, { skip }, () => {
+    let redis: RedisServer | undefined;
+    let folder: string;
+    let processes: MemberProcess[];
+
+    const start = async () => {
+      const process = await startMember({
+        store: redis?.url ?? `sqlite:${join(folder, 'state.db')}`,
+        fleet: { service: 'shop', version: '7', acknowledgeTimeoutSeconds: 2 },
+      });
+      processes.push(process);
+      return process;
+    };
+    const first = () => processes[0] as MemberProcess;
+    const revision = async () => (await fleetOf(first()))?.revision ?? 0;
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
+      redis = await startServer();
+      processes = [];
+      await Promise.all([start(), start(), start()]);
+      await together(first(), 3);
+    });
+    after(async () => {
+      await Promise.all(processes.map((process) => process.kill()));
+      await redis?.close();
+      rmSync(folder, { recursive: true });
+    });
+
+    test('a change is answered with success once every process has applied it', async () => {
+      const before = await revision();
+      for (const [index, category] of ['DATABASE', 'HTTP', 'QUEUE'].entries()) {
+        const { body } = await first().control(enable(category));
+        assert.equal(body.status, 'success');
+        assert.deepEqual(body.otelrdcp_fleet, { revision: before + index + 1, instances: 3, applied: 3, pending: [] });
+        for (const process of processes) assert.equal(await process.enabled(category), true);
+      }
+      const { body } = await first().control({ action: 'status' });
+      assert.deepEqual(body.otelrdcp_fleet, { revision: before + 3, instances: 3, applied: 3, pending: [] });
+    });
+
+    test('the list tells who is there', async () => {
+      const { body } = await first().control(enable('DATABASE'));
+      const list = await first().get<FleetResponse>('/rdcp/v1/fleet');
+      assert.equal(list.revision, body.otelrdcp_fleet?.revision);
+      assert.deepEqual(
+        list.instances.map(({ pid, service, version, applied, pending }) => [pid, service, version, applied, pending]),
+        processes
+          .map(({ pid }) => pid)
+          .toSorted((x, y) => x - y)
+          .map((pid) => [pid, 'shop', '7', list.revision, false]),
+      );
+      for (const { startedAt, lastSeenAt } of list.instances) {
+        assert.ok(Date.parse(startedAt) <= Date.parse(lastSeenAt) + 50);
+      }
+      const { otelrdcp_endpoints } = await first().get<WellKnownDocument>('/.well-known/rdcp');
+      assert.equal(otelrdcp_endpoints.fleet, '/rdcp/v1/fleet');
+      const sealedBy = new Set((await trailOf(first())).map(({ compliance }) => compliance.instanceId));
+      assert.deepEqual([...sealedBy], [await first().id()]);
+    });
+
+    test('processes that toggle at once each come to a revision of their own', async () => {
+      const before = await revision();
+      const on = await first().enabled('QUEUE');
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => (processes[index % 3] as MemberProcess).control(toggle('QUEUE'))),
+      );
+      const revisions = answers.map(({ body }) => body.otelrdcp_fleet?.revision ?? 0).toSorted((x, y) => x - y);
+      assert.deepEqual(
+        revisions,
+        Array.from({ length: 12 }, (_, index) => before + index + 1),
+      );
+      for (const { body } of answers) assert.equal(body.status, 'success', JSON.stringify(body));
+      for (const process of processes) assert.equal(await process.enabled('QUEUE'), on);
+    });
+
+    test('a process that is stopped is named until it is gone, and converges by itself when it goes on', async () => {
+      const before = await revision();
+      await first().control({ action: 'reset' });
+      const stopped = processes[2] as MemberProcess;
+      const id = await stopped.id();
+      stopped.signal('SIGSTOP');
+      const { body } = await first().control(enable('DATABASE'), 'request-1');
+      assert.equal(body.status, 'partial');
+      assert.match(body.message, /; 1 of 3 processes has not applied it yet$/);
+      assert.deepEqual(body.otelrdcp_fleet, { revision: before + 2, instances: 3, applied: 2, pending: [id] });
+      assert.deepEqual(await fleetOf(first()), body.otelrdcp_fleet);
+
+      await eventually('the silent process to leave the list', async () => (await fleetOf(first()))?.instances === 2);
+      assert.equal((await first().control(enable('HTTP'))).body.status, 'success');
+
+      stopped.signal('SIGCONT');
+      await together(first(), 3);
+      assert.deepEqual([await stopped.enabled('DATABASE'), await stopped.enabled('HTTP')], [true, true]);
+      assert.equal(await checkOf(stopped, 'fleet'), 'pass');
+
+      const repeat = await first().control(enable('DATABASE'), 'request-1');
+      assert.equal(repeat.replayed, true);
+      assert.equal(repeat.body.status, 'success');
+      assert.deepEqual(repeat.body.otelrdcp_fleet, { revision: before + 3, instances: 3, applied: 3, pending: [] });
+      assert.deepEqual(repeat.body.changes, body.changes);
+    });
+
+    test('one that joins late is counted, and has what was changed before', async () => {
+      await first().control(enable('DATABASE'));
+      const late = await start();
+      await together(first(), 4);
+      assert.equal(await late.enabled(), true);
+      assert.equal((await late.control(enable('HTTP'))).body.otelrdcp_fleet?.applied, 4);
+    });
+
+    test('a process that was killed is pending at first and leaves the list; one that ends leaves it at once', async () => {
+      const [, ended, killed] = processes as [MemberProcess, MemberProcess, MemberProcess];
+      const id = await killed.id();
+      await killed.kill();
+      const { body } = await first().control(enable('DATABASE'));
+      assert.deepEqual([body.status, body.otelrdcp_fleet?.pending], ['partial', [id]]);
+      await together(first(), 3);
+
+      await ended.end();
+      const { otelrdcp_fleet } = (await first().control(enable('HTTP'))).body;
+      assert.deepEqual([otelrdcp_fleet?.instances, otelrdcp_fleet?.pending], [2, []]);
+    });
+  });
+}

@@ -1,0 +1,3 @@
+import { answersAnything } from './anything.ts';
+
+answersAnything(800);

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { API, announced, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
+
+const DEBUG_IN_A_SPAN = `
+  import { trace } from '${API}';
+  const payments = category('PAYMENTS');
+  const timer = setInterval(() => trace.getTracer('app').startActiveSpan('request', (span) => {
+    payments.debug('charging', { order: 42 });
+    span.end();
+  }), 20);
+  process.stdin.resume();
+  process.stdin.once('end', () => clearInterval(timer));`;
+
+describe('node --import …/register', { concurrency: 2 }, () => {
+  it('shows its metrics to no page that points a name of its own at them', async (t) => {
+    const run = await start(t, {
+      env: { RDCP_API_KEY: KEY, RDCP_CONFIG: 'rdcp.json' },
+      files: { 'rdcp.json': JSON.stringify({ server: { allowedHosts: ['shop.internal'] } }) },
+      app: WAIT,
+    });
+    const { metrics } = await announced(run);
+    const statusFor = async (host: string) => {
+      const request = get(metrics, { headers: { Host: host }, agent: false });
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      return [response.statusCode, await text(response)] as const;
+    };
+    for (const host of [`localhost:${run.metricsPort}`, '127.0.0.1', '[::1]:1', 'shop.internal:9464']) {
+      assert.equal((await statusFor(host))[0], 200, host);
+    }
+    for (const host of ['rebound.example', 'rebound.example:9464', 'localhost.rebound.example', 'a b']) {
+      const [status, body] = await statusFor(host);
+      assert.equal(status, 403, host);
+      assert.doesNotMatch(body, /rdcp_/);
+    }
+  });
+
+  it('makes a private key where no credential is configured, and tells where it is, not what', async (t) => {
+    const run = await start(t, { app: `category('PAYMENTS'); ${WAIT}` });
+    const { url } = await announced(run);
+    assert.match(run.output.stderr, /\.rdcp\/dev-key/);
+    const file = join(run.cwd, '.rdcp', 'dev-key');
+    const key = readFileSync(file, 'utf8').trim();
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.doesNotMatch(run.output.stderr, new RegExp(key));
+    assert.equal(await enable(url, key), 200);
+  });
+
+  it('ends the same way when a file of server.tls is missing', async (t) => {
+    const server = { port: 0, tls: { certFile: 'server.pem', keyFile: 'server.key' } };
+    const files = { 'rdcp.json': JSON.stringify({ server }), 'server.pem': '' };
+    const env = { RDCP_CONFIG: 'rdcp.json', RDCP_API_KEY: KEY };
+    const run = await start(t, { env: { ...env, RDCP_PORT: '' }, files, app: `console.log('ran');` });
+    assert.deepEqual(await run.closed, [1, null]);
+    assert.equal(run.output.stdout, '');
+    assert.equal(run.output.stderr, 'rdcp: configuration: server.tls.keyFile cannot be read (ENOENT)\n');
+  });
+
+  it('warns of a variable whose name is mistyped', async (t) => {
+    const run = await start(t, { env: { RDCP_API_KEY: KEY, RDCP_PROT: '9999' }, app: '' });
+    assert.deepEqual(await run.closed, [0, null]);
+    assert.match(run.output.stderr, /^rdcp: RDCP_PROT is not known; did you mean RDCP_PORT\?$/m);
+  });
+
+  it('does nothing at all with OTEL_SDK_DISABLED', async (t) => {
+    const env = { OTEL_SDK_DISABLED: 'true', RDCP_PORT: 'not even looked at' };
+    const run = await start(t, { env, app: `console.log(category('PAYMENTS', { enabled: true }).enabled);` });
+    assert.deepEqual(await run.closed, [0, null]);
+    assert.deepEqual(run.output, { stdout: 'false\n', stderr: '' });
+  });
+
+  it('leaves a signal to the application that handles it, once', async (t) => {
+    const app = `
+      process.on('SIGTERM', () => {
+        console.log('draining');
+        setTimeout(() => process.exit(5), 300);
+      });
+      ${WAIT}`;
+    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app });
+    await announced(run);
+    run.child.kill('SIGTERM');
+    assert.deepEqual(await run.closed, [5, null]);
+    assert.equal(run.output.stdout, 'draining\n');
+  });
+
+  it('tells of a metrics port that is taken, and runs on', async (t) => {
+    const port = await takenPort(t, 'localhost');
+    const env = { RDCP_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: String(port) };
+    const run = await start(t, { env, app: WAIT });
+    await announced(run);
+    await until(
+      () =>
+        /the metrics endpoint did not start: port \d+ is in use: choose another by OTEL_EXPORTER_PROMETHEUS_PORT\n/.test(
+          run.output.stderr,
+        ),
+      run.child,
+      run.output,
+    );
+    assert.doesNotMatch(run.output.stderr, /metrics on/);
+  });
+
+  it('has no metrics endpoint with OTEL_METRICS_EXPORTER=none, and stays silent without a collector', async (t) => {
+    const run = await start(t, { env: { RDCP_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'none' }, app: DEBUG_IN_A_SPAN });
+    const { metrics } = await announced(run);
+    assert.equal(metrics, '');
+    await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));
+  });
+});

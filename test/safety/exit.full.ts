@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { assertEndsWithStore } from './exit.ts';
+import { temporaryDirectory } from './service.ts';
+
+describe('an application ends by itself when its work is done, although clients are connected and a temporary control lives', {
+  concurrency: 2,
+}, () => {
+  it('with a SQLite file', (t) => assertEndsWithStore(t, `sqlite:${join(temporaryDirectory(t), 'state.db')}`));
+
+  it('with Redis', { skip: whyNoRedis() }, async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.close());
+    await assertEndsWithStore(t, redis.url);
+  });
+
+  it('with a Redis that is gone', { skip: whyNoRedis() }, async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.close());
+    await assertEndsWithStore(t, redis.url, () => redis.kill());
+  });
+});

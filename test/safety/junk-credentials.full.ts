@@ -1,0 +1,3 @@
+import { lockNobodyOut } from './junk-credentials.ts';
+
+lockNobodyOut(40);

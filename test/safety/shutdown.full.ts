@@ -1,0 +1,3 @@
+import { drains, WAYS } from './shutdown.ts';
+
+drains(Object.keys(WAYS) as (keyof typeof WAYS)[]);
