@@ -181,6 +181,8 @@ const ARROWS: Record<string, readonly string[]> = {
   register: [
     'adopt/options.ts',
     'adopt/otel-logs.ts',
+    'adopt/process.ts',
+    'gate/gate.ts',
     'emit/debug-lane.ts',
     'emit/sampler.ts',
     'own-work.ts',

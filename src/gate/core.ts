@@ -57,6 +57,8 @@ export class GateCore implements Gate, Decider {
   readonly tenantCalls = new TenantCallCounts();
   readonly #registry: CategoryRegistry;
   readonly #watchers: InterestWatchers;
+  readonly #controlListeners: ((controlled: boolean) => void)[] = [];
+  #controlled = false;
   /** The last one is active. */
   readonly #attachments: ControllerAttachment[] = [];
   #active: ControllerAttachment | undefined;
@@ -115,7 +117,26 @@ export class GateCore implements Gate, Decider {
 
   /** Reports what the main thread has written to the bits of this thread. */
   bitsWritten(): void {
+    this.#reportControl();
     this.#watchers.checkAll();
+  }
+
+  onControlled(listener: (controlled: boolean) => void): void {
+    this.#controlListeners.push(listener);
+    if (this.#controlled) listener(true);
+  }
+
+  /** An enabled control plane decides. */
+  get #isControlled(): boolean {
+    if (this.#active !== undefined && this.#active === this.#linked) return this.#link?.controlled === true;
+    return this.#active !== undefined && !this.#active.suspended;
+  }
+
+  #reportControl(): void {
+    const controlled = this.#isControlled;
+    if (controlled === this.#controlled) return;
+    this.#controlled = controlled;
+    for (const listener of this.#controlListeners) listener(controlled);
   }
 
   categories(): readonly CategoryDescriptor[] {
@@ -167,6 +188,9 @@ export class GateCore implements Gate, Decider {
       get maxCategories() {
         return core.#active?.controller.maxCategories ?? CAPACITY;
       },
+      get controlled() {
+        return core.#isControlled;
+      },
       categories: () => this.categories(),
       register: (name, options) => {
         this.category(name, options);
@@ -215,6 +239,7 @@ export class GateCore implements Gate, Decider {
     this.#epoch += 1;
     this.#host?.replaced();
     for (let word = 0; word < this.#interest.length; word++) this.#apply(active, word);
+    this.#reportControl();
   }
 
   #apply(active: ControllerAttachment | undefined, word: number): void {

@@ -30,6 +30,7 @@ export interface HostGate {
   readonly tapped: Uint32Array;
   readonly settled: Uint32Array;
   readonly countsTenants: boolean;
+  readonly controlled: boolean;
   readonly maxCategories: number;
   categories(): readonly CategoryDescriptor[];
   /** Returns the category's index. */
@@ -245,8 +246,8 @@ export class ThreadHost {
   }
 
   #sendOverrides({ channel }: Follower, overrides: readonly Override[], afresh = false): void {
-    const { countsTenants, maxCategories } = this.#gate;
-    channel.postMessage({ afresh, overrides, countsTenants, maxCategories } satisfies FromMain);
+    const { countsTenants, maxCategories, controlled } = this.#gate;
+    channel.postMessage({ afresh, overrides, countsTenants, maxCategories, controlled } satisfies FromMain);
   }
 
   #watchExit(worker: Worker): void {

@@ -30,6 +30,8 @@ type Threads = typeof import('node:worker_threads');
 export class ThreadLink {
   readonly memory: ThreadMemory;
   readonly controller: Controller;
+  /** Whether a control plane of the main thread is enabled, as far as this thread has heard. */
+  controlled: boolean;
   readonly #buffers = createThreadBuffers();
   readonly #threads: Threads;
   readonly #inherited: Inheritance | undefined;
@@ -48,6 +50,7 @@ export class ThreadLink {
   constructor(threads: Threads) {
     this.#threads = threads;
     this.#inherited = threads.getEnvironmentData(THREADS) as unknown as Inheritance | undefined;
+    this.controlled = this.#inherited !== undefined;
     this.memory = viewThread(this.#buffers);
     this.#id = `${THREADS}.${threads.threadId}.${globalThis.crypto.randomUUID()}`;
     this.#own = this.#open(this.#id, (message) => this.#onMessage(message as FromMain));
@@ -156,11 +159,12 @@ export class ThreadLink {
     return channel;
   }
 
-  #onMessage({ afresh, overrides, countsTenants, maxCategories }: FromMain): void {
+  #onMessage({ afresh, overrides, countsTenants, maxCategories, controlled }: FromMain): void {
     this.#common?.close();
     this.#common = undefined;
     this.#countsTenants = countsTenants;
     this.#maxCategories = maxCategories;
+    this.controlled = controlled;
     if (afresh) this.#attachment?.clearOverrides();
     for (const [tenantId, index, on] of overrides) this.#attachment?.setTenant(tenantId, index, on);
     this.#core?.bitsWritten();

@@ -145,6 +145,8 @@ export interface FromMain {
   readonly overrides: readonly Override[];
   readonly countsTenants: boolean;
   readonly maxCategories: number;
+  /** Whether a control plane of the main thread is enabled. */
+  readonly controlled: boolean;
 }
 
 /** Messages on the channel that all threads share. */

@@ -231,5 +231,10 @@ export interface Gate {
   /** The dropped ones of these calls, for one reason or for all. */
   droppedTotal(index: number, reason?: DropReason): number;
   readonly tenantCalls: TenantCalls;
+  /**
+   * Calls back when an enabled control plane decides from now on, and when none does any more; at once if one does. In a
+   * worker thread, the main thread's counts as well.
+   */
+  onControlled(listener: (controlled: boolean) => void): void;
   attach(controller: Controller): Attachment;
 }

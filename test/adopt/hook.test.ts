@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type Loaded, watchModules } from '../../src/adopt/hook.ts';
+import { watchByInstrumentation } from '../../src/adopt/otel-hook.ts';
 import type { AdoptedModule } from '../../src/adopt/types.ts';
 
 const NOISY: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'lib/main.js' };
@@ -142,4 +143,19 @@ test('what fails in a listener does not reach the application', (t) => {
   );
   assert.deepEqual(load('noisy'), { loaded: true });
   assert.equal(failures.length, 1);
+});
+
+test("where synchronous hooks are not safe, OpenTelemetry's hooks hand over what is required", (t) => {
+  const { install, load } = project(t);
+  install('noisy');
+  install('noisy-2/node_modules/noisy', { version: '2.0.0' });
+  const seen: Loaded[] = [];
+  const stop = watchByInstrumentation([NOISY], (loaded) => seen.push(loaded));
+  const exported = load('noisy');
+  load('./node_modules/noisy-2/node_modules/noisy/lib/main.js');
+  stop();
+  assert.deepEqual(
+    seen.map(({ exports, copy }) => [exports, copy.version]),
+    [[exported, '1.2.3']],
+  );
 });
