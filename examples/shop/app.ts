@@ -1,8 +1,9 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
+import { runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
 import { z } from 'zod';
-import type { Customers } from './customers.ts';
+import { CUSTOMERS, type Customers } from './customers.ts';
 import type { Orders } from './orders.ts';
 import { priceService } from './price-service.ts';
 import type { Random } from './random.ts';
@@ -16,27 +17,28 @@ interface State {
 }
 
 /** Every route of the shop, with what it goes through, in order. */
-export function createApp(parts: { customers: Customers; orders: Orders; random: Random }): Koa {
-  const { customers, orders, random } = parts;
+export function createApp(parts: {
+  customers: Customers;
+  orders: Orders;
+  random: Random;
+  tenants: readonly string[];
+}): Koa {
+  const { customers, orders, random, tenants } = parts;
+  const forCustomers = onlyCustomers(customers, tenants);
 
   const shop = new Router<State>();
   shop.get('/', (ctx) => {
     ctx.body = { shop: 'open' };
   });
-  shop.get('/orders', onlyCustomers(customers), (ctx) => {
+  shop.get('/orders', forCustomers, (ctx) => {
     ctx.body = { orders: orders.recent(ctx.state.customer) };
   });
-  shop.post(
-    '/orders',
-    onlyCustomers(customers),
-    koaBody({ multipart: false, text: false, urlencoded: false }),
-    async (ctx) => {
-      const request = orderRequest.safeParse(ctx.request.body);
-      if (!request.success) throw new Refusal(400, 'an order is { sku, quantity }');
-      ctx.status = 201;
-      ctx.body = await orders.place(ctx.state.customer, request.data.sku, request.data.quantity);
-    },
-  );
+  shop.post('/orders', forCustomers, koaBody({ multipart: false, text: false, urlencoded: false }), async (ctx) => {
+    const request = orderRequest.safeParse(ctx.request.body);
+    if (!request.success) throw new Refusal(400, 'an order is { sku, quantity }');
+    ctx.status = 201;
+    ctx.body = await orders.place(ctx.state.customer, request.data.sku, request.data.quantity);
+  });
 
   const app = new Koa();
   app.use(requestSpans);
@@ -46,12 +48,14 @@ export function createApp(parts: { customers: Customers; orders: Orders; random:
   return app;
 }
 
-function onlyCustomers(customers: Customers): Koa.Middleware<State> {
+/** @param tenants companies that the customers buy for, by turns; what is done for a customer is that company's */
+function onlyCustomers(customers: Customers, tenants: readonly string[]): Koa.Middleware<State> {
   return async (ctx, next) => {
     const customer = await customers.identify(ctx.req.headers.authorization);
     if (customer === undefined) throw new Refusal(401, 'a token of a customer is needed');
     ctx.state.customer = customer;
-    await next();
+    const tenant = tenants[(CUSTOMERS as readonly string[]).indexOf(customer) % tenants.length];
+    await (tenant === undefined ? next() : runWithTenant(tenant, next));
   };
 }
 

@@ -12,6 +12,7 @@ async function run(port: number): Promise<void> {
     database: process.env.SHOP_DATABASE ?? ':memory:',
     seed: Number(process.env.SHOP_SEED ?? 1),
     requestsPerSecond: Number(process.env.SHOP_RATE ?? 4),
+    tenants: (process.env.SHOP_TENANTS ?? '').split(',').filter((tenant) => tenant !== ''),
   }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     return end(`port ${port} is in use: choose another by SHOP_PORT`);

@@ -25,6 +25,8 @@ export async function openShop(options: {
   database: string;
   seed: number;
   requestsPerSecond: number;
+  /** Companies that the customers buy for. @default none */
+  tenants?: readonly string[];
 }): Promise<Shop> {
   const random = seededRandom(options.seed);
   const database = openDatabase(options.database);
@@ -36,7 +38,7 @@ export async function openShop(options: {
   const prices = createPrices(() => url);
   const orders = createOrders({ database, cache, prices, shipping });
 
-  const server = createServer(createApp({ customers, orders, random }).callback());
+  const server = createServer(createApp({ customers, orders, random, tenants: options.tenants ?? [] }).callback());
   server.listen(options.port, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

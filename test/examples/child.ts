@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A program that a test started, and everything it has written. */
 export interface Child {
+  readonly pid: number;
   readonly output: { stdout: string; stderr: string };
   /** Asks it to end, and waits: SIGKILL after ten seconds. Its exit code, or the signal that ended it. */
   end(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
@@ -26,7 +27,7 @@ export async function start(
   });
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
   await once(child, 'spawn');
-  return { output, ended, end: (signal = 'SIGTERM') => end(child, ended, signal) };
+  return { pid: child.pid ?? 0, output, ended, end: (signal = 'SIGTERM') => end(child, ended, signal) };
 }
 
 async function end<T>(child: ChildProcess, ended: Promise<T>, signal: NodeJS.Signals): Promise<T> {
