@@ -82,10 +82,25 @@ describe('commands that show what a service does', () => {
     const { code, stdout } = await finished;
     assert.equal(code, 0);
     const shown = stdout.replaceAll('\u001b', '<esc>');
-    assert.match(shown, /^<esc>\[\?25l<esc>\[\?7lCATEGORY +STATE +FOR +CALLS\/S +CALLS +WHO\n/);
+    assert.match(shown, /^<esc>\[\?25l<esc>\[\?7lCATEGORY +STATE +FOR +CALLS\/S +WHO\n/);
     assert.match(shown, /<esc>\[3A\r<esc>\[JCATEGORY/);
     assert.ok(shown.endsWith('<esc>[?25h<esc>[?7h'));
     await rdcp(['reset', '--all']);
+  });
+
+  it('watch asks again and again where a service has no stream of state', async (t) => {
+    const metrics = { callsTotal: 0, callsPerSecond: 1 };
+    const category = { name: 'SQL', description: '', enabled: true, temporary: false, metrics };
+    const there = await fakeService(t, { categories: [category], entries: [] });
+    const stop = new AbortController();
+    const { code, stdout } = await run(['watch', '--url', there.url], {
+      interrupted: stop.signal,
+      heard: () => stop.abort(),
+    });
+    assert.equal(code, 0);
+    assert.match(stdout, /SQL on\n$/);
+    const asked = there.seen.map(({ target }) => target);
+    assert.ok(asked.includes('GET /rdcp/v1/events') && asked.includes('GET /rdcp/v1/discovery'));
   });
 
   it('watch knows nobody without the scope admin, and refuses a pattern that nothing matches', async () => {

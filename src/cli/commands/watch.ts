@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RdcpClient } from '../../client/client.ts';
 import { isRdcpError, type RdcpError } from '../../errors.ts';
 import type { AuditEntry, DiscoveredCategory } from '../../protocol/messages.ts';
+import { categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { parseSelection, resolve, type Selection } from '../names.ts';
@@ -9,8 +9,6 @@ import { formatOf } from '../output.ts';
 import { type Cell, state, table } from '../table.ts';
 import { clockTime } from '../times.ts';
 import { timeLeft } from './list.ts';
-
-const PAUSE_MS = 1000;
 
 export const watch: Command = {
   summary: 'watch categories: state, time left, rate and who switched them, until Ctrl-C',
@@ -33,13 +31,13 @@ export const watch: Command = {
           ? painting(terminal, operands.length > 0)
           : lines((change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
     const actors = new Actors(client);
-    let categories = chosen((await client.discovery()).categories, selection);
+    const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
     try {
-      for (;;) {
+      for await (const all of states) {
+        const categories = chosen(all, selection);
         view.show(categories, await actors.of(categories));
-        await sleep(PAUSE_MS, undefined, { signal: interrupted });
-        categories = chosen(await discovered(client, interrupted, (error) => view.lost(error)), selection);
       }
+      return EXIT.done;
     } catch (error) {
       if (!interrupted.aborted) throw error;
       return EXIT.done;
@@ -59,25 +57,6 @@ function chosen(categories: readonly DiscoveredCategory[], selection: Selection)
   );
   return categories.filter(({ name }) => names.has(name));
 }
-
-/** Goes on asking while the service restarts. */
-async function discovered(
-  client: RdcpClient,
-  signal: AbortSignal,
-  lost: (error: RdcpError) => void,
-): Promise<readonly DiscoveredCategory[]> {
-  for (;;) {
-    try {
-      return (await client.discovery({ signal })).categories;
-    } catch (error) {
-      if (!isRdcpError(error) || !PASSING.has(error.code)) throw error;
-      lost(error);
-      await sleep(PAUSE_MS * Number(error.headers?.['Retry-After'] ?? 1), undefined, { signal });
-    }
-  }
-}
-
-const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
 
 /** Who switched what is on, by the trail, which is read again when something was switched. */
 class Actors {
@@ -100,7 +79,7 @@ class Actors {
       this.#known = whoSwitched((await this.#client.audit({ limit: 200 })).entries);
     } catch (error) {
       if (!isRdcpError(error)) throw error;
-      this.#allowed = PASSING.has(error.code);
+      this.#allowed = error.code !== 'RDCP_FORBIDDEN' && error.code !== 'RDCP_NOT_FOUND';
     }
     return this.#known;
   }
@@ -173,7 +152,7 @@ function painting(terminal: Terminal, named: boolean): View {
       const sorted = named ? categories : [...categories].sort((a, b) => Number(b.enabled) - Number(a.enabled));
       const rows = sorted.slice(0, room).map((category) => rowOf(category, who, terminal.now()));
       const more = sorted.length > room ? [`and ${sorted.length - room} more, off or quiet`] : [];
-      last = [...table(terminal, ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'CALLS', 'WHO'], rows).split('\n'), ...more];
+      last = [...table(terminal, ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'], rows).split('\n'), ...more];
       paint(last);
     },
     lost: (error) => paint([...last, terminal.paint(error.message, 'red')]),
@@ -188,7 +167,6 @@ function rowOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, n
     state(enabled),
     timeLeft(category, now),
     metrics.callsPerSecond.toFixed(1),
-    String(metrics.callsTotal),
     (enabled && who.get(name)) || '-',
   ];
 }

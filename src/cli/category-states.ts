@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RdcpClient } from '../client/client.ts';
+import { isRdcpError, type RdcpError } from '../errors.ts';
+import type { DiscoveredCategory } from '../protocol/messages.ts';
+import type { StateEvent } from '../protocol/streams.ts';
+
+const PAUSE_MS = 1000;
+
+type Client = Pick<RdcpClient, 'discovery' | 'events'>;
+type Categories = readonly DiscoveredCategory[];
+
+export interface Following {
+  readonly signal: AbortSignal;
+  /** Told while the service does not answer. */
+  readonly lost: (error: RdcpError) => void;
+}
+
+/**
+ * The categories, at every change and at least once a second: from the service's stream of state, or by asking again and
+ * again where it has none, or none for another reader. Goes on while the service restarts.
+ * @throws the first error, if nothing was received before
+ */
+export async function* categoryStates(client: Client, { signal, lost }: Following): AsyncGenerator<Categories, void> {
+  let received = false;
+  let streams = true;
+  for (;;) {
+    try {
+      for await (const categories of streams ? followed(client, signal) : asked(client, signal)) {
+        received = true;
+        yield categories;
+      }
+    } catch (error) {
+      if (!isRdcpError(error)) throw error;
+      if (streams && NO_STREAM.has(error.code)) {
+        streams = false;
+        continue;
+      }
+      if (!received || !PASSING.has(error.code)) throw error;
+      lost(error);
+      await sleep(PAUSE_MS * Number(error.headers?.['Retry-After'] ?? 1), undefined, { signal });
+    }
+  }
+}
+
+/** The service has no stream, or all are taken. */
+const NO_STREAM: ReadonlySet<string> = new Set([
+  'RDCP_NOT_FOUND',
+  'RDCP_MEDIA_NOT_ACCEPTABLE',
+  'RDCP_VERSION_UNSUPPORTED',
+  'RDCP_RATE_LIMITED',
+]);
+const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
+
+async function* asked(client: Client, signal: AbortSignal): AsyncGenerator<Categories, void> {
+  for (;;) {
+    yield (await client.discovery({ signal })).categories;
+    await sleep(PAUSE_MS, undefined, { signal });
+  }
+}
+
+async function* followed(client: Client, signal: AbortSignal): AsyncGenerator<Categories, void> {
+  const known = new Map<string, DiscoveredCategory>();
+  for await (const event of client.events({ signal })) {
+    if (apply(event, known)) yield [...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}
+
+const QUIET = { callsTotal: 0, callsPerSecond: 0 };
+
+/** @returns whether something of a category may have changed */
+function apply({ event, data }: StateEvent, known: Map<string, DiscoveredCategory>): boolean {
+  if (event === 'snapshot') {
+    known.clear();
+    for (const category of data.categories) known.set(category.name, category);
+  } else if (event === 'category') {
+    known.set(data.name, { ...data, metrics: known.get(data.name)?.metrics ?? QUIET });
+  } else if (event === 'rates') {
+    for (const [name, category] of known) {
+      const metrics = { ...category.metrics, callsPerSecond: data.categories[name] ?? 0 };
+      known.set(name, { ...category, metrics });
+    }
+  } else return false;
+  return true;
+}
