@@ -21,6 +21,10 @@ export const NEST: Source = {
     { name: 'nestjs-pino', versions: '>=5 <6', file: 'dist/cjs/index.js' },
     { name: 'nest-winston', versions: '>=1.9 <3', file: 'dist/winston.classes.js' },
   ],
+  recognizes: (exports) => {
+    const { Logger, ConsoleLogger } = Object(exports) as Partial<NestCommon>;
+    return typeof Logger === 'function' && typeof ConsoleLogger === 'function';
+  },
   adopt(exports, { name, version }, adoption) {
     const copies =
       name === '@nestjs/common' ? adoptNest(exports, version, adoption) : adoptAdapter(exports, version, adoption);

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { createRdcpClient } from '../../src/client.ts';
+import { built } from '../support/built.ts';
+
+const LINES = {
+  '10': ['@nestjs/common@10', '@nestjs/core@10', '@nestjs/platform-express@10', 'nestjs-pino@4', 'nest-winston@1'],
+  '11': ['@nestjs/common@11', '@nestjs/core@11', '@nestjs/platform-express@11', 'nestjs-pino@5', 'nest-winston@2'],
+};
+
+/** A service without a line of ours. Its logger is that of its argument. */
+const SERVICE = `
+require('reflect-metadata');
+const { Controller, Get, Injectable, Logger, Module } = require('@nestjs/common');
+const { NestFactory } = require('@nestjs/core');
+class CatsService {
+  logger = new Logger('CatsService');
+  find() { this.logger.debug('looking for cats'); this.logger.log('cats found'); return ['cat']; }
+}
+Injectable()(CatsService);
+class CatsController {
+  constructor(cats) { this.cats = cats; }
+  all() { return this.cats.find(); }
+}
+Reflect.defineMetadata('design:paramtypes', [CatsService], CatsController);
+Controller('cats')(CatsController);
+Get()(CatsController.prototype, 'all', Object.getOwnPropertyDescriptor(CatsController.prototype, 'all'));
+class AppModule {}
+const [, , kind] = process.argv;
+const imports = [];
+if (kind === 'pino') imports.push(require('nestjs-pino').LoggerModule.forRoot({ pinoHttp: { level: 'info', autoLogging: false } }));
+Module({ imports, providers: [CatsService], controllers: [CatsController] })(AppModule);
+(async () => {
+  const options = { bufferLogs: kind !== 'console', ...(kind === 'console' && { logger: ['log', 'warn', 'error'] }) };
+  if (kind === 'winston') {
+    const winston = require('winston');
+    const { WinstonModule } = require('nest-winston');
+    options.logger = WinstonModule.createLogger({ transports: [new winston.transports.Console()] });
+  }
+  const app = await NestFactory.create(AppModule, options);
+  if (kind === 'pino') app.useLogger(app.get(require('nestjs-pino').Logger));
+  await app.listen(0);
+  console.log('serves ' + app.getHttpServer().address().port);
+})();
+`;
+
+async function install(t: TestContext, packages: readonly string[]): Promise<string> {
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-nest-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
+  const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--legacy-peer-deps'];
+  const others = ['reflect-metadata@0.2', 'rxjs@7', 'pino-http@10', 'pino@9', 'winston@3'];
+  await promisify(execFile)('npm', ['install', ...flags, ...packages, ...others], { cwd });
+  symlinkSync(resolve('node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));
+  writeFileSync(join(cwd, 'service.cjs'), SERVICE);
+  return cwd;
+}
+
+async function serve(t: TestContext, cwd: string, kind: string) {
+  const child = spawn(process.execPath, ['--import', built('register.js'), 'service.cjs', kind], {
+    cwd,
+    env: { PATH: process.env.PATH, NO_COLOR: '1', RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
+  });
+  const closed = once(child, 'close');
+  t.after(() => {
+    child.kill('SIGKILL');
+    return closed;
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const found = async (pattern: RegExp): Promise<string> => {
+    for (const end = Date.now() + 60_000; Date.now() < end; ) {
+      const match = pattern.exec(output);
+      if (match !== null) return match[1] ?? match[0];
+      assert.equal(child.exitCode, null, output);
+      await new Promise((wait) => setTimeout(wait, 20));
+    }
+    return assert.fail(`${pattern} was not written: ${output}`);
+  };
+  const port = await found(/serves (\d+)/);
+  const baseUrl = await found(/remote control on (\S+?)[\s,;]/);
+  const operator = createRdcpClient({ baseUrl, apiKey: readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim() });
+  const request = async () => {
+    output = '';
+    assert.deepEqual(await (await fetch(`http://127.0.0.1:${port}/cats`)).json(), ['cat']);
+    await found(/cats found/);
+    return output.match(/looking for cats/g)?.length ?? 0;
+  };
+  return { operator, request };
+}
+
+for (const [line, packages] of Object.entries(LINES)) {
+  test(`a service of Nest ${line} under register: each context is switched, whatever logger is behind`, async (t) => {
+    const cwd = await install(t, packages);
+    for (const kind of ['console', 'pino', 'winston']) {
+      const { operator, request } = await serve(t, cwd, kind);
+      const cats = async () => {
+        const { categories } = await operator.discovery();
+        const found = categories.find(({ otelrdcp_source }) => otelrdcp_source?.name === 'CatsService');
+        assert.ok(found, `${kind}: ${categories.map(({ name }) => name)}`);
+        return found;
+      };
+      const { name, enabled } = await cats();
+      assert.equal(enabled, false, kind);
+      assert.equal(await request(), 0, kind);
+      await operator.enable(name);
+      assert.deepEqual([await request(), await request()], [1, 1], kind);
+      await operator.disable(name);
+      assert.equal(await request(), 0, kind);
+      assert.equal((await cats()).metrics.callsTotal, 2, kind);
+    }
+  });
+}
