@@ -28,6 +28,7 @@ export const root: Group = {
     logout: async () => (await import('./logout.ts')).logout,
     profiles: async () => (await import('./profiles.ts')).profiles,
     completion: async () => (await import('./completion.ts')).completion,
+    init: async () => (await import('./init.ts')).init,
     conformance: async () => (await import('./conformance.ts')).conformance,
     keys: {
       summary: 'create, list and revoke API keys',

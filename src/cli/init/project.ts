@@ -1,0 +1,68 @@
+import { UsageError } from '../command.ts';
+
+/** Reads the files of a project, by their path in it. `undefined` for one that is not there. */
+export type ReadText = (path: string) => string | undefined;
+
+/** What is known of a project folder. */
+export interface Project {
+  /** The text of package.json. */
+  readonly manifest: string;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly main: string | undefined;
+  readonly esModules: boolean;
+  readonly workspaces: boolean;
+  readonly packages: ReadonlySet<string>;
+  readonly manager: 'npm' | 'pnpm' | 'yarn';
+  /** The file that starts an OpenTelemetry SDK. */
+  readonly sdkFile: string | undefined;
+  readonly frameworks: readonly string[];
+  readonly loggers: readonly string[];
+  readonly typescript: boolean;
+}
+
+const FRAMEWORKS = ['express', 'fastify', 'koa', '@nestjs/core', '@hapi/hapi', 'next'];
+const LOGGERS = ['debug', 'pino', 'winston', '@nestjs/common', 'bunyan', 'log4js', 'consola', 'loglevel', 'tslog'];
+const SDK_NAMES = ['instrumentation', 'tracing', 'telemetry', 'otel', 'opentelemetry'];
+const FOLDERS = ['', 'src/', 'lib/'];
+const EXTENSIONS = ['ts', 'mts', 'js', 'mjs', 'cjs', 'cts'];
+const STARTS_SDK = /\bnew\s+(?:NodeSDK|NodeTracerProvider)\b|\bstartNodeS(?:dk|DK)\s*\(/;
+
+/** @throws {UsageError} if the folder has no package.json that can be read */
+export function inspectProject(read: ReadText): Project {
+  const manifest = read('package.json');
+  if (manifest === undefined)
+    throw new UsageError('there is no package.json: run rdcp init in the folder of a service');
+  const parsed = parse(manifest);
+  const packages = new Set(
+    ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((group) => Object.keys(record(parsed[group]))),
+  );
+  return {
+    manifest,
+    scripts: Object.fromEntries(
+      Object.entries(record(parsed.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    ),
+    main: typeof parsed.main === 'string' ? parsed.main : undefined,
+    esModules: parsed.type === 'module',
+    workspaces: parsed.workspaces !== undefined || read('pnpm-workspace.yaml') !== undefined,
+    packages,
+    manager: read('pnpm-lock.yaml') !== undefined ? 'pnpm' : read('yarn.lock') !== undefined ? 'yarn' : 'npm',
+    sdkFile: FOLDERS.flatMap((folder) =>
+      SDK_NAMES.flatMap((name) => EXTENSIONS.map((extension) => `${folder}${name}.${extension}`)),
+    ).find((path) => STARTS_SDK.test(read(path) ?? '')),
+    frameworks: FRAMEWORKS.filter((name) => packages.has(name)),
+    loggers: LOGGERS.filter((name) => packages.has(name)),
+    typescript: packages.has('typescript') || read('tsconfig.json') !== undefined,
+  };
+}
+
+function parse(manifest: string): Record<string, unknown> {
+  try {
+    return record(JSON.parse(manifest));
+  } catch {
+    throw new UsageError('package.json is not valid JSON');
+  }
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { rdcp } from './run.ts';
+
+const NAME = 'opentelemetry-instrumentation-rdcp';
+const IMPORT = `--import ${NAME}/register`;
+const INSTALLED = { [NAME]: '1', '@opentelemetry/sdk-node': '1', '@opentelemetry/exporter-prometheus': '1' };
+
+type Files = Readonly<Record<string, string | object>>;
+
+/** A project folder. Objects are written as JSON. */
+function project(t: TestContext, files: Files) {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-init-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), typeof content === 'string' ? content : JSON.stringify(content, undefined, 2));
+  }
+  const contents = () =>
+    Object.fromEntries(
+      readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => {
+          const path = join(entry.parentPath, entry.name);
+          return [path.slice(folder.length + 1), readFileSync(path, 'utf8')];
+        }),
+    );
+  return { folder, contents, init: (...args: string[]) => rdcp(['init', ...args], { cwd: folder }) };
+}
+
+const script = (contents: Record<string, string>, name = 'start') =>
+  JSON.parse(contents['package.json'] ?? '').scripts[name];
+
+describe('rdcp init', () => {
+  it('shows the start script of an Express app, and with --write changes that string alone, once', async (t) => {
+    const manifest = `{\n    "name":"shop", "note": "node server.js",\n\t"scripts": { "test": "node --test", "start" : "NODE_ENV=production node --env-file=.env server.js" },\n    "dependencies": ${JSON.stringify({ express: '5', pino: '10', ...INSTALLED })}\n}\n`;
+    const { contents, init } = project(t, { 'package.json': manifest, 'server.js': '' });
+    const before = contents();
+    const shown = await init();
+    assert.equal(shown.code, 0, shown.stderr);
+    assert.match(shown.stdout, /^Found: JavaScript; CommonJS; express; loggers: pino$/m);
+    assert.ok(shown.stdout.includes(`+ NODE_ENV=production node ${IMPORT} --env-file=.env server.js`));
+    assert.deepEqual(contents(), before);
+    await init('--write');
+    assert.deepEqual(contents(), {
+      ...before,
+      'package.json': manifest.replace('production node', `production node ${IMPORT}`),
+    });
+    const again = await init('--write');
+    assert.match(again.stdout, /^Nothing to do: the project is under control\.$/m);
+    assert.equal(contents()['package.json'], manifest.replace('production node', `production node ${IMPORT}`));
+  });
+
+  it('changes the script of a Nest app that runs node, and says how to install what is missing', async (t) => {
+    const { contents, init } = project(t, {
+      'package.json': {
+        scripts: { start: 'nest start', 'start:prod': 'npm run build && node dist/main' },
+        dependencies: { '@nestjs/core': '11', '@nestjs/common': '11' },
+      },
+      'tsconfig.json': {},
+      'pnpm-lock.yaml': '',
+    });
+    const { stdout } = await init('--write');
+    assert.match(stdout, /^Found: TypeScript; CommonJS; @nestjs\/core; loggers: @nestjs\/common$/m);
+    assert.ok(stdout.includes(`pnpm add ${Object.keys(INSTALLED).join(' ')}`));
+    assert.equal(script(contents(), 'start:prod'), `npm run build && node ${IMPORT} dist/main`);
+    assert.equal(script(contents()), 'nest start');
+  });
+
+  for (const [form, type, line] of [
+    ['ES modules', 'module', `import { RdcpInstrumentation } from '${NAME}';`],
+    ['CommonJS', 'commonjs', `const { RdcpInstrumentation } = require('${NAME}');`],
+  ] as const) {
+    it(`shows the lines for an SDK file of ${form}, and edits neither it nor the scripts`, async (t) => {
+      const sdk = 'const sdk = new NodeSDK({ instrumentations: [] });\n';
+      const { folder, contents, init } = project(t, {
+        'package.json': {
+          type,
+          scripts: { start: 'node --import ./src/tracing.js app.js' },
+          dependencies: { [NAME]: '1' },
+        },
+        'src/tracing.js': sdk,
+      });
+      const before = contents();
+      const { stdout } = await init('--write');
+      assert.ok(stdout.includes('In src/tracing.js, add:'));
+      assert.ok(stdout.includes(line));
+      assert.ok(stdout.includes('new RdcpInstrumentation({ adopt: true }),'));
+      assert.deepEqual(contents(), before);
+      writeFileSync(join(folder, 'src/tracing.js'), `${line}\n${sdk}`);
+      assert.match((await init()).stdout, /Nothing to do/);
+    });
+  }
+
+  it('shows the command where there is no start script, or another program runs node', async (t) => {
+    const bare = await project(t, { 'package.json': { main: 'lib/app.js', dependencies: INSTALLED } }).init('--write');
+    assert.ok(bare.stdout.includes(`node ${IMPORT} lib/app.js`));
+    const next = project(t, {
+      'package.json': { scripts: { start: 'next start' }, dependencies: { next: '16', ...INSTALLED } },
+    });
+    const before = next.contents();
+    assert.ok((await next.init('--write')).stdout.includes(`NODE_OPTIONS='${IMPORT}' npm start`));
+    assert.deepEqual(next.contents(), before);
+  });
+
+  it('takes node for a command only where a shell would', async (t) => {
+    for (const [start, changed] of [
+      ['cd node && ./run', 'cd node && ./run'],
+      ['echo "a node b"', 'echo "a node b"'],
+      ['cross-env A="1 2" B=3 node app.js | pino-pretty', `cross-env A="1 2" B=3 node ${IMPORT} app.js | pino-pretty`],
+      ['node build.js && node app.js', `node build.js && node ${IMPORT} app.js`],
+    ] as const) {
+      const { contents, init } = project(t, { 'package.json': { scripts: { start }, dependencies: INSTALLED } });
+      await init('--write');
+      assert.equal(script(contents()), changed);
+    }
+  });
+
+  it('mentions a Dockerfile and an ecosystem file, and leaves them alone', async (t) => {
+    const { contents, init } = project(t, {
+      'package.json': { scripts: { start: 'node app.js' }, dependencies: INSTALLED },
+      Dockerfile: 'FROM node:24\nCMD ["node", "app.js"]\n',
+      'ecosystem.config.cjs': "module.exports = { apps: [{ script: 'app.js' }] };\n",
+    });
+    const before = contents();
+    const { stdout } = await init('--write');
+    assert.ok(stdout.includes(`CMD ["node", "--import", "${NAME}/register", "app.js"]`));
+    assert.ok(stdout.includes(`node_args: '${IMPORT}',`));
+    const { 'package.json': _, ...rest } = contents();
+    const { 'package.json': __, ...unchanged } = before;
+    assert.deepEqual(rest, unchanged);
+  });
+
+  it('sends the root of a workspace to its services, which it takes as a directory', async (t) => {
+    const { contents, init } = project(t, {
+      'package.json': { workspaces: ['services/*'] },
+      'services/shop/package.json': { scripts: { start: 'node app.js' }, dependencies: INSTALLED },
+    });
+    const before = contents();
+    assert.match((await init('--write')).stdout, /root of a workspace: run rdcp init in the folder of each service/);
+    assert.deepEqual(contents(), before);
+    await init('--write', 'services/shop');
+    assert.equal(JSON.parse(contents()['services/shop/package.json'] ?? '').scripts.start, `node ${IMPORT} app.js`);
+  });
+
+  it('refuses a folder without a package.json, or with one that is no JSON', async (t) => {
+    const nothing = await project(t, {}).init();
+    assert.deepEqual(
+      [nothing.code, nothing.stderr],
+      [2, 'rdcp: there is no package.json: run rdcp init in the folder of a service\n'],
+    );
+    assert.equal((await project(t, { 'package.json': '{' }).init()).code, 2);
+  });
+});
