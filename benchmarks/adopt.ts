@@ -3,6 +3,7 @@
 // that does nothing, so that the difference is ours.
 
 import { createRequire } from 'node:module';
+import { Writable } from 'node:stream';
 import { built, type Candidate, compare, ns, publish, time, verdict } from './measurement.ts';
 
 const require = createRequire(import.meta.url);
@@ -30,7 +31,32 @@ const debug = (load: () => unknown): Logger['create'] => {
   };
 };
 
+const pino = (name: string, options: object = {}): Logger['create'] => {
+  return () => {
+    const create = require(name) as typeof import('pino').default;
+    const out = { write: () => {} };
+    const root = create({ name: 'quiet' }, out);
+    // A child with a category of its own, or one of its parent.
+    const quiet = root.child({ ...options });
+    const loud = create({ name: 'loud', level: 'debug' }, out);
+    return { off: () => quiet.debug({ a: 1 }, 'm'), on: () => loud.debug({ a: 1 }, 'm') };
+  };
+};
+
+const winston: Logger['create'] = () => {
+  const { createLogger, transports } = require('winston') as typeof import('winston');
+  const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const create = (level: string, service: string) =>
+    createLogger({ level, defaultMeta: { service }, transports: [new transports.Stream({ stream })] });
+  const [quiet, loud] = [create('info', 'quiet'), create('debug', 'loud')];
+  return { off: () => void quiet.debug('m', { a: 1 }), on: () => void loud.debug('m', { a: 1 }) };
+};
+
 const LOGGERS: readonly Logger[] = [
+  { name: 'pino 8', create: pino('pino-8') },
+  { name: 'pino 10', create: pino('pino') },
+  { name: 'pino 10, named child', create: pino('pino', { module: 'quiet' }) },
+  { name: 'winston 3', create: winston },
   { name: 'debug 2.6.9', create: debug(() => require('debug-2')) },
   { name: 'debug 4.3.1', create: debug(() => require('debug-4.3.1')) },
   { name: 'debug 4.4.3', create: debug(() => require('debug')) },
