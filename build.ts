@@ -82,18 +82,18 @@ function lineStarts(node: unknown, starts: number[] = [0]): number[] {
 
 /**
  * Code that several entries need, put together by what loads it: without names, each combination is a file of its own.
- * `protocol` is all that the client needs, also in browsers; `shared` has no dependency that takes long to load.
+ * `protocol` is all that the client needs, also in browsers, and `rdcp --version`; `shared` has no dependency that takes long to load.
  */
 const SHARED: NonNullable<Exclude<OutputOptions['codeSplitting'], boolean | undefined>> = {
   groups: [
     {
       name: 'protocol',
-      test: /rolldown\/runtime|\/src\/(?:errors|printable|store\/fleet-store|protocol\/(?:constants|time|names|emission))\.ts$/,
+      test: /rolldown\/runtime|\/src\/(?:errors|printable|version|store\/fleet-store|protocol\/(?:constants|time|names|emission))\.ts$/,
       priority: 2,
     },
     {
       name: 'shared',
-      test: /\/src\/(?:clock|conditions|deadline|diagnostics|semconv|version|auth\/(?:api-key|dev-key)|server\/(?:client-address|error-answer)|protocol\/(?:audit-entry|duplicate-names)|store\/(?:audit-query|prune-plan|settings-json|subscribers))\.ts$/,
+      test: /\/src\/(?:clock|conditions|deadline|diagnostics|semconv|auth\/(?:api-key|dev-key)|server\/(?:client-address|error-answer)|protocol\/(?:audit-entry|duplicate-names)|store\/(?:audit-query|prune-plan|settings-json|subscribers))\.ts$/,
       priority: 1,
     },
     {

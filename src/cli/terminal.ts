@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { escapeUnprintable, escapeUnprintableInLines } from '../printable.ts';
 
@@ -52,10 +50,12 @@ export interface Terminal {
   readonly now: () => number;
 }
 
-export function createTerminal({ stdout, stderr, stdin, env, cwd, interruption }: Host): Terminal {
+export function createTerminal(host: Host): Terminal {
+  const { stdout, stderr, env, cwd, interruption } = host;
   const colours = showsColours(env, stdout);
   const note = (text: string) => void stderr.write(`${escapeUnprintableInLines(text)}\n`);
   const ask = async (question: string, hidden: boolean) => {
+    const { stdin } = host;
     if (stdin?.isTTY === true) stderr.write(escapeUnprintable(question));
     const answer = stdin === undefined ? '' : await readLine(stdin, hidden && stdin.isTTY === true);
     if (hidden && stdin?.isTTY === true) stderr.write('\n');
@@ -70,7 +70,10 @@ export function createTerminal({ stdout, stderr, stdin, env, cwd, interruption }
     },
     show: (painted) => void stdout.write(`${painted}\n`),
     screen: stdout,
-    interactive: stdin?.isTTY === true && stdout.isTTY === true,
+    // Node opens the standard input when it is looked at first.
+    get interactive() {
+      return stdout.isTTY === true && host.stdin?.isTTY === true;
+    },
     ask: (question) => ask(question, false),
     askSecret: (question) => ask(question, true),
     interruption: interruption ?? (() => new AbortController().signal),
@@ -87,7 +90,8 @@ function showsColours({ FORCE_COLOR: force = '', NO_COLOR: no = '', TERM: kind }
 }
 
 /** @param hidden reads key by key, so that the terminal does not echo them */
-function readLine(input: NodeJS.ReadableStream, hidden: boolean): Promise<string> {
+async function readLine(input: NodeJS.ReadableStream, hidden: boolean): Promise<string> {
+  const [{ createInterface }, { Writable }] = await Promise.all([import('node:readline'), import('node:stream')]);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: hidden });
   return new Promise((resolve) => {
