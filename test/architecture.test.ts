@@ -40,6 +40,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'suppress-tracing.ts',
     'telemetry.ts',
     'version.ts',
+    'printable.ts',
   ],
   options: ['protocol'],
   'options.ts': ['options', 'emit/record.ts', 'reporter.ts', 'store/state-store.ts'],

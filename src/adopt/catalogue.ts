@@ -1,5 +1,6 @@
 import type { Gate } from '../gate/types.ts';
 import type { AdoptRule } from '../options/adopt.ts';
+import { escapeUnprintable } from '../printable.ts';
 import type { DiscoveredSource } from '../protocol/messages.ts';
 import { LoggerCategory } from './category.ts';
 import { CategoryNames } from './names.ts';
@@ -37,12 +38,12 @@ export class Catalogue {
     try {
       const assigned = this.#names.assign(name, group);
       if (assigned === undefined) return undefined;
-      const description = assigned.description ?? about.description;
       const gated = this.#gate.category(assigned.name, {
-        ...(description !== undefined && { description }),
+        ...(assigned.description !== undefined && { description: assigned.description }),
         // Without a default, that of an own category of this name counts.
         ...(enabledByDefault && { enabled: true }),
       });
+      gated.suggestDescription(about.description ?? descriptionOf(kind, name, version));
       const category = new LoggerCategory(gated, () => this.#setDefault(category.name));
       category.enabledByDefault = enabledByDefault;
       const logger = { name, kind, version, category };
@@ -87,9 +88,19 @@ export class Catalogue {
     if (logger === undefined) return;
     const { category } = logger;
     const { name: from, description } = category.gated;
-    category.move(this.#gate.category(to, { description, ...(category.enabledByDefault && { enabled: true }) }));
+    const gated = this.#gate.category(to, category.enabledByDefault ? { enabled: true } : {});
+    gated.suggestDescription(description);
+    category.move(gated);
     this.#members.get(from)?.delete(logger);
     this.#join(to, logger);
     if (category.enabledByDefault) category.gated.setDefault(true);
   }
+}
+
+/** Longest part of a logger's name in a description. */
+const MAX_NAME_LENGTH = 100;
+
+function descriptionOf(kind: SourceKind, name: string, version: string | undefined): string {
+  const library = version === undefined ? kind : `${kind} ${version}`;
+  return `debug lines of ${escapeUnprintable(name.slice(0, MAX_NAME_LENGTH))} (${library})`;
 }

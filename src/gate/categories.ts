@@ -19,6 +19,7 @@ export interface Decider {
   allows(category: CategoryHandle, admitted: boolean): boolean;
   watch(category: CategoryHandle, listener: (wanted: boolean) => void): () => void;
   setDefault(category: CategoryHandle, enabled: boolean): void;
+  suggestDescription(category: CategoryHandle, description: string): void;
 }
 
 /**
@@ -87,6 +88,10 @@ export class CategoryHandle implements GatedCategory {
   setDefault(enabled: boolean): void {
     this.decider.setDefault(this, enabled);
   }
+
+  suggestDescription(description: string): void {
+    this.decider.suggestDescription(this, description);
+  }
 }
 
 // Copies of the protocol's two patterns (RDCP 1.0, CategoryName and custom categories), because applications import the
@@ -104,6 +109,8 @@ interface Entry {
   readonly handle: CategoryHandle;
   /** Whether a registration gave a default. The first one wins. */
   defaultGiven: boolean;
+  /** Whether a registration gave a description. */
+  descriptionGiven: boolean;
 }
 
 /** Every category of the process, by name and by index. */
@@ -118,7 +125,7 @@ export class CategoryRegistry {
 
   /**
    * Returns the handle of that name, and registers it on first use. Calls `announce` when the category is new, and when a
-   * later registration changes its default.
+   * later registration changes its default, or a description that was only suggested.
    * @throws {RangeError} when `limit` or {@link CAPACITY} categories exist
    * @throws {TypeError} when the name is not a category name
    */
@@ -131,7 +138,12 @@ export class CategoryRegistry {
     const existing = this.#entries.get(name);
     if (existing === undefined) return this.#add(name, options, limit, announce).handle;
     const { descriptor } = existing;
-    if (descriptor.description === '') descriptor.description = options?.description ?? '';
+    if (!existing.descriptionGiven && options?.description) {
+      existing.descriptionGiven = true;
+      const suggested = descriptor.description !== '';
+      descriptor.description = options.description;
+      if (suggested) announce(descriptor);
+    }
     if (options?.enabled !== undefined && !existing.defaultGiven) {
       existing.defaultGiven = true;
       if (descriptor.defaultEnabled !== options.enabled) {
@@ -150,6 +162,12 @@ export class CategoryRegistry {
     if (entry.descriptor.defaultEnabled === enabled) return;
     entry.descriptor.defaultEnabled = enabled;
     announce(entry.descriptor);
+  }
+
+  /** Describes a category until a registration does. */
+  suggestDescription(name: string, description: string): void {
+    const entry = this.#entries.get(name);
+    if (entry?.descriptor.description === '') entry.descriptor.description = description;
   }
 
   /** Returns the category's index, or -1. */
@@ -175,6 +193,7 @@ export class CategoryRegistry {
       descriptor,
       handle: this.#createHandle(descriptor),
       defaultGiven: options?.enabled !== undefined,
+      descriptionGiven: Boolean(options?.description),
     };
     this.descriptors.push(descriptor);
     this.#entries.set(name, entry);

@@ -106,6 +106,10 @@ export class GateCore implements Gate, Decider {
     for (const attachment of [...this.#attachments]) attachment.registered(descriptor);
   };
 
+  suggestDescription({ name }: CategoryHandle, description: string): void {
+    this.#registry.suggestDescription(name, description);
+  }
+
   setDefault({ name }: CategoryHandle, enabled: boolean): void {
     this.#registry.setDefault(name, enabled, this.#announce);
   }

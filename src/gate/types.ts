@@ -87,6 +87,8 @@ export interface GatedCategory extends Category {
   onWanted(listener: (wanted: boolean) => void): () => void;
   /** Changes the state that the category has where nobody switched it. */
   setDefault(enabled: boolean): void;
+  /** Describes the category until a registration does. */
+  suggestDescription(description: string): void;
 }
 
 export interface CategoryOptions {

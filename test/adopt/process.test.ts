@@ -171,3 +171,17 @@ test('a group is on by default while any of its loggers is', () => {
   pool.setDefault(false);
   assert.equal(byDefault(), false);
 });
+
+test('an adopted category says what it is of, until code of the service describes it', () => {
+  const { join, load, category, gate } = bench();
+  join({ debug: true });
+  load('noisy');
+  category('pool\u0007');
+  const described = () => gate.categories().map(({ description }) => description);
+  assert.deepEqual(described(), ['debug lines of pool\\u0007 (debug 1.0.0)']);
+  gate.category('POOL', { description: '' });
+  assert.deepEqual(described(), ['debug lines of pool\\u0007 (debug 1.0.0)']);
+  gate.category('POOL', { description: 'connections of the pool' });
+  gate.category('POOL', { description: 'another' });
+  assert.deepEqual(described(), ['connections of the pool']);
+});
