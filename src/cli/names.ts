@@ -1,7 +1,8 @@
 import { distance } from 'fastest-levenshtein';
 import type { RdcpClient } from '../client/client.ts';
+import { isRdcpError, RdcpError } from '../errors.ts';
 import { isCategoryName } from '../protocol/names.ts';
-import { UsageError } from './command.ts';
+import { type Terminal, UsageError } from './command.ts';
 
 /** Category names and patterns as an operator writes them. */
 export interface Selection {
@@ -42,12 +43,38 @@ export function resolve({ names, patterns }: Selection, categories: readonly str
   return [...found];
 }
 
+/** The names to read: what patterns stand for is noted, and not asked about, because nothing is changed. */
+export async function namesOf(terminal: Terminal, client: RdcpClient, selection: Selection): Promise<string[]> {
+  if (selection.patterns.length === 0) return [...selection.names];
+  const names = resolve(selection, await categoryNames(client));
+  terminal.note(`${selection.patterns.join(', ')}: ${names.join(', ')}`);
+  return names;
+}
+
+/** Adds the nearest categories to an error about an unknown one. */
+export async function suggesting<T>(client: Pick<RdcpClient, 'discovery'>, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw await withNearest(client, error);
+  }
+}
+
+export async function withNearest(client: Pick<RdcpClient, 'discovery'>, error: unknown): Promise<unknown> {
+  if (!isRdcpError(error) || error.code !== 'RDCP_CATEGORY_NOT_FOUND') return error;
+  const unknown = Array.isArray(error.details?.unknown) ? error.details.unknown.map(String) : [];
+  const known = await categoryNames(client).catch(() => []);
+  const near = unknown.flatMap((name) => nearest(name, known));
+  const advice = near.length === 0 ? "see 'rdcp list'" : `did you mean ${[...new Set(near)].join(' or ')}?`;
+  return new RdcpError(error.code, `${error.message}; ${advice}`);
+}
+
 export async function categoryNames(client: Pick<RdcpClient, 'discovery'>): Promise<string[]> {
   return (await client.discovery()).categories.map(({ name }) => name);
 }
 
 /** Known names that were probably meant; at most three. */
-export function nearest(name: string, known: readonly string[]): string[] {
+function nearest(name: string, known: readonly string[]): string[] {
   const near = known
     .map((each) => ({ each, edits: distance(name, each) }))
     .filter(({ each, edits }) => edits <= Math.max(2, name.length / 3) || each.startsWith(name))

@@ -19,6 +19,8 @@ export interface Screen {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
+  readonly writableNeedDrain?: boolean | undefined;
+  once?(event: 'drain', listener: () => void): unknown;
 }
 
 export type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold' | 'cyan';
@@ -36,6 +38,8 @@ export interface Terminal {
   paint(text: string, style: Style | undefined): string;
   /** Writes a line of painted texts to the output. */
   show(painted: string): void;
+  /** Waits for a slow reader of the output. */
+  drained(): Promise<void>;
   /** Writes to the output as it is: for cursor movements. */
   readonly screen: Screen;
   /** Whether a person can be asked. */
@@ -69,6 +73,11 @@ export function createTerminal(host: Host): Terminal {
       return colours && style !== undefined ? styleText(style, escaped, { validateStream: false }) : escaped;
     },
     show: (painted) => void stdout.write(`${painted}\n`),
+    drained: () =>
+      new Promise((resolve) => {
+        if (stdout.writableNeedDrain === true) stdout.once?.('drain', resolve);
+        else resolve();
+      }),
     screen: stdout,
     // Node opens the standard input when it is looked at first.
     get interactive() {

@@ -36,6 +36,20 @@ test('list shows categories, their state and their rates; what a service says ca
   assert.equal(seen[0]?.headers['x-rdcp-api-key'], key);
 });
 
+test('list -o wide names the library that a category was adopted from', async (t) => {
+  const plain = { enabled: false, temporary: false, metrics: { callsTotal: 0, callsPerSecond: 0 }, description: 'd' };
+  const source = { kind: 'pino', name: 'db', version: '10.4.0', count: 3 };
+  const categories = [
+    { name: 'DB', ...plain, otelrdcp_source: source, otelrdcp_default: false, otelrdcp_origin: 'default' },
+    { name: 'HTTP', ...plain },
+  ];
+  const { url } = await service(t, { categories });
+  const { stdout } = await rdcp(['list', '-o', 'wide', '--url', url], { env });
+  assert.match(stdout, /^CATEGORY .* DECIDED BY +DEFAULT +SOURCE +DESCRIPTION$/m);
+  assert.match(stdout, /^DB .* default +off +pino db 10\.4\.0 \(3\) +d$/m);
+  assert.match(stdout, /^HTTP .* - +- +- +d$/m);
+});
+
 test('enable asks for what its options say and shows what changed; 3 where it is not so everywhere', async (t) => {
   const noon = new Date();
   noon.setHours(12, 0, 0, 0);

@@ -42,6 +42,7 @@ function columns(categories: readonly DiscoveredCategory[], wide: boolean, now: 
       cell: ({ otelrdcp_default: enabled }) => (enabled === undefined ? '-' : enabled ? 'on' : 'off'),
     },
   ];
+  const adopted = categories.some(({ otelrdcp_source: source }) => source !== undefined);
   return [
     { name: 'CATEGORY', cell: ({ name }) => name },
     { name: 'STATE', cell: ({ enabled }) => state(enabled) },
@@ -50,6 +51,7 @@ function columns(categories: readonly DiscoveredCategory[], wide: boolean, now: 
     { name: 'CALLS/S', cell: ({ metrics }) => metrics.callsPerSecond.toFixed(1) },
     ...(limited || wide ? limits : []),
     ...(wide ? reasons : []),
+    ...(wide && adopted ? [{ name: 'SOURCE', cell: source }] : []),
     { name: 'DESCRIPTION', cell: ({ description }) => description },
   ];
 }
@@ -65,6 +67,13 @@ function budget({ otelrdcp_budget: given }: DiscoveredCategory): string {
     bytesLeft === undefined ? [] : `${bytesLeft} bytes left`,
   ];
   return parts.flat().join(', ');
+}
+
+/** The library that made the statements, such as `pino db 10.4.0`, and how many loggers share the category. */
+function source({ otelrdcp_source: from }: DiscoveredCategory): string {
+  if (from === undefined) return '-';
+  const { kind, name, version, count } = from;
+  return `${kind} ${name}${version === undefined ? '' : ` ${version}`}${count > 1 ? ` (${count})` : ''}`;
 }
 
 /** Other implementations of the protocol may send no expiry for a temporary control. */

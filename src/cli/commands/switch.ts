@@ -1,11 +1,11 @@
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
-import { isRdcpError, RdcpError } from '../../errors.ts';
 import { escapeUnprintable } from '../../printable.ts';
 import type { ControlAction } from '../../protocol/constants.ts';
 import type { ControlResponse } from '../../protocol/messages.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { categoryNames, nearest, parseSelection, resolve, type Selection } from '../names.ts';
+import { forecastTable } from '../forecast-table.ts';
+import { namesOf, parseSelection, type Selection, suggesting } from '../names.ts';
 import { present } from '../output.ts';
 import { state, table } from '../table.ts';
 import { between, clockTime, duration, remaining } from '../times.ts';
@@ -35,7 +35,11 @@ const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and ask
 
 export const enable = switching('enable', {
   summary: `switch categories on, for ${LEASE} unless another time is given`,
-  options: { ...LASTING, ...BUDGET },
+  options: {
+    ...LASTING,
+    ...BUDGET,
+    forecast: { type: 'boolean', help: 'measure for 10s what it would emit, show that, and ask' },
+  },
   examples: ["rdcp enable DATABASE --for 5m --reason 'slow checkout'", "rdcp enable 'DB_*' --rate 20 --calls 5000"],
 });
 export const disable = switching('disable', {
@@ -75,11 +79,12 @@ function switching(
         return EXIT.refused;
       }
       if (settings.otelrdcp_dryRun === true) await assertKnowsDryRuns(client);
-      const answer = await send(client, {
+      const command: ControlCommand = {
         action,
         ...(categories && { categories }),
         ...(Object.keys(settings).length > 0 && { options: settings }),
-      });
+      };
+      const answer = await suggesting(client, () => client.control(command));
       show(terminal, values, answer);
       if (answer.status === 'failed') return EXIT.refused;
       if (answer.status !== 'partial') return EXIT.done;
@@ -141,21 +146,25 @@ interface Intent {
   readonly settings: ControlOptions;
 }
 
-/** The names to send; `undefined` when the person does not want that. Only what patterns stand for is asked about. */
+/** The names to send; `undefined` when the person does not want that, having seen what a pattern stands for or what it costs. */
 async function confirmed(
   terminal: Terminal,
   values: Values,
   client: RdcpClient,
   { action, selection, settings }: Intent,
 ): Promise<readonly string[] | undefined> {
-  if (selection.patterns.length === 0) return selection.names;
+  const { patterns } = selection;
   const asking = values.yes !== true && settings.otelrdcp_dryRun !== true;
-  if (asking && !terminal.interactive) {
-    throw new UsageError(`a pattern needs --yes where nobody can be asked: ${selection.patterns.join(', ')}`);
+  if (asking && patterns.length > 0 && !terminal.interactive) {
+    throw new UsageError(`a pattern needs --yes where nobody can be asked: ${patterns.join(', ')}`);
   }
-  const names = resolve(selection, await categoryNames(client));
-  terminal.note(`${selection.patterns.join(', ')}: ${names.join(', ')}`);
-  if (!asking) return names;
+  const names = await namesOf(terminal, client, selection);
+  if (values.forecast === true) {
+    if (terminal.interactive) terminal.note('Measuring for 10s.');
+    const plain = { paint: (text: string) => escapeUnprintable(text) };
+    terminal.note(`${forecastTable(plain, await suggesting(client, () => client.forecast(names)))}\n`);
+  }
+  if (!asking || !terminal.interactive || (patterns.length === 0 && values.forecast !== true)) return names;
   const time = settings.duration === undefined ? '' : ` for ${settings.duration}`;
   const what = names.length === 1 ? 'this category' : `these ${names.length} categories`;
   return (await agrees(terminal, `${action} ${what}${time}?`)) ? names : undefined;
@@ -169,20 +178,6 @@ async function agrees(terminal: Terminal, question: string): Promise<boolean> {
 async function assertKnowsDryRuns(client: RdcpClient): Promise<void> {
   if ((await client.wellKnown()).otelrdcp_endpoints === undefined) {
     throw new Error('this service has no dry run, so nothing was sent');
-  }
-}
-
-/** Names the nearest categories where one is unknown. */
-async function send(client: RdcpClient, command: ControlCommand): Promise<ControlResponse> {
-  try {
-    return await client.control(command);
-  } catch (error) {
-    if (!isRdcpError(error) || error.code !== 'RDCP_CATEGORY_NOT_FOUND') throw error;
-    const unknown = Array.isArray(error.details?.unknown) ? error.details.unknown.map(String) : [];
-    const known = await categoryNames(client).catch(() => []);
-    const near = unknown.flatMap((name) => nearest(name, known));
-    const advice = near.length === 0 ? "see 'rdcp list'" : `did you mean ${[...new Set(near)].join(' or ')}?`;
-    throw new RdcpError(error.code, `${error.message}; ${advice}`);
   }
 }
 

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { runWithTenant } from '../../src/api.ts';
+import { createRdcp } from '../../src/index.ts';
+import { makeKey } from '../auth/records.ts';
+import { type RunOptions, rdcp as run } from './run.ts';
+import { service as fakeService } from './service.ts';
+
+const HOSTILE = 'done\n\u001b[2J\u202e';
+
+describe('tail and forecast from the command line', () => {
+  const admin = makeKey({ id: 'admin', userId: 'alice', scopes: ['admin'] });
+  const emitted: string[] = [];
+  const service = createRdcp({
+    server: { port: 0 },
+    security: { apiKeys: [admin.record] },
+    tenancy: { isolation: 'organization', tenants: { acme: {}, other: {} } },
+    emit: { to: (record) => void (record.severity === 'DEBUG' && emitted.push(record.message)) },
+    announce: false,
+  });
+  const queries = service.category('TAIL_QUERIES');
+  const pool = service.category('TAIL_POOL');
+  let url = '';
+  let calls: NodeJS.Timeout;
+  before(async () => {
+    url = (await service.listen()).url;
+    calls = setInterval(() => {
+      runWithTenant('acme', () => queries.debug(HOSTILE, { rows: 1, of: 'acme' }));
+      runWithTenant('other', () => queries.debug('theirs', { of: 'other' }));
+      pool.debug('taken');
+    }, 20);
+  });
+  after(() => {
+    clearInterval(calls);
+    return service.close();
+  });
+  const rdcp = (args: string[], options: RunOptions = {}) =>
+    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: admin.key, ...options.env } });
+
+  /** Ends the command as Ctrl-C does, once its output says so. */
+  const until = (pattern: RegExp) => {
+    const stop = new AbortController();
+    let seen = '';
+    const heard = (text: string) => {
+      seen += text;
+      if (pattern.test(seen)) stop.abort();
+    };
+    return { interrupted: stop.signal, heard };
+  };
+  const audited = async () => JSON.parse((await rdcp(['audit', '--action', 'tail', '-o', 'json'])).stdout).entries;
+
+  it('tail shows the lines of one tenant, harmless on a terminal, and sums up when it is interrupted', async () => {
+    const { code, stdout, stderr } = await rdcp(['tail', 'tail_queries', '--tenant', 'acme'], {
+      ...until(/(?:[^\n]*\n){3}/),
+    });
+    assert.equal(code, 0);
+    const lines = stdout.trimEnd().split('\n');
+    assert.ok(lines.length >= 3);
+    const form =
+      /^(?:\S+ )?\d\d:\d\d:\d\d\.\d{3} TAIL_QUERIES done\\u000a\\u001b\[2J\\u202e \{"rows":1,"of":"acme"\} acme \S{1,8}$/;
+    for (const line of lines) assert.match(line, form);
+    assert.match(stderr, /^Tailing TAIL_QUERIES in 1 process until [\d :-]+; Ctrl-C ends it\.\n/);
+    assert.match(stderr, /\n\d+ lines from 1 process, 0 dropped\.\n$/);
+    assert.deepEqual(emitted, []);
+    assert.equal(queries.enabled, false);
+  });
+
+  it('tail -o json prints each line as JSON; a pattern is noted', async () => {
+    const { code, stdout, stderr } = await rdcp(['tail', 'TAIL_*', '-o', 'json'], until(/TAIL_POOL.*theirs/s));
+    assert.equal(code, 0);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.ok(lines.some(({ category }) => category === 'TAIL_POOL'));
+    assert.ok(lines.some(({ tenant, message }) => tenant === 'other' && message === 'theirs'));
+    assert.match(stderr, /^TAIL_\*: TAIL_POOL, TAIL_QUERIES\n/);
+  });
+
+  it('tail ends with its time or its lines, tells what the rate dropped, and is audited', async () => {
+    const timed = await rdcp(['tail', 'TAIL_POOL', '--for', '1s', '--rate', '1']);
+    assert.equal(timed.code, 0);
+    assert.match(timed.stderr, /The time is over\.\n\d+ lines? from 1 process, [1-9]\d* dropped\.\n$/);
+    const counted = await rdcp(['tail', 'TAIL_POOL', '--lines', '2']);
+    assert.equal(counted.code, 0);
+    assert.equal(counted.stdout.trimEnd().split('\n').length, 2);
+    const [end, begin] = await audited();
+    assert.deepEqual(
+      [end.otelrdcp_tail.state, end.otelrdcp_tail.reason, end.otelrdcp_tail.lines],
+      ['end', 'budget', 2],
+    );
+    assert.deepEqual([begin.otelrdcp_tail.state, begin.identity.userId], ['begin', 'alice']);
+  });
+
+  it('tail --also-log writes to the outputs of the service as well', async () => {
+    await rdcp(['tail', 'TAIL_POOL', '--lines', '1', '--also-log']);
+    assert.ok(emitted.includes('taken'));
+    emitted.length = 0;
+  });
+
+  it('forecast shows what a category would emit, for how much of the fleet', async () => {
+    const { code, stdout } = await rdcp(['forecast', 'TAIL_POOL', 'tail_queries', '--for', '1s']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^CATEGORY +CALLS\/S +BYTES\/S +BYTES\/CALL +GB\/DAY +DROPPED\/S\n/);
+    assert.match(stdout, /^TAIL_POOL +\d+(?:\.\d)? +\d+ +\d+(?:\.\d)? +0\.\d{3} +\d/m);
+    assert.match(stdout, /\nmeasured for 1s in 1 of 1 process\n$/);
+    assert.deepEqual(emitted, []);
+  });
+
+  it('enable --forecast shows the forecast, and asks a person', async (t) => {
+    const metric = (value: number) => ({ value });
+    const figures = { callsPerSecond: metric(50), bytesPerSecond: metric(5000), gigabytesPerDay: metric(0.4) };
+    const there = await fakeService(t, {
+      duration: '10s',
+      instances: { asked: 3, answered: 2 },
+      categories: { SQL: { ...figures, droppedByBudget: metric(30) } },
+    });
+    const enable = (options: RunOptions) => run(['enable', 'SQL', '--forecast', '--url', there.url], options);
+    const { code, stderr } = await enable({ typed: 'n\n' });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^Measuring for 10s\.\nCATEGORY .*\nSQL +50 +5000 +- +0\.400 +30\n\nmeasured for 10s in 2 of 3 processes\n\nenable this category for 15m\? \[y\/N\] Nothing was changed\.\n$/,
+    );
+    assert.deepEqual(
+      there.seen.map(({ target, body }) => [target, body]),
+      [['POST /rdcp/v1/forecast', '{"categories":["SQL"]}']],
+    );
+    assert.equal((await run(['forecast', 'SQL', '--url', there.url])).code, 3);
+  });
+
+  it('misspelt names get the nearest ones, wrong numbers are wrong use', async () => {
+    for (const command of ['tail', 'forecast']) {
+      const { code, stderr } = await rdcp([command, 'TAIL_POL']);
+      assert.equal(code, 1);
+      assert.match(stderr, /TAIL_POL; did you mean TAIL_POOL\?/);
+    }
+    for (const args of [
+      ['tail', 'TAIL_POOL', '--rate', '0'],
+      ['tail', 'TAIL_POOL', '--for', 'ever'],
+      ['tail'],
+      ['forecast', 'TAIL_POOL', '--for', '61s'],
+    ]) {
+      assert.equal((await rdcp(args)).code, 2, args.join(' '));
+    }
+    assert.equal((await run(['tail', 'TAIL_POOL', '--url', 'http://127.0.0.1:1'])).code, 4);
+  });
+});
