@@ -68,6 +68,8 @@ export class WinstonCopy {
   #active = false;
   /** What a child has decided about the line that it passes on to its parent. */
   #decided: 'let through' | 'as it is' | undefined;
+  /** Whether the line that is being formatted is let through. */
+  #formatting = false;
   /** The id in a container of the logger that is being made. */
   #id: string | undefined;
 
@@ -134,6 +136,30 @@ export class WinstonCopy {
       (original) =>
         function write(this: WinstonLogger, ...args: unknown[]) {
           return copy.#active ? copy.#write(this, original, args) : original.apply(this, args);
+        },
+    );
+    // What the format makes of a line may be another object.
+    this.#patches.wrap(
+      prototype,
+      '_transform',
+      (original) =>
+        function _transform(this: WinstonLogger, ...args: unknown[]) {
+          const outer = copy.#formatting;
+          copy.#formatting = copy.#letThrough.isMarked(args[0]);
+          try {
+            return original.apply(this, args);
+          } finally {
+            copy.#formatting = outer;
+          }
+        },
+    );
+    this.#patches.wrap(
+      prototype,
+      'push',
+      (original) =>
+        function push(this: WinstonLogger, ...args: unknown[]) {
+          if (copy.#formatting) copy.#letThrough.keep(args[0]);
+          return original.apply(this, args);
         },
     );
     this.#patches.wrap(
@@ -236,6 +262,7 @@ export class WinstonCopy {
     const [info] = args;
     const decided = this.#decided ?? this.#decide(logger, info);
     this.#decided = undefined;
+    if (decided !== 'let through') this.#letThrough.unmark(info);
     if (decided === 'as it is') return original.apply(logger, args);
     if (decided === 'drop') {
       const callback = args.at(-1);

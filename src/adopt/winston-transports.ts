@@ -5,12 +5,7 @@ interface Transport {
   levels?: Readonly<Record<string, number>>;
 }
 
-interface Line {
-  readonly [key: symbol]: unknown;
-}
-
 const LEVEL = Symbol.for('level');
-const PASSES = Symbol('rdcp.passes');
 
 /**
  * Lets single lines through to transports whatever the logger's level is: to those without a level of their own, and to
@@ -20,11 +15,26 @@ const PASSES = Symbol('rdcp.passes');
 export class LetThrough {
   #patches = new Map<WeakRef<object>, Patches>();
   #known = new WeakSet<object>();
+  /** Lines are kept aside: a property of theirs would be seen by formats that print the whole line. */
+  readonly #lines = new WeakSet<object>();
 
-  /** The mark survives formats that copy the line. */
   mark(line: object, transports: readonly object[]): void {
-    Object.defineProperty(line, PASSES, { value: true, configurable: true, enumerable: true, writable: true });
+    this.#lines.add(line);
     for (const transport of transports) if (!this.#known.has(transport)) this.#open(transport);
+  }
+
+  /** Ends the mark of an object that is written again as another line. */
+  unmark(line: unknown): void {
+    if (typeof line === 'object' && line !== null) this.#lines.delete(line);
+  }
+
+  isMarked(line: unknown): boolean {
+    return typeof line === 'object' && line !== null && this.#lines.has(line);
+  }
+
+  /** Marks what a format has made of a marked line. */
+  keep(formatted: unknown): void {
+    if (typeof formatted === 'object' && formatted !== null) this.#lines.add(formatted);
   }
 
   restore(): void {
@@ -34,13 +44,14 @@ export class LetThrough {
   }
 
   #open(transport: object): void {
+    const letThrough = this;
     const patches = new Patches();
     const through = (original: (this: Transport, ...args: unknown[]) => unknown, lineOf: (first: unknown) => unknown) =>
       function (this: Transport, ...args: unknown[]): unknown {
-        const line = lineOf(args[0]) as Line | undefined;
+        const line = lineOf(args[0]);
         const { levels } = this;
-        if (line?.[PASSES] !== true || levels === undefined) return original.apply(this, args);
-        this.levels = openLevels(this, levels, String(line[LEVEL]));
+        if (!letThrough.isMarked(line) || levels === undefined) return original.apply(this, args);
+        this.levels = openLevels(this, levels, String(Reflect.get(line as object, LEVEL)));
         try {
           return original.apply(this, args);
         } finally {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { inspect } from 'node:util';
 import { WINSTON as source } from '../../src/adopt/winston.ts';
 import { loggerBench } from './logger-bench.ts';
 import { ALL, DEBUG, INFO, setUp, speak, winstonCases } from './winston-cases.ts';
@@ -107,6 +108,33 @@ describe('winston 3', () => {
       await new Promise(setImmediate);
     }
     assert.equal(slow.written(), 'debug first, debug second, info third');
+  });
+
+  it('a format that prints everything a line has shows nothing of ours', (t) => {
+    const { winston, memory, turn } = setUp(t, 'winston');
+    const [bare, own] = [memory(), memory({ format: winston.format.printf((info) => inspect(info)) })];
+    const printed = (level: string) => {
+      const format = winston.format.prettyPrint();
+      const logger = winston.createLogger({ level, format, transports: [bare, own] });
+      logger.debug('d', { a: 1 });
+      logger.child({ requestId: 1 }).debug('child');
+      return [bare, own].map(({ lines }) => lines.splice(0).map((line) => inspect(line)));
+    };
+    const without = printed('debug');
+    turn('APP', true);
+    assert.deepEqual(printed('info'), without);
+  });
+
+  it('an object that is logged again does not pass because it passed before', (t) => {
+    const { winston, memory, turn, reset } = setUp(t, 'winston');
+    const all = memory();
+    const logger = winston.createLogger({ transports: [all] });
+    const line = { level: 'debug', message: 'again' };
+    turn('APP', true);
+    logger.log(line);
+    reset('APP');
+    logger.log(line);
+    assert.equal(all.written(), 'debug again');
   });
 
   it('the callback of a write is called, whatever becomes of the line', async (t) => {
