@@ -57,7 +57,11 @@ export async function startCluster(t: TestContext, { remote, workers = 2, config
   return {
     ...service,
     ask,
-    scrape: async () => samples(await (await fetch(metrics)).text(), 'rdcp_debug_calls_total', 'process_pid'),
+    scrape: async () => {
+      const text = await (await fetch(metrics)).text();
+      const ofOrders = text.split('\n').filter((line) => line.includes('rdcp_category_name="ORDERS"'));
+      return samples(ofOrders.join('\n'), 'rdcp_debug_calls_total', 'process_pid');
+    },
     folders: () => readdirSync(join(cwd, `rdcp-cluster-${process.getuid?.()}`)),
     enable: async () => (await service.control(ENABLE)).body,
     calls: async () => {
