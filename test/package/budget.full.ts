@@ -22,7 +22,8 @@ const MOST: Readonly<Record<string, number>> = {
   'modules of the SDK that the root loads': 0,
   'register: the first statement': 1.5,
   'register: the endpoint answers': 2.5,
-  'register: resident memory': 16,
+  // Measured between 12 and 17 MB, the latter beside other work.
+  'register: resident memory': 20,
   'rdcp --version': 3,
 };
 
