@@ -65,10 +65,14 @@ export class Watchers {
     return this.#options.fleet?.revision ?? this.#ownRevision;
   }
 
-  /** The processes as of the last second; read at once if there was no watcher until now. */
-  async members(): Promise<Members | undefined> {
+  /**
+   * Reads what a new watcher begins with, unless others watch already: to it, every audit entry from now on is new.
+   * @returns the processes as of the last second
+   */
+  async prepare(audits: boolean): Promise<Members | undefined> {
     const { fleet } = this.#options;
     if (this.#members === undefined) this.#members = await fleet?.members().catch(() => undefined);
+    if (audits && this.#entries === undefined) await this.#readTrail();
     return this.#members;
   }
 
@@ -101,7 +105,10 @@ export class Watchers {
     for (const watcher of this.#watchers.keys()) watcher.rates();
     if (this.#reading) return;
     this.#reading = true;
-    void Promise.all([this.#readFleet(), this.#readTrail()]).finally(() => {
+    const someAudit = [...this.#watchers.keys()].some(({ audits }) => audits);
+    // Otherwise the next that gets entries would get those of a time without one.
+    if (!someAudit) this.#entries = undefined;
+    void Promise.all([this.#readFleet(), someAudit && this.#readTrail()]).finally(() => {
       this.#reading = false;
     });
   }
@@ -141,7 +148,6 @@ export class Watchers {
   }
 
   async #readTrail(): Promise<void> {
-    if (![...this.#watchers.keys()].some(({ audits }) => audits)) return;
     const { trail, clock } = this.#options;
     const since = clock.now() - OVERLAP_MS;
     const page = await trail.query({ since, limit: MAX_ENTRIES }).catch(() => undefined);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcpClient } from '../../src/client/client.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { StateEvent } from '../../src/protocol/streams.ts';
@@ -99,6 +100,31 @@ test('audit entries come to admin alone, and not those from before', async (t) =
     none.map(({ event }) => event),
     ['rates', 'rates', 'rates'],
   );
+});
+
+test('audit entries of the first second are not lost, and a later reader gets none of theirs', async (t) => {
+  const server = await startServer(t);
+  const admin = clientOf(server);
+  const others = new AbortController();
+  const watching = read(clientOf(server, 'discovery').events({ signal: others.signal }), ['snapshot'], 2);
+  watching.catch(() => undefined);
+  const [, first] = await read(
+    admin.events({ signal: AbortSignal.timeout(5000) }),
+    ['snapshot', 'audit'],
+    2,
+    async (_event, count) => {
+      if (count === 1) await admin.enable('DATABASE');
+    },
+  );
+  assert.deepEqual(first?.event === 'audit' && first.data.categories, ['DATABASE']);
+  await sleep(1100);
+  await admin.enable('HTTP');
+  const later = await read(admin.events(), ['rates', 'audit'], 2);
+  assert.deepEqual(
+    later.map(({ event }) => event),
+    ['rates', 'rates'],
+  );
+  others.abort();
 });
 
 test('a stream of events needs the scope discovery, and is one of four of a client', async (t) => {

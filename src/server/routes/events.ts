@@ -38,8 +38,9 @@ export function events(sources: EventsSources): Step {
       answerHead(ctx);
       return;
     }
-    const ends = [places.take(identityKey(required(ctx, 'principal')))];
-    const members = await watchers.members();
+    const principal = required(ctx, 'principal');
+    const ends = [places.take(identityKey(principal))];
+    const members = await watchers.prepare(hasScope(principal, 'admin'));
     const end = () => {
       for (const task of ends.splice(0)) task();
       stream.end();
