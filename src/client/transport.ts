@@ -106,6 +106,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
   ): AsyncGenerator<ServerSentEvent, void, undefined> {
     signal?.throwIfAborted();
     const silence = new Silence(timeoutMs);
+    let answered = false;
     const headers = await headersOf(options, requestId, {});
     headers.set('Accept', EVENT_STREAM_MEDIA_TYPE);
     for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
@@ -123,6 +124,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
         answerOf(response, text, requestId, []);
         throw notRdcp(requestId);
       }
+      answered = true;
       for await (const event of eventsOf(response, silence)) {
         yield event;
         if (event.event === call.ends) return;
@@ -130,11 +132,12 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
     } catch (cause) {
       if (isRdcpError(cause)) throw cause;
       signal?.throwIfAborted();
+      if (answered && !silence.signal.aborted) throw closedBy(base, requestId, cause);
       throw failure(cause, silence.signal.aborted, base, requestId);
     } finally {
       silence.end();
     }
-    throw unreachable(`The server at ${base} closed the connection`, requestId);
+    throw closedBy(base, requestId);
   }
 
   return { send, stream };
@@ -268,6 +271,10 @@ function failure(cause: unknown, timedOut: boolean, base: string, requestId: str
   return timedOut
     ? new RdcpError('RDCP_TIMEOUT', `The server at ${base} did not respond in time`, { details: { requestId }, cause })
     : unreachable(failedByScheme(base, cause) ?? `The server at ${base} cannot be reached`, requestId, cause);
+}
+
+function closedBy(base: string, requestId: string, cause?: unknown): RdcpError {
+  return unreachable(`The server at ${base} closed the connection`, requestId, cause);
 }
 
 function unreachable(message: string, requestId: string, cause?: unknown): RdcpError {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { runWithTenant } from '../../src/api.ts';
 import { createRdcp } from '../../src/index.ts';
@@ -90,6 +93,30 @@ describe('tail and forecast from the command line', () => {
       ['end', 'budget', 2],
     );
     assert.deepEqual([begin.otelrdcp_tail.state, begin.identity.userId], ['begin', 'alice']);
+  });
+
+  it('tail of a misspelt name says what was meant, and no sum of lines', async () => {
+    const { code, stdout, stderr } = await rdcp(['tail', 'TAIL_QUERRIES']);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^rdcp: RDCP_CATEGORY_NOT_FOUND: [^\n]*did you mean TAIL_QUERIES\?\n$/);
+  });
+
+  it('tail says that the connection was closed when its service is killed', async (t) => {
+    const killed = createServer((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      const open = { revision: 0, instances: 1, categories: ['SQL'], expiresAt: '2026-01-01T00:00:00.000Z' };
+      response.write(`event: open\ndata: ${JSON.stringify(open)}\n\n`, () => response.destroy());
+    });
+    t.after(() => killed.close());
+    await once(killed.listen(0, '127.0.0.1'), 'listening');
+    const there = `http://127.0.0.1:${(killed.address() as AddressInfo).port}`;
+    const { code, stderr } = await run(['tail', 'SQL', '--url', there]);
+    assert.equal(code, 4);
+    assert.match(
+      stderr,
+      /\n0 lines from 0 processes, 0 dropped\.\nrdcp: RDCP_UNAVAILABLE: [^\n]*closed the connection/,
+    );
+    assert.doesNotMatch(stderr, /https:|without a response/);
   });
 
   it('tail --also-log writes to the outputs of the service as well', async () => {

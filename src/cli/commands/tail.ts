@@ -53,7 +53,7 @@ export const tail: Command = {
     } catch (error) {
       if (!interrupted.aborted) throw await withNearest(client, error);
     } finally {
-      terminal.note(seen.summary());
+      if (seen.opened) terminal.note(seen.summary());
     }
     return seen.endedEarly ? EXIT.refused : EXIT.done;
   },
@@ -68,12 +68,14 @@ function count(values: Values, name: string): number | undefined {
 
 /** What came so far. The server counts as well, and is not heard any more after Ctrl-C. */
 class Seen {
+  opened = false;
   endedEarly = false;
   #lines = 0;
   #dropped = 0;
   readonly #instances = new Set<string>();
 
   take({ event, data }: TailEvent): void {
+    this.opened = true;
     if (event === 'line') {
       this.#lines += 1;
       this.#instances.add(data.instance);
