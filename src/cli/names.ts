@@ -35,12 +35,29 @@ function isPattern(name: string): boolean {
 export function resolve({ names, patterns }: Selection, categories: readonly string[]): string[] {
   const found = new Set(names);
   for (const pattern of patterns) {
-    const form = new RegExp(`^${pattern.replace(/\*+/g, '.*').replaceAll('?', '.')}$`);
-    const matching = categories.filter((name) => form.test(name));
+    const matching = categories.filter((name) => formOf(pattern).test(name));
     if (matching.length === 0) throw new Error(`no category matches '${pattern}'; see 'rdcp list'`);
     for (const name of matching) found.add(name);
   }
   return [...found];
+}
+
+function formOf(pattern: string): RegExp {
+  return new RegExp(`^${pattern.replace(/\*+/g, '.*').replaceAll('?', '.')}$`);
+}
+
+/** Whether a name is selected, or nothing is. */
+export function isSelected({ names, patterns }: Selection, name: string): boolean {
+  if (names.length + patterns.length === 0) return true;
+  return names.includes(name) || patterns.some((pattern) => formOf(pattern).test(name));
+}
+
+/** @throws for a selection that stands for a category that is not there */
+export function assertKnown(selection: Selection, categories: readonly string[]): void {
+  const unknown = resolve(selection, categories).filter((name) => !categories.includes(name));
+  if (unknown.length === 0) return;
+  const which = `${unknown.length === 1 ? 'category' : 'categories'}: ${unknown.join(', ')}`;
+  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${which}`, { details: { unknown } });
 }
 
 /** The names to read: what patterns stand for is noted, and not asked about, because nothing is changed. */

@@ -23,11 +23,13 @@ export interface RunOptions {
   readonly interrupted?: AbortSignal;
   /** Told what is written to the standard output. */
   readonly heard?: (text: string) => void;
+  /** Told what is written to the error output. */
+  readonly noted?: (text: string) => void;
 }
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
 export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = process.cwd(), env, typed, piped, interrupted, heard } = options;
+  const { cwd = process.cwd(), env, typed, piped, interrupted, heard, noted } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const isTTY = typed !== undefined;
   const input = typed ?? piped;
@@ -39,7 +41,12 @@ export async function rdcp(args: readonly string[], options: RunOptions = {}): P
       },
       isTTY,
     },
-    stderr: { write: (text) => stderr.push(text) },
+    stderr: {
+      write: (text) => {
+        stderr.push(text);
+        noted?.(text);
+      },
+    },
     ...(input !== undefined && { stdin: Object.assign(Readable.from([input]), { isTTY }) }),
     ...(interrupted && { interruption: () => interrupted }),
     env: environment(env),

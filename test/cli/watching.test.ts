@@ -103,6 +103,39 @@ describe('commands that show what a service does', () => {
     assert.ok(asked.includes('GET /rdcp/v1/events') && asked.includes('GET /rdcp/v1/discovery'));
   });
 
+  it('watch says what was meant by a misspelt name', async () => {
+    const stop = AbortSignal.timeout(3000);
+    const { code, stdout, stderr } = await rdcp(['watch', 'WATCH_POL'], { interrupted: stop });
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /Unknown category: WATCH_POL; did you mean WATCH_POOL\?\n$/);
+  });
+
+  it('watch into a pipe says when the service is gone, and when it is back', async () => {
+    const short = () => createRdcp({ server: { port }, security: { apiKeys: [admin.record] }, announce: false });
+    let port = 0;
+    let there = short();
+    const { url } = await there.listen();
+    port = Number(new URL(url).port);
+    const stop = new AbortController();
+    const noted: string[] = [];
+    const finished = run(['watch', '--url', url], {
+      env: { RDCP_API_KEY: admin.key },
+      interrupted: AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]),
+      noted: async (text) => {
+        noted.push(text);
+        if (noted.length > 1) return stop.abort();
+        there = short();
+        await there.listen();
+      },
+    });
+    await sleep(500);
+    await there.close();
+    assert.equal((await finished).code, 0);
+    await there.close();
+    assert.match(noted[0] ?? '', /^The server at \S+ [^\n]*; asking again until it answers\.\n$/);
+    assert.equal(noted[1], 'The service answers again.\n');
+  });
+
   it('watch knows nobody without the scope admin, and refuses a pattern that nothing matches', async () => {
     await rdcp(['enable', 'WATCH_POOL']);
     const { finished } = await watched({ env: { RDCP_API_KEY: viewer.key }, args: ['-o', 'json'] }, /WATCH_POOL/);

@@ -4,7 +4,7 @@ import type { AuditEntry, DiscoveredCategory } from '../../protocol/messages.ts'
 import { categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { parseSelection, resolve, type Selection } from '../names.ts';
+import { assertKnown, isSelected, parseSelection, withNearest } from '../names.ts';
 import { formatOf } from '../output.ts';
 import { type Cell, state, table } from '../table.ts';
 import { clockTime } from '../times.ts';
@@ -26,37 +26,35 @@ export const watch: Command = {
     const interrupted = terminal.interruption();
     const view =
       formatOf(values) === 'json'
-        ? lines(({ category }) => terminal.out(JSON.stringify(category)))
+        ? lines(terminal, ({ category }) => terminal.out(JSON.stringify(category)))
         : terminal.screen.isTTY === true
           ? painting(terminal, operands.length > 0)
-          : lines((change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
+          : lines(terminal, (change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
     const actors = new Actors(client);
     const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
+    let known = false;
     try {
       for await (const all of states) {
-        const categories = chosen(all, selection);
+        // Once: a service that has restarted may register them later.
+        if (!known) {
+          assertKnown(
+            selection,
+            all.map(({ name }) => name),
+          );
+        }
+        known = true;
+        const categories = all.filter(({ name }) => isSelected(selection, name));
         view.show(categories, await actors.of(categories));
       }
       return EXIT.done;
     } catch (error) {
-      if (!interrupted.aborted) throw error;
+      if (!interrupted.aborted) throw await withNearest(client, error);
       return EXIT.done;
     } finally {
       view.end();
     }
   },
 };
-
-function chosen(categories: readonly DiscoveredCategory[], selection: Selection): readonly DiscoveredCategory[] {
-  if (selection.names.length + selection.patterns.length === 0) return categories;
-  const names = new Set(
-    resolve(
-      selection,
-      categories.map(({ name }) => name),
-    ),
-  );
-  return categories.filter(({ name }) => names.has(name));
-}
 
 /** Who switched what is on, by the trail, which is read again when something was switched. */
 class Actors {
@@ -109,19 +107,25 @@ interface Change {
 }
 
 /** Shows what is on at first, then what changes. */
-function lines(print: (change: Change) => void): View {
+function lines(terminal: Terminal, print: (change: Change) => void): View {
+  let lost = false;
   let before: ReadonlyMap<string, string> | undefined;
   const mark = ({ enabled, temporary, otelrdcp_expiresAt: until }: DiscoveredCategory) =>
     JSON.stringify([enabled, temporary, until]);
   return {
     show: (categories, who) => {
+      if (lost) terminal.note('The service answers again.');
+      lost = false;
       for (const category of categories) {
         const changed = before === undefined ? category.enabled : before.get(category.name) !== mark(category);
         if (changed) print({ category, who: who.get(category.name) ?? '' });
       }
       before = new Map(categories.map((category) => [category.name, mark(category)]));
     },
-    lost: () => undefined,
+    lost: ({ message }) => {
+      if (!lost) terminal.note(`${message}; asking again until it answers.`);
+      lost = true;
+    },
     end: () => undefined,
   };
 }
