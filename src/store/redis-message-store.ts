@@ -22,6 +22,9 @@ export interface RedisMessageStore extends MessageStore {
   close(): void;
 }
 
+/** A cluster client sends a bare PUBLISH to any node, and messages through several nodes overtake each other. */
+const PUBLISH = "return redis.call('PUBLISH', ARGV[1], ARGV[2])";
+
 export function createRedisMessageStore(options: RedisMessageStoreOptions): RedisMessageStore {
   const { key, writer, send, secret, redisTime } = options;
   const channelOf = (to?: string) => key(to === undefined ? 'messages' : `messages:${to}`);
@@ -39,11 +42,8 @@ export function createRedisMessageStore(options: RedisMessageStoreOptions): Redi
       if (secret() === '' || now === undefined) throw new Error('Redis has not been read yet');
       sent += 1;
       const channel = channelOf(to);
-      await send([
-        'PUBLISH',
-        channel,
-        seal({ from: writer, number: sent, at: Math.round(now), text }, channel, secret()),
-      ]);
+      const sealed = seal({ from: writer, number: sent, at: Math.round(now), text }, channel, secret());
+      await send(['EVAL', PUBLISH, '1', channelOf(), channel, sealed]);
     },
 
     onMessage: (listener) => listeners.add(listener),

@@ -33,7 +33,7 @@ function handle(writer: string) {
   const store = createRedisMessageStore({
     key: (name) => `{rdcp}:${name}`,
     writer,
-    send: async ([, channel = '', message = '']) => published.push([channel, message]),
+    send: async (args) => published.push(args.slice(-2) as [string, string]),
     secret: () => SECRET,
     redisTime: () => time.now,
   });
