@@ -229,7 +229,7 @@ export class Adopter implements ProcessAdoption {
     if (this.#reported.has(kind)) return;
     this.#reported.add(kind);
     this.#warn(
-      `adopt: ${kind} could not be adopted completely (${error instanceof Error ? error.message : 'unknown error'})`,
+      `adopt: ${kind} failed while a logger was adopted or wrote a line (${error instanceof Error ? error.message : 'unknown error'})`,
     );
   }
 
