@@ -38,7 +38,7 @@ export const enable = switching('enable', {
   options: {
     ...LASTING,
     ...BUDGET,
-    forecast: { type: 'boolean', help: 'measure for 10s what it would emit, show that, and ask' },
+    forecast: { type: 'boolean', help: 'measure for 10s what it would emit, show that, and on a terminal ask' },
   },
   examples: ["rdcp enable DATABASE --for 5m --reason 'slow checkout'", "rdcp enable 'DB_*' --rate 20 --calls 5000"],
 });
