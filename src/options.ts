@@ -64,7 +64,7 @@ export interface RdcpConfig {
    */
   readonly fleet?: FleetOptions | undefined;
   /**
-   * Who may read debug lines over the endpoint while they are made, and how many. `false`: nobody, and no other process of the
+   * Who may read debug lines through the endpoint as they are written, and how many. `false`: nobody, and no other process of the
    * fleet gets lines of this one.
    * @default {}
    */

@@ -5,17 +5,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { API, announced, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
-
-const DEBUG_IN_A_SPAN = `
-  import { trace } from '${API}';
-  const payments = category('PAYMENTS');
-  const timer = setInterval(() => trace.getTracer('app').startActiveSpan('request', (span) => {
-    payments.debug('charging', { order: 42 });
-    span.end();
-  }), 20);
-  process.stdin.resume();
-  process.stdin.once('end', () => clearInterval(timer));`;
+import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
 
 describe('node --import …/register', { concurrency: 2 }, () => {
   it('shows its metrics to no page that points a name of its own at them', async (t) => {

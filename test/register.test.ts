@@ -3,17 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, it } from 'node:test';
 import { samples } from './metrics/scrape.ts';
-import { API, announced, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
-
-const DEBUG_IN_A_SPAN = `
-  import { trace } from '${API}';
-  const payments = category('PAYMENTS');
-  const timer = setInterval(() => trace.getTracer('app').startActiveSpan('request', (span) => {
-    payments.debug('charging', { order: 42 });
-    span.end();
-  }), 20);
-  process.stdin.resume();
-  process.stdin.once('end', () => clearInterval(timer));`;
+import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
 
 describe('node --import …/register', { concurrency: 2 }, () => {
   it('serves the remote control and Prometheus, and writes debug lines with trace ids on stderr', async (t) => {

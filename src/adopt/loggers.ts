@@ -16,7 +16,8 @@ export interface LoggerAdopter {
   failed(error: unknown): void;
 }
 
-export const NOBODY: LoggerAdopter = { names: [], category: () => undefined, failed: () => undefined };
+/** Of loggers that nobody adopts. */
+export const UNADOPTED: LoggerAdopter = { names: [], category: () => undefined, failed: () => undefined };
 
 /** @param version of the library */
 export function loggerAdopter(adoption: Adoption, names: LoggerNames, version: string | undefined): LoggerAdopter {

@@ -79,7 +79,7 @@ abstract class ContextLoggers {
     for (const category of this.#categories.values()) category.setDefault(enabled);
   }
 
-  /** Whether debug lines are written where nobody switched anything. */
+  /** Whether debug lines are written while no control decides. */
   protected writesDebug(): boolean {
     return false;
   }

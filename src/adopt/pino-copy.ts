@@ -1,5 +1,5 @@
 import { decision, writeLast } from './decision.ts';
-import { APPLICATION, type LoggerAdopter, NOBODY, nameOf } from './loggers.ts';
+import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED } from './loggers.ts';
 import { Patches } from './patches.ts';
 import {
   describeLine,
@@ -53,7 +53,7 @@ export class PinoCopy {
   readonly #prototype: PinoPrototype;
   readonly #symbols: PinoSymbols;
   readonly #setLevel: LogMethod;
-  #adopter: LoggerAdopter = NOBODY;
+  #adopter: LoggerAdopter = UNADOPTED;
   readonly #state = Symbol('rdcp.adopted');
   readonly #patches = new Patches();
   #active = false;
@@ -85,7 +85,7 @@ export class PinoCopy {
 
   /** Adopts the loggers that are made from now on, and those of before that are known. */
   adoptAll(adopter: LoggerAdopter): void {
-    this.release(NOBODY);
+    this.release(UNADOPTED);
     this.#adopter = adopter;
     this.#adoptKnown(() => true);
   }
@@ -115,7 +115,7 @@ export class PinoCopy {
 
   /** Puts the loggers back that were adopted by one adopter. */
   release(adopter: LoggerAdopter): void {
-    if (this.#adopter === adopter) this.#adopter = NOBODY;
+    if (this.#adopter === adopter) this.#adopter = UNADOPTED;
     // A child finds its state in its parent.
     for (const logger of [...this.#loggers].reverse()) {
       if (this.#stateOf(logger)?.adopter !== adopter) continue;

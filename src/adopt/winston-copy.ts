@@ -1,5 +1,5 @@
 import { decision, writeLast } from './decision.ts';
-import { APPLICATION, type LoggerAdopter, NOBODY, nameOf } from './loggers.ts';
+import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED } from './loggers.ts';
 import { Patches } from './patches.ts';
 import type { AdoptedCategory } from './types.ts';
 import { WeakList } from './weak-list.ts';
@@ -57,7 +57,7 @@ const DEBUG_LEVELS: ReadonlySet<string> = new Set(['debug', 'trace', 'verbose', 
  */
 export class WinstonCopy {
   readonly #prototype: object;
-  #adopter: LoggerAdopter = NOBODY;
+  #adopter: LoggerAdopter = UNADOPTED;
   readonly #patches = new Patches();
   readonly #loggers = new WeakList<WinstonLogger>();
   readonly #state = Symbol('rdcp.adopted');
@@ -88,7 +88,7 @@ export class WinstonCopy {
    */
   adoptAll(adopter: LoggerAdopter, Container: unknown): void {
     this.#adopter = adopter;
-    this.#forget(NOBODY);
+    this.#forget(UNADOPTED);
     if (typeof Container === 'function') this.#patchContainer(Container.prototype);
   }
 
@@ -99,7 +99,7 @@ export class WinstonCopy {
 
   /** Puts the loggers back that were adopted by one adopter. */
   release(adopter: LoggerAdopter): void {
-    if (this.#adopter === adopter) this.#adopter = NOBODY;
+    if (this.#adopter === adopter) this.#adopter = UNADOPTED;
     this.#forget(adopter);
   }
 

@@ -72,7 +72,7 @@ export function adoptionBench(t: TestContext, source: Source, options: AdoptOpti
   };
 }
 
-/** Every own property of an object and of its prototypes, to compare before and after. */
+/** Own properties of an object, to compare before and after. */
 export function propertiesOf(target: object): Record<PropertyKey, PropertyDescriptor> {
   return Object.getOwnPropertyDescriptors(target) as Record<PropertyKey, PropertyDescriptor>;
 }

@@ -103,3 +103,14 @@ export async function enable(url: string, key = KEY): Promise<number> {
   });
   return response.status;
 }
+
+/** An application that makes debug calls in a span until its stdin ends. */
+export const DEBUG_IN_A_SPAN = `
+  import { trace } from '${API}';
+  const payments = category('PAYMENTS');
+  const timer = setInterval(() => trace.getTracer('app').startActiveSpan('request', (span) => {
+    payments.debug('charging', { order: 42 });
+    span.end();
+  }), 20);
+  process.stdin.resume();
+  process.stdin.once('end', () => clearInterval(timer));`;
