@@ -16,6 +16,7 @@ import type {
 } from '../protocol/messages.ts';
 import type { ForecastRequest, ForecastResponse, StateEvent, TailEvent } from '../protocol/streams.ts';
 import { type AuditFilter, auditEntries, fetchAudit } from './audit.ts';
+import { randomId } from './random-id.ts';
 import { RdcpResponseError } from './response-error.ts';
 import { type EventsOptions, events, forecast, type TailOptions, tail } from './streams.ts';
 import { createTokens, type RdcpTokens } from './tokens.ts';
@@ -163,7 +164,7 @@ function commandOf(
 async function sendControl(
   send: Transport,
   command: ControlCommand,
-  { requestId = crypto.randomUUID(), signal }: RequestOptions = {},
+  { requestId = randomId(), signal }: RequestOptions = {},
 ): Promise<ControlResponse> {
   const call = { path: PATHS.control, body: command };
   const options = { requestId, ...(signal === undefined ? {} : { signal }) };

@@ -1,5 +1,6 @@
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { EVENT_STREAM_MEDIA_TYPE, HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
+import { randomId } from './random-id.ts';
 import { isRecord, RdcpResponseError } from './response-error.ts';
 import { type ServerSentEvent, ServerSentEventParser } from './server-sent-events.ts';
 import { answeredByTlsPort, failedByScheme } from './wrong-scheme.ts';
@@ -76,7 +77,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
   const fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const timeoutMs = options.timeoutMs ?? 30_000;
 
-  const send: Transport = async (call, { requestId = crypto.randomUUID(), signal } = {}) => {
+  const send: Transport = async (call, { requestId = randomId(), signal } = {}) => {
     signal?.throwIfAborted();
     const deadline = AbortSignal.timeout(timeoutMs + (call.extraMs ?? 0));
     const body = call.form?.toString() ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
@@ -102,7 +103,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
 
   async function* stream(
     call: StreamCall,
-    { requestId = crypto.randomUUID(), signal }: RequestOptions = {},
+    { requestId = randomId(), signal }: RequestOptions = {},
   ): AsyncGenerator<ServerSentEvent, void, undefined> {
     signal?.throwIfAborted();
     const silence = new Silence(timeoutMs);

@@ -286,3 +286,14 @@ test('options that cannot be meant are refused, and a bad credential is not show
     (error) => error instanceof TypeError && !error.message.includes('secret'),
   );
 });
+
+test('on a web page that came over plain HTTP, which has no randomUUID, each request still has a UUID', async (t) => {
+  t.mock.method(crypto, 'randomUUID', undefined as never);
+  const { url, seen } = await serve(t, (_, response) => json(response, answer()));
+  const client = createRdcpClient({ baseUrl: url, apiKey: 'key' });
+  await client.status();
+  await client.enable('DATABASE');
+  const ids = seen.map(({ headers }) => String(headers['x-rdcp-request-id']));
+  for (const id of ids) assert.match(id, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+  assert.equal(new Set(ids).size, 2);
+});
