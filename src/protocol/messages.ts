@@ -187,6 +187,8 @@ export interface HealthCheckRecord {
   readonly duration: string;
   /** Why the check does not pass, for the operator. */
   readonly otelrdcp_reason?: string;
+  /** When this process first saw it fail, if it does not pass. */
+  readonly otelrdcp_since?: Timestamp;
 }
 
 export interface HealthResponse extends RdcpAnswer {

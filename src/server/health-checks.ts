@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
 import { failureCode, isRdcpError } from '../errors.ts';
 import type { HealthCheckRecord, HealthResponse } from '../protocol/messages.ts';
+import { type Timestamp, timestamp } from '../protocol/time.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -30,15 +31,16 @@ export function createHealthChecks({
   deadlineMs = DEADLINE_MS,
 }: {
   checks: readonly HealthCheck[];
-  clock: Pick<Clock, 'monotonic'>;
+  clock: Clock;
   deadlineMs?: number;
 }): () => Promise<Health> {
   const guarded = checks.map((check) => oneAtATime(check));
+  const failingSince = new Map<HealthCheck, Timestamp>();
   let running: Promise<Health> | undefined;
   let latest: { readonly health: Health; readonly at: number } | undefined;
 
   const runAll = async (): Promise<Health> => {
-    const records = await Promise.all(guarded.map((check) => runCheck(check, clock, deadlineMs)));
+    const records = await Promise.all(guarded.map((check) => runCheck(check, failingSince, clock, deadlineMs)));
     const health = { status: overall(records), checks: records };
     latest = { health, at: clock.monotonic() };
     running = undefined;
@@ -68,17 +70,24 @@ function oneAtATime(check: HealthCheck): HealthCheck {
 }
 
 async function runCheck(
-  { name, run, onFailure, condition = UNWATCHED }: HealthCheck,
-  clock: Pick<Clock, 'monotonic'>,
+  check: HealthCheck,
+  failingSince: Map<HealthCheck, Timestamp>,
+  clock: Clock,
   deadlineMs: number,
 ): Promise<HealthCheckRecord> {
+  const { name, run, onFailure, condition = UNWATCHED } = check;
   const started = clock.monotonic();
   const reason = await failureOf(async () => run(), deadlineMs);
   const duration = `${Math.max(0, Math.round(clock.monotonic() - started))}ms`;
   if (reason === undefined) condition.end();
   else condition.begin(`health check ${name}: ${reason}`);
-  if (reason === undefined) return { name, status: 'pass', duration };
-  return { name, status: onFailure, duration, otelrdcp_reason: reason };
+  if (reason === undefined) {
+    failingSince.delete(check);
+    return { name, status: 'pass', duration };
+  }
+  const since = failingSince.get(check) ?? timestamp(clock.now());
+  failingSince.set(check, since);
+  return { name, status: onFailure, duration, otelrdcp_reason: reason, otelrdcp_since: since };
 }
 
 /** Why a check fails; `undefined` when it passes. */

@@ -40,6 +40,23 @@ test('a failing check of the application makes it unhealthy, whether it rejects 
   }
 });
 
+test('a failing check says since when it fails, until it has passed again', async () => {
+  let now = Date.UTC(2026, 0, 31);
+  let fails = true;
+  const flapping: HealthCheck = { name: 'store', run: () => (fails ? rejects() : undefined), onFailure: 'warn' };
+  const run = createHealthChecks({ checks: [flapping], clock: { now: () => now, monotonic: () => now } });
+  const since = async () => (await run()).checks[0]?.otelrdcp_since;
+  assert.equal(await since(), '2026-01-31T00:00:00.000Z');
+  now += 60_000;
+  assert.equal(await since(), '2026-01-31T00:00:00.000Z');
+  fails = false;
+  now += 60_000;
+  assert.equal(await since(), undefined);
+  fails = true;
+  now += 60_000;
+  assert.equal(await since(), '2026-01-31T00:03:00.000Z');
+});
+
 test('a check that hangs fails at its deadline, holds up no other, and is not started a second time', async () => {
   let now = 0;
   let started = 0;
@@ -51,7 +68,11 @@ test('a check that hangs fails at its deadline, holds up no other, and is not st
     },
     onFailure: 'fail',
   };
-  const run = createHealthChecks({ checks: [hang, pass], clock: { monotonic: () => now }, deadlineMs: 20 });
+  const run = createHealthChecks({
+    checks: [hang, pass],
+    clock: { now: () => now, monotonic: () => now },
+    deadlineMs: 20,
+  });
   assert.deepEqual(
     (await run()).checks.map(({ status }) => status),
     ['fail', 'pass'],
@@ -71,7 +92,7 @@ test('a flood of probes costs one run a second', async () => {
     },
     onFailure: 'fail',
   };
-  const run = createHealthChecks({ checks: [counted], clock: { monotonic: () => now } });
+  const run = createHealthChecks({ checks: [counted], clock: { now: () => now, monotonic: () => now } });
   await Promise.all(Array.from({ length: 100 }, run));
   now = 999;
   await run();
