@@ -103,6 +103,15 @@ const SHARED: NonNullable<Exclude<OutputOptions['codeSplitting'], boolean | unde
   ],
 };
 
+/** The page that the endpoint serves, for browsers. */
+const PAGE: BuildOptions = {
+  input: { console: 'src/console/main.tsx' },
+  platform: 'browser',
+  tsconfig: 'src/console/tsconfig.json',
+  transform: { target: 'es2022' },
+  output: { dir: 'dist/console', minify: true, comments: false },
+};
+
 /** Names of functions and classes stay: they are what a stack trace tells. */
 const minified = (names: { readonly function: boolean; readonly class: boolean }) => ({
   compress: true,
@@ -131,6 +140,13 @@ function bundle(entries: Readonly<Record<string, string>>, output: OutputOptions
 }
 
 const sources = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
+
+/** A style sheet of the page without comments and indentation. */
+const styles = (name: string) =>
+  readFileSync(`src/console/${name}.css`, 'utf8')
+    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/\s*\n\s*/g, '\n')
+    .replaceAll(/^\n|(?<=[{},;])\n|\n(?=\})/g, '');
 
 const benchmarks: BuildOptions = {
   ...COMMON,
@@ -186,6 +202,9 @@ await build(
     plugins: [latin1],
   }),
 );
+await build(PAGE);
+for (const file of ['index.html', 'icon.svg']) copyFileSync(`src/console/${file}`, `dist/console/${file}`);
+writeFileSync('dist/console/console.css', ['console', 'views'].map(styles).join(''));
 for (const command of Object.keys(COMMANDS)) chmodSync(`dist/${command}.js`, 0o755);
 await declare(
   new Map(output.flatMap((file) => (file.type === 'chunk' && file.isEntry ? [[file.name, file.exports]] : []))),
@@ -194,6 +213,7 @@ for (const [name, file] of [
   ['zod', 'LICENSE'],
   ['commander', 'LICENSE'],
   ['fastest-levenshtein', 'LICENSE.md'],
+  ['preact', 'LICENSE'],
 ] as const) {
   copyFileSync(`node_modules/${name}/${file}`, `dist/LICENSE.${name}`);
 }

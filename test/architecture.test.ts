@@ -179,6 +179,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   conformance: [],
   client: ['protocol', 'errors.ts'],
+  console: ['client.ts', 'client', 'protocol', 'printable.ts'],
   register: [
     'adopt/options.ts',
     'adopt/otel-logs.ts',
@@ -246,6 +247,7 @@ const THIRD_PARTIES: Record<string, readonly string[]> = {
   'koa-body': ['server'],
   jose: ['auth'],
   commander: ['cli'],
+  preact: ['console'],
   'fastest-levenshtein': ['cli'],
   redis: ['store'],
   '@opentelemetry/sdk-node': ['register'],
@@ -275,7 +277,7 @@ interface Import {
 }
 
 function sources(): string[] {
-  return readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));
 }
 
 function imports(): Import[] {

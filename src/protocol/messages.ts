@@ -52,6 +52,8 @@ export interface WellKnownDocument {
     readonly tokenRefresh: boolean;
   };
   readonly otelrdcp_endpoints: Readonly<Record<string, string>>;
+  /** In responses to a request with a valid credential. */
+  readonly otelrdcp_authenticated?: true;
   /** In responses to a credential with the scope `status`. */
   readonly otelrdcp_emit?: Emission;
 }

@@ -18,6 +18,6 @@ export function built(path: string): string {
 export function assertBuilt(): void {
   const modified = (path: string) => statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const since = modified('dist/index.js');
-  const newer = globSync('src/**/*.ts', { cwd: ROOT }).find((source) => modified(source) > since);
+  const newer = globSync('src/**/*.{ts,tsx,css,html,svg}', { cwd: ROOT }).find((source) => modified(source) > since);
   assert.equal(newer, undefined, `${newer} is newer than dist/: npm run build`);
 }

@@ -72,6 +72,7 @@ export function wellKnown({
       body: {
         ...document,
         ...(tenant !== undefined && { tenant }),
+        ...(ctx.state.principal !== undefined && { otelrdcp_authenticated: true }),
         ...(maySeeEmission(ctx) && outputs !== undefined && { otelrdcp_emit: outputs.emission }),
       },
     };

@@ -1,0 +1,45 @@
+import type { ComponentChildren } from 'preact';
+import type { Problem } from '../state/problem.ts';
+import { useNow } from '../state/use-now.ts';
+import { Button } from './button.tsx';
+import { Text } from './text.tsx';
+
+/** What went wrong, and what can be done. */
+export function Notice({ problem, onRetry }: { readonly problem: Problem; readonly onRetry?: () => void }) {
+  const tone = problem.kind === 'offline' || problem.kind === 'unavailable' ? 'warning' : 'error';
+  return (
+    <div class={`notice ${tone}`} role="alert">
+      <strong>{problem.title}</strong>
+      {problem.detail !== undefined && (
+        <p>
+          <Text value={problem.detail} most={1000} />
+        </p>
+      )}
+      {problem.retryAt !== undefined && <Countdown until={problem.retryAt} />}
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
+
+function Countdown({ until }: { readonly until: number }) {
+  const seconds = Math.max(0, Math.ceil((until - useNow()) / 1000));
+  return <p class="muted">{seconds === 0 ? 'You can try again now.' : `Possible again in ${seconds} s.`}</p>;
+}
+
+/** Nothing to show, and why. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
+}
+
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <div class="loading" role="status">
+      Loading {what} …
+    </div>
+  );
+}

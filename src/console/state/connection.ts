@@ -1,0 +1,254 @@
+import { createRdcpClient, isRdcpError, type RdcpClient, type Scope } from '../../client.ts';
+import type { SessionResponse } from '../../protocol/messages.ts';
+import type { StateEvent } from '../../protocol/streams.ts';
+import { type Credential, type SignedIn, signInWith } from './credential.ts';
+import { Follower, type FollowerState } from './follower.ts';
+import { type Problem, problemOf } from './problem.ts';
+import { RateHistory } from './rate-history.ts';
+import { type Action, INITIAL, reduce, type State } from './state.ts';
+import { Store } from './store.ts';
+
+export interface Environment {
+  /** Everything before `rdcp/console/` in the page's own address. */
+  readonly baseUrl: string;
+  readonly fetch: typeof globalThis.fetch;
+  /** In milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly after: (milliseconds: number, task: () => void) => () => void;
+}
+
+/** How often health is asked for, in milliseconds. */
+const HEALTH_MS = 15_000;
+
+/** The page's connection to its endpoint: who is signed in, the client, and the state that the server sends. */
+export class Connection {
+  readonly store = new Store<State, Action>(INITIAL, reduce);
+  readonly history = new RateHistory();
+  readonly #environment: Environment;
+  readonly #follower: Follower<StateEvent>;
+  #signedIn: SignedIn | undefined;
+  #client: RdcpClient;
+  #cancelHealth: (() => void) | undefined;
+  #visible = true;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    const { after, random, now } = environment;
+    this.#client = this.#clientOf({});
+    this.#follower = new Follower<StateEvent>({
+      open: (lastEventId, signal) => this.#client.events({ signal, ...(lastEventId !== undefined && { lastEventId }) }),
+      receive: (event) => this.#receive(event),
+      changed: (state) => this.#linkChanged(state),
+      isFinal: (error) => isRdcpError(error) && (error.status === 401 || error.status === 403),
+      askedFor: (error) => {
+        const { retryAt } = problemOf(error, now());
+        return retryAt === undefined ? undefined : retryAt - now();
+      },
+      after,
+      random,
+    });
+  }
+
+  /** Of the credential and the tenant that are in force; another one after a change of either. */
+  get client(): RdcpClient {
+    return this.#client;
+  }
+
+  get session(): SessionResponse | undefined {
+    return this.store.state.session;
+  }
+
+  get tenant(): string | undefined {
+    return this.store.state.tenant;
+  }
+
+  /** In milliseconds since the epoch. */
+  now(): number {
+    return this.#environment.now();
+  }
+
+  /** Whether the credential has a scope. `admin` is every scope. */
+  can(scope: Scope): boolean {
+    const scopes = this.session?.scopes ?? [];
+    return scopes.includes(scope) || scopes.includes('admin');
+  }
+
+  /** Says something to users of screen readers. */
+  announce(text: string): void {
+    this.store.dispatch({ type: 'announce', text });
+  }
+
+  /**
+   * Finds out who the server is, and whether it knows this browser already by its connection.
+   * @param code the one-time code of `rdcp console`
+   */
+  async begin(code?: string): Promise<void> {
+    try {
+      const server = await this.#client.wellKnown();
+      this.store.dispatch({ type: 'server', server });
+      if (code !== undefined) await this.signIn({ kind: 'code', code });
+      else if (server.otelrdcp_authenticated === true) await this.signIn({ kind: 'connection' });
+      else this.store.dispatch({ type: 'signed-out' });
+    } catch (error) {
+      this.store.dispatch({ type: 'unreachable', problem: this.problemOf(error) });
+    }
+  }
+
+  /** @returns why the credential was not accepted */
+  async signIn(credential: Credential): Promise<Problem | undefined> {
+    const { server, stage } = this.store.state;
+    const options = this.#common();
+    const createClient = (given: SignedIn['options']) => createRdcpClient({ ...options, ...given });
+    try {
+      const signedIn = await signInWith(credential, server?.security.tokenRefresh === true, { options, createClient });
+      const session = await createClient(signedIn.options).session();
+      if (this.session?.userId !== session.userId) this.history.clear();
+      this.#signedIn = signedIn;
+      this.store.dispatch({ type: 'signed-in', session });
+      this.#client = this.#clientOf(signedIn.options, this.tenant);
+      this.#follow();
+      return undefined;
+    } catch (error) {
+      const problem = this.problemOf(error);
+      // Where a session has expired, the views stay as they are.
+      if (stage !== 'expired') this.store.dispatch({ type: 'signed-out', problem });
+      return problem;
+    }
+  }
+
+  /** Forgets the credential, and ends its session where the server has one. */
+  async signOut(): Promise<void> {
+    const signedIn = this.#signedIn;
+    this.#forget();
+    this.store.dispatch({ type: 'signed-out' });
+    await signedIn?.end();
+  }
+
+  /** Shows one tenant; `undefined` for everybody. */
+  chooseTenant(tenant: string | undefined): void {
+    if (this.#signedIn === undefined || tenant === this.tenant) return;
+    this.store.dispatch({ type: 'tenant', tenant });
+    this.history.clear();
+    this.#client = this.#clientOf(this.#signedIn.options, tenant);
+    this.#follower.restart();
+    void this.#askHealth();
+  }
+
+  /** While nobody sees the page it asks for nothing. */
+  setVisible(visible: boolean): void {
+    this.#visible = visible;
+    if (this.store.state.stage !== 'signed-in') return;
+    if (visible) this.#follow();
+    else {
+      this.#follower.pause();
+      this.#cancelHealth?.();
+    }
+  }
+
+  /** The network may be back. */
+  wake(): void {
+    if (this.store.state.stage === 'unreachable') void this.begin();
+    else this.#follower.wake();
+  }
+
+  /** Categories with their totals, which events do not repeat. */
+  async refresh(): Promise<void> {
+    const { categories } = await this.#client.discovery();
+    this.store.dispatch({ type: 'categories', categories });
+  }
+
+  problemOf(error: unknown): Problem {
+    return problemOf(error, this.now());
+  }
+
+  #follow(): void {
+    if (!this.#visible) return;
+    this.#follower.start();
+    void this.#askHealth();
+  }
+
+  #forget(): void {
+    this.#follower.stop();
+    this.#cancelHealth?.();
+    this.#signedIn = undefined;
+    this.#client = this.#clientOf({});
+    this.history.clear();
+  }
+
+  #common() {
+    return { baseUrl: this.#environment.baseUrl, clientId: 'console', fetch: this.#environment.fetch };
+  }
+
+  #clientOf(options: SignedIn['options'], tenantId?: string): RdcpClient {
+    const { token } = options;
+    const client = createRdcpClient({
+      ...this.#common(),
+      ...options,
+      ...(tenantId !== undefined && { tenantId }),
+      fetch: async (url, init) => {
+        const response = await this.#environment.fetch(url, init);
+        if (response.status === 401 && client === this.#client) this.#expired();
+        return response;
+      },
+      ...(token !== undefined && { token: () => this.#freshToken(token) }),
+    });
+    return client;
+  }
+
+  async #freshToken(token: NonNullable<SignedIn['options']['token']>): Promise<string> {
+    try {
+      return typeof token === 'string' ? token : await token();
+    } catch (error) {
+      // The refresh token was refused.
+      if (isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED') this.#expired();
+      throw error;
+    }
+  }
+
+  #expired(): void {
+    if (this.store.state.stage !== 'signed-in') return;
+    this.#cancelHealth?.();
+    this.#follower.pause();
+    this.store.dispatch({ type: 'expired' });
+  }
+
+  #receive(event: StateEvent): void {
+    if (event.event === 'rates') this.history.add(event.data);
+    this.store.dispatch({ type: 'event', event });
+  }
+
+  #linkChanged(state: FollowerState): void {
+    const now = this.now();
+    const { link } = this.store.state;
+    if (state.state === 'stopped') return;
+    if (state.state === 'lost') {
+      const since = link.state === 'lost' ? link.since : now;
+      const problem = this.problemOf(state.error);
+      this.store.dispatch({ type: 'link', link: { state: 'lost', since, retryAt: now + state.delayMs, problem } });
+      return;
+    }
+    // An attempt after a failure stays a lost connection until it succeeds.
+    if (state.state === 'connecting' && link.state === 'lost') return;
+    if (state.state !== link.state) this.store.dispatch({ type: 'link', link: { state: state.state } });
+  }
+
+  async #askHealth(): Promise<void> {
+    this.#cancelHealth?.();
+    const client = this.#client;
+    if (this.can('status') || this.can('discovery')) {
+      const health = await client.health().catch(() => undefined);
+      if (client !== this.#client || this.store.state.stage !== 'signed-in') return;
+      if (health !== undefined) this.store.dispatch({ type: 'health', health });
+    }
+    this.#cancelHealth?.();
+    if (this.#visible) this.#cancelHealth = this.#environment.after(HEALTH_MS, () => void this.#askHealth());
+  }
+}
+
+/** The client's base URL: everything before `rdcp/console/` in the page's own address. */
+export function baseUrlOf(pageUrl: string): string {
+  const { origin, pathname } = new URL(pageUrl);
+  const at = pathname.lastIndexOf('/rdcp/console');
+  return origin + (at === -1 ? '' : pathname.slice(0, at));
+}

@@ -1,0 +1,143 @@
+import type {
+  AuditEntry,
+  DiscoveredCategory,
+  HealthResponse,
+  SessionResponse,
+  WellKnownDocument,
+} from '../../protocol/messages.ts';
+import type { EventsFleet, EventsRates, StateEvent } from '../../protocol/streams.ts';
+import type { Problem } from './problem.ts';
+
+/** The event stream. */
+export type Link =
+  | { readonly state: 'connecting' }
+  | { readonly state: 'live' }
+  /** The page is hidden. */
+  | { readonly state: 'paused' }
+  /** It is tried again at `retryAt`. Both in milliseconds since the epoch. */
+  | { readonly state: 'lost'; readonly since: number; readonly retryAt: number; readonly problem: Problem };
+
+export type Stage =
+  /** Asks the server who it is. */
+  | 'starting'
+  | 'unreachable'
+  | 'signed-out'
+  | 'signed-in'
+  /** The credential is no longer accepted. The views stay, and the page asks for a credential over them. */
+  | 'expired';
+
+/** Everything that the views show. It is replaced, never changed. */
+export interface State {
+  readonly stage: Stage;
+  /** Why the page is not signed in. */
+  readonly problem?: Problem | undefined;
+  readonly server?: WellKnownDocument | undefined;
+  readonly session?: SessionResponse | undefined;
+  /** The tenant that was chosen; `undefined` for everybody, or for the credential's own tenant. */
+  readonly tenant?: string | undefined;
+  readonly link: Link;
+  /** By name, in the order of the server. `undefined` before the first snapshot. */
+  readonly categories?: ReadonlyMap<string, DiscoveredCategory> | undefined;
+  /** The newest one; the last minutes are in the connection's `history`. */
+  readonly rates?: EventsRates | undefined;
+  /** With a shared store. */
+  readonly fleet?: EventsFleet | undefined;
+  readonly health?: HealthResponse | undefined;
+  /** New entries of the audit trail, newest first; for `admin`. */
+  readonly entries: readonly AuditEntry[];
+  /** What the live region says. */
+  readonly announcement: string;
+}
+
+export type Action =
+  | { readonly type: 'server'; readonly server: WellKnownDocument }
+  | { readonly type: 'unreachable'; readonly problem: Problem }
+  | { readonly type: 'signed-out'; readonly problem?: Problem }
+  | { readonly type: 'signed-in'; readonly session: SessionResponse }
+  | { readonly type: 'expired' }
+  | { readonly type: 'tenant'; readonly tenant: string | undefined }
+  | { readonly type: 'link'; readonly link: Link }
+  | { readonly type: 'event'; readonly event: StateEvent }
+  | { readonly type: 'categories'; readonly categories: readonly DiscoveredCategory[] }
+  | { readonly type: 'health'; readonly health: HealthResponse }
+  | { readonly type: 'announce'; readonly text: string };
+
+export const INITIAL: State = { stage: 'starting', link: { state: 'connecting' }, entries: [], announcement: '' };
+
+/** Most audit entries that are kept. */
+const MAX_ENTRIES = 500;
+
+export function reduce(state: State, action: Action): State {
+  switch (action.type) {
+    case 'server':
+      return { ...state, server: action.server };
+    case 'unreachable':
+      return { ...state, stage: 'unreachable', problem: action.problem };
+    case 'signed-out':
+      return { ...INITIAL, stage: 'signed-out', server: state.server, problem: action.problem };
+    case 'signed-in':
+      return signedIn(state, action.session);
+    case 'expired':
+      return state.stage === 'signed-in' ? { ...state, stage: 'expired' } : state;
+    case 'tenant':
+      return state.tenant === action.tenant ? state : { ...state, tenant: action.tenant, ...NOTHING_KNOWN };
+    case 'link':
+      return { ...state, link: action.link };
+    case 'categories':
+      return { ...state, categories: byName(action.categories) };
+    case 'health':
+      return { ...state, health: action.health };
+    case 'announce':
+      return { ...state, announcement: action.text };
+    case 'event':
+      return afterEvent(state, action.event);
+  }
+}
+
+/** What another tenant or another identity may not see. */
+const NOTHING_KNOWN = { categories: undefined, rates: undefined, fleet: undefined, entries: [] } as const;
+
+/** The same person goes on where the credential expired; anybody else begins with nothing. */
+function signedIn(state: State, session: SessionResponse): State {
+  const known = state.session;
+  const same =
+    known !== undefined &&
+    known.userId === session.userId &&
+    known.tenantId === session.tenantId &&
+    known.scopes.join() === session.scopes.join();
+  const rest = same ? {} : { ...NOTHING_KNOWN, tenant: undefined, health: undefined };
+  return { ...state, ...rest, session, stage: 'signed-in', problem: undefined };
+}
+
+function afterEvent(state: State, event: StateEvent): State {
+  switch (event.event) {
+    case 'snapshot':
+      return { ...state, categories: byName(event.data.categories), fleet: event.data.fleet };
+    case 'category': {
+      const old = state.categories?.get(event.data.name);
+      const metrics = old?.metrics ?? { callsTotal: 0, callsPerSecond: 0 };
+      const limits = event.data.enabled &&
+        old?.otelrdcp_budget !== undefined && { otelrdcp_budget: old.otelrdcp_budget };
+      const categories = new Map(state.categories);
+      categories.set(event.data.name, { ...event.data, ...limits, metrics });
+      return { ...state, categories: old === undefined ? sorted(categories) : categories };
+    }
+    case 'fleet':
+      return { ...state, fleet: event.data };
+    case 'rates':
+      return { ...state, rates: event.data };
+    case 'audit':
+      return { ...state, entries: [event.data, ...state.entries].slice(0, MAX_ENTRIES) };
+    default:
+      // An event of a newer server.
+      return state;
+  }
+}
+
+function byName(categories: readonly DiscoveredCategory[]): ReadonlyMap<string, DiscoveredCategory> {
+  return new Map(categories.map((category) => [category.name, category]));
+}
+
+function sorted(categories: ReadonlyMap<string, DiscoveredCategory>): ReadonlyMap<string, DiscoveredCategory> {
+  return new Map([...categories].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
