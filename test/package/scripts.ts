@@ -222,3 +222,51 @@ category('A').debug('m', () => ({ order, err: new Error('boom'), f: () => 1 }));
 // @ts-expect-error attributes are needed at once
 category('A').debug('m', async () => order);
 `;
+
+/**
+ * A Koa service whose requests call HOT a million times a second in all, beside QUIET and an error record ten times a second.
+ * Told `now` it says what it has done; told `stop`, it first ends the latter two.
+ */
+export const FLOODED_SERVICE = `
+import * as api from '@opentelemetry/api';
+import Koa from 'koa';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
+const { logs } = 'logs' in api ? api : await import('@opentelemetry/api-logs');
+const logger = logs.getLogger('app');
+const hot = category('HOT');
+const quiet = category('QUIET');
+const filler = 'x'.repeat(1000);
+const CALLS_IN_A_MILLISECOND = 1000;
+const MOST_AT_ONCE = 10_000;
+const made = { requests: 0, hot: 0, quiet: 0, errors: 0 };
+let last = performance.now();
+const app = new Koa();
+app.use((ctx) => {
+  made.requests += 1;
+  const now = performance.now();
+  const due = Math.min(MOST_AT_ONCE, Math.round((now - last) * CALLS_IN_A_MILLISECOND));
+  last = now;
+  for (let call = 0; call < due; call++) hot.debug('line priced', { call });
+  made.hot += due;
+  ctx.body = { filler };
+});
+const timer = setInterval(() => {
+  quiet.debug('all is well', { call: made.quiet });
+  made.quiet += 1;
+  logger.emit({ severityNumber: 17, severityText: 'ERROR', body: 'payment refused' });
+  made.errors += 1;
+}, 100);
+const server = app.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }));
+process.on('message', (question) => {
+  if (question === 'stop') clearInterval(timer);
+  gc();
+  const { user, system } = process.cpuUsage();
+  const { heapUsed, external } = process.memoryUsage();
+  process.send({ ...made, cpu: user + system, live: heapUsed + external });
+});
+process.on('SIGTERM', () => {
+  server.close();
+  server.closeAllConnections();
+  process.disconnect();
+});
+`;
