@@ -26,7 +26,18 @@ test('docs/messages.md lists every condition with what is said of it', () => {
 
 const ROOT = join(import.meta.dirname, '..');
 const OF_THE_REPOSITORY = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md'];
-const DOCUMENTS = ['README.md', ...OF_THE_REPOSITORY, ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
+const DOCUMENTS = ['README.md', ...OF_THE_REPOSITORY, ...documentsIn('docs')];
+
+/** Its documents, also those in folders below. */
+function documentsIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory()
+      ? documentsIn(`${folder}/${entry.name}`)
+      : entry.name.endsWith('.md')
+        ? [`${folder}/${entry.name}`]
+        : [],
+  );
+}
 
 describe('a link in the documents', () => {
   /** The fragments of a document's headings, as GitHub makes them. */
@@ -38,7 +49,7 @@ describe('a link in the documents', () => {
         .replaceAll(' ', '-'),
     );
 
-  for (const document of DOCUMENTS.filter((name) => name.endsWith('.md'))) {
+  for (const document of DOCUMENTS) {
     it(`leads somewhere: ${document}`, () => {
       const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(/^```.*?^```$/gms, '');
       for (const [, target = ''] of text.matchAll(/\]\(((?!https?:)[^)\s]+)\)/g)) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, it, test } from 'node:test';
+import { SCENES } from '../../docs/pictures/record.ts';
 import { commandLineDocument } from '../../document.ts';
 import { type Command, type Commands, EXIT, type Group } from '../../src/cli/command.ts';
 import { root } from '../../src/cli/commands/root.ts';
@@ -35,19 +36,20 @@ function commandsIn(document: string): string[][] {
   const text = readFileSync(join(ROOT, document), 'utf8');
   const code = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, lines = '']) => lines.replaceAll('\\\n', ' '));
   const lines = code.flatMap((block) => block.split('\n').filter((line) => !line.startsWith('#')));
-  return lines.flatMap((line) =>
-    [...line.matchAll(/(?<![\w/.-])rdcp ((?:'[^']*'|"[^"]*"|[^\s'"|;)#<>]+|[ ])+)/g)].map(([, words = '']) =>
-      [...words.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
-        ([, single, double, bare]) => single ?? double ?? bare ?? '',
-      ),
-    ),
+  return lines.flatMap(wordsOf);
+}
+
+function wordsOf(line: string): string[][] {
+  return [...line.matchAll(/(?<![\w/.-])rdcp ((?:'[^']*'|"[^"]*"|[^\s'"|;)#<>]+|[ ])+)/g)].map(([, words = '']) =>
+    [...words.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? ''),
   );
 }
 
 describe('a command in the documents is one that rdcp takes', () => {
   const commands = { ...root, commands: onlyParsed(root.commands) };
-  const documents = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
+  const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
   const found = documents.map((document) => ({ document, lines: commandsIn(document) }));
+  found.push({ document: 'docs/pictures/record.ts', lines: SCENES.flatMap(({ command }) => wordsOf(command)) });
   const terminal = () =>
     createTerminal({
       stdout: new PassThrough(),

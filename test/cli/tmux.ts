@@ -6,10 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface TerminalWindow {
   /** Types a line, with Enter. */
   type(line: string): void;
+  /** Types these characters alone. */
+  keys(characters: string): void;
   /** Presses a key, by tmux's name for it: `C-c`, `Tab`. */
   press(key: string): void;
   /** Everything shown so far, also what has scrolled away. */
   shown(): string;
+  /** The rows of the screen as they are, with the escape sequences of their styles. */
+  screen(): string[];
   /** Clears what was shown. */
   clear(): Promise<void>;
   /** Waits until that is shown; returns everything shown. */
@@ -17,9 +21,11 @@ export interface TerminalWindow {
   close(): void;
 }
 
-const PROMPT = 'ready> ';
-
-export function openTerminal(env: Readonly<Record<string, string>>, cwd: string): TerminalWindow {
+export function openTerminal(
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+  { prompt = 'ready> ', columns = 220, rows = 50 } = {},
+): TerminalWindow {
   // A server of its own: tests that run at the same time, and people, have others.
   const socket = `rdcp-${randomUUID()}`;
   const tmux = (...args: string[]) =>
@@ -27,8 +33,8 @@ export function openTerminal(env: Readonly<Record<string, string>>, cwd: string)
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(?:RDCP_|TMUX|NODE_|NO_COLOR|FORCE_COLOR)/.test(name)),
   );
-  const shell = ['env', `PS1=${PROMPT}`, 'bash', '--norc', '--noprofile'];
-  const size = ['-x', '220', '-y', '50'];
+  const shell = ['env', `PS1=${prompt}`, 'bash', '--norc', '--noprofile'];
+  const size = ['-x', String(columns), '-y', String(rows)];
   spawnSync('tmux', ['-L', socket, '-f', '/dev/null', 'new-session', '-d', ...size, ...shell], {
     cwd,
     env: { ...inherited, ...env, TERM: 'xterm-256color' },
@@ -37,9 +43,11 @@ export function openTerminal(env: Readonly<Record<string, string>>, cwd: string)
   const shown = () => tmux('capture-pane', '-p', '-J', '-S', '-');
   return {
     type: (line) => {
-      tmux('send-keys', '-l', line);
+      tmux('send-keys', '-l', '--', line);
       tmux('send-keys', 'Enter');
     },
+    keys: (characters) => void tmux('send-keys', '-l', '--', characters),
+    screen: () => tmux('capture-pane', '-p', '-e').split('\n'),
     press: (key) => void tmux('send-keys', key),
     shown,
     clear: async () => {

@@ -95,7 +95,7 @@ class Seen {
 
 const ENDS: Readonly<Record<string, string>> = {
   expired: 'The time is over.',
-  budget: 'That were all lines asked for.',
+  budget: 'All lines asked for are here.',
   revoked: 'The credential has expired or was revoked.',
   shutdown: 'The service shuts down.',
 };

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { record, SCENES } from '../../docs/pictures/record.ts';
+import { withProgram } from '../examples/required-program.ts';
+import { assertBuilt } from '../support/built.ts';
+import { assertPlayable } from './playable.ts';
+
+test('npm run record makes the picture of the README from a run', (t) =>
+  withProgram(t, 'tmux', async () => {
+    assertBuilt();
+    const folder = mkdtempSync(join(tmpdir(), 'rdcp-picture-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'terminal.svg');
+    await record(file);
+    const svg = readFileSync(file, 'utf8');
+    assertPlayable(svg);
+    for (const { command } of SCENES) assert.ok(svg.includes(`$ ${command}<`), command);
+    assert.match(svg, /ORDERS off again for tenant acme, the time is over/);
+    assert.match(svg, /DEBUG ORDERS asked for/);
+  }));
