@@ -13,6 +13,7 @@ import type {
   BudgetOptions,
   CategorySettings,
   CertificateIdentity,
+  ConsoleOptions,
   ControlsOptions,
   EmitOptions,
   FleetOptions,
@@ -237,6 +238,23 @@ const tail = z.strictObject({
   rate: positive.max(10_000).default(100),
 } satisfies Shape<TailOptions>);
 
+/** Anything but these may stand between them: the page puts encoded ids in their place. */
+function isTraceUrl(template: string): boolean {
+  const url = URL.parse(template.replaceAll(/\{(?:traceId|spanId)\}/g, '0'));
+  return /^https?:$/.test(url?.protocol ?? '') && template.includes('{traceId}') && url?.password === '';
+}
+
+const consolePage = z.strictObject({
+  traceUrl: z
+    .string()
+    .max(2000)
+    .refine(
+      isTraceUrl,
+      'must be an http or https URL with {traceId} in it, such as https://traces.example.com/{traceId}',
+    )
+    .optional(),
+} satisfies Shape<ConsoleOptions>);
+
 const fleet = z.strictObject({
   acknowledgeTimeoutSeconds: z.number().min(0).max(25).default(1),
   service: z.string().min(1).max(200).optional(),
@@ -379,6 +397,7 @@ export const configSchema = z.strictObject({
   audit: audit.prefault({}),
   fleet: fleet.prefault({}),
   tail: z.union([z.literal(false), tail]).prefault({}),
+  console: z.union([z.boolean(), consolePage]).optional(),
   store: store.default('memory:'),
   health: z
     .record(

@@ -1,6 +1,7 @@
 import type { DebugRecord } from './emit/record.ts';
 import type { AdoptOptions } from './options/adopt.ts';
 import type { BudgetOptions } from './options/budget.ts';
+import type { ConsoleOptions } from './options/console.ts';
 import type { NotifyOptions } from './options/notify.ts';
 import type { SecurityOptions } from './options/security.ts';
 import type { ServerOptions } from './options/server.ts';
@@ -12,6 +13,7 @@ import type { StateStore } from './store/state-store.ts';
 
 export type * from './options/adopt.ts';
 export type * from './options/budget.ts';
+export type * from './options/console.ts';
 export type * from './options/notify.ts';
 export type * from './options/security.ts';
 export type * from './options/server.ts';
@@ -69,6 +71,12 @@ export interface RdcpConfig {
    * @default {}
    */
   readonly tail?: false | TailOptions | undefined;
+  /**
+   * Whether the endpoint serves the console, a page for operators, at `/rdcp/console/`. The page holds no data: it asks the endpoint
+   * with the credential of whoever opens it.
+   * @default true where `server.host` is loopback, else false
+   */
+  readonly console?: boolean | ConsoleOptions | undefined;
   /**
    * Where state and the audit trail are kept: `memory:`, `sqlite:FILE`, `redis://…`, `rediss://…`, or a store of your own.
    * @default 'memory:'

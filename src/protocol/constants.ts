@@ -37,6 +37,17 @@ export const TOKEN_PATHS = {
   metadata: '/.well-known/oauth-authorization-server',
 } as const;
 
+/** Paths of the console. */
+export const CONSOLE_PATHS = {
+  folder: '/rdcp/console',
+  /** The page. Its files lie beside it. */
+  page: '/rdcp/console/',
+  /** Makes a one-time code. */
+  code: '/rdcp/v1/console/code',
+  /** Exchanges a one-time code for the credential that it was made with. */
+  session: '/rdcp/v1/console/session',
+} as const;
+
 /** Prefix of our paths. Unknown paths below it get 404; other paths fall through to the application. */
 export const PATH_PREFIX = '/rdcp/';
 

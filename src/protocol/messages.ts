@@ -54,6 +54,8 @@ export interface WellKnownDocument {
   readonly otelrdcp_endpoints: Readonly<Record<string, string>>;
   /** In responses to a request with a valid credential. */
   readonly otelrdcp_authenticated?: true;
+  /** Where the console is, if the server has it. */
+  readonly otelrdcp_console?: { readonly page: string };
   /** In responses to a credential with the scope `status`. */
   readonly otelrdcp_emit?: Emission;
 }
@@ -350,6 +352,30 @@ export interface SessionResponse extends RdcpAnswer {
   readonly scopes: readonly string[];
   readonly sessionId?: string;
   readonly expiresAt?: Timestamp;
+  /** Present if the endpoint serves the console. */
+  readonly otelrdcp_console?: ConsoleSettings;
+}
+
+/** What the console learns from its endpoint. */
+export interface ConsoleSettings {
+  /** Template of a trace's address, with `{traceId}` and perhaps `{spanId}`. */
+  readonly traceUrl?: string;
+}
+
+/** Response of `POST /rdcp/v1/console/code`. */
+export interface ConsoleCodeResponse extends RdcpAnswer {
+  /** Works once, from the same machine. */
+  readonly code: string;
+  readonly expiresInSeconds: number;
+}
+
+/** Response of `POST /rdcp/v1/console/session`. */
+export interface ConsoleSessionResponse extends RdcpAnswer {
+  /** The credential that the code was made with. */
+  readonly credential: {
+    readonly kind: 'api-key' | 'bearer';
+    readonly value: string;
+  };
 }
 
 /** Response of the token endpoint (RFC 6749, section 5.1; RFC 8693, section 2.2.1). */

@@ -12,7 +12,7 @@ import type { ControlPlane } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, Measurements } from '../metrics/types.ts';
-import { HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
+import { CONSOLE_PATHS, HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { BudgetState } from '../protocol/messages.ts';
 import { withoutTracing } from '../suppress-tracing.ts';
@@ -20,7 +20,9 @@ import type { Relay } from '../tail/relay.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import { createClientAddresses } from './client-address.ts';
-import type { RequestState } from './context.ts';
+import { CONSOLE_FILES, type ConsoleFileName, createConsoleFiles } from './console-files.ts';
+import { consoleSettings } from './console-settings.ts';
+import type { RequestState, Step } from './context.ts';
 import { createCredentialWatch } from './credential-watch.ts';
 import { createHealthChecks, type HealthCheck } from './health-checks.ts';
 import { readAsHttp1 } from './http2-request.ts';
@@ -32,6 +34,7 @@ import { authorize } from './middleware/authorize.ts';
 import { clockSkew } from './middleware/clock-skew.ts';
 import { controlRequest, forecastRequest } from './middleware/control-request.ts';
 import { errorBoundary } from './middleware/error-boundary.ts';
+import { fetchMetadata } from './middleware/fetch-metadata.ts';
 import { formBody } from './middleware/form-body.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
@@ -49,6 +52,7 @@ import { createRateLimiter } from './rate-limit.ts';
 import { createRefusals } from './refusals.ts';
 import { readAsOriginForm } from './request-target.ts';
 import { audit } from './routes/audit.ts';
+import { consoleFile, consoleHeaders, consoleRedirect } from './routes/console.ts';
 import { control } from './routes/control.ts';
 import { discovery, type SourceOf } from './routes/discovery.ts';
 import { events } from './routes/events.ts';
@@ -266,6 +270,19 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       router.get(TOKEN_PATHS.metadata, endpoint(addresses, answer(oauthMetadata(config, tokens, tokens.issuerUrl))));
     }
   }
+  const files = new Set<string>();
+  const visitors = createRateLimiter({ name: 'console', limit: readPerMinute, clock });
+  if (consoleSettings(config) !== undefined) {
+    const read = createConsoleFiles();
+    const serve = (path: string, step: Step) => {
+      files.add(path);
+      router.get(path, endpoint(limitAddress(visitors), step));
+    };
+    serve(CONSOLE_PATHS.folder, consoleRedirect());
+    for (const name of Object.keys(CONSOLE_FILES) as ConsoleFileName[]) {
+      serve(CONSOLE_PATHS.page + (name === 'index.html' ? '' : name), consoleFile(name, read));
+    }
+  }
   const paths = new Set(router.stack.map(({ path }) => String(path)));
   const payers = new Map<string, Payers>(
     Object.values(PATHS).map((path) => [path, { identified: readers, failed: anonymous, anonymous }]),
@@ -274,6 +291,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     .set(PATHS.forecast, { identified: controllers, failed: anonymous, anonymous })
     .set(PATHS.tail, { identified: controllers, failed: anonymous, anonymous })
     .set(PATHS.health, { identified: readers, failed: anonymous, anonymous: probes });
+  for (const path of files) payers.set(path, { identified: readers, failed: visitors, anonymous: visitors });
   const spentQuotas = new SpentQuotas({ payers, identify, addressing, instruments, clock, randomUUID });
   const oauthPaths = new Set<string>(Object.values(TOKEN_PATHS).filter((path) => paths.has(path)));
   const { issuerUrl } = dependencies.tokens ?? {};
@@ -285,12 +303,14 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     steps(
       refuseWhileClosing(closing),
       ...(hasCredentials(config.security) ? [] : [loopbackOnly()]),
+      consoleHeaders(),
       singleHeaders(isolation.level === undefined ? [] : [HEADERS.tenantId]),
       identifiers(),
       hostAndOrigin(),
+      fetchMetadata(),
       knownPath(paths),
       protocolVersion(),
-      contentNegotiation(EVENT_STREAMS),
+      contentNegotiation({ streams: EVENT_STREAMS, files }),
     ),
   );
   app.use(timeout(requestTimeoutSeconds, report));

@@ -27,12 +27,21 @@ const VERSIONED = /^application\/vnd\.rdcp\.v\d+\+json$/i;
  * Negotiates the media type of the answer. The error for no acceptable type is `application/json`, as are all errors of
  * event streams.
  * @param streams paths that answer with an event stream
+ * @param files paths that answer with a file, whatever the client accepts
  */
-export function contentNegotiation(streams: ReadonlySet<string>): Step {
+export function contentNegotiation({
+  streams,
+  files,
+}: {
+  streams: ReadonlySet<string>;
+  files: ReadonlySet<string>;
+}): Step {
   return (ctx) => {
     const { accept } = ctx.req.headers;
     if (accept === undefined || accept === '*/*') return;
-    if (streams.has(rawPath(ctx.req.url))) {
+    const path = rawPath(ctx.req.url);
+    if (files.has(path)) return;
+    if (streams.has(path)) {
       if (ctx.accepts(STREAM) === false) throw notAcceptable([EVENT_STREAM_MEDIA_TYPE]);
       return;
     }

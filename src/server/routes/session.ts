@@ -1,12 +1,23 @@
 import type { Clock } from '../../clock.ts';
+import type { ResolvedConfig } from '../../config.ts';
 import type { SessionResponse } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { Isolation } from '../../tenancy/isolation.ts';
+import { consoleSettings } from '../console-settings.ts';
 import { type Handler, required } from '../context.ts';
 import { opening } from './opening.ts';
 
 /** `GET /rdcp/v1/session`: the auth context of the credential. */
-export function session({ clock, isolation }: { clock: Clock; isolation: Isolation }): Handler {
+export function session({
+  config,
+  clock,
+  isolation,
+}: {
+  config: ResolvedConfig;
+  clock: Clock;
+  isolation: Isolation;
+}): Handler {
+  const otelrdcp_console = consoleSettings(config);
   return (ctx) => {
     const {
       method,
@@ -25,6 +36,7 @@ export function session({ clock, isolation }: { clock: Clock; isolation: Isolati
       scopes,
       ...(sessionId !== undefined && { sessionId }),
       ...(expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
+      ...(otelrdcp_console !== undefined && { otelrdcp_console }),
     };
     return { body };
   };

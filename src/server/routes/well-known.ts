@@ -2,10 +2,11 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import type { TokenService } from '../../auth/tokens/service.ts';
 import type { ResolvedConfig } from '../../config.ts';
 import type { Fleet } from '../../fleet/types.ts';
-import { PATHS, PROTOCOL, SCOPES, TOKEN_PATHS } from '../../protocol/constants.ts';
+import { CONSOLE_PATHS, PATHS, PROTOCOL, SCOPES, TOKEN_PATHS } from '../../protocol/constants.ts';
 import type { Emission } from '../../protocol/emission.ts';
 import type { WellKnownDocument } from '../../protocol/messages.ts';
 import type { Addressing } from '../../tenancy/address.ts';
+import { consoleSettings } from '../console-settings.ts';
 import type { Handler } from '../context.ts';
 import { maySeeEmission } from './emission.ts';
 
@@ -65,6 +66,7 @@ export function wellKnown({
       ...(tokens?.publishedKeys !== undefined && { jwks: TOKEN_PATHS.jwks }),
       ...(tokens?.issuerUrl !== undefined && { metadata: TOKEN_PATHS.metadata }),
     },
+    ...(consoleSettings(config) !== undefined && { otelrdcp_console: { page: CONSOLE_PATHS.page } }),
   };
   return (ctx) => {
     const { tenant } = addressing.own(ctx.state.principal);

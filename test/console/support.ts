@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { after, type TestContext, type TestOptions, test } from 'node:test';
+import axe, { type AxeResults } from 'axe-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { hashApiKey } from '../../src/auth/api-key.ts';
+import type { ApiKeyRecord, RdcpConfig } from '../../src/options.ts';
+import type { Scope } from '../../src/protocol/constants.ts';
+import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
+import { withProgram } from '../examples/required-program.ts';
+import { assertBuilt } from '../support/built.ts';
+
+let launched: Promise<Browser> | undefined;
+
+after(async () => (await launched)?.close());
+
+/** The browser of this test file: Debian's Chromium, without a download. */
+function browserOf(): Promise<Browser> {
+  launched ??= (async () => {
+    const executablePath = (process.env.PATH ?? '')
+      .split(delimiter)
+      .map((folder) => join(folder, 'chromium'))
+      .find((file) => existsSync(file));
+    assert.ok(executablePath);
+    return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+  })();
+  return launched;
+}
+
+/** A test with a real browser. Skipped aloud without one. */
+export function browserTest(
+  name: string,
+  run: (t: TestContext, browser: Browser) => Promise<void>,
+  options: TestOptions = {},
+) {
+  test(name, options, (t) =>
+    withProgram(t, 'chromium', async () => {
+      assertBuilt();
+      await run(t, await browserOf());
+    }),
+  );
+}
+
+/** A page of the console that a test looks at. */
+export interface ConsolePage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the browser complained of so far, apart from answers that are refusals. */
+  readonly complaints: readonly string[];
+}
+
+export interface PageOptions extends BrowserContextOptions {
+  /** Complaints that the test provokes. Any other one fails it. @default none */
+  readonly provoked?: readonly RegExp[];
+}
+
+/**
+ * Opens a page in a profile of its own. When the test ends, every error on the browser's console, exception and violation of
+ * the content security policy fails it. An answer such as 401, which browsers put on the console too, is none.
+ */
+export async function openPage(
+  t: TestContext,
+  browser: Browser,
+  url: string,
+  { provoked = [], ...options }: PageOptions = {},
+): Promise<ConsolePage> {
+  const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const complain = (text: string) => {
+    if (!provoked.some((pattern) => pattern.test(text))) complaints.push(text);
+  };
+  page.on('pageerror', (error) => complain(`exception: ${error.stack ?? error.message}`));
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    if (REFUSED.test(message.text())) return;
+    complain(`${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
+      console.error(`Content-Security-Policy: ${violatedDirective} ${blockedURI} ${sample}`);
+    });
+  });
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(complaints, [], 'the browser has nothing to complain of');
+  });
+  await page.goto(url);
+  return { page, context, complaints };
+}
+
+/** How Chromium words a refusal that a page handles. A missing file is none. */
+const REFUSED = /^Failed to load resource: the server responded with a status of (?:40[0139]|429|50[034])\b/;
+
+/** One line for each thing that axe finds wrong with the page as it is. */
+export async function accessibilityFindings(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, so that the page's own policy stays in force.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(async () => {
+    return (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run();
+  });
+  return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+/** The findings of axe in light and in dark. */
+export async function assertAccessible(page: Page, state: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    assert.deepEqual(await accessibilityFindings(page), [], `${state}, ${colorScheme}`);
+  }
+  await page.emulateMedia({ colorScheme: null });
+}
+
+/** Keys that the service of {@link startService} knows. */
+export const KEYS = {
+  admin: 'admin-key-'.padEnd(40, 'a'),
+  operator: 'operator-key-'.padEnd(40, 'o'),
+  reader: 'reader-key-'.padEnd(40, 'r'),
+} as const;
+
+const SCOPES_OF: Readonly<Record<keyof typeof KEYS, readonly Scope[]>> = {
+  admin: ['admin'],
+  operator: ['discovery', 'status', 'control'],
+  reader: ['discovery', 'status'],
+};
+
+export const KEY_RECORDS: readonly ApiKeyRecord[] = Object.entries(KEYS).map(([id, key]) => ({
+  id,
+  hash: hashApiKey(key),
+  clientId: id,
+  scopes: SCOPES_OF[id as keyof typeof KEYS],
+}));
+
+/** A service with the console, and what a test calls in it. */
+export interface ConsoleService {
+  readonly rdcp: Rdcp;
+  /** Origin of the endpoint. */
+  readonly url: string;
+  /** Address of the console. */
+  readonly console: string;
+}
+
+/** A whole remote control on a port of its own. It has the categories ORDERS, CACHE and DATABASE unless told otherwise. */
+export async function startService(t: TestContext, config: RdcpConfig = {}): Promise<ConsoleService> {
+  const rdcp = createRdcp({
+    categories: {
+      ORDERS: { description: 'What becomes of orders' },
+      CACHE: { description: 'Hits and misses' },
+      DATABASE: { description: 'SQL statements and their durations' },
+    },
+    announce: false,
+    emit: { to: () => undefined },
+    ...config,
+    server: { port: 0, ...config.server },
+    security: { apiKeys: KEY_RECORDS, ...config.security },
+  });
+  t.after(() => rdcp.close());
+  const { url } = await rdcp.listen();
+  return { rdcp, url, console: `${url}/rdcp/console/` };
+}
