@@ -29,7 +29,16 @@ export function configFromEnvironment(env: Environment, readFile: ReadFile): Rdc
 }
 
 /** Every variable of this package, including those that only the `rdcp` command reads. */
-const KNOWN = ['RDCP_CONFIG', 'RDCP_HOST', 'RDCP_PORT', 'RDCP_STORE', 'RDCP_API_KEY', 'RDCP_API_KEYS_FILE', 'RDCP_URL'];
+export const KNOWN = [
+  'RDCP_CONFIG',
+  'RDCP_HOST',
+  'RDCP_PORT',
+  'RDCP_STORE',
+  'RDCP_API_KEY',
+  'RDCP_API_KEYS_FILE',
+  'RDCP_URL',
+  'RDCP_PROFILE',
+];
 
 /** Largest edit distance at which a known name is suggested. */
 const MISTYPED_LETTERS = 3;

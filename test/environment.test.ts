@@ -81,7 +81,7 @@ describe('the configuration from the environment', () => {
       'RDCP_PROT is not known; did you mean RDCP_PORT?',
       'RDCP_APIKEY is not known; did you mean RDCP_API_KEY?',
       'rdcp_store is not known; did you mean RDCP_STORE?',
-      'RDCP_KEYS_FILE is not known: known variables are RDCP_CONFIG, RDCP_HOST, RDCP_PORT, RDCP_STORE, RDCP_API_KEY, RDCP_API_KEYS_FILE, RDCP_URL',
+      'RDCP_KEYS_FILE is not known: known variables are RDCP_CONFIG, RDCP_HOST, RDCP_PORT, RDCP_STORE, RDCP_API_KEY, RDCP_API_KEYS_FILE, RDCP_URL, RDCP_PROFILE',
     ]);
   });
 
