@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { hashApiKey } from '../../src/auth/api-key.ts';
+import { blocksOf } from '../documents/blocks.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 
@@ -20,6 +21,8 @@ function codeAfter(document: string, text: string): string {
   return code;
 }
 
+const MOUNTED_CODE = codeAfter('docs/services.md', '**Mounted in a server you have**');
+
 const MOUNTED = `
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,7 +35,7 @@ const expressApp = express();
 const fastify = Fastify();
 const koaApp = new Koa();
 const app: http.RequestListener = (_req, res) => void res.end('app');
-${codeAfter('docs/services.md', '**Mounted in a server you have**').replace('\nhttp.createServer(', '\nconst server = http.createServer(')}
+${MOUNTED_CODE.replace('\nhttp.createServer(', '\nconst server = http.createServer(')}
 expressApp.use((_req, res) => void res.send('app'));
 fastify.get('/', async () => 'app');
 koaApp.use((ctx) => void (ctx.body = 'app'));
@@ -51,10 +54,33 @@ const urls = {
 console.log('ready ' + JSON.stringify(urls));
 `;
 
-const TENANTS = `
-declare const request: unknown;
-declare function handle(request: unknown): void;
-${codeAfter('docs/tenants.md', '# Tenants')}`;
+/** What the blocks of the documents leave to their reader, by its name. */
+const LEFT_OUT = `
+import type { CategoryHandle } from 'opentelemetry-instrumentation-rdcp/api';
+declare global {
+  const database: CategoryHandle;
+  const statement: string, baseUrl: string, apiKey: string, key: string;
+  const request: unknown, explain: (statement: string) => string, placeOrder: () => Promise<void>;
+  const handle: (request: unknown) => void;
+  const logger: import('pino').Logger;
+  const debug: import('debug').Debug, loglevel: typeof import('loglevel'), consola: { withTag(tag: string): { level: number } };
+  const createRdcp: typeof import('opentelemetry-instrumentation-rdcp').createRdcp;
+  const RdcpInstrumentation: typeof import('opentelemetry-instrumentation-rdcp').RdcpInstrumentation;
+  const rdcp: import('opentelemetry-instrumentation-rdcp').Rdcp;
+  const app: import('express').Express;
+  const NodeSDK: typeof import('@opentelemetry/sdk-node').NodeSDK;
+  const exporter: import('@opentelemetry/sdk-logs').LogRecordExporter;
+  const OTLPLogExporter: new () => import('@opentelemetry/sdk-logs').LogRecordExporter;
+  const BatchLogRecordProcessor: typeof import('@opentelemetry/sdk-logs').BatchLogRecordProcessor;
+  const ParentBasedSampler: typeof import('@opentelemetry/sdk-trace').ParentBasedSampler;
+  const TraceIdRatioBasedSampler: typeof import('@opentelemetry/sdk-trace').TraceIdRatioBasedSampler;
+  const MyStore: new () => import('opentelemetry-instrumentation-rdcp').StateStore & { close(): void };
+}`;
+
+/** A block as a module. Options without what they belong to are those of \`createRdcp\`. */
+function moduleOf(code: string): string {
+  return `${/^\w+: [{[]/.test(code) ? `createRdcp({ ${code} });` : code}\nexport {};\n`;
+}
 
 describe('the code of the documents', () => {
   assertBuilt();
@@ -67,10 +93,17 @@ describe('the code of the documents', () => {
     return join(directory, name);
   };
   const mounted = file('mounted.ts', MOUNTED);
-  file('tenants.ts', TENANTS);
+  file('left-out.d.ts', LEFT_OUT);
+  const blocks = blocksOf('ts', 'js').filter(
+    ({ code }) => !code.includes(MOUNTED_CODE) && !/^\/\/ \S+\.mjs$|^module\.exports/m.test(code),
+  );
+  for (const { place, code } of blocks) file(`${place.replaceAll(/\W/g, '-')}.ts`, moduleOf(code));
 
   it('compiles under strict types', async () => {
-    const tsconfig = file('tsconfig.json', JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }));
+    const tsconfig = file(
+      'tsconfig.json',
+      JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'], compilerOptions: { noUnusedLocals: false } }),
+    );
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
     const { stdout } = await promisify(execFile)(process.execPath, [tsc, '-p', tsconfig]).catch((error) => error);
     assert.equal(stdout, '');

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parseAst } from 'rolldown/parseAst';
+import { parseAllDocuments } from 'yaml';
+import { parseConfig } from '../../src/config.ts';
+import { controlRequestSchema } from '../../src/protocol/control-request.ts';
+import { ROOT } from '../support/built.ts';
+import { BLOCKS, blocksOf } from './blocks.ts';
+
+/** Each language of the documents, and what tries its blocks beside this file. */
+const LANGUAGES = {
+  sh: 'commands.test.ts; test/cli/document.test.ts',
+  ts: 'test/package/documents.test.ts',
+  js: 'test/package/documents.test.ts; test/notify/grafana.test.ts',
+  json: 'this file',
+  yaml: 'this file; test/proxies/kubernetes.test.ts',
+  nginx: 'test/proxies/nginx.test.ts',
+  haproxy: 'test/proxies/haproxy.test.ts',
+  logql: 'nothing: the document says so',
+} as const;
+
+it('the documents have blocks of these languages alone, so that none is without a test', () => {
+  assert.deepEqual([...new Set(BLOCKS.map(({ language }) => language))].sort(), Object.keys(LANGUAGES).sort());
+});
+
+describe('JSON in the documents', () => {
+  const OPTIONS = ['server', 'security', 'controls', 'emit', 'tenancy', 'store', 'adopt', 'notify'];
+  const parsed = blocksOf('json').map(({ place, code }) => {
+    // A member alone stands for its place in an answer.
+    const text = code.trimStart().startsWith('"') ? `{${code}}` : code;
+    return { place, value: JSON.parse(text) as Record<string, unknown> };
+  });
+
+  it('is JSON', () => assert.ok(parsed.length > 8));
+
+  it('that configures is accepted by the configuration', () => {
+    const configurations = parsed.filter(({ value }) => Object.keys(value).every((name) => OPTIONS.includes(name)));
+    assert.ok(configurations.length >= 5);
+    for (const { place, value } of configurations) assert.doesNotThrow(() => parseConfig(value), place);
+  });
+
+  it('that switches is accepted by the control endpoint', () => {
+    const bodies = parsed.filter(({ value }) => 'action' in value);
+    assert.ok(bodies.length >= 2);
+    for (const { place, value } of bodies) {
+      assert.doesNotThrow(() => controlRequestSchema.parse(value), place);
+    }
+  });
+});
+
+it('YAML in the documents is YAML, without a key twice', () => {
+  for (const { place, code } of blocksOf('yaml')) {
+    for (const document of parseAllDocuments(code)) assert.deepEqual(document.errors, [], place);
+  }
+});
+
+it('JavaScript in the documents is JavaScript', () => {
+  for (const { place, code } of blocksOf('js')) {
+    const text = /^\w+: [{[]/.test(code) ? `({${code}})` : code;
+    assert.doesNotThrow(() => parseAst(text), place);
+  }
+});
+
+describe('shell code in the documents', () => {
+  it('is what a shell can read', () => {
+    for (const { place, code } of blocksOf('sh')) {
+      const { stderr } = spawnSync('bash', ['-n'], { input: code, encoding: 'utf8' });
+      assert.equal(stderr, '', place);
+    }
+  });
+
+  it('names scripts that the package has', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const documents = new Map(BLOCKS.map(({ document }) => [document, readFileSync(join(ROOT, document), 'utf8')]));
+    const named = [...documents].flatMap(([document, text]) =>
+      [...text.matchAll(/`npm run ([\w:-]+)|^npm run ([\w:-]+)/gm)].map(([, one, other]) => ({
+        document,
+        script: one ?? other ?? '',
+      })),
+    );
+    assert.ok(named.length > 5);
+    for (const { document, script } of named) assert.ok(script in scripts, `${document}: npm run ${script}`);
+  });
+});
