@@ -54,6 +54,14 @@ function challenge(methods: readonly AuthMethod[]): string {
 
 const API_KEY_CHALLENGE = 'ApiKey realm="rdcp", header="X-RDCP-API-Key"';
 
+/** Returns the error for a one-time code that is wrong, used or too old: 401 `RDCP_AUTH_FAILED`. It does not tell which. */
+export function codeRefusal(methods: readonly AuthMethod[]): RdcpError {
+  return new RdcpError('RDCP_AUTH_FAILED', 'The code is not valid: a code works once, and for 60 seconds', {
+    details: { reason: 'invalid_code' },
+    headers: { 'WWW-Authenticate': challenge(methods) },
+  });
+}
+
 /** Returns the error for a missing credential: 401 `RDCP_AUTH_REQUIRED`. */
 export function authenticationRequired(methods: readonly AuthMethod[]): RdcpError {
   return new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', {

@@ -13,6 +13,7 @@ const host = {
   get stdin() {
     return process.stdin;
   },
+  browse: async (url: string) => (await import('./browser.ts')).openInBrowser(url, env),
   interruption,
 };
 void rdcp(process.argv.slice(2), host).then((code) => {

@@ -83,7 +83,11 @@ function addAction(parser: Parser, command: Command, { terminal, outcome }: Pars
   for (const [, option] of options) parser.addOption(option);
   parser.allowExcessArguments(false).action(async () => {
     const values: Record<string, string | boolean | undefined> = {};
-    for (const [name, option] of options) values[name] = parser.getOptionValue(option.attributeName());
+    for (const [name, option] of options) {
+      const value = parser.getOptionValue(option.attributeName());
+      // The parser reads `--no-open` as `open: false`.
+      values[name] = option.negate ? value === false : value;
+    }
     // Before anything is sent.
     if ('output' in command.options) formatOf(values);
     outcome.code = (await command.run(terminal, values, parser.args)) ?? EXIT.done;

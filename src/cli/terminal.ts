@@ -9,6 +9,8 @@ export interface Host {
   readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Opens an address in a browser, and tells whether there is one. @default there is none */
+  readonly browse?: (url: string) => Promise<boolean>;
   /** Called by commands that run until they are interrupted. @default never interrupted */
   readonly interruption?: () => AbortSignal;
 }
@@ -48,6 +50,8 @@ export interface Terminal {
   ask(question: string): Promise<string>;
   /** Like `ask`, without showing what is typed. Without a person, the first line of the standard input. */
   askSecret(question: string): Promise<string>;
+  /** Opens an address in the person's browser. Resolves to false where there is none. */
+  browse(url: string): Promise<boolean>;
   interruption(): AbortSignal;
   readonly env: Host['env'];
   readonly cwd: string;
@@ -85,6 +89,7 @@ export function createTerminal(host: Host): Terminal {
     },
     ask: (question) => ask(question, false),
     askSecret: (question) => ask(question, true),
+    browse: host.browse ?? (async () => false),
     interruption: interruption ?? (() => new AbortController().signal),
     env,
     cwd,

@@ -1,8 +1,9 @@
 import { isRdcpError } from '../errors.ts';
-import { type ControlAction, PATHS } from '../protocol/constants.ts';
+import { CONSOLE_PATHS, type ControlAction, PATHS } from '../protocol/constants.ts';
 import type {
   AuditEntry,
   AuditResponse,
+  ConsoleCodeResponse,
   ControlBudget,
   ControlResponse,
   DiscoveryResponse,
@@ -111,6 +112,11 @@ export interface RdcpClient {
    * Leaving the loop, or aborting the signal, ends it. An addition of this implementation.
    */
   events(options?: EventsOptions): AsyncGenerator<StateEvent, void, undefined>;
+  /**
+   * Asks for a one-time code for this client's credential, which signs a browser on the server's own machine in to the
+   * console: open `rdcp/console/#code=CODE`. An addition of this implementation.
+   */
+  consoleCode(options?: RequestOptions): Promise<ConsoleCodeResponse>;
   readonly tokens: RdcpTokens;
 }
 
@@ -144,6 +150,7 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     forecast: (categories, request) => forecast(send, categories, request),
     tail: (categories, request) => tail(stream, categories, request),
     events: (request) => events(stream, request),
+    consoleCode: (request) => send<ConsoleCodeResponse>({ path: CONSOLE_PATHS.code, body: {} }, request),
     tokens: createTokens(send, options),
   };
 }

@@ -48,6 +48,9 @@ export const CONSOLE_PATHS = {
   session: '/rdcp/v1/console/session',
 } as const;
 
+/** How long a one-time code for the console works, in seconds. */
+export const CONSOLE_CODE_SECONDS = 60;
+
 /** Prefix of our paths. Unknown paths below it get 404; other paths fall through to the application. */
 export const PATH_PREFIX = '/rdcp/';
 

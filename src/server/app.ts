@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
@@ -19,7 +20,9 @@ import { withoutTracing } from '../suppress-tracing.ts';
 import type { Relay } from '../tail/relay.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
+import { createAccessAudit } from './access-audit.ts';
 import { createClientAddresses } from './client-address.ts';
+import { ConsoleCodes } from './console-codes.ts';
 import { CONSOLE_FILES, type ConsoleFileName, createConsoleFiles } from './console-files.ts';
 import { consoleSettings } from './console-settings.ts';
 import type { RequestState, Step } from './context.ts';
@@ -32,7 +35,7 @@ import { answer } from './middleware/answer.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { authorize } from './middleware/authorize.ts';
 import { clockSkew } from './middleware/clock-skew.ts';
-import { controlRequest, forecastRequest } from './middleware/control-request.ts';
+import { consoleCodeRequest, controlRequest, forecastRequest } from './middleware/control-request.ts';
 import { errorBoundary } from './middleware/error-boundary.ts';
 import { fetchMetadata } from './middleware/fetch-metadata.ts';
 import { formBody } from './middleware/form-body.ts';
@@ -40,9 +43,9 @@ import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
 import { isOurs, knownPath, methodNotAllowed, rawPath } from './middleware/known-path.ts';
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
-import { loopbackOnly } from './middleware/loopback-only.ts';
+import { loopbackOnly, sameMachineOnly } from './middleware/loopback-only.ts';
 import { contentNegotiation, protocolVersion } from './middleware/negotiation.ts';
-import { limitAddress, rateLimit } from './middleware/rate-limit.ts';
+import { limitAddress, limitRefusals, rateLimit } from './middleware/rate-limit.ts';
 import { identifiers } from './middleware/request-id.ts';
 import { singleHeaders } from './middleware/single-headers.ts';
 import { tenancy } from './middleware/tenancy.ts';
@@ -53,6 +56,7 @@ import { createRefusals } from './refusals.ts';
 import { readAsOriginForm } from './request-target.ts';
 import { audit } from './routes/audit.ts';
 import { consoleFile, consoleHeaders, consoleRedirect } from './routes/console.ts';
+import { consoleCode, consoleSession } from './routes/console-session.ts';
 import { control } from './routes/control.ts';
 import { discovery, type SourceOf } from './routes/discovery.ts';
 import { events } from './routes/events.ts';
@@ -73,7 +77,6 @@ import { wellKnown } from './routes/well-known.ts';
 import { type Payers, SpentQuotas } from './spent-quotas.ts';
 import { endpoint, steps } from './steps.ts';
 import { StreamPlaces } from './stream-places.ts';
-import { createTapAudit } from './tap-audit.ts';
 import { createTokenCalls } from './token-call.ts';
 import { Watchers } from './watchers.ts';
 
@@ -170,7 +173,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   const read = tenancy(addressing, 'read');
   const change = tenancy(addressing, 'change');
   const tap = tenancy(addressing, 'tap');
-  const recordTap = createTapAudit(trail, config.security.level === 'enterprise');
+  const recordAccess = createAccessAudit(trail, config.security.level === 'enterprise');
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   router.get(PATHS.wellKnown, endpoint(open, reads, answer(wellKnown({ ...dependencies, addressing }))));
@@ -219,7 +222,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       jsonMediaType(),
       jsonBody(),
       forecastRequest(),
-      answer(forecast({ ...dependencies, streams, recordTap, delay })),
+      answer(forecast({ ...dependencies, streams, recordAccess, delay })),
     ),
   );
   const watchCredential = createCredentialWatch({ identify, clock, schedule, delay });
@@ -235,7 +238,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
         controls,
         authorize(scope),
         tap,
-        tail({ ...timed, places, recordTap, scope, rate, maxDuration }),
+        tail({ ...timed, places, recordAccess, scope, rate, maxDuration }),
       ),
     );
   }
@@ -273,14 +276,32 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   const files = new Set<string>();
   const visitors = createRateLimiter({ name: 'console', limit: readPerMinute, clock });
   if (consoleSettings(config) !== undefined) {
-    const read = createConsoleFiles();
+    const readFile = createConsoleFiles();
     const serve = (path: string, step: Step) => {
       files.add(path);
       router.get(path, endpoint(limitAddress(visitors), step));
     };
+    const codes = new ConsoleCodes({ clock, delay, randomCode: () => randomBytes(32).toString('base64url') });
+    streams.add(() => codes.clear());
+    const access = { codes, recordAccess, clock, methods, tenancy: read };
+    router.post(
+      CONSOLE_PATHS.code,
+      endpoint(credential, controls, read, sameMachineOnly(), answer(consoleCode(access))),
+    );
+    router.post(
+      CONSOLE_PATHS.session,
+      limitRefusals(
+        anonymous,
+        sameMachineOnly(),
+        jsonMediaType(),
+        jsonBody(),
+        consoleCodeRequest(),
+        answer(consoleSession(access)),
+      ),
+    );
     serve(CONSOLE_PATHS.folder, consoleRedirect());
     for (const name of Object.keys(CONSOLE_FILES) as ConsoleFileName[]) {
-      serve(CONSOLE_PATHS.page + (name === 'index.html' ? '' : name), consoleFile(name, read));
+      serve(CONSOLE_PATHS.page + (name === 'index.html' ? '' : name), consoleFile(name, readFile));
     }
   }
   const paths = new Set(router.stack.map(({ path }) => String(path)));
@@ -289,6 +310,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   )
     .set(PATHS.control, { identified: controllers, failed: anonymous, anonymous })
     .set(PATHS.forecast, { identified: controllers, failed: anonymous, anonymous })
+    .set(CONSOLE_PATHS.code, { identified: controllers, failed: anonymous, anonymous })
     .set(PATHS.tail, { identified: controllers, failed: anonymous, anonymous })
     .set(PATHS.health, { identified: readers, failed: anonymous, anonymous: probes });
   for (const path of files) payers.set(path, { identified: readers, failed: visitors, anonymous: visitors });

@@ -31,6 +31,8 @@ export interface RequestState {
   tenancy?: Tenancy;
   control?: ControlRequest;
   forecast?: ForecastCommand;
+  /** One-time code of a browser that signs in. */
+  code?: string;
   /** Form fields, in order. */
   form?: readonly (readonly [string, string])[];
 }
@@ -57,7 +59,7 @@ export function header(req: IncomingMessage, name: Lowercase<string>): string | 
 }
 
 /** A value that an earlier step has set. A route without that step is a bug. */
-export function required<K extends 'principal' | 'tenancy' | 'control' | 'forecast' | 'form'>(
+export function required<K extends 'principal' | 'tenancy' | 'control' | 'forecast' | 'form' | 'code'>(
   ctx: Context,
   name: K,
 ): NonNullable<RequestState[K]> {

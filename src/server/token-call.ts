@@ -2,11 +2,11 @@ import type { AuditDraft } from '../audit/types.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { TokenCall, TokenEvent } from '../auth/tokens/call.ts';
 import { badRequest, withOAuthError } from '../auth/tokens/refusals.ts';
-import { isRdcpError, RdcpError } from '../errors.ts';
+import { RdcpError } from '../errors.ts';
 import type { Addressing } from '../tenancy/address.ts';
 import { clientCertificateOf } from './client-certificate.ts';
 import { type Context, identityOf, required, type Step, sourceOf } from './context.ts';
-import { count, senderOf } from './middleware/rate-limit.ts';
+import { count, countRefusal, senderOf } from './middleware/rate-limit.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 export interface TokenCallOptions {
@@ -61,7 +61,7 @@ export function createTokenCalls({
         note: (event) => note(ctx, event),
       });
     } catch (error) {
-      if (ctx.state.principal === undefined && isRefusal(error)) unidentified();
+      countRefusal(ctx, anonymous, error);
       throw error;
     }
   };
@@ -89,11 +89,6 @@ export function createTokenCalls({
     const { tenantId } = addressing.own(principal);
     return tenantId === undefined ? {} : { tenant: { id: tenantId } };
   }
-}
-
-/** Server errors do not count against the client, and rate limit refusals were already counted. */
-function isRefusal(error: unknown): boolean {
-  return isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
 }
 
 function authorizationOf({ req }: Context): string | undefined {

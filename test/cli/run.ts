@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly piped?: string;
   /** Interrupts commands that run until then. */
   readonly interrupted?: AbortSignal;
+  /** The browser of the person. @default none */
+  readonly browse?: (url: string) => Promise<boolean>;
   /** Told what is written to the standard output. */
   readonly heard?: (text: string) => void;
   /** Told what is written to the error output. */
@@ -29,7 +31,7 @@ export interface RunOptions {
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
 export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = process.cwd(), env, typed, piped, interrupted, heard, noted } = options;
+  const { cwd = process.cwd(), env, typed, piped, interrupted, heard, noted, browse } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const isTTY = typed !== undefined;
   const input = typed ?? piped;
@@ -48,6 +50,7 @@ export async function rdcp(args: readonly string[], options: RunOptions = {}): P
       },
     },
     ...(input !== undefined && { stdin: Object.assign(Readable.from([input]), { isTTY }) }),
+    ...(browse && { browse }),
     ...(interrupted && { interruption: () => interrupted }),
     env: environment(env),
     cwd,

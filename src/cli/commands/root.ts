@@ -25,6 +25,7 @@ export const root: Group = {
     health: async () => (await import('./health.ts')).health,
     fleet: async () => (await import('./fleet.ts')).fleet,
     wait: async () => (await import('./wait.ts')).wait,
+    console: async () => (await import('./console.ts')).consoleCommand,
     audit: async () => (await import('./audit.ts')).audit,
     login: async () => (await import('./login.ts')).login,
     logout: async () => (await import('./logout.ts')).logout,

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { RdcpError } from '../../errors.ts';
+import { consoleSessionSchema } from '../../protocol/console-request.ts';
 import { PROTOCOL } from '../../protocol/constants.ts';
 import { controlRequestSchema } from '../../protocol/control-request.ts';
 import { forecastRequestSchema } from '../../protocol/forecast-request.ts';
@@ -21,6 +22,13 @@ export function controlRequest(): Step {
 export function forecastRequest(): Step {
   return (ctx) => {
     ctx.state.forecast = validBody(ctx, forecastRequestSchema);
+  };
+}
+
+/** Validates the body of a console's sign-in and stores its code. */
+export function consoleCodeRequest(): Step {
+  return (ctx) => {
+    ctx.state.code = validBody(ctx, consoleSessionSchema).code;
   };
 }
 

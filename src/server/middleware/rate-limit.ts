@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Sender } from '../../auth/authenticator.ts';
 import { identityKey } from '../../auth/principal.ts';
-import { RdcpError } from '../../errors.ts';
+import { isRdcpError, RdcpError } from '../../errors.ts';
 import { clientAddress } from '../client-address.ts';
 import type { Context, Step } from '../context.ts';
 import { addressKey, type RateLimiter, type Standing } from '../rate-limit.ts';
@@ -26,6 +26,27 @@ export function senderOf(req: IncomingMessage, anonymous: RateLimiter): Sender {
 /** Limits requests without a credential per address. */
 export function limitAddress(limiter: RateLimiter): Step {
   return (ctx) => count(ctx, limiter, addressKey(clientAddress(ctx.req)));
+}
+
+/**
+ * Runs steps of a path whose credential is in the body. As with a credential in a header, it is verified first: a refusal
+ * without a valid one counts against the address.
+ */
+export function limitRefusals(limiter: RateLimiter, ...sequence: readonly Step[]): Step {
+  return async (ctx) => {
+    try {
+      for (const step of sequence) await step(ctx);
+    } catch (error) {
+      countRefusal(ctx, limiter, error);
+      throw error;
+    }
+  };
+}
+
+/** Server errors do not count against the client, and rate limit refusals were already counted. */
+export function countRefusal(ctx: Context, limiter: RateLimiter, error: unknown): void {
+  const counts = isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
+  if (counts && ctx.state.principal === undefined) count(ctx, limiter, addressKey(clientAddress(ctx.req)));
 }
 
 /**

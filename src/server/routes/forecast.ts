@@ -7,9 +7,9 @@ import type { CategoryForecast, ForecastResponse } from '../../protocol/streams.
 import { formatDuration } from '../../protocol/time.ts';
 import { type CategoryLoad, runForecast } from '../../tail/forecasts.ts';
 import type { Relay } from '../../tail/relay.ts';
+import type { RecordAccess } from '../access-audit.ts';
 import { type Handler, required } from '../context.ts';
 import type { OpenStreams } from '../open-streams.ts';
-import type { RecordTap } from '../tap-audit.ts';
 import { assertKnownHere } from './known-categories.ts';
 import { opening, timestampNow } from './opening.ts';
 
@@ -18,7 +18,7 @@ interface Sources {
   readonly fleet?: Fleet | undefined;
   readonly relay: () => Promise<Relay>;
   readonly streams: OpenStreams;
-  readonly recordTap: RecordTap;
+  readonly recordAccess: RecordAccess;
   readonly clock: Clock;
   readonly delay: Delay;
 }
@@ -27,7 +27,7 @@ const SECONDS_A_DAY = 86_400;
 const BYTES_IN_A_GIGABYTE = 1e9;
 
 /** `POST /rdcp/v1/forecast`: what categories emit, or would emit if they were on. */
-export function forecast({ plane, fleet, relay, streams, recordTap, clock, delay }: Sources): Handler {
+export function forecast({ plane, fleet, relay, streams, recordAccess, clock, delay }: Sources): Handler {
   return async (ctx) => {
     const { categories, duration: seconds } = required(ctx, 'forecast');
     const { scope, tenantId } = required(ctx, 'tenancy');
@@ -38,7 +38,7 @@ export function forecast({ plane, fleet, relay, streams, recordTap, clock, delay
     const remove = streams.add(() => over.abort(unavailable('The server is shutting down', undefined, 1)));
     try {
       const [running, summary] = await Promise.all([relay(), fleet?.summary()]);
-      await recordTap(ctx, { action: 'forecast', categories, reason: `for ${formatDuration(seconds)}` });
+      await recordAccess(ctx, { action: 'forecast', categories, reason: `for ${formatDuration(seconds)}` });
       ctx.state.extend?.(seconds * 1000);
       const result = await runForecast(
         running,

@@ -9,13 +9,13 @@ import type { TailOpen } from '../../protocol/streams.ts';
 import { formatDuration, parseDuration, timestamp } from '../../protocol/time.ts';
 import type { Relay } from '../../tail/relay.ts';
 import { Tail, type TailReader, type TailSummary } from '../../tail/tail.ts';
+import type { RecordAccess } from '../access-audit.ts';
 import { type Context, required, type Step } from '../context.ts';
 import type { WatchCredential } from '../credential-watch.ts';
 import { answerHead, EventStream } from '../event-stream.ts';
 import type { OpenStreams } from '../open-streams.ts';
 import { malformed, parseQuery, type Rules, wholeNumber } from '../query.ts';
 import type { StreamPlaces } from '../stream-places.ts';
-import type { RecordTap } from '../tap-audit.ts';
 import { assertKnownHere } from './known-categories.ts';
 
 /** The default duration, in seconds. */
@@ -49,7 +49,7 @@ export interface TailSources {
   readonly relay: () => Promise<Relay>;
   readonly places: StreamPlaces;
   readonly streams: OpenStreams;
-  readonly recordTap: RecordTap;
+  readonly recordAccess: RecordAccess;
   readonly watchCredential: WatchCredential;
   /** Scope that the credential needs. */
   readonly scope: Scope;
@@ -65,7 +65,7 @@ export interface TailSources {
 
 /** `GET /rdcp/v1/tail`: the debug lines of some categories, to this reader alone. */
 export function tail(sources: TailSources): Step {
-  const { plane, fleet, relay, places, streams, recordTap, watchCredential, scope } = sources;
+  const { plane, fleet, relay, places, streams, recordAccess, watchCredential, scope } = sources;
   const { clock, schedule, delay, randomUUID } = sources;
   return async (ctx) => {
     const { categories, seconds, rate, lines, log } = requested(ctx, sources);
@@ -80,7 +80,7 @@ export function tail(sources: TailSources): Step {
     const ends: (() => void)[] = [leave];
     const id = randomUUID();
     const note = (state: AuditedTail, reason: string) =>
-      recordTap(ctx, { action: 'tail', categories, reason, tail: state });
+      recordAccess(ctx, { action: 'tail', categories, reason, tail: state });
     let open: TailOpen;
     let running: Relay;
     try {

@@ -57,6 +57,10 @@ export function wellKnown({
       forecast: PATHS.forecast,
       ...(config.tail !== false && { tail: PATHS.tail }),
       events: PATHS.events,
+      ...(consoleSettings(config) !== undefined && {
+        consoleCode: CONSOLE_PATHS.code,
+        consoleSession: CONSOLE_PATHS.session,
+      }),
       ...(fleet !== undefined && { fleet: PATHS.fleet }),
       ...(tokens !== undefined && {
         token: TOKEN_PATHS.token,

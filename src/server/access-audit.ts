@@ -3,19 +3,19 @@ import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditedTail } from '../protocol/messages.ts';
 import { type Context, identityOf, required, sourceOf } from './context.ts';
 
-interface TapEntry extends Pick<AuditDraft, 'action' | 'categories'> {
+interface AccessEntry extends Pick<AuditDraft, 'action' | 'categories'> {
   readonly reason: string;
   readonly tail?: AuditedTail;
 }
 
-/** Writes an audit entry about a tap. */
-export type RecordTap = (ctx: Context, entry: TapEntry) => Promise<void>;
+/** Writes an audit entry about a tap, or about a sign-in. */
+export type RecordAccess = (ctx: Context, entry: AccessEntry) => Promise<void>;
 
 /**
  * In an outage of the store the entry follows when it is back, because then debug lines are needed most. At level
- * enterprise nothing is shown that is not audited.
+ * enterprise nothing is given that is not audited.
  */
-export function createTapAudit(trail: Pick<AuditTrail, 'record' | 'note'>, enterprise: boolean): RecordTap {
+export function createAccessAudit(trail: Pick<AuditTrail, 'record' | 'note'>, enterprise: boolean): RecordAccess {
   return async (ctx, { tail, ...entry }) => {
     const { requestId } = ctx.state;
     const { tenantId, tenantName } = required(ctx, 'tenancy');

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openInBrowser } from '../../src/cli/browser.ts';
+import { CONSOLE_PATHS } from '../../src/protocol/constants.ts';
+import type { ConsoleSessionResponse } from '../../src/protocol/messages.ts';
+import { KEYS, startServer } from '../support/server.ts';
+import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
+import { service } from './service.ts';
+
+const ENV = { RDCP_API_KEY: KEYS.operator };
+const SIGNED_IN = /^(http:\/\/127\.0\.0\.1:\d+\/rdcp\/console\/)#code=([\w-]{43})$/;
+
+test('rdcp console opens the page with a code that signs in, and shows the code to nobody', async (t) => {
+  const server = await startServer(t);
+  const opened: string[] = [];
+  const browse = async (url: string) => {
+    opened.push(url);
+    return true;
+  };
+  const { code, stdout, stderr } = await rdcp(['console', '--url', server.url], { env: ENV, browse });
+  assert.equal(code, 0);
+  const [, address, secret] = SIGNED_IN.exec(opened[0] ?? '') ?? [];
+  assert.equal(opened.length, 1);
+  assert.equal(stdout, '');
+  assert.equal(stderr, `Opened ${address} in the browser, signed in.\n`);
+  const body = { code: secret };
+  const redeemed = await server.request<ConsoleSessionResponse>(CONSOLE_PATHS.session, { method: 'POST', body });
+  assert.deepEqual(redeemed.body.credential, { kind: 'api-key', value: KEYS.operator });
+});
+
+test('with --no-open, and where there is no browser, the address is the output', async (t) => {
+  const server = await startServer(t);
+  let asked = 0;
+  const browse = async () => {
+    asked += 1;
+    return false;
+  };
+  for (const [args, times] of [
+    [['--no-open'], 0],
+    [[], 1],
+  ] as const) {
+    const { code, stdout, stderr } = await rdcp(['console', '--url', `${server.url}/`, ...args], { env: ENV, browse });
+    assert.equal(code, 0);
+    assert.match(stdout.trimEnd(), SIGNED_IN);
+    assert.match(stderr, /^Open this address within 60 seconds; it signs in once:\n$/);
+    assert.equal(asked, times);
+  }
+});
+
+test('without a credential, and for a service on another machine, the address comes without a code', async (t) => {
+  const cwd = temporaryDirectory(t);
+  const server = await startServer(t);
+  const anonymous = await rdcp(['console', '--no-open', '--url', server.url], { cwd });
+  assert.equal(anonymous.code, 0);
+  assert.equal(anonymous.stdout, `${server.url}/rdcp/console/\n`);
+  assert.match(anonymous.stderr, /^Without a code: no credential/);
+});
+
+test('a service without the console is a refusal, one that is not there is unreachable, a wrong key is refused', async (t) => {
+  const without = await startServer(t, { config: { console: false } });
+  const refused = await rdcp(['console', '--no-open', '--url', without.url], { env: ENV });
+  assert.deepEqual([refused.code, refused.stdout], [1, '']);
+  assert.match(refused.stderr, /^rdcp: this service has no console/);
+
+  const { url } = await service(t, { endpoints: {} });
+  const other = await rdcp(['console', '--no-open', '--url', url], { env: ENV });
+  assert.equal(other.code, 1);
+
+  const server = await startServer(t);
+  const wrong = await rdcp(['console', '--no-open', '--url', server.url], { env: { RDCP_API_KEY: 'k'.repeat(40) } });
+  assert.deepEqual([wrong.code, wrong.stdout], [1, '']);
+  assert.match(wrong.stderr, /RDCP_AUTH_FAILED/);
+  await server.close();
+  assert.equal((await rdcp(['console', '--no-open', '--url', server.url], { env: ENV })).code, 4);
+  assert.equal((await rdcp(['console', 'more'], { env: ENV })).code, 2);
+});
+
+test('the address reaches the opener of the desktop as one argument, and no shell', async (t) => {
+  const folder = temporaryDirectory(t);
+  const seen = join(folder, 'seen');
+  const opener = join(folder, 'xdg-open');
+  writeFileSync(opener, `#!/bin/sh\nprintf '%s\\n' "$@" > '${seen}'\n[ "$1" != fail ]\n`);
+  chmodSync(opener, 0o755);
+  const env = { PATH: `${folder}:${process.env.PATH}`, DISPLAY: ':0' };
+  const url = `http://127.0.0.1:9465/rdcp/console/#code=$(touch ${folder}/ran);a&b`;
+  assert.equal(await openInBrowser(url, env, 'linux'), true);
+  assert.equal(readFileSync(seen, 'utf8'), `${url}\n`);
+  assert.equal(existsSync(join(folder, 'ran')), false);
+  assert.equal(await openInBrowser('fail', env, 'linux'), false);
+  assert.equal(await openInBrowser(url, { PATH: folder }, 'linux'), false, 'no desktop');
+  assert.equal(await openInBrowser(url, { PATH: '/nonexistent', DISPLAY: ':0' }, 'linux'), false, 'no opener');
+});
+
+test('as a program it asks the service and prints the address', async (t) => {
+  const server = await startServer(t);
+  const { code, stdout } = await rdcpProcess(['console', '--no-open', '--url', server.url], { env: ENV });
+  assert.equal(code, 0);
+  assert.match(stdout.trimEnd(), SIGNED_IN);
+});
