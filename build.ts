@@ -13,6 +13,8 @@ import { dts } from 'rolldown-plugin-dts';
 const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'store-contract'];
 /** Files of their own, so that they run before any chunk. */
 const NODE_CHECKS = ['ends-on-old-node', 'throws-on-old-node'];
+/** What `register` loads in the main thread, and in a worker thread. */
+const REGISTER = ['register/process', 'register/thread'];
 const COMMANDS = { 'cli/main': 'src/cli/main.ts', 'demo/main': 'examples/demo/main.ts' };
 /** What `demo/main` starts. With a top-level `await` in any of these files Rolldown would split all entries into more. */
 const DEMO = { 'demo/shop': 'examples/shop/main.ts', 'demo/control': 'examples/demo/control.ts' };
@@ -191,10 +193,10 @@ async function declare(values: ReadonlyMap<string, readonly string[]>): Promise<
 }
 
 const { output } = await build(
-  bundle({ ...sources([...ENTRIES, ...NODE_CHECKS]), ...COMMANDS, ...DEMO }, { dir: 'dist' }),
+  bundle({ ...sources([...ENTRIES, ...NODE_CHECKS, ...REGISTER]), ...COMMANDS, ...DEMO }, { dir: 'dist' }),
 );
 await build(
-  bundle(sources([...ENTRIES, ...NODE_CHECKS]), {
+  bundle(sources([...ENTRIES, ...NODE_CHECKS, ...REGISTER]), {
     dir: 'dist/cjs',
     format: 'cjs',
     dynamicImportInCjs: false,

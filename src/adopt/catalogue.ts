@@ -31,7 +31,9 @@ export class Catalogue {
 
   /** @param group name of the category, whatever the logger's name and the rules are */
   category(kind: SourceKind, name: string, about: AboutLogger = {}, group?: string): LoggerCategory | undefined {
-    const known = this.#loggers.get(name);
+    // Loggers of one name may be in several groups.
+    const key = group === undefined ? name : `${group}\n${name}`;
+    const known = this.#loggers.get(key);
     if (known !== undefined) return known.category;
     if (this.#full) return undefined;
     const { enabledByDefault = false, version } = about;
@@ -47,7 +49,7 @@ export class Catalogue {
       const category = new LoggerCategory(gated, () => this.#setDefault(category.name));
       category.enabledByDefault = enabledByDefault;
       const logger = { name, kind, version, category };
-      this.#loggers.set(name, logger);
+      this.#loggers.set(key, logger);
       this.#join(assigned.name, logger);
       return category;
     } catch (error) {

@@ -67,7 +67,7 @@ function follow(family: Family, category: AdoptedCategory, { failed }: Adoption)
       try {
         fn(...given);
       } catch (error) {
-        failed(error);
+        failed(error, category);
       }
     };
   const { handlers, stop }: Followed = family.follow(category, guarded);
@@ -82,7 +82,7 @@ function follow(family: Family, category: AdoptedCategory, { failed }: Adoption)
 }
 
 /** They came with Node.js 22.18 and 24.2. */
-function hasHttp2Channels(version: string): boolean {
+export function hasHttp2Channels(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > 24 || (major === 24 && minor >= 2) || (major === 22 && minor >= 18);
 }

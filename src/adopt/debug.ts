@@ -167,12 +167,14 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
       pending = undefined;
       const state = active ? namespaces.get(this.namespace) : undefined;
       if (state?.wanted === true) {
+        const { category, native } = state;
         const own = this.log ?? (exports.log === patches.log && writesToStderr ? undefined : exports.log);
-        if (typeof own !== 'function') {
+        const writesItself = typeof own === 'function' || (native && !category.decided);
+        if (!writesItself) {
           pending = { instance: this, args };
           return undefined;
         }
-        if (!state.category.passes(String(args[0]), () => described(this, args))) {
+        if (!category.passes(String(args[0]), () => described(this, args), undefined, native)) {
           mute(this);
           return undefined;
         }

@@ -12,12 +12,17 @@ export interface Loaded {
   readonly copy: LibraryCopy;
 }
 
-/** Reports each copy of each module, those that were loaded before included. Returns a function that stops. */
-export type LoadHook = (
-  modules: readonly AdoptedModule[],
-  loaded: (loaded: Loaded) => void,
-  failed: (error: unknown) => void,
-) => () => void;
+/** What a hook reports. */
+export interface LoadEvents {
+  /** A copy of a module, those that were loaded before included. */
+  loaded(loaded: Loaded): void;
+  /** A copy of a version that is in no range. It may be reported more than once. */
+  unsupported(module: AdoptedModule, version: string): void;
+  failed(error: unknown): void;
+}
+
+/** Returns a function that stops. */
+export type LoadHook = (modules: readonly AdoptedModule[], events: LoadEvents) => () => void;
 
 /** What the line that is appended to a library's file calls. Its version changes with the arguments. */
 const HANDOVER = 'opentelemetry-instrumentation-rdcp.loaded.v1';
@@ -26,27 +31,23 @@ const HANDOVER = 'opentelemetry-instrumentation-rdcp.loaded.v1';
 const SAFE_RELEASES = ['>=22.22.3 <23', '>=24.11.1 <25', '>=26.0.0'];
 
 /** Watches by the synchronous hooks of Node.js, or by OpenTelemetry's hooks where those do not work beside others. */
-export const watchModules: LoadHook = (modules, loaded, failed) => {
+export const watchModules: LoadHook = (modules, events) => {
   const synchronous =
     typeof nodeModule.registerHooks === 'function' &&
     SAFE_RELEASES.some((range) => satisfies(process.versions.node, range));
-  const stop = synchronous ? watchByHooks(modules, loaded, failed) : watchByInstrumentation(modules, loaded);
-  reportLoaded(modules, loaded);
+  const stop = synchronous ? watchByHooks(modules, events) : watchByInstrumentation(modules, events);
+  reportLoaded(modules, events);
   return stop;
 };
 
-function watchByHooks(
-  modules: readonly AdoptedModule[],
-  loaded: (loaded: Loaded) => void,
-  failed: (error: unknown) => void,
-): () => void {
+function watchByHooks(modules: readonly AdoptedModule[], events: LoadEvents): () => void {
   const key = Symbol.for(HANDOVER);
   const handover = (exports: unknown, url: string) => {
     try {
-      const found = findModule(modules, url);
-      if (found !== undefined) loaded({ ...found, exports, copy: { ...found.copy, loadedBefore: false } });
+      const found = findModule(modules, url, events);
+      if (found !== undefined) events.loaded({ ...found, exports, copy: { ...found.copy, loadedBefore: false } });
     } catch (error) {
-      failed(error);
+      events.failed(error);
     }
   };
   Object.defineProperty(globalThis, key, { value: handover, configurable: true });
@@ -54,11 +55,12 @@ function watchByHooks(
     load(url, context, nextLoad) {
       const result = nextLoad(url, context);
       try {
-        if (findModule(modules, url) === undefined) return result;
-        const source = withHandover(url, result.source, result.format);
+        const found = findModule(modules, url, events);
+        if (found === undefined) return result;
+        const source = withHandover(url, result.source, result.format, found.module);
         return source === undefined ? result : { ...result, source };
       } catch (error) {
-        failed(error);
+        events.failed(error);
         return result;
       }
     },
@@ -70,14 +72,23 @@ function watchByHooks(
   };
 }
 
-/** Returns the source of a CommonJS file with a line that hands over what it exports; `undefined` for any other. */
-function withHandover(url: string, source: unknown, format: string | null | undefined): string | undefined {
+/** Returns the source of a file with a line that hands over what it exports; `undefined` where it has another format. */
+function withHandover(
+  url: string,
+  source: unknown,
+  format: string | null | undefined,
+  { esm }: AdoptedModule,
+): string | undefined {
   // Required files of packages without `"type"` have no format.
-  if (format !== 'commonjs' && format !== undefined && format !== null) return undefined;
+  const isCommonJs = format === 'commonjs' || format === undefined || format === null;
+  if (esm === true ? format !== 'module' : !isCommonJs) return undefined;
   // With an asynchronous hook the source of a CommonJS file is null.
   const text = textOf(source) ?? readFileSync(fileURLToPath(url), 'utf8');
-  const arguments_ = `module.exports, ${JSON.stringify(url)}`;
-  return `${text}\n;globalThis[Symbol.for('${HANDOVER}')]?.(${arguments_});`;
+  const handOver = (exports: string) => `globalThis[Symbol.for('${HANDOVER}')]?.(${exports}, ${JSON.stringify(url)});`;
+  // A module can import itself: so its exports have a name that it does not use.
+  return esm === true
+    ? `${text}\n;import * as $rdcpExports from ${JSON.stringify(url)};${handOver('$rdcpExports')}`
+    : `${text}\n;${handOver('module.exports')}`;
 }
 
 function textOf(source: unknown): string | undefined {
@@ -88,13 +99,14 @@ function textOf(source: unknown): string | undefined {
 }
 
 /** Reports what the CommonJS loader has loaded. Imported CommonJS is there, too. */
-function reportLoaded(modules: readonly AdoptedModule[], loaded: (loaded: Loaded) => void): void {
+function reportLoaded(modules: readonly AdoptedModule[], events: LoadEvents): void {
   const cache: unknown = Reflect.get(nodeModule, '_cache');
   if (typeof cache !== 'object' || cache === null) return;
   for (const [file, entry] of Object.entries(cache as Record<string, NodeJS.Module | undefined>)) {
     if (!modules.some((module) => endsWithFile(file.replaceAll('\\', '/'), module))) continue;
-    const found = entry?.loaded === true ? findModule(modules, pathToFileURL(file).href) : undefined;
-    if (found !== undefined) loaded({ ...found, exports: entry?.exports, copy: { ...found.copy, loadedBefore: true } });
+    const found = entry?.loaded === true ? findModule(modules, pathToFileURL(file).href, events) : undefined;
+    if (found === undefined) continue;
+    events.loaded({ ...found, exports: entry?.exports, copy: { ...found.copy, loadedBefore: true } });
   }
 }
 
@@ -106,7 +118,7 @@ interface Found {
 }
 
 /** Finds the module that a file is, by the name and version in its package's own package.json. */
-function findModule(modules: readonly AdoptedModule[], url: string): Found | undefined {
+function findModule(modules: readonly AdoptedModule[], url: string, events: LoadEvents): Found | undefined {
   if (!url.startsWith('file:')) return undefined;
   const end = url.indexOf('?');
   // Wrappers of import-in-the-middle: the library itself follows under its own URL.
@@ -117,7 +129,8 @@ function findModule(modules: readonly AdoptedModule[], url: string): Found | und
     const manifest = manifestOf(`${path.slice(0, -module.file.length)}package.json`);
     if (manifest?.name !== module.name) continue;
     const { name, version } = manifest;
-    return satisfies(version, module.versions) ? { module, copy: { name, version, url: path } } : undefined;
+    if (satisfies(version, module.versions)) return { module, copy: { name, version, url: path } };
+    events.unsupported(module, version);
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { format } from 'node:util';
-import type { AdoptedCategory } from './types.ts';
+import type { AdoptedCategory, Adoption } from './types.ts';
 
 /** A logger of any library whose level can be set. */
 export interface Leveled {
@@ -34,7 +34,7 @@ export function adoptLeveled(
   { get, set }: Leveled,
   level: unknown,
   category: AdoptedCategory,
-  failed: (error: unknown) => void,
+  failed: Adoption['failed'],
 ): () => void {
   let lower = () => {};
 
@@ -61,7 +61,7 @@ export function adoptLeveled(
       lower();
       if (wanted) raise();
     } catch (error) {
-      failed(error);
+      failed(error, category);
     }
   });
   return () => {

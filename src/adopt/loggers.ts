@@ -13,7 +13,7 @@ export interface LoggerAdopter {
   readonly names: LoggerNames;
   /** @param debugs whether the logger writes debug lines by itself */
   category(name: string, debugs: boolean): AdoptedCategory | undefined;
-  failed(error: unknown): void;
+  failed: Adoption['failed'];
 }
 
 /** Of loggers that nobody adopts. */
@@ -28,7 +28,7 @@ export function loggerAdopter(adoption: Adoption, names: LoggerNames, version: s
       if (debugs) category?.setDefault(true);
       return category;
     },
-    failed: (error) => adoption.failed(error),
+    failed: adoption.failed,
   };
 }
 

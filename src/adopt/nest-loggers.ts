@@ -120,8 +120,9 @@ abstract class ContextLoggers {
     contextOf: ContextOf,
     admits: Admits,
   ): 'write' | 'drop' | 'seen' | 'as it is' {
+    let category: AdoptedCategory | undefined;
     try {
-      const category = this.category(contextOf(logger as NestLogger, args));
+      category = this.category(contextOf(logger as NestLogger, args));
       if (category === undefined) return 'as it is';
       const { decided } = category;
       if (!category.wanted) return decided ? 'drop' : 'as it is';
@@ -133,7 +134,7 @@ abstract class ContextLoggers {
       if (decided) return passes ? 'write' : 'drop';
       return admitted ? 'write' : 'seen';
     } catch (error) {
-      this.#adopter.failed(error);
+      this.#adopter.failed(error, category);
       return 'as it is';
     }
   }

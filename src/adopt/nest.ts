@@ -19,6 +19,7 @@ export const NEST: Source = {
     { name: '@nestjs/common', versions: '>=10 <12', file: 'index.js' },
     { name: 'nestjs-pino', versions: '>=3 <5', file: 'index.js' },
     { name: 'nestjs-pino', versions: '>=5 <6', file: 'dist/cjs/index.js' },
+    { name: 'nestjs-pino', versions: '>=5 <6', file: 'dist/esm/index.js', esm: true },
     { name: 'nest-winston', versions: '>=1.9 <3', file: 'dist/winston.classes.js' },
   ],
   recognizes: (exports) => {

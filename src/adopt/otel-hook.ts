@@ -1,12 +1,10 @@
-import {
-  InstrumentationBase,
-  InstrumentationNodeModuleDefinition,
-  InstrumentationNodeModuleFile,
-} from '@opentelemetry/instrumentation';
+import { createRequire } from 'node:module';
 import { INSTRUMENTATION_NAME, VERSION } from '../version.ts';
-import type { Loaded } from './hook.ts';
+import type { LoadEvents } from './hook.ts';
 import type { AdoptedModule } from './types.ts';
 import { satisfies } from './versions.ts';
+
+type Instrumentation = typeof import('@opentelemetry/instrumentation');
 
 /**
  * Watches modules by OpenTelemetry's hooks. They see what is required, and what is imported where the application has
@@ -14,13 +12,16 @@ import { satisfies } from './versions.ts';
  */
 export function watchByInstrumentation(
   modules: readonly AdoptedModule[],
-  loaded: (loaded: Loaded) => void,
+  { loaded, unsupported }: Pick<LoadEvents, 'loaded' | 'unsupported'>,
 ): () => void {
+  // Loaded here, because worker threads of newer releases of Node.js do without.
+  const { InstrumentationBase, InstrumentationNodeModuleDefinition, InstrumentationNodeModuleFile }: Instrumentation =
+    createRequire(import.meta.url)('@opentelemetry/instrumentation');
   const definitions = modules.map((module) => {
     const { name, versions, file } = module;
     const handOver = (exports: unknown, version = '') => {
-      if (satisfies(version, versions))
-        loaded({ module, exports, copy: { name, version, url: `${name}/${file}`, loadedBefore: false } });
+      if (!satisfies(version, versions)) unsupported(module, version);
+      else loaded({ module, exports, copy: { name, version, url: `${name}/${file}`, loadedBefore: false } });
       return exports;
     };
     // The package's entry comes as the package, any other file as itself.

@@ -406,7 +406,7 @@ export class PinoCopy {
       return method.apply(logger, args);
     } catch (error) {
       // Without us there would have been no line and no error.
-      this.#adopter.failed(error);
+      this.#adopter.failed(error, category);
       return undefined;
     }
   }

@@ -8,6 +8,7 @@ import { SOURCES } from './sources.ts';
 import type {
   AboutLogger,
   AdoptedCategory,
+  AdoptedModule,
   Adoption,
   AdoptLoggerOptions,
   LibraryCopy,
@@ -77,7 +78,8 @@ export class Adopter implements ProcessAdoption {
   readonly #running = new Map<Source, Running>();
   /** Copies of libraries that were loaded, by source. */
   readonly #seen = new Map<Source, Map<unknown, Seen>>();
-  readonly #reported = new Set<SourceKind>();
+  /** What was reported: once is enough. */
+  readonly #reported = new Set<string>();
   readonly #explicit = new Set<Explicit>();
   #catalogue: Catalogue | undefined;
   #unwatch: (() => void) | undefined;
@@ -139,11 +141,11 @@ export class Adopter implements ProcessAdoption {
     const watches = wanted.some(({ modules }) => modules !== undefined);
     if (watches && this.#unwatch === undefined) {
       const modules = this.#sources.flatMap((source) => source.modules ?? []);
-      this.#unwatch = this.#watch(
-        modules,
-        (loaded) => this.#loaded(loaded),
-        (error) => this.#warnOfHook(error),
-      );
+      this.#unwatch = this.#watch(modules, {
+        loaded: (loaded) => this.#loaded(loaded),
+        unsupported: (module, version) => this.#unsupported(module, version),
+        failed: (error) => this.#warn(`adopt: modules cannot be watched (${messageOf(error)})`),
+      });
     } else if (!watches) {
       this.#unwatch?.();
       this.#unwatch = undefined;
@@ -156,7 +158,7 @@ export class Adopter implements ProcessAdoption {
     return {
       options: [...this.#wishes].find(({ options }) => options[option])?.options ?? {},
       category: (name, about) => this.#catalogue?.category(kind, name, about, group),
-      failed: (error) => this.#failed({ kind }, error),
+      failed: (error, logger) => this.#failed({ kind }, error, logger),
     };
   }
 
@@ -225,22 +227,36 @@ export class Adopter implements ProcessAdoption {
     }
   }
 
-  #failed({ kind }: Pick<Source, 'kind'>, error: unknown): void {
-    if (this.#reported.has(kind)) return;
-    this.#reported.add(kind);
-    this.#warn(
-      `adopt: ${kind} failed while a logger was adopted or wrote a line (${error instanceof Error ? error.message : 'unknown error'})`,
+  #failed({ kind }: Pick<Source, 'kind'>, error: unknown, logger?: Pick<AdoptedCategory, 'name'>): void {
+    const what = logger === undefined ? 'a logger' : `the logger of ${logger.name}`;
+    this.#warnOnce(`adopt: ${kind} failed while ${what} was adopted or wrote a line`, ` (${messageOf(error)})`);
+  }
+
+  /** Channels that a version of a library lacks are no problem of the service. */
+  #unsupported({ name }: AdoptedModule, version: string): void {
+    const source = this.#sources.find(({ modules = [] }) => modules.some((each) => each.name === name));
+    if (source === undefined || source.kind === 'channel' || !this.adopts(source.option)) return;
+    const { modules = [] } = source;
+    const ranges = new Set(modules.filter((each) => each.name === name).map(({ versions }) => versions));
+    this.#warnOnce(
+      `adopt: ${name} ${version} is not supported and stays as it is (supported: ${[...ranges].join(', ')})`,
     );
   }
 
-  #warnOfHook(error: unknown): void {
-    this.#warn(`adopt: modules cannot be watched (${error instanceof Error ? error.message : 'unknown error'})`);
+  #warnOnce(message: string, details = ''): void {
+    if (this.#reported.has(message)) return;
+    this.#reported.add(message);
+    this.#warn(message + details);
   }
 
   #warn(message: string): void {
     const [wish] = this.#wishes;
     wish?.warn(message);
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown error';
 }
 
 // Its version changes with the interface.

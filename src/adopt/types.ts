@@ -16,6 +16,8 @@ export interface AdoptedModule {
   readonly versions: string;
   /** Below the package's folder, such as `src/index.js`. */
   readonly file: string;
+  /** Whether the file is an ECMAScript module. @default false, it is CommonJS */
+  readonly esm?: true;
 }
 
 /** One copy of a library in the process. */
@@ -73,8 +75,8 @@ export interface Adoption {
    * @param name the logger's own name
    */
   category(name: string, about?: AboutLogger): AdoptedCategory | undefined;
-  /** Reports an error in our own code, once for each source. Never throws. */
-  failed(error: unknown): void;
+  /** Reports an error in our own code, once for each source and category. Never throws. @param logger of which it is */
+  failed(error: unknown, logger?: Pick<AdoptedCategory, 'name'>): void;
 }
 
 export interface AboutLogger {

@@ -273,7 +273,7 @@ export class WinstonCopy {
     try {
       return decision.taken ? writeLast(() => original.apply(logger, args)) : original.apply(logger, args);
     } catch (error) {
-      this.#adopter.failed(error);
+      this.#adopter.failed(error, this.#categoryOf(logger));
       return true;
     }
   }
@@ -295,7 +295,7 @@ export class WinstonCopy {
       if (!decided) return 'as it is';
       return passes ? 'let through' : 'drop';
     } catch (error) {
-      this.#adopter.failed(error);
+      this.#adopter.failed(error, this.#categoryOf(logger));
       return 'as it is';
     }
   }
@@ -305,9 +305,13 @@ export class WinstonCopy {
       if (logger.silent || !this.#levelsBelowInfo(logger).has(level)) return admitted;
       return this.#stateOf(logger).category?.allows(admitted) ?? admitted;
     } catch (error) {
-      this.#adopter.failed(error);
+      this.#adopter.failed(error, this.#categoryOf(logger));
       return admitted;
     }
+  }
+
+  #categoryOf(logger: WinstonLogger): AdoptedCategory | undefined {
+    return (logger[this.#state] as State | undefined)?.category;
   }
 
   /** Whether a transport writes lines of the level, by the application's own levels. */

@@ -1,21 +1,23 @@
+import { readFileSync } from 'node:fs';
 import { adoptOptions } from '../adopt/options.ts';
 import { processAdoption } from '../adopt/process.ts';
-import { configFromEnvironment, type Environment, type ReadFile } from '../environment.ts';
 import { gate } from '../gate/gate.ts';
 import type { RdcpConfig } from '../options.ts';
 
-/** Adopts libraries in a worker thread while the main thread's control plane is enabled. Reports nothing: the main thread does. */
-export function adoptInThread(env: Environment, readFile: ReadFile): void {
-  let adopt: RdcpConfig['adopt'];
+/** The option `adopt`. The main thread has validated the file: to do so again would take twice as long as all the rest here. */
+function readOption(path: string | undefined): RdcpConfig['adopt'] {
+  if (path === undefined || path === '') return true;
   try {
-    ({ adopt } = configFromEnvironment(env, readFile));
+    return (JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')) as RdcpConfig | null)?.adopt ?? true;
   } catch {
-    return;
+    return false;
   }
-  const options = adoptOptions(adopt, true);
-  let leave: (() => void) | undefined;
-  gate.onControlled((controlled) => {
-    leave?.();
-    leave = controlled ? processAdoption(gate).join({ options, warn: () => {} }) : undefined;
-  });
 }
+
+// Adopts libraries in a worker thread while the main thread's control plane is enabled. Reports nothing: the main thread does.
+const options = adoptOptions(readOption(process.env.RDCP_CONFIG), true);
+let leave: (() => void) | undefined;
+gate.onControlled((controlled) => {
+  leave?.();
+  leave = controlled ? processAdoption(gate).join({ options, warn: () => {} }) : undefined;
+});

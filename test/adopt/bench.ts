@@ -4,75 +4,120 @@ import type { Loaded } from '../../src/adopt/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import type { Source } from '../../src/adopt/types.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { DebugRecord } from '../../src/emit/record.ts';
+import type { Call, DebugRecord } from '../../src/emit/record.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
 
 const require = createRequire(import.meta.url);
 
 /** Loads a copy of a package that no other test has. */
-export function loadFresh(load: () => unknown): unknown {
+export function loadCopy<T>(name: string): { readonly exports: T; readonly version: string } {
   for (const file of Object.keys(require.cache)) delete require.cache[file];
-  return load();
+  return { exports: require(name), version: require(`${name}/package.json`).version };
 }
 
-/** A process with one source, a gate whose categories can be switched, and the records that come out. */
-export function adoptionBench(t: TestContext, source: Source, options: AdoptOptions = { [source.option]: true }) {
-  const records: DebugRecord[] = [];
+interface BenchOptions {
+  /** @default every source */
+  readonly options?: AdoptOptions;
+  /** The calls that a category may emit in a second. @default no budget */
+  readonly callsPerSecond?: number;
+}
+
+/** A process in which sources adopt the copies of libraries that are loaded, and whose categories can be switched. */
+export function adoptionBench(
+  t: TestContext,
+  sources: readonly Source[],
+  { options, callsPerSecond }: BenchOptions = {},
+) {
   const warnings: string[] = [];
+  const errors: unknown[] = [];
+  const records: DebugRecord[] = [];
   const sink = createSink({
     telemetry: createTelemetry(),
     clock: systemClock,
     to: (record) => records.push(record),
+    ...(callsPerSecond !== undefined && {
+      budget: {
+        each: { callsPerSecond, burst: callsPerSecond, bytesPerSecond: undefined },
+        categories: {},
+        process: false,
+      },
+    }),
   });
   const gate = new GateCore();
-  const setDefault = ({ index, defaultEnabled }: CategoryDescriptor) => attachment.setBase(index, defaultEnabled);
   const attachment = gate.attach({
     sink,
     maxCategories: 4096,
-    registered: setDefault,
-    failed: (_category, error) => {
-      throw error;
-    },
+    registered: ({ index, defaultEnabled }) => attachment.setBase(index, defaultEnabled, false),
+    failed: (_category, error) => errors.push(error),
   });
   let handOver: ((loaded: Loaded) => void) | undefined;
   const adopter = new Adopter({
     gate,
-    sources: [source],
-    watch: (_modules, loaded) => {
+    sources,
+    watch: (_modules, { loaded }) => {
       handOver = loaded;
       return () => {};
     },
   });
-  const leave = adopter.join({ options, warn: (message) => warnings.push(message) });
-  t.after(leave);
-  const indexOf = (category: string) => gate.categories().find(({ name }) => name === category)?.index ?? -1;
+  const all = Object.fromEntries(sources.map(({ option }) => [option, true]));
+  const join = () => adopter.join({ options: options ?? all, warn: (message) => warnings.push(message) });
+  let leave = join();
+  t.after(() => {
+    leave();
+    sink.close();
+  });
+  const category = (name: string) => {
+    const found = gate.categories().find((each) => each.name === name);
+    if (found === undefined) throw new Error(`no category ${name}: ${gate.categories().map((each) => each.name)}`);
+    return found;
+  };
   return {
     gate,
-    attachment,
-    adopter,
     sink,
-    records,
     warnings,
-    leave,
-    names: () => gate.categories().map(({ name }) => name),
-    byDefault: (category: string) => gate.categories()[indexOf(category)]?.defaultEnabled,
-    turn: (category: string, on: boolean) => attachment.setBase(indexOf(category), on),
-    turnFor: (tenant: string, category: string, on: boolean) => attachment.setTenant(tenant, indexOf(category), on),
-    counted: (category: string) => gate.callsTotal(indexOf(category)),
+    errors,
+    /** What came out of our outputs, not of a logger's own. */
+    records,
     messages: () => records.splice(0).map(({ message }) => message),
-    load: (exports: unknown, version: string, loadedBefore = false) => {
-      const [module] = source.modules ?? [];
-      if (module === undefined) throw new Error(`${source.kind} has no module`);
-      handOver?.({ module, exports, copy: { name: module.name, version, url: 'file:///lib.js', loadedBefore } });
+    adopter,
+    leave: () => leave(),
+    rejoin: () => {
+      leave = join();
+    },
+    names: () => gate.categories().map(({ name }) => name),
+    byDefault: (name: string) => category(name).defaultEnabled,
+    turn: (name: string, on: boolean) => attachment.setBase(category(name).index, on),
+    /** Nobody switches the category any more. */
+    reset: (name: string) => attachment.setBase(category(name).index, category(name).defaultEnabled, false),
+    turnFor: (tenant: string, name: string, on: boolean | undefined) =>
+      attachment.setTenant(tenant, category(name).index, on),
+    counted: (name: string) => gate.callsTotal(category(name).index),
+    dropped: (name: string) => gate.droppedTotal(category(name).index),
+    tap: (name: string) => {
+      const calls: Call[] = [];
+      const stop = sink.addTap(category(name), {
+        matches: () => true,
+        admits: () => true,
+        take: (_category, call) => calls.push(call),
+      });
+      return { calls, stop };
+    },
+    load: (name: string, version: string, exports: unknown, loadedBefore = false) => {
+      const module = sources.flatMap(({ modules = [] }) => modules).find((each) => each.name === name);
+      if (module === undefined) throw new Error(`no source of ${name}`);
+      const copy = { name, version, url: `file:///${name}.js`, loadedBefore };
+      handOver?.({ module, exports, copy });
     },
   };
 }
 
-/** Own properties of an object, to compare before and after. */
-export function propertiesOf(target: object): Record<PropertyKey, PropertyDescriptor> {
-  return Object.getOwnPropertyDescriptors(target) as Record<PropertyKey, PropertyDescriptor>;
+/** Own properties of objects, to compare before and after. */
+export function propertiesOf(...targets: readonly object[]): (readonly [PropertyKey, PropertyDescriptor])[][] {
+  return targets.map((target) => {
+    const all = Object.getOwnPropertyDescriptors(target) as Record<PropertyKey, PropertyDescriptor>;
+    return Reflect.ownKeys(all).map((key) => [key, all[key]!] as const);
+  });
 }

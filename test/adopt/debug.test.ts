@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { describe, it, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DEBUG as source } from '../../src/adopt/debug.ts';
-import { adoptionBench, loadFresh, propertiesOf } from './bench.ts';
-
-const require = createRequire(import.meta.url);
+import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 interface Instance {
   (...args: unknown[]): void;
@@ -24,19 +21,20 @@ interface Debug {
   formatArgs: unknown;
 }
 
-const COPIES: Readonly<Record<string, () => unknown>> = {
-  '2.6.9': () => require('debug-2'),
-  '3.2.7': () => require('debug-3'),
-  '4.1.1': () => require('debug-4.1'),
-  '4.3.1': () => require('debug-4.3.1'),
-  '4.4.3': () => require('debug'),
+/** Packages by version. */
+const COPIES: Readonly<Record<string, string>> = {
+  '2.6.9': 'debug-2',
+  '3.2.7': 'debug-3',
+  '4.1.1': 'debug-4.1',
+  '4.3.1': 'debug-4.3.1',
+  '4.4.3': 'debug',
 };
 
 /** A fresh copy of the package under `DEBUG`, adopted after `before`. What it writes to stderr itself is collected. */
 function setUp(t: TestContext, version: string, { DEBUG = '', before = (_debug: Debug): unknown => undefined } = {}) {
   const { DEBUG: given } = process.env;
   process.env.DEBUG = DEBUG;
-  const debug = loadFresh(COPIES[version]!) as Debug;
+  const debug = loadCopy<Debug>(COPIES[version]!).exports;
   t.after(() => {
     if (given === undefined) delete process.env.DEBUG;
     else process.env.DEBUG = given;
@@ -44,8 +42,8 @@ function setUp(t: TestContext, version: string, { DEBUG = '', before = (_debug: 
   const native: string[] = [];
   t.mock.method(process.stderr, 'write', (text: string) => native.push(text) > 0);
   const prepared = before(debug);
-  const bench = adoptionBench(t, source);
-  bench.load(debug, version, prepared !== undefined);
+  const bench = adoptionBench(t, [source]);
+  bench.load('debug', version, debug, prepared !== undefined);
   return { ...bench, debug, native, prepared };
 }
 
@@ -83,17 +81,28 @@ for (const version of Object.keys(COPIES)) {
       assert.match(String(error), /^Error: broken\n {4}at /);
     });
 
-    it('DEBUG is the default state: on until it is switched off', (t) => {
-      const { debug, byDefault, turn, messages, native } = setUp(t, version, { DEBUG: 'app:*' });
+    it('DEBUG is the default state: debug writes as it always did until somebody switches', (t) => {
+      const { debug, byDefault, turn, reset, messages, native, counted, tap } = setUp(t, version, { DEBUG: 'app:*' });
       const [app, other] = [debug('app:sql'), debug('other')];
       assert.deepEqual([byDefault('APP_SQL'), byDefault('OTHER')], [true, false]);
-      app('one');
+      const { calls, stop } = tap('APP_SQL');
+      app('one %d', 1);
+      stop();
       other('none');
+      assert.deepEqual([native.length, messages(), counted('APP_SQL')], [1, [], 1]);
+      assert.match(native.splice(0)[0]!, /app:sql.* one 1\b/s);
+      assert.deepEqual(
+        calls.map(({ message }) => message),
+        ['one 1'],
+      );
       turn('APP_SQL', false);
       app('silent');
       turn('APP_SQL', true);
       app('two');
-      assert.deepEqual([messages(), native], [['one', 'two'], []]);
+      assert.deepEqual([messages(), native], [['two'], []]);
+      reset('APP_SQL');
+      app('three');
+      assert.deepEqual([messages(), native.length, counted('APP_SQL')], [[], 1, 3]);
       assert.equal(process.env.DEBUG, 'app:*');
     });
 
@@ -103,11 +112,11 @@ for (const version of Object.keys(COPIES)) {
       debug.enable('*');
       const late = debug('late');
       for (const log of [early, late]) log('warm');
-      messages();
+      native.splice(0);
       early('early');
       late('late');
       // 2.6.9 reaches no instance that exists.
-      assert.deepEqual(messages(), version === '2.6.9' ? ['late'] : ['early', 'late']);
+      assert.deepEqual([native.splice(0).length, messages()], [version === '2.6.9' ? 1 : 2, []]);
       assert.equal(byDefault('LATE'), true);
       turn('LATE', false);
       late('silent');
@@ -187,16 +196,16 @@ for (const version of Object.keys(COPIES)) {
       turn('PLAIN', true);
       turn('NATIVE', false);
       for (const log of [plain, on]) log('two');
-      assert.deepEqual(messages(), ['one', 'two']);
+      assert.deepEqual([messages(), native.splice(0).length], [['two'], 1]);
       leave();
       for (const log of [plain, on]) log('three');
       assert.equal(native.length, 1);
       assert.match(native[0]!, /native.*three/s);
       assert.deepEqual([plain.enabled, on.enabled], [false, true]);
       assert.deepEqual(propertiesOf(debug), prepared);
-      const { diff, prev, curr, inspectOpts, ...rest } = propertiesOf(plain);
-      const { inspectOpts: _before, ...restBefore } = properties;
-      assert.deepEqual(rest, restBefore);
+      const used = new Set<PropertyKey>(['diff', 'prev', 'curr', 'inspectOpts']);
+      const kept = ([all]: typeof properties) => all!.filter(([name]) => !used.has(name));
+      assert.deepEqual(kept(propertiesOf(plain)), kept(properties));
       turn('PLAIN', false);
       turn('PLAIN', true);
       plain('four');
@@ -223,13 +232,44 @@ for (const version of Object.keys(COPIES)) {
 
 describe('debug', () => {
   it('is left alone with one warning where its exports are frozen or unknown', (t) => {
-    const { load, warnings } = adoptionBench(t, source);
-    const frozen = Object.freeze(loadFresh(() => require('debug')) as object);
+    const { load, warnings } = adoptionBench(t, [source]);
+    const frozen = Object.freeze(loadCopy<object>('debug').exports);
     const before = propertiesOf(frozen);
-    for (const exports of [frozen, {}, () => {}, undefined]) load(exports, '4.4.3');
+    for (const exports of [frozen, {}, () => {}, undefined]) load('debug', '4.4.3', exports);
     assert.equal(warnings.length, 1);
     assert.match(warnings[0]!, /debug 4\.4\.3/);
     assert.deepEqual(propertiesOf(frozen), before);
+  });
+
+  it('is adopted, and put back, behind a Proxy', (t) => {
+    const { exports: debug } = loadCopy<Debug>('debug');
+    const before = propertiesOf(debug);
+    const { load, leave, turn, messages, warnings } = adoptionBench(t, [source]);
+    const proxy = new Proxy(debug, {});
+    load('debug', '4.4.3', proxy);
+    const [log, direct] = [proxy('behind'), debug('beside')];
+    turn('BEHIND', true);
+    turn('BESIDE', true);
+    log('one');
+    direct('two');
+    leave();
+    log('none');
+    assert.deepEqual([messages(), warnings], [['one', 'two'], []]);
+    assert.deepEqual(propertiesOf(debug), before);
+  });
+
+  it('is left alone with one warning behind a Proxy that throws', (t) => {
+    const { exports: debug } = loadCopy<Debug>('debug');
+    const before = propertiesOf(debug);
+    const { load, leave, warnings } = adoptionBench(t, [source]);
+    const refuse = () => {
+      throw new Error('keep out');
+    };
+    load('debug', '4.4.3', new Proxy(debug, { get: refuse, getOwnPropertyDescriptor: refuse, set: refuse }));
+    leave();
+    assert.deepEqual(warnings.length, 1);
+    assert.match(warnings[0]!, /^adopt: debug .*keep out/);
+    assert.deepEqual(propertiesOf(debug), before);
   });
 
   it('keeps no instance alive that 2.6.9 would let go', async (t) => {

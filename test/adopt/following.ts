@@ -21,7 +21,7 @@ export function followChannels(t: Pick<TestContext, 'after'>) {
   const adopter = new Adopter({
     gate,
     sources: [CHANNELS],
-    watch: (_modules, loaded) => {
+    watch: (_modules, { loaded }) => {
       handOver = loaded;
       return () => {};
     },

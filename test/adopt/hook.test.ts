@@ -10,6 +10,7 @@ import { watchByInstrumentation } from '../../src/adopt/otel-hook.ts';
 import type { AdoptedModule } from '../../src/adopt/types.ts';
 
 const NOISY: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'lib/main.js' };
+const NOISY_MODULE: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'esm/main.js', esm: true };
 
 /** A project with packages in folders of any name, and what the hook has seen of them. */
 function project(t: TestContext) {
@@ -21,6 +22,7 @@ function project(t: TestContext) {
   });
   const seen: Loaded[] = [];
   const failures: unknown[] = [];
+  const unsupported: string[] = [];
   const write = (file: string, text: string) => {
     mkdirSync(join(directory, file, '..'), { recursive: true });
     writeFileSync(join(directory, file), text);
@@ -29,14 +31,15 @@ function project(t: TestContext) {
   return {
     seen,
     failures,
+    unsupported,
     write,
     load,
     watch: () => {
-      const stop = watchModules(
-        [NOISY],
-        (loaded) => seen.push(loaded),
-        (error) => failures.push(error),
-      );
+      const stop = watchModules([NOISY, NOISY_MODULE], {
+        loaded: (loaded) => seen.push(loaded),
+        unsupported: ({ name }, version) => unsupported.push(`${name} ${version}`),
+        failed: (error) => failures.push(error),
+      });
       t.after(stop);
       return stop;
     },
@@ -73,6 +76,19 @@ test('each copy of a package is handed over, required or imported, whatever its 
   assert.deepEqual(failures, []);
 });
 
+test('the ECMAScript build of a package is handed over with what it exports', async (t) => {
+  const { install, write, watch, seen, failures, ...rest } = project(t);
+  install('noisy');
+  write('node_modules/noisy/esm/package.json', '{ "type": "module" }');
+  write('node_modules/noisy/esm/part.js', 'export class Logger {}');
+  const file = write('node_modules/noisy/esm/main.js', "export * from './part.js';\nexport default 7; // end");
+  watch();
+  assert.equal(await rest.import(file), 7);
+  const exported = await import(pathToFileURL(file).href);
+  const found = seen.map(({ exports, copy }) => [exports === exported, copy.version]);
+  assert.deepEqual([found, failures], [[[true, '1.2.3']], []]);
+});
+
 test('what was loaded before is handed over at once', async (t) => {
   const { install, watch, seen, load, ...rest } = project(t);
   install('noisy');
@@ -89,7 +105,7 @@ test('what was loaded before is handed over at once', async (t) => {
 });
 
 test('versions that are not known, files that are no CommonJS, and packages without a manifest load as ever', async (t) => {
-  const { install, write, watch, seen, failures, load, ...rest } = project(t);
+  const { install, write, watch, seen, failures, unsupported, load, ...rest } = project(t);
   watch();
   install('newer', { version: '2.0.0' });
   install('odd', { version: 'next' });
@@ -101,6 +117,7 @@ test('versions that are not known, files that are no CommonJS, and packages with
   assert.throws(() => load(install('broken', { main: 'throw new Error("its own")' })), /its own/);
   assert.throws(() => load(install('syntax', { main: 'module exports' })), SyntaxError);
   assert.deepEqual([seen, failures], [[], []]);
+  assert.deepEqual(new Set(unsupported), new Set(['noisy 2.0.0', 'noisy next']));
 });
 
 test('a stack trace, a strict mode and the arguments of a module are its own', (t) => {
@@ -133,13 +150,13 @@ test('what fails in a listener does not reach the application', (t) => {
   install('noisy');
   const failures: unknown[] = [];
   t.after(
-    watchModules(
-      [NOISY],
-      () => {
+    watchModules([NOISY], {
+      loaded: () => {
         throw new Error('broken listener');
       },
-      (error) => failures.push(error),
-    ),
+      unsupported: () => {},
+      failed: (error) => failures.push(error),
+    }),
   );
   assert.deepEqual(load('noisy'), { loaded: true });
   assert.equal(failures.length, 1);
@@ -150,7 +167,11 @@ test("where synchronous hooks are not safe, OpenTelemetry's hooks hand over what
   install('noisy');
   install('noisy-2/node_modules/noisy', { version: '2.0.0' });
   const seen: Loaded[] = [];
-  const stop = watchByInstrumentation([NOISY], (loaded) => seen.push(loaded));
+  const unsupported: string[] = [];
+  const stop = watchByInstrumentation([NOISY], {
+    loaded: (loaded) => seen.push(loaded),
+    unsupported: (_module, version) => unsupported.push(version),
+  });
   const exported = load('noisy');
   load('./node_modules/noisy-2/node_modules/noisy/lib/main.js');
   stop();
@@ -158,4 +179,5 @@ test("where synchronous hooks are not safe, OpenTelemetry's hooks hand over what
     seen.map(({ exports, copy }) => [exports, copy.version]),
     [[exported, '1.2.3']],
   );
+  assert.deepEqual(unsupported, ['2.0.0']);
 });

@@ -5,7 +5,7 @@ import type { LoggerService } from '@nestjs/common';
 import { NEST } from '../../src/adopt/nest.ts';
 import { PINO as pinoSource } from '../../src/adopt/pino.ts';
 import { WINSTON as winstonSource } from '../../src/adopt/winston.ts';
-import { loadCopy, loggerBench, propertiesOf } from './logger-bench.ts';
+import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 type Nest = typeof import('@nestjs/common');
 
@@ -15,7 +15,7 @@ const LINE = /(LOG|DEBUG|VERBOSE) +(?:\[(\w+)\] )?(.*?)\s*$/;
 function setUp(t: TestContext, copy: string) {
   const { exports: common, version } = loadCopy<Nest>(copy);
   const { Logger } = common;
-  const bench = loggerBench(t, [NEST, pinoSource, winstonSource]);
+  const bench = adoptionBench(t, [NEST, pinoSource, winstonSource]);
   bench.load('@nestjs/common', version, common);
   const chunks: string[] = [];
   const { NO_COLOR } = process.env;

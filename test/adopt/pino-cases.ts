@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { PINO as source } from '../../src/adopt/pino.ts';
 import { findPino } from '../../src/adopt/pino-logger.ts';
 import type { AdoptPinoOptions } from '../../src/options.ts';
-import { loadCopy, loggerBench, propertiesOf } from './logger-bench.ts';
+import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 type Pino = typeof import('pino').default;
 
@@ -25,7 +25,7 @@ export function setUp(
   adopts = true,
 ) {
   const { exports: pino, version } = loadCopy<Pino>(copy);
-  const bench = loggerBench(t, [source], {
+  const bench = adoptionBench(t, [source], {
     options: { pino: bindings === undefined ? adopts : { bindings } },
     ...(callsPerSecond !== undefined && { callsPerSecond }),
   });

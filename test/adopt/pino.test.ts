@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PINO as source } from '../../src/adopt/pino.ts';
-import { loggerBench } from './logger-bench.ts';
+import { adoptionBench, loadCopy } from './bench.ts';
 import { leavesNothing, pinoCases, setUp } from './pino-cases.ts';
 
 describe('pino 8', () => pinoCases('pino-8'));
@@ -41,8 +41,25 @@ it('levels that count downwards, and levels without INFO, are compared as the lo
   assert.equal(speak(), '5 t, 4 d, 3 i, 2 od, 9 ol');
 });
 
+it('is adopted, and put back, behind a Proxy', (t) => {
+  const { exports: pino } = loadCopy<typeof import('pino').default>('pino');
+  const { load, leave, turn } = adoptionBench(t, [source]);
+  load('pino', '10.4.0', new Proxy(pino, {}));
+  const lines: string[] = [];
+  const logger = pino({ name: 'app' }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const say = () => {
+    logger.debug('d');
+    logger.info('i');
+    return lines.splice(0);
+  };
+  turn('APP', true);
+  assert.deepEqual(say(), ['d', 'i']);
+  leave();
+  assert.deepEqual(say(), ['i']);
+});
+
 it('an unknown export is left alone, with one warning', (t) => {
-  const { load, warnings } = loggerBench(t, [source]);
+  const { load, warnings } = adoptionBench(t, [source]);
   const strange = () => ({});
   load('pino', '10.99.0', strange);
   load('pino', '10.99.0', class {});

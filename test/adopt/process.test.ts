@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Loaded } from '../../src/adopt/hook.ts';
+import type { LoadEvents } from '../../src/adopt/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import type { AdoptedModule, Adoption, Source } from '../../src/adopt/types.ts';
 import { GateCore } from '../../src/gate/core.ts';
@@ -33,15 +33,17 @@ function bench({ maxCategories = 4096, broken = false } = {}) {
       return () => log.push('stop');
     },
   };
-  let handOver: ((loaded: Loaded) => void) | undefined;
+  let handOver: LoadEvents['loaded'] | undefined;
+  let reportUnsupported: LoadEvents['unsupported'] | undefined;
   const gate = new GateCore();
   gate.attach(new RecordingController(maxCategories));
   const adopter = new Adopter({
     gate,
     sources: [noisy, api],
-    watch: (_modules, loaded) => {
+    watch: (_modules, events) => {
       log.push('watch');
-      handOver = loaded;
+      handOver = events.loaded;
+      reportUnsupported = events.unsupported;
       return () => log.push('unwatch');
     },
   });
@@ -57,6 +59,8 @@ function bench({ maxCategories = 4096, broken = false } = {}) {
         exports,
         copy: { name: 'noisy', version, url: 'file:///noisy/index.js', loadedBefore: false },
       }),
+    unsupported: (version: string) => reportUnsupported?.(MODULE, version),
+    fail: (message: string, logger?: { readonly name: string }) => adoption?.failed(new Error(message), logger),
     category: (name: string, enabledByDefault = false) =>
       adoption?.category(name, { version: '1.0.0', enabledByDefault }),
   };
@@ -92,6 +96,33 @@ test('a source that fails leaves the library alone, with one warning', () => {
   leave();
   assert.deepEqual([log, warnings.length], [['watch', 'unwatch'], 1]);
   assert.match(warnings[0]!, /^adopt: debug .*unknown shape/);
+});
+
+test('a version that is not supported is named once, with those that are, where its source is wanted', () => {
+  const { warnings, join, unsupported } = bench();
+  const leave = join({ channels: true, debug: false });
+  unsupported('2.0.0');
+  leave();
+  join({ debug: true });
+  for (const version of ['2.0.0', '2.0.0', '0.9.0']) unsupported(version);
+  assert.deepEqual(warnings, [
+    'adopt: noisy 2.0.0 is not supported and stays as it is (supported: >=1.0.0 <2)',
+    'adopt: noisy 0.9.0 is not supported and stays as it is (supported: >=1.0.0 <2)',
+  ]);
+});
+
+test('a failure names its category, once for each', () => {
+  const { warnings, join, load, category, fail } = bench();
+  join({ debug: true });
+  load('one');
+  const [sql, pool] = [category('sql')!, category('pool')!];
+  for (const logger of [sql, sql, pool]) fail('boom', logger);
+  fail('boom');
+  assert.deepEqual(warnings, [
+    'adopt: debug failed while the logger of SQL was adopted or wrote a line (boom)',
+    'adopt: debug failed while the logger of POOL was adopted or wrote a line (boom)',
+    'adopt: debug failed while a logger was adopted or wrote a line (boom)',
+  ]);
 });
 
 test('a logger is one category, of which discovery shows the source', () => {

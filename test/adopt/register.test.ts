@@ -50,7 +50,9 @@ test('a remote control that was closed or disabled leaves debug as it was', asyn
     import { createRdcp } from '${built('index.js')}';
     import debug from 'debug';
     const log = debug('app');
-    const rdcp = createRdcp({ server: { port: 0 }, adopt: true, announce: false });
+    const rdcp = createRdcp({
+      server: { port: 0 }, adopt: true, announce: false, categories: { APP: { enabled: true } }
+    });
     log('ours');
     rdcp.setEnabled(false);
     log('native while disabled');
@@ -82,7 +84,9 @@ test('two copies of this package patch a library once', async (t) => {
     import { createRequire } from 'node:module';
     import { createRdcp } from '${built('index.js')}';
     const other = createRequire(import.meta.url)('${built('cjs/index.js').replace('file://', '')}');
-    const copies = [createRdcp, other.createRdcp].map((create) => create({ server: { port: 0 }, adopt: true, announce: false }));
+    const copies = [createRdcp, other.createRdcp].map((create) => create({
+      server: { port: 0 }, adopt: true, announce: false, categories: { APP: { enabled: true } }
+    }));
     if (createRdcp === other.createRdcp) throw new Error('one copy');
     const { default: debug } = await import('debug');
     const log = debug('app');

@@ -35,7 +35,7 @@ test('a worker thread adopts what it loads, and leaves it as it was when the mai
     await worker.terminate();`;
   const { stderr } = await run(t, app, { config: { adopt: { debug: true } }, preload: [], env: { DEBUG: 'app' } });
   assert.deepEqual(stderr, [
-    'DEBUG APP with true,true,false {"namespace":"app"}',
+    'app with true,true,false',
     'DEBUG SQL with true,true,false {"namespace":"sql"}',
     'app with true,false,false',
   ]);

@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test';
 import type { Container, Logger, transport as Transport } from 'winston';
 import { WINSTON as source } from '../../src/adopt/winston.ts';
 import { findWinston } from '../../src/adopt/winston-copy.ts';
-import { loadCopy, loggerBench, propertiesOf } from './logger-bench.ts';
+import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 type Winston = typeof import('winston');
 
@@ -15,7 +15,7 @@ interface Info {
 /** A fresh copy of winston that is adopted, and transports whose lines are kept. */
 export function setUp(t: TestContext, copy: string, callsPerSecond?: number, adopts = true) {
   const { exports: winston, version } = loadCopy<Winston>(copy);
-  const bench = loggerBench(t, [source], {
+  const bench = adoptionBench(t, [source], {
     options: { winston: adopts },
     ...(callsPerSecond !== undefined && { callsPerSecond }),
   });

@@ -1,0 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { takePm2Variables } from './pm2.ts';
+import { startFromEnvironment } from './start.ts';
+
+takePm2Variables(process.env);
+startFromEnvironment(process.env, (path) => readFileSync(path, 'utf8'));
