@@ -360,6 +360,10 @@ export interface SessionResponse extends RdcpAnswer {
 export interface ConsoleSettings {
   /** Template of a trace's address, with `{traceId}` and perhaps `{spanId}`. */
   readonly traceUrl?: string;
+  /** Longest temporary control, and longest tail. */
+  readonly maxDurationSeconds: number;
+  /** Where this credential may tail: lines a second, unless it asks for another rate. */
+  readonly tail?: { readonly rate: number };
 }
 
 /** Response of `POST /rdcp/v1/console/code`. */

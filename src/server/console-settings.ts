@@ -6,8 +6,10 @@ import type { ConsoleSettings } from '../protocol/messages.ts';
 export function consoleSettings({
   console,
   server,
-}: Pick<ResolvedConfig, 'console' | 'server'>): ConsoleSettings | undefined {
+  controls,
+}: Pick<ResolvedConfig, 'console' | 'server' | 'controls'>): ConsoleSettings | undefined {
   const served = console ?? (server !== false && isLoopback(server.host));
   if (served === false) return undefined;
-  return served === true || served.traceUrl === undefined ? {} : { traceUrl: served.traceUrl };
+  const { traceUrl } = served === true ? {} : served;
+  return { maxDurationSeconds: controls.maxDuration, ...(traceUrl !== undefined && { traceUrl }) };
 }

@@ -107,12 +107,25 @@ test('it is served on loopback unless it is switched off, and elsewhere when it 
     assert.equal((await fetch(url + PAGE)).status, served ? 200 : 404, what);
     const { body: session } = await send<SessionResponse>(`${url}/rdcp/v1/session`, { key: 'status' });
     const { traceUrl } = typeof config.console === 'object' ? config.console : {};
-    assert.deepEqual(session.otelrdcp_console, served ? { ...(traceUrl && { traceUrl }) } : undefined, what);
+    const settings = { maxDurationSeconds: 86_400, ...(traceUrl && { traceUrl }) };
+    assert.deepEqual(session.otelrdcp_console, served ? settings : undefined, what);
     const { body: document } = await send<WellKnownDocument>(`${url}/.well-known/rdcp`);
     assert.deepEqual(document.otelrdcp_console, served ? { page: PAGE } : undefined, what);
   }
   const mounted = await assembleApp(t, { config: { server: false } });
   assert.equal((await fetch((await serve(t, mounted.handler)) + PAGE)).status, 404);
+});
+
+test('the session says whether its credential may tail', async (t) => {
+  const tailOf = async (tail: NonNullable<RdcpConfig['tail']>, key: 'admin' | 'control' | 'status') => {
+    const server = await startServer(t, { config: { tail } });
+    return (await server.request<SessionResponse>('/rdcp/v1/session', { key })).body.otelrdcp_console?.tail;
+  };
+  assert.deepEqual(await tailOf({ rate: 50 }, 'admin'), { rate: 50 });
+  assert.equal(await tailOf({}, 'control'), undefined);
+  assert.deepEqual(await tailOf({ scope: 'control' }, 'control'), { rate: 100 });
+  assert.equal(await tailOf({ scope: 'control' }, 'status'), undefined);
+  assert.equal(await tailOf(false, 'admin'), undefined);
 });
 
 test('a template of trace addresses is an http or https URL with a place for the id', () => {

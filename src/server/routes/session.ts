@@ -1,3 +1,4 @@
+import { hasScope } from '../../auth/principal.ts';
 import type { Clock } from '../../clock.ts';
 import type { ResolvedConfig } from '../../config.ts';
 import type { SessionResponse } from '../../protocol/messages.ts';
@@ -17,16 +18,11 @@ export function session({
   clock: Clock;
   isolation: Isolation;
 }): Handler {
-  const otelrdcp_console = consoleSettings(config);
+  const settings = consoleSettings(config);
+  const { tail } = config;
   return (ctx) => {
-    const {
-      method,
-      userId,
-      tenantId = isolation.contextOf(undefined)?.id,
-      scopes,
-      sessionId,
-      expiresAt,
-    } = required(ctx, 'principal');
+    const principal = required(ctx, 'principal');
+    const { method, userId, tenantId = isolation.contextOf(undefined)?.id, scopes, sessionId, expiresAt } = principal;
     const body: SessionResponse = {
       ...opening(ctx, clock),
       authenticated: true,
@@ -36,7 +32,12 @@ export function session({
       scopes,
       ...(sessionId !== undefined && { sessionId }),
       ...(expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
-      ...(otelrdcp_console !== undefined && { otelrdcp_console }),
+      ...(settings !== undefined && {
+        otelrdcp_console: {
+          ...settings,
+          ...(tail !== false && hasScope(principal, tail.scope) && { tail: { rate: tail.rate } }),
+        },
+      }),
     };
     return { body };
   };
