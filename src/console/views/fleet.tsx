@@ -1,5 +1,155 @@
+import { useState } from 'preact/hooks';
+import type { FleetMember } from '../../protocol/messages.ts';
+import { Badge } from '../parts/badge.tsx';
+import { counted } from '../parts/counted.ts';
+import { Empty, Loading, Notice } from '../parts/notice.tsx';
+import { SearchBar } from '../parts/search-bar.tsx';
+import { roughSpan } from '../parts/spans.ts';
+import { Text } from '../parts/text.tsx';
+import { Time } from '../parts/time.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { href } from '../state/route.ts';
+import { useNow } from '../state/use-now.ts';
+import { navigate } from '../state/use-route.ts';
+import { useStore } from '../state/use-store.ts';
+import { behind, foundIn, summaryOf } from './fleet/members.ts';
 import type { ViewProps } from './view.ts';
 
-export function FleetView(_: ViewProps) {
-  return <p class="muted">Not built yet.</p>;
+const ROW_HEIGHT = 44;
+/** The event stream tells of changes, but not when a process was last seen. In milliseconds. */
+const REFRESH_MS = 10_000;
+/** A process that was silent for this long is shown as such, in milliseconds. */
+const SILENT_MS = 10_000;
+
+export function FleetView({ connection, route }: ViewProps) {
+  const shared = connection.store.state.server?.otelrdcp_endpoints.fleet !== undefined;
+  if (!shared) {
+    return (
+      <Empty title="This process stands alone">
+        <p>
+          It shares its state with no other process. With a store such as Redis or a SQLite file, a fleet is switched
+          together and listed here.
+        </p>
+      </Empty>
+    );
+  }
+  return <Fleet connection={connection} route={route} />;
+}
+
+function Fleet({ connection, route }: ViewProps) {
+  const live = useStore(connection, (state) => state.fleet);
+  const { value, problem, isLoading, at, refresh } = usePolled(
+    connection,
+    (signal) => connection.client.fleet({ signal }),
+    {
+      key: live,
+      everyMs: REFRESH_MS,
+    },
+  );
+  const [onlyPending, setOnlyPending] = useState(false);
+  const search = route.query.get('q') ?? '';
+  if (problem?.kind === 'forbidden' && live !== undefined) {
+    return (
+      <Empty title={counted(live.instances, 'process', 'processes')}>
+        <p>
+          {live.applied} of {live.instances} have applied the newest change. Which hosts these are is not shown to
+          tenants.
+        </p>
+      </Empty>
+    );
+  }
+  if (value === undefined)
+    return problem ? <Notice problem={problem} onRetry={refresh} /> : <Loading what="processes" />;
+  const { instances, revision } = value;
+  const { total, pending, versions, hosts } = summaryOf(instances);
+  const found = foundIn(instances, search, onlyPending);
+  return (
+    <div class="fleet" aria-busy={isLoading}>
+      <h1 class="visually-hidden">Fleet</h1>
+      <div class="summary">
+        <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
+        <span>{counted(total, 'process', 'processes')}</span>
+        <span>{counted(hosts, 'host', 'hosts')}</span>
+        <span>revision {revision}</span>
+        <span class="wrap">
+          {(versions[0]?.[0] === '—' ? [] : versions.slice(0, 5)).map(([version, count]) => (
+            <span key={version} class="chip">
+              <Text value={version} most={40} /> {versions.length > 1 && `× ${count}`}
+            </span>
+          ))}
+        </span>
+      </div>
+      {problem && <Notice problem={problem} onRetry={refresh} />}
+      <SearchBar
+        label="Search host, process id, version"
+        value={search}
+        onSearch={(q) => navigate(href('fleet', undefined, q === '' ? {} : { q }), { replace: true })}
+      >
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={onlyPending}
+            onChange={(event) => setOnlyPending(event.currentTarget.checked)}
+          />
+          Only those behind
+        </label>
+        <span class="muted" role="status">
+          {found.length < total && `${found.length} of ${total}`}
+        </span>
+      </SearchBar>
+      {found.length === 0 ? (
+        <Empty title={onlyPending && search === '' ? 'No process is behind' : 'No process matches'} />
+      ) : (
+        <>
+          <div class="fleet-row fleet-head" aria-hidden="true">
+            <span>Host</span>
+            <span>Process</span>
+            <span>Version</span>
+            <span>Revision</span>
+            <span>Last seen</span>
+            <span>Started</span>
+          </div>
+          <VirtualList
+            items={found}
+            keyOf={({ id }) => id}
+            rowHeight={ROW_HEIGHT}
+            renderRow={(member) => <MemberRow member={member} revision={revision} asOf={at} />}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+function MemberRow({
+  member,
+  revision,
+  asOf,
+}: {
+  readonly member: FleetMember;
+  readonly revision: number;
+  readonly asOf: number | undefined;
+}) {
+  const now = useNow();
+  const { host, pid, id, service, version = '—', pending, applied, lastSeenAt, startedAt } = member;
+  const lacks = behind(member, revision);
+  const silent = Math.max(0, (asOf ?? now) - Date.parse(lastSeenAt));
+  return (
+    <div class={`fleet-row ${pending ? 'behind' : ''}`}>
+      <span class="host">
+        <Text value={host} most={120} />
+      </span>
+      <span title={`${service}, ${id}`}>{pid}</span>
+      <Text value={version} most={40} />
+      <span>
+        {applied ?? 'none'}{' '}
+        {pending && <Badge tone="warning">{lacks === undefined ? 'has applied none' : `behind by ${lacks}`}</Badge>}
+      </span>
+      <span class={silent > SILENT_MS ? 'bad' : ''} title={lastSeenAt}>
+        {silent < 2000 ? 'now' : `${roughSpan(silent)} ago`}
+      </span>
+      <Time at={startedAt} />
+    </div>
+  );
 }

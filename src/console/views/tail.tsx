@@ -1,5 +1,310 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { TailLine } from '../../protocol/streams.ts';
+import { formatDuration, parseDuration } from '../../protocol/time.ts';
+import { Badge, type Tone } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { counted } from '../parts/counted.ts';
+import { download } from '../parts/download.ts';
+import { Empty, Notice } from '../parts/notice.tsx';
+import { clockSpan } from '../parts/spans.ts';
+import type { Connection } from '../state/connection.ts';
+import { href } from '../state/route.ts';
+import { useNow } from '../state/use-now.ts';
+import { navigate } from '../state/use-route.ts';
+import { useStore } from '../state/use-store.ts';
+import { CategoryPicker } from './tail/category-picker.tsx';
+import { type Filter, parseFilter } from './tail/filter.ts';
+import { LineDetails } from './tail/line-details.tsx';
+import type { LineRow } from './tail/line-log.ts';
+import { LogList } from './tail/log-list.tsx';
+import type { TailPhase } from './tail/tail-run.ts';
+import { TailSession } from './tail/tail-session.ts';
+import { fileName, lineText, ndjson } from './tail/text-of-line.ts';
 import type { ViewProps } from './view.ts';
 
-export function TailView(_: ViewProps) {
-  return <p class="muted">Not built yet.</p>;
+const DURATIONS = ['1m', '5m', '15m', '30m', '1h', '4h', '8h'];
+const DEFAULT_DURATION = '5m';
+/** Longest work on the filter in one frame, in milliseconds. */
+const SLICE_MS = 8;
+/** How often a running tail says to screen readers how far it is, in milliseconds. */
+const SUMMARY_MS = 30_000;
+
+/** The tail of this view, drawn again at most once a frame. It ends with the view. */
+function useTail(connection: Connection): { readonly session: TailSession; readonly version: number } {
+  const [version, setVersion] = useState(0);
+  const frame = useRef(0);
+  const [session] = useState(() => {
+    const draw = () => {
+      frame.current = 0;
+      if (session.log.isFiltering) {
+        const until = performance.now() + SLICE_MS;
+        session.log.work(() => performance.now() > until);
+        if (session.log.isFiltering) frame.current = requestAnimationFrame(draw);
+      }
+      setVersion((known) => known + 1);
+    };
+    const session: TailSession = new TailSession({
+      open: ({ categories, seconds, rate, log }, signal) =>
+        connection.client.tail(categories, { duration: seconds, log, signal, ...(rate !== undefined && { rate }) }),
+      changed: () => {
+        if (frame.current === 0) frame.current = requestAnimationFrame(draw);
+      },
+      now: () => connection.now(),
+      after: (milliseconds, task) => {
+        const timer = setTimeout(task, milliseconds);
+        return () => clearTimeout(timer);
+      },
+      random: () => Math.random(),
+    });
+    return session;
+  });
+  useEffect(() => {
+    const stop = () => session.stop();
+    const wake = () => session.wake();
+    addEventListener('pagehide', stop);
+    addEventListener('online', wake);
+    return () => {
+      removeEventListener('pagehide', stop);
+      removeEventListener('online', wake);
+      stop();
+      cancelAnimationFrame(frame.current);
+    };
+  }, [session]);
+  return { session, version };
+}
+
+export function TailView({ connection, route }: ViewProps) {
+  const { session, version } = useTail(connection);
+  const categories = useStore(connection, (state) => state.categories);
+  const members = useStore(connection, (state) => state.fleet?.members);
+  const tenant = useStore(connection, (state) => state.tenant);
+  const [follow, setFollow] = useState(true);
+  const [selected, setSelected] = useState<LineRow>();
+  const [search, setSearch] = useState('');
+  const { filter, problem: filterProblem } = useMemo(() => filterOf(search), [search]);
+  useEffect(() => session.setFilter(filter), [session, filter]);
+  const names = useMemo(() => new Map(members?.map(({ id, host, pid }) => [id, `${host}:${pid}`])), [members]);
+  const nameOf = (process: string) => names.get(process) ?? process.slice(0, 8);
+  const { log, phase, isRunning } = session;
+  useSummary(connection, session);
+
+  const chosen = [
+    ...new Set(
+      route.query
+        .get('categories')
+        ?.split(',')
+        .filter((name) => name !== '') ?? [],
+    ),
+  ];
+  const duration = route.query.get('duration') ?? DEFAULT_DURATION;
+  const rate = route.query.get('rate') ?? '';
+  const alsoLog = route.query.get('log') === 'true';
+  const set = (change: Readonly<Record<string, string>>) => {
+    const query = { ...Object.fromEntries(route.query), ...change };
+    const given = Object.entries(query).filter(([, value]) => value !== '');
+    navigate(href('tail', undefined, Object.fromEntries(given)), { replace: true });
+  };
+  const limits = connection.session?.otelrdcp_console;
+  const most = limits?.maxDurationSeconds ?? Number.POSITIVE_INFINITY;
+  const durations = [...new Set([...DURATIONS, duration])].filter((each) => (parseDuration(each) ?? 0) <= most);
+
+  function start(event: Event): void {
+    event.preventDefault();
+    if (isRunning || chosen.length === 0) return;
+    const seconds = Math.min(parseDuration(duration) ?? 300, most);
+    setFollow(true);
+    session.start({ categories: chosen, seconds, rate: rate === '' ? undefined : Number(rate), log: alsoLog });
+  }
+
+  const lines = () => log.shown.filter((row) => row.kind === 'line').map((row) => row.line);
+  const save = () => {
+    const name = fileName(session.settings?.categories ?? [], connection.now());
+    download(name, 'application/x-ndjson', ndjson(lines()));
+  };
+  const textOf = (line: TailLine) => lineText(line, nameOf(line.instance));
+
+  return (
+    <div class={`tail ${selected === undefined ? '' : 'with-details'}`}>
+      <h1 class="visually-hidden">Tail</h1>
+      <form class="tail-form" onSubmit={start}>
+        <CategoryPicker
+          categories={categories ?? new Map()}
+          chosen={chosen}
+          disabled={isRunning}
+          onChange={(names) => set({ categories: names.join(',') })}
+        />
+        <label>
+          For
+          <select
+            value={duration}
+            disabled={isRunning}
+            onChange={(event) => set({ duration: event.currentTarget.value })}
+          >
+            {durations.map((each) => (
+              <option key={each} value={each}>
+                {durationText(each)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Lines a second
+          <input
+            type="number"
+            min="1"
+            max="10000"
+            value={rate}
+            placeholder={String(limits?.tail?.rate ?? '')}
+            disabled={isRunning}
+            onInput={(event) => set({ rate: event.currentTarget.value })}
+          />
+        </label>
+        <label class="check" title="In every process, for as long as the tail lasts">
+          <input
+            type="checkbox"
+            checked={alsoLog}
+            disabled={isRunning}
+            onChange={(event) => set({ log: event.currentTarget.checked ? 'true' : '' })}
+          />
+          Also to the service's own outputs
+        </label>
+        {isRunning ? (
+          <Button kind="danger" onClick={() => session.stop()}>
+            Stop
+          </Button>
+        ) : (
+          <Button kind="primary" type="submit" disabled={chosen.length === 0}>
+            Start
+          </Button>
+        )}
+      </form>
+      {phase.phase === 'failed' && <Notice problem={phase.problem} />}
+      {phase.phase === 'idle' && log.size === 0 ? (
+        <Empty title={chosen.length === 0 ? 'Choose categories to read their lines' : 'Ready'}>
+          <p>
+            The lines of every process{tenant === undefined ? '' : `, for ${tenant},`} come to this page alone. Nothing
+            is switched, and it ends when you leave this view. The audit trail records that you read.
+          </p>
+        </Empty>
+      ) : (
+        <>
+          <div class="tail-bar">
+            <Status phase={phase} session={session} />
+            <Button aria-pressed={log.isHolding} onClick={() => (log.isHolding ? session.resume() : session.pause())}>
+              {log.isHolding ? `Resume (${log.held.toLocaleString()} waiting)` : 'Pause'}
+            </Button>
+            <Button
+              onClick={() => {
+                setSelected(undefined);
+                session.clear();
+              }}
+            >
+              Clear
+            </Button>
+            <CopyButton label="Copy" text={() => lines().map(textOf).join('\n')} />
+            <Button onClick={save}>Download</Button>
+            <label class="search">
+              <span class="visually-hidden">Filter: text, or /expression/</span>
+              <input
+                type="search"
+                value={search}
+                placeholder="Filter: text or /expression/"
+                aria-invalid={filterProblem !== undefined}
+                aria-describedby="filter-result"
+                onInput={(event) => setSearch(event.currentTarget.value)}
+              />
+            </label>
+            <span id="filter-result" class={filterProblem === undefined ? 'muted' : 'bad'}>
+              {filterProblem ??
+                (filter && `${counted(log.shown.length, 'row', 'rows')} of ${log.size.toLocaleString()}`)}
+            </span>
+          </div>
+          <LogList
+            rows={log.shown}
+            version={version}
+            filter={filter}
+            selected={selected?.id}
+            onSelect={(row) => {
+              setSelected(row);
+              if (row !== undefined) setFollow(false);
+            }}
+            follow={follow}
+            onFollow={setFollow}
+            nameOf={nameOf}
+            numberOf={(id) => session.processes.get(id)?.number ?? 0}
+            live={session.isQuiet}
+          />
+          {selected !== undefined && (
+            <LineDetails
+              line={selected.line}
+              process={nameOf(selected.line.instance)}
+              traceUrl={limits?.traceUrl}
+              onFilter={setSearch}
+              onClose={() => setSelected(undefined)}
+            />
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+const PHASES: Readonly<Record<TailPhase['phase'], readonly [Tone, string]>> = {
+  idle: ['neutral', 'Not started'],
+  opening: ['neutral', 'Starting'],
+  running: ['on', 'Live'],
+  lost: ['warning', 'Connecting again'],
+  ended: ['neutral', 'Ended'],
+  failed: ['error', 'Failed'],
+};
+
+function Status({ phase, session }: { readonly phase: TailPhase; readonly session: TailSession }) {
+  const now = useNow();
+  const { log, dropped, asked, processes } = session;
+  const [tone, text] = PHASES[phase.phase];
+  const here = [...processes.values()].filter((process) => process.here).length;
+  return (
+    <div class="status">
+      <Badge tone={tone}>{text}</Badge>
+      {'deadline' in phase && <span>{clockSpan(phase.deadline - now)} left</span>}
+      {phase.phase === 'running' && (
+        <span class={here < asked ? 'bad' : ''}>
+          {here} of {counted(Math.max(asked, here), 'process', 'processes')}
+        </span>
+      )}
+      <span>{counted(log.lines, 'line', 'lines')}</span>
+      {dropped > 0 && <span class="bad">{dropped.toLocaleString()} dropped</span>}
+      {log.forgotten > 0 && <span class="muted">the newest {log.size.toLocaleString()} are kept</span>}
+    </div>
+  );
+}
+
+/** Beginning, end and every half minute: screen readers hear how it goes, not every line. */
+function useSummary(connection: Connection, session: TailSession): void {
+  const { phase } = session.phase;
+  useEffect(() => {
+    if (phase === 'idle') return undefined;
+    const say = () => connection.announce(`${PHASES[phase][1]}, ${counted(session.log.lines, 'line', 'lines')}`);
+    say();
+    if (phase !== 'running') return undefined;
+    const timer = setInterval(say, SUMMARY_MS);
+    return () => clearInterval(timer);
+  }, [connection, session, phase]);
+}
+
+function filterOf(search: string): { readonly filter?: Filter | undefined; readonly problem?: string } {
+  try {
+    return { filter: parseFilter(search) };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function durationText(duration: string): string {
+  const seconds = parseDuration(duration);
+  if (seconds === undefined) return duration;
+  const [, count, unit = ''] = /^(\d+)(\D)$/.exec(formatDuration(seconds)) ?? [];
+  const names: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day' };
+  return `${count} ${names[unit]}${count === '1' ? '' : 's'}`;
 }

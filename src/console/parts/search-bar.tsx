@@ -1,0 +1,24 @@
+import type { ComponentChildren } from 'preact';
+
+export interface SearchBarProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onSearch: (text: string) => void;
+  /** What else narrows the list down, and how much it found. */
+  readonly children?: ComponentChildren;
+}
+
+export function SearchBar({ label, value, onSearch, children }: SearchBarProps) {
+  return (
+    <search class="bar">
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={value}
+        onInput={(event) => onSearch(event.currentTarget.value)}
+      />
+      {children}
+    </search>
+  );
+}

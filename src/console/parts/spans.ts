@@ -1,0 +1,24 @@
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+] as const;
+
+/** Time that has passed or is left, roughly: `3 min`. */
+export function roughSpan(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  for (const [unit, size] of UNITS) if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
+  return `${seconds} s`;
+}
+
+/** Such as `4:05`, or `1:00:00`. */
+export function clockSpan(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const parts = hours > 0 ? [hours, pad(minutes), pad(seconds % 60)] : [minutes, pad(seconds % 60)];
+  return parts.join(':');
+}
+
+function pad(value: number): string {
+  return String(value).padStart(2, '0');
+}

@@ -1,0 +1,40 @@
+import type { FleetMember } from '../../../protocol/messages.ts';
+
+export interface FleetSummary {
+  readonly total: number;
+  readonly pending: number;
+  /** Versions of the package or service, the most common one first. */
+  readonly versions: readonly (readonly [version: string, count: number])[];
+  readonly hosts: number;
+}
+
+export function summaryOf(members: readonly FleetMember[]): FleetSummary {
+  const versions = new Map<string, number>();
+  for (const { version = '—' } of members) versions.set(version, (versions.get(version) ?? 0) + 1);
+  return {
+    total: members.length,
+    pending: members.filter(({ pending }) => pending).length,
+    versions: [...versions].sort(([, a], [, b]) => b - a),
+    hosts: new Set(members.map(({ host }) => host)).size,
+  };
+}
+
+/** Those that a search finds, in host, process id, id, service or version; the ones that are behind first. */
+export function foundIn(members: readonly FleetMember[], search: string, onlyPending: boolean): readonly FleetMember[] {
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  const found = members.filter((member) => {
+    if (onlyPending && !member.pending) return false;
+    const { host, pid, id, service, version = '' } = member;
+    const text = `${host} ${host}:${pid} ${id} ${service} ${version}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  return found.toSorted((a, b) => Number(b.pending) - Number(a.pending));
+}
+
+/** How many revisions a process lacks; `undefined` where it has applied none. */
+export function behind(member: FleetMember, revision: number): number | undefined {
+  return member.applied === undefined ? undefined : Math.max(0, revision - member.applied);
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseFilter } from '../../src/console/views/tail/filter.ts';
+import { LineLog, type Row } from '../../src/console/views/tail/line-log.ts';
+import type { TailLine } from '../../src/protocol/streams.ts';
+
+const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({
+  timestamp: '2026-01-31T00:00:00.000Z',
+  category: 'DATABASE',
+  message,
+  attributes: {},
+  instance: 'p1',
+  ...fields,
+});
+const messages = (rows: readonly Row[]) => rows.map((row) => (row.kind === 'line' ? row.line.message : row.note.type));
+const never = () => false;
+
+test('the newest lines stay, within the number of rows', () => {
+  const log = new LineLog({ rows: 100, characters: 1e6 });
+  for (let number = 0; number < 1000; number++) log.line(line(`m${number}`));
+  assert.ok(log.size <= 100 && log.size >= 90, `${log.size} rows`);
+  assert.equal(messages(log.shown).at(-1), 'm999');
+  assert.equal(log.forgotten + log.size, 1000);
+  assert.equal(log.lines, 1000);
+});
+
+test('long lines are given up sooner', () => {
+  const log = new LineLog({ rows: 1000, characters: 100_000 });
+  for (let number = 0; number < 100; number++) log.line(line('x'.repeat(10_000)));
+  assert.ok(log.size < 12, `${log.size} rows`);
+});
+
+test('while the reader pauses nothing moves; what came meanwhile follows, as far as there is room', () => {
+  const log = new LineLog({ rows: 100, characters: 1e6 });
+  log.line(line('before'));
+  log.hold();
+  for (let number = 0; number < 250; number++) log.line(line(`m${number}`));
+  assert.deepEqual(messages(log.shown), ['before']);
+  assert.ok(log.held <= 50 && log.held > 40);
+  const unseen = 250 - log.held;
+  log.release(0);
+  assert.equal(log.held, 0);
+  const [note] = log.shown.filter((row) => row.kind === 'note');
+  assert.deepEqual(note?.kind === 'note' && note.note, { type: 'unseen', count: unseen });
+  assert.equal(messages(log.shown).at(-1), 'm249');
+  log.line(line('after'));
+  assert.equal(messages(log.shown).at(-1), 'after');
+});
+
+test('a filter is applied to what is there, newest first and in slices, and to what comes', () => {
+  const log = new LineLog({ rows: 1000, characters: 1e6 });
+  for (let number = 0; number < 500; number++) log.line(line(number % 2 === 0 ? `even ${number}` : `odd ${number}`));
+  log.note({ type: 'joined', instance: 'p1' }, 0);
+  log.setFilter(parseFilter('ODD'));
+  assert.ok(log.isFiltering);
+  let slices = 0;
+  for (; log.isFiltering; slices++) {
+    log.work(() => true);
+    if (slices === 0) assert.deepEqual(messages(log.shown).slice(-2), ['odd 499', 'joined']);
+    if (slices === 2) log.line(line('odd in between'));
+    if (slices === 3) log.line(line('even in between'));
+  }
+  assert.ok(slices > 3);
+  assert.equal(log.shown.length, 252);
+  assert.deepEqual(messages(log.shown).slice(0, 2), ['odd 1', 'odd 3']);
+  assert.deepEqual(messages(log.shown).slice(-3), ['odd 499', 'joined', 'odd in between']);
+  const ids = log.shown.map(({ id }) => id);
+  assert.deepEqual(
+    ids,
+    ids.toSorted((a, b) => a - b),
+  );
+  log.setFilter(undefined);
+  assert.equal(log.shown.length, 503);
+});
+
+test('rows that are given up leave the filtered view too, also while it is made', () => {
+  const log = new LineLog({ rows: 100, characters: 1e6 });
+  for (let number = 0; number < 100; number++) log.line(line(`m${number}`));
+  log.setFilter(parseFilter('m'));
+  log.work(() => true);
+  for (let number = 100; number < 300; number++) log.line(line(`m${number}`));
+  while (log.isFiltering) log.work(never);
+  assert.deepEqual(
+    log.shown.map(({ id }) => id),
+    Array.from({ length: log.size }, (_, at) => 301 - log.size + at),
+  );
+});
+
+test('clearing keeps the filter', () => {
+  const log = new LineLog();
+  log.line(line('one'));
+  log.setFilter(parseFilter('two'));
+  log.clear();
+  log.line(line('one'));
+  log.line(line('two'));
+  assert.deepEqual(messages(log.shown), ['two']);
+});
+
+test('attributes, tenant, trace and category are searched too', () => {
+  const log = new LineLog();
+  log.line(line('query', { attributes: { sql: 'select 1' }, tenant: 'acme', traceId: 'abc123' }));
+  for (const wanted of ['sql="select 1"', 'acme', 'ABC1', 'database', '/^que/', '/rows?|sql/']) {
+    log.setFilter(parseFilter(wanted));
+    log.work(never);
+    assert.equal(log.shown.length, 1, wanted);
+  }
+});

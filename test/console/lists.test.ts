@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clockSpan, roughSpan } from '../../src/console/parts/spans.ts';
+import { behind, foundIn, summaryOf } from '../../src/console/views/fleet/members.ts';
+import { matching } from '../../src/console/views/tail/matching.ts';
+import { anchorAt, indexOf } from '../../src/console/views/tail/row-index.ts';
+import { foundTenants } from '../../src/console/views/tenants/found-tenants.ts';
+import type { DiscoveredCategory, FleetMember, TenantSummary } from '../../src/protocol/messages.ts';
+
+const category = (name: string, description = ''): Pick<DiscoveredCategory, 'name' | 'description' | 'metrics'> => ({
+  name,
+  description,
+  metrics: { callsTotal: 0, callsPerSecond: 0 },
+});
+const CATEGORIES = new Map(
+  [category('CACHE', 'hits of the database cache'), category('DB_POOL'), category('DB_TX'), category('SLOW_DB')].map(
+    (each) => [each.name, each],
+  ),
+);
+const names = (search: string, without: readonly string[] = []) =>
+  matching(CATEGORIES, search, without).map(({ name }) => name);
+
+test('names that begin with the search come first, then other names, then descriptions', () => {
+  assert.deepEqual(names('d'), ['DB_POOL', 'DB_TX', 'SLOW_DB', 'CACHE']);
+  assert.deepEqual(names('', ['DB_TX']), ['CACHE', 'DB_POOL', 'SLOW_DB']);
+  assert.deepEqual(names('nothing'), []);
+});
+
+test('a pattern chooses by name alone', () => {
+  assert.deepEqual(names('db_*'), ['DB_POOL', 'DB_TX']);
+  assert.deepEqual(names('*db'), ['SLOW_DB']);
+  assert.deepEqual(names('*o*'), ['DB_POOL', 'SLOW_DB']);
+  assert.deepEqual(names('db*db'), []);
+  assert.deepEqual(names('d*p*l'), ['DB_POOL']);
+  assert.equal(names('*').length, 4);
+  assert.deepEqual(names('.*'), []);
+});
+
+const member = (pid: number, fields: Partial<FleetMember> = {}): FleetMember => ({
+  id: `id-${pid}`,
+  host: 'web-1',
+  pid,
+  service: 'shop',
+  version: '1.2.0',
+  startedAt: '',
+  applied: 41,
+  pending: false,
+  lastSeenAt: '',
+  ...fields,
+});
+const MEMBERS = [member(1), member(2, { host: 'web-2', version: '1.3.0' }), member(3, { applied: 39, pending: true })];
+
+test('the fleet in numbers, and who is behind', () => {
+  assert.deepEqual(summaryOf(MEMBERS), {
+    total: 3,
+    pending: 1,
+    hosts: 2,
+    versions: [
+      ['1.2.0', 2],
+      ['1.3.0', 1],
+    ],
+  });
+  assert.equal(behind(MEMBERS[2]!, 41), 2);
+  const { applied: _, ...fresh } = member(4);
+  assert.equal(behind(fresh, 41), undefined);
+});
+
+test('processes are found by any of their words, those behind first', () => {
+  const found = (search: string, onlyPending = false) => foundIn(MEMBERS, search, onlyPending).map(({ pid }) => pid);
+  assert.deepEqual(found(''), [3, 1, 2]);
+  assert.deepEqual(found('', true), [3]);
+  assert.deepEqual(found('web-2:2'), [2]);
+  assert.deepEqual(found('WEB-1 1.2'), [3, 1]);
+  assert.deepEqual(found('web-2 1.2'), []);
+});
+
+test('tenants are found by id, name, and what is on for them', () => {
+  const tenant = (id: string, fields: Partial<TenantSummary>): TenantSummary => ({
+    id,
+    isolationLevel: 'organization',
+    scope: 'tenant-isolated',
+    categories: {},
+    temporaryControls: 0,
+    ...fields,
+  });
+  const tenants = [tenant('acme', { name: 'Acme Ltd' }), tenant('beta', { categories: { CACHE: true, DB: false } })];
+  const found = (search: string) => foundTenants(tenants, search).map(({ id }) => id);
+  assert.deepEqual(found(''), ['acme', 'beta']);
+  assert.deepEqual(found(' ltd '), ['acme']);
+  assert.deepEqual(found('cache'), ['beta']);
+  assert.deepEqual(found('db'), []);
+});
+
+test('a row keeps its place by its id, also when it is gone', () => {
+  const rows = [{ id: 3 }, { id: 5 }, { id: 9 }];
+  assert.deepEqual(
+    [1, 3, 4, 9, 10].map((id) => indexOf(rows, id)),
+    [0, 0, 1, 2, 3],
+  );
+  assert.deepEqual(anchorAt(rows, 30, 20), { id: 5, offset: 10 });
+  assert.equal(anchorAt([], 0, 20), undefined);
+});
+
+test('times that pass, roughly and as a clock', () => {
+  assert.deepEqual([0, 59_000, 60_000, 7_200_000, 200_000_000].map(roughSpan), ['0 s', '59 s', '1 min', '2 h', '2 d']);
+  assert.deepEqual([-5, 0, 999, 61_000, 3_600_000].map(clockSpan), ['0:00', '0:00', '0:01', '1:01', '1:00:00']);
+});
