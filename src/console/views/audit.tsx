@@ -1,5 +1,215 @@
+import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+import type { AuditEntry } from '../../protocol/messages.ts';
+import { Button } from '../parts/button.tsx';
+import { counted } from '../parts/counted.ts';
+import { Empty, Loading, Notice } from '../parts/notice.tsx';
+import { Text } from '../parts/text.tsx';
+import { Time } from '../parts/time.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import type { Connection } from '../state/connection.ts';
+import { href } from '../state/route.ts';
+import { navigate } from '../state/use-route.ts';
+import { useStore } from '../state/use-store.ts';
+import { filtersHere, type Wanted, wantedOf } from './audit/audit-filter.ts';
+import { AuditForm } from './audit/audit-form.tsx';
+import { AuditPages } from './audit/audit-pages.ts';
+import { ChainPanel } from './audit/chain-panel.tsx';
+import { EntryDialog } from './audit/entry-dialog.tsx';
+import { changesText, whoOf } from './audit/entry-text.ts';
+import { OutcomeBadge } from './audit/outcome-badge.tsx';
 import type { ViewProps } from './view.ts';
 
-export function AuditView(_: ViewProps) {
-  return <p class="muted">Not built yet.</p>;
+const ROW_HEIGHT = 44;
+/** Categories that a row names. */
+const MOST_CATEGORIES = 2;
+const CAN_CHECK = crypto.subtle !== undefined;
+
+export function AuditView({ connection, route }: ViewProps) {
+  if (!connection.can('admin')) {
+    return (
+      <Empty title="The audit trail needs the scope admin">
+        <p>Your credential has {connection.session?.scopes.join(', ') || 'no scope'}.</p>
+      </Empty>
+    );
+  }
+  return <Trail connection={connection} route={route} />;
+}
+
+/** The entries of a search. It is begun again when another one is wanted. */
+function useAudit(connection: Connection, wanted: Wanted): AuditPages {
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const key = JSON.stringify(wanted);
+  const pages = useMemo(
+    () =>
+      new AuditPages(wanted, {
+        fetch: (filter, signal) => connection.client.audit(filter, { signal }),
+        digest: CAN_CHECK ? (data) => crypto.subtle.digest('SHA-256', data) : undefined,
+        problemOf: (error) => connection.problemOf(error),
+        changed: () => redraw(undefined),
+      }),
+    [connection, key],
+  );
+  const live = useStore(connection, (state) => state.entries);
+  const link = useStore(connection, (state) => state.link.state);
+  useEffect(() => {
+    void pages.more();
+    return () => pages.close();
+  }, [pages]);
+  useEffect(() => pages.add(live), [pages, live]);
+  useEffect(() => {
+    if (link === 'live' && pages.searched > 0) void pages.refresh();
+  }, [pages, link]);
+  return pages;
+}
+
+function Trail({ connection, route }: ViewProps) {
+  const wanted = wantedOf(route.query);
+  const pages = useAudit(connection, wanted);
+  const categories = useStore(connection, (state) => state.categories);
+  const [opened, setOpened] = useState<AuditEntry>();
+  const set = (query: Readonly<Record<string, string | undefined>>) => {
+    const given = Object.entries(query).filter(
+      (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
+    );
+    navigate(href('audit', undefined, Object.fromEntries(given)), { replace: true });
+  };
+  const { entries, isLoading, isComplete, problem } = pages;
+  return (
+    <div class="audit">
+      <h1 class="visually-hidden">Audit</h1>
+      <AuditForm
+        wanted={wanted}
+        categories={categories?.keys() ?? []}
+        onChange={(change) => set({ ...wanted, ...change })}
+        onReset={() => set({})}
+      />
+      <ChainPanel
+        chain={pages.chain}
+        canCheck={CAN_CHECK}
+        isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined}
+      />
+      {entries.length > 0 && (
+        <div class="audit-head audit-row" aria-hidden="true">
+          <span>Time</span>
+          <span>Action</span>
+          <span>Categories</span>
+          <span>Change</span>
+          <span>Who</span>
+          <span>Reason</span>
+        </div>
+      )}
+      <VirtualList
+        items={entries}
+        keyOf={({ id }) => id}
+        rowHeight={ROW_HEIGHT}
+        renderRow={(entry) => <EntryRow entry={entry} isBad={isBad(pages, entry)} onOpen={() => setOpened(entry)} />}
+      />
+      {problem && <Notice problem={problem} onRetry={() => void pages.more()} />}
+      {isLoading && <Loading what="entries" />}
+      {!isLoading && problem === undefined && (
+        <End pages={pages} filters={Object.keys(wanted).length > 0} here={filtersHere(wanted)} />
+      )}
+      {!isComplete && !isLoading && problem === undefined && (
+        <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
+      )}
+      {opened && <EntryDialog entry={opened} chain={pages.chain} onClose={() => setOpened(undefined)} />}
+    </div>
+  );
+}
+
+function isBad({ chain }: AuditPages, { id }: AuditEntry): boolean {
+  return chain !== undefined && (chain.changed.includes(id) || chain.unlinked.includes(id));
+}
+
+function EntryRow({
+  entry,
+  isBad,
+  onOpen,
+}: {
+  readonly entry: AuditEntry;
+  readonly isBad: boolean;
+  readonly onOpen: () => void;
+}) {
+  const { categories, tenant } = entry;
+  const more = categories.length - MOST_CATEGORIES;
+  const until = entry.changes[0]?.expiresAt;
+  return (
+    <div class={`audit-row ${isBad ? 'broken' : ''}`}>
+      <Time at={entry.timestamp} />
+      <span class="action">
+        <button type="button" class="link" aria-haspopup="dialog" onClick={onOpen}>
+          {entry.action}
+        </button>
+        {entry.outcome !== 'success' && <OutcomeBadge outcome={entry.outcome} />}
+        {entry.count !== undefined && <span class="muted">× {entry.count.toLocaleString()}</span>}
+      </span>
+      <span class="names">
+        {categories.slice(0, MOST_CATEGORIES).map((name) => (
+          <a key={name} href={href('categories', name)}>
+            {name}
+          </a>
+        ))}
+        {more > 0 && <span class="muted">+{more}</span>}
+      </span>
+      <span class="change">
+        {changesText(entry.changes)}{' '}
+        {until !== undefined && (
+          <span class="muted">
+            until <Time at={until} />
+          </span>
+        )}{' '}
+        {tenant && <Text value={tenant.name ?? tenant.id} most={40} />}
+      </span>
+      <span class="who">
+        <Text value={whoOf(entry)} most={80} />
+      </span>
+      <span class="reason">{entry.reason !== undefined && <Text value={entry.reason} most={200} />}</span>
+    </div>
+  );
+}
+
+function End({
+  pages,
+  filters,
+  here,
+}: {
+  readonly pages: AuditPages;
+  readonly filters: boolean;
+  readonly here: boolean;
+}) {
+  if (pages.entries.length === 0 && pages.isComplete) {
+    return <Empty title={filters ? 'No entry matches' : 'Nothing has happened yet'} />;
+  }
+  if (!pages.isComplete) {
+    return (
+      <div class="more">
+        {here && (
+          <span class="muted">
+            {counted(pages.searched, 'entry', 'entries')} searched{' '}
+            {pages.searchedTo !== undefined && (
+              <>
+                back to <Time at={pages.searchedTo} />
+              </>
+            )}
+          </span>
+        )}
+        <Button onClick={() => void pages.more()}>Load older entries</Button>
+      </div>
+    );
+  }
+  return <p class="muted">{counted(pages.entries.length, 'entry', 'entries')}, back to the oldest one.</p>;
+}
+
+/** Loads the next page when the end comes into view. */
+function Sentinel({ onSeen }: { readonly onSeen: () => void }) {
+  const [element, setElement] = useState<Element | null>(null);
+  useEffect(() => {
+    if (element === null) return undefined;
+    const observer = new IntersectionObserver(([seen]) => seen?.isIntersecting === true && onSeen(), {
+      rootMargin: '200px',
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [element]);
+  return <div ref={setElement} />;
 }

@@ -1,5 +1,88 @@
+import { EMISSION_TEXTS } from '../../protocol/emission.ts';
+import type { HealthCheckRecord, HealthResponse } from '../../protocol/messages.ts';
+import { Badge, type Tone } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
+import { Empty, Loading, Notice } from '../parts/notice.tsx';
+import { roughSpan } from '../parts/spans.ts';
+import { Text } from '../parts/text.tsx';
+import { Time } from '../parts/time.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import { useNow } from '../state/use-now.ts';
 import type { ViewProps } from './view.ts';
 
-export function HealthView(_: ViewProps) {
-  return <p class="muted">Not built yet.</p>;
+const REFRESH_MS = 5000;
+
+const OF_STATUS: Readonly<Record<HealthResponse['status'], readonly [Tone, string, string]>> = {
+  healthy: ['good', 'Healthy', 'Every check passes.'],
+  degraded: ['warning', 'Degraded', 'The service works, with less than it should have.'],
+  unhealthy: ['error', 'Unhealthy', 'A check of the application fails. The endpoint answers 503 to probes.'],
+};
+const OF_CHECK: Readonly<Record<HealthCheckRecord['status'], Tone>> = { pass: 'good', warn: 'warning', fail: 'error' };
+const ORDER: readonly HealthCheckRecord['status'][] = ['fail', 'warn', 'pass'];
+
+export function HealthView({ connection }: ViewProps) {
+  const { value, problem, isLoading, at, refresh } = usePolled(
+    connection,
+    (signal) => connection.client.health({ signal }),
+    {
+      everyMs: REFRESH_MS,
+    },
+  );
+  const now = useNow();
+  if (value === undefined) return problem ? <Notice problem={problem} onRetry={refresh} /> : <Loading what="health" />;
+  const [tone, title, text] = OF_STATUS[value.status];
+  const checks = value.checks.toSorted((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
+  const sinces = checks.flatMap(({ otelrdcp_since: since }) => (since === undefined ? [] : [since]));
+  const since = sinces.sort()[0];
+  return (
+    <div class="health">
+      <header class={`health-head ${tone}`}>
+        <h1>
+          <Badge tone={tone}>{title}</Badge>
+        </h1>
+        <p>
+          {text}{' '}
+          {since !== undefined && (
+            <>
+              Since <Time at={since} />, {roughSpan(now - Date.parse(since))}.
+            </>
+          )}
+        </p>
+        <Button busy={isLoading} onClick={refresh}>
+          Check now
+        </Button>
+        {at !== undefined && <span class="muted">{now - at < 1500 ? 'just now' : `${roughSpan(now - at)} ago`}</span>}
+      </header>
+      {problem && <Notice problem={problem} onRetry={refresh} />}
+      {checks.length === 0 ? (
+        <Empty title="No check is shown to this credential" />
+      ) : (
+        <ul class="checks">
+          {checks.map(({ name, status, duration, otelrdcp_reason: reason, otelrdcp_since: since }) => (
+            <li key={name} class={OF_CHECK[status]}>
+              <Badge tone={OF_CHECK[status]}>{status}</Badge>
+              <strong>
+                <Text value={name} />
+              </strong>
+              <span class="reason">{reason !== undefined && <Text value={reason} most={1000} />}</span>
+              <span class="muted">
+                {since !== undefined && (
+                  <>
+                    since <Time at={since} />,{' '}
+                  </>
+                )}
+                {duration}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {value.otelrdcp_emit && (
+        <p>
+          Debug lines go <strong>{EMISSION_TEXTS[value.otelrdcp_emit.to] ?? value.otelrdcp_emit.to}</strong>:{' '}
+          <Text value={value.otelrdcp_emit.reason} most={500} />
+        </p>
+      )}
+    </div>
+  );
 }

@@ -1,0 +1,86 @@
+import { canonicalJson } from '../../../protocol/canonical-json.ts';
+import type { AuditEntry } from '../../../protocol/messages.ts';
+
+/** What the hashes of the loaded entries show. */
+export interface ChainState {
+  /** Entries whose content was compared with their hash. */
+  readonly checked: number;
+  /** Ids of entries whose content does not match. */
+  readonly changed: readonly string[];
+  /** Neighbours in a chain of which both are loaded, and match. */
+  readonly links: number;
+  /** Ids of entries that do not link to the entry before them. */
+  readonly unlinked: readonly string[];
+  /** Entries between two loaded ones of a chain that are not loaded. A filter leaves such gaps. */
+  readonly missing: number;
+  /** Recorded while the store was unreachable: not in a chain yet. */
+  readonly waiting: number;
+}
+
+export type Digest = (data: Uint8Array<ArrayBuffer>) => Promise<ArrayBuffer>;
+
+/** Whether the content of an entry matches its hash. */
+export async function isIntact(entry: AuditEntry, digest: Digest): Promise<boolean> {
+  const { hash, signature: _, ...compliance } = entry.compliance;
+  const bytes = new Uint8Array(await digest(new TextEncoder().encode(canonicalJson({ ...entry, compliance }))));
+  return hash === Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Checks entries as they are loaded, each once. */
+export class ChainCheck {
+  readonly #digest: Digest;
+  readonly #entries = new Map<string, AuditEntry>();
+  readonly #changed = new Set<string>();
+  #waiting = 0;
+
+  constructor(digest: Digest) {
+    this.#digest = digest;
+  }
+
+  async add(entries: readonly AuditEntry[]): Promise<ChainState> {
+    const fresh = entries.filter(({ id }) => !this.#entries.has(id));
+    for (const entry of fresh) this.#entries.set(entry.id, entry);
+    await Promise.all(
+      fresh.map(async (entry) => {
+        // An entry of the wrong form has no place either; it is shown as changed.
+        if (entry.compliance.hash === undefined && entry.compliance.sequence === undefined) this.#waiting += 1;
+        else if (!(await isIntact(entry, this.#digest))) this.#changed.add(entry.id);
+      }),
+    );
+    return this.state();
+  }
+
+  state(): ChainState {
+    const { links, unlinked, missing } = linksOf(
+      [...this.#entries.values()].filter(({ id }) => !this.#changed.has(id)),
+    );
+    const checked = this.#entries.size - this.#waiting;
+    return { checked, changed: [...this.#changed], links, unlinked, missing, waiting: this.#waiting };
+  }
+}
+
+/** Each process has a chain of its own; the first entry of one links to an entry of another. */
+function linksOf(entries: readonly AuditEntry[]): Pick<ChainState, 'links' | 'unlinked' | 'missing'> {
+  const chains = new Map<string, AuditEntry[]>();
+  for (const entry of entries) {
+    if (entry.compliance.sequence === undefined) continue;
+    const chain = chains.get(entry.compliance.instanceId);
+    if (chain === undefined) chains.set(entry.compliance.instanceId, [entry]);
+    else chain.push(entry);
+  }
+  const unlinked: string[] = [];
+  let links = 0;
+  let missing = 0;
+  for (const chain of chains.values()) {
+    chain.sort((a, b) => a.compliance.sequence - b.compliance.sequence);
+    for (const [at, { id, compliance }] of chain.entries()) {
+      const before = chain[at - 1]?.compliance;
+      if (before === undefined) continue;
+      const between = compliance.sequence - before.sequence - 1;
+      if (between > 0) missing += between;
+      else if (between === 0 && compliance.previousHash === before.hash) links += 1;
+      else unlinked.push(id);
+    }
+  }
+  return { links, unlinked, missing };
+}

@@ -1,0 +1,34 @@
+import type { AuditEntry, ChangeRecord } from '../../../protocol/messages.ts';
+
+/** Who did it: the user, else the client, else the server itself. */
+export function whoOf({ identity, action }: Pick<AuditEntry, 'identity' | 'action'>): string {
+  const { userId, clientId } = identity;
+  if (userId !== undefined && clientId !== undefined && userId !== clientId) return `${userId} (${clientId})`;
+  return userId ?? clientId ?? (ACTIONS_OF_SERVER.includes(action) ? 'the server' : 'unknown');
+}
+
+const ACTIONS_OF_SERVER: readonly AuditEntry['action'][] = [
+  'expire',
+  'reconcile',
+  'prune',
+  'state_reset',
+  'credentials.reload',
+];
+
+export function stateText(enabled: boolean): string {
+  return enabled ? 'on' : 'off';
+}
+
+/** What an entry changed, in a few words; empty where it changed nothing. */
+export function changesText(changes: readonly ChangeRecord[]): string {
+  const texts = new Set(changes.map(changeText));
+  const [only = ''] = texts;
+  if (texts.size > 1) return `${changes.length} changes`;
+  return changes.length > 1 ? `${changes.length} × ${only}` : only;
+}
+
+function changeText({ previousState, newState }: ChangeRecord): string {
+  return previousState === newState
+    ? `stays ${stateText(newState)}`
+    : `${stateText(previousState)} → ${stateText(newState)}`;
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NO_PREVIOUS_HASH, seal, unsealed } from '../../src/audit/chain.ts';
+import type { AuditFilter } from '../../src/client.ts';
+import { serverFilter, type Wanted, wantedOf } from '../../src/console/views/audit/audit-filter.ts';
+import { AuditPages } from '../../src/console/views/audit/audit-pages.ts';
+import { ChainCheck } from '../../src/console/views/audit/chain-check.ts';
+import { changesText, whoOf } from '../../src/console/views/audit/entry-text.ts';
+import type { AuditEntry, ChangeRecord } from '../../src/protocol/messages.ts';
+import { settled } from '../support/virtual-time.ts';
+
+const digest = (data: Uint8Array<ArrayBuffer>) => crypto.subtle.digest('SHA-256', data);
+const START = Date.UTC(2026, 0, 31);
+
+/** A chain as the server writes it, newest first. */
+function trail(length: number, instanceId = 'p1'): AuditEntry[] {
+  const chain = { securityLevel: 'basic', instanceId, retentionDays: 90 } as const;
+  const entries: AuditEntry[] = [];
+  let head: Parameters<typeof seal>[1] = { sequence: 0, hash: NO_PREVIOUS_HASH };
+  for (let number = 1; number <= length; number++) {
+    const userId = number % 10 === 0 ? 'eve' : 'alice';
+    const draft = {
+      action: 'enable',
+      categories: ['DATABASE'],
+      changes: [],
+      outcome: 'success',
+      identity: { userId, clientId: 'cli' },
+      reason: `reason ${number}: ä, \ud800, 1e21`,
+    } as const;
+    const now = START + number * 1000;
+    const entry = seal(unsealed(draft, chain, { id: `${instanceId}-${number}`, now }), head);
+    head = entry.compliance;
+    entries.unshift(entry);
+  }
+  return entries;
+}
+
+/** Serves a trail page by page. */
+function served(entries: AuditEntry[], wanted: Wanted = {}) {
+  const asked: AuditFilter[] = [];
+  const fetch = async (filter: AuditFilter) => {
+    asked.push(filter);
+    const from = Number(filter.cursor ?? 0);
+    const to = from + (filter.limit ?? 100);
+    return {
+      protocol: 'rdcp/1.0' as const,
+      timestamp: '2026-01-31T00:00:00.000Z',
+      entries: entries.slice(from, to),
+      ...(to < entries.length && { otelrdcp_next: String(to) }),
+    };
+  };
+  const problemOf = () => ({ kind: 'failed' as const, title: 'failed' });
+  const pages = new AuditPages(wanted, { fetch, digest, problemOf, changed: () => undefined });
+  return { pages, asked };
+}
+
+test('a whole chain is intact: every hash, every link', async () => {
+  const check = new ChainCheck(digest);
+  const entries = trail(50);
+  await check.add(entries.slice(0, 20));
+  assert.deepEqual(await check.add(entries), {
+    checked: 50,
+    changed: [],
+    links: 49,
+    unlinked: [],
+    missing: 0,
+    waiting: 0,
+  });
+});
+
+test('a changed entry is found by its hash, and one that was sealed again by its link', async () => {
+  const entries = trail(10);
+  const [changed, sealed] = [entries[3]!, entries[6]!];
+  entries[3] = { ...changed, reason: 'something else' };
+  const { compliance, ...rest } = sealed;
+  const before = entries[7]!.compliance;
+  entries[6] = seal({ ...rest, reason: 'something else', compliance }, before);
+  const state = await new ChainCheck(digest).add(entries);
+  assert.deepEqual(state.changed, [changed.id]);
+  assert.deepEqual(state.unlinked, [entries[5]!.id]);
+});
+
+test('entries that are not loaded are a gap, not a fault', async () => {
+  const entries = trail(10).filter((_, index) => index !== 4 && index !== 5);
+  const state = await new ChainCheck(digest).add([...entries, ...trail(3, 'p2')]);
+  assert.deepEqual([state.missing, state.unlinked, state.links], [2, [], 8]);
+});
+
+test('an entry that waits for the store has no place in the chain yet', async () => {
+  const [entry] = trail(1);
+  const { securityLevel, instanceId, retainUntil } = entry!.compliance;
+  const waiting = { ...entry!, compliance: { securityLevel, instanceId, retainUntil } } as AuditEntry;
+  assert.deepEqual(await new ChainCheck(digest).add([waiting]), {
+    checked: 0,
+    changed: [],
+    links: 0,
+    unlinked: [],
+    missing: 0,
+    waiting: 1,
+  });
+});
+
+test('a damaged entry counts as changed', async () => {
+  const [entry] = trail(1);
+  const damaged = { ...entry!, compliance: { ...entry!.compliance, hash: '', sequence: 0 } };
+  assert.deepEqual((await new ChainCheck(digest).add([damaged])).changed, [damaged.id]);
+});
+
+test('pages follow each other to the oldest entry', async () => {
+  const { pages, asked } = served(trail(450));
+  await pages.more();
+  assert.equal(pages.entries.length, 200);
+  await Promise.all([pages.more(), pages.more()]);
+  await pages.more();
+  assert.equal(pages.entries.length, 450);
+  assert.equal(pages.isComplete, true);
+  await pages.more();
+  assert.deepEqual(
+    asked.map(({ cursor }) => cursor),
+    [undefined, '200', '400'],
+  );
+  await settled();
+  for (let tries = 0; tries < 100 && pages.chain?.checked !== 450; tries++) await settled();
+  assert.deepEqual([pages.chain?.links, pages.chain?.changed, pages.chain?.unlinked], [449, [], []]);
+});
+
+test('what the page filters by itself is searched for over several pages', async () => {
+  const entries = trail(1000);
+  const { pages, asked } = served(entries, { text: 'reason 5:' });
+  await pages.more();
+  assert.deepEqual(
+    pages.entries.map(({ id }) => id),
+    ['p1-5'],
+  );
+  assert.equal(asked.length, 5);
+  assert.equal(pages.searched, 1000);
+});
+
+test('new entries come to the front once the newest page is there, each once', async () => {
+  const entries = trail(10);
+  const { pages } = served(entries.slice(2), { who: 'ALICE' });
+  pages.add(entries.slice(1, 3));
+  assert.equal(pages.entries.length, 0);
+  await pages.more();
+  assert.deepEqual(pages.entries[0]?.id, 'p1-9');
+  pages.add(entries.slice(0, 3));
+  assert.deepEqual(pages.entries[0]?.id, 'p1-9', 'the newest is of somebody else');
+  assert.equal(pages.searched, 10);
+  assert.equal(pages.entries.length, 9);
+});
+
+test('after a gap in the event stream the newest page is loaded again: it is joined, or it begins anew', async () => {
+  const entries = trail(700);
+  let from = 690;
+  const { pages } = served([]);
+  const known = served(entries);
+  await known.pages.more();
+  assert.equal(known.pages.entries.length, 200);
+  const serving = {
+    fetch: async ({ cursor }: AuditFilter) => {
+      const at = from + Number(cursor ?? 0);
+      const next = at + 200 < 700 ? { otelrdcp_next: String(at + 200 - from) } : {};
+      return { protocol: 'rdcp/1.0' as const, timestamp: '', entries: entries.slice(at, at + 200), ...next };
+    },
+    digest,
+    problemOf: () => ({ kind: 'failed' as const, title: 'failed' }),
+    changed: () => undefined,
+  };
+  const joined = new AuditPages({}, serving);
+  await joined.more();
+  assert.equal(joined.entries.length, 10);
+  from = 600;
+  await joined.refresh();
+  assert.equal(joined.entries.length, 100);
+  assert.equal(joined.isComplete, true);
+  from = 0;
+  await joined.refresh();
+  assert.equal(joined.entries.length, 200);
+  assert.equal(joined.isComplete, false);
+  assert.equal(pages.searched, 0);
+});
+
+test('a failure is shown, and the next attempt goes on', async () => {
+  let fails = true;
+  const pages = new AuditPages(
+    {},
+    {
+      fetch: async () => {
+        if (fails) throw new Error('away');
+        return { protocol: 'rdcp/1.0', timestamp: '', entries: trail(2) };
+      },
+      digest: undefined,
+      problemOf: () => ({ kind: 'offline', title: 'away' }),
+      changed: () => undefined,
+    },
+  );
+  await pages.more();
+  assert.equal(pages.problem?.kind, 'offline');
+  fails = false;
+  await pages.more();
+  assert.deepEqual([pages.problem, pages.entries.length, pages.chain], [undefined, 2, undefined]);
+});
+
+test('the address says what is looked for; what cannot be meant is left out', () => {
+  const query = 'category=database&action=enable&outcome=denied&since=2026-01-31T12:30&until=soon&who=%20eve&text=';
+  const wanted = wantedOf(new URLSearchParams(query));
+  assert.deepEqual(wanted, {
+    category: 'DATABASE',
+    action: 'enable',
+    outcome: 'denied',
+    since: '2026-01-31T12:30',
+    who: 'eve',
+  });
+  assert.deepEqual(wantedOf(new URLSearchParams('category=<b>&action=toString&outcome=x&since=2026-13-01T00:00')), {});
+  const { since, ...rest } = serverFilter(wanted);
+  assert.deepEqual(rest, { category: 'DATABASE', action: 'enable', outcome: 'denied' });
+  assert.equal((since as Date).getTime(), new Date(2026, 0, 31, 12, 30).getTime());
+});
+
+test('changes and people in a few words', () => {
+  const change = (previousState: boolean, newState: boolean): ChangeRecord => ({
+    category: 'A',
+    previousState,
+    newState,
+    temporary: true,
+    effectiveAt: '',
+  });
+  assert.equal(changesText([]), '');
+  assert.equal(changesText([change(false, true)]), 'off → on');
+  assert.equal(changesText([change(true, true)]), 'stays on');
+  assert.equal(changesText([change(false, true), change(false, true)]), '2 × off → on');
+  assert.equal(changesText([change(false, true), change(true, false)]), '2 changes');
+  assert.equal(whoOf({ action: 'enable', identity: { userId: 'eve', clientId: 'cli' } }), 'eve (cli)');
+  assert.equal(whoOf({ action: 'enable', identity: { userId: 'eve', clientId: 'eve' } }), 'eve');
+  assert.equal(whoOf({ action: 'expire', identity: {} }), 'the server');
+  assert.equal(whoOf({ action: 'authenticate', identity: {} }), 'unknown');
+});
