@@ -151,7 +151,12 @@ export class Commands implements Writer {
       const { key } = context.scope;
       try {
         const snapshot = binding.snapshot(key);
-        const next = transition(planned.length === 0 ? snapshot : staged.over(key, snapshot), request, now);
+        const next = transition(
+          planned.length === 0 ? snapshot : staged.over(key, snapshot),
+          request,
+          now,
+          context.identity,
+        );
         const response = controlResponse(request, next, 'success', now, context.tenant);
         if (isDryRun(request)) {
           command.resolve({ response, replayed: false });

@@ -177,6 +177,9 @@ export class GateBinding {
     const { states } = this.#options;
     const layers = states.layers(key);
     const ended = states.endedTogether();
+    // A tenant does not learn who decides for everybody.
+    const own = (overlay: Overlay, name: string) =>
+      layers.tenant === undefined || layers.tenant.get(name)?.temporary === overlay;
     const view = categories.map((category) => {
       const { enabled, overlay, origin } = effectiveState(category.name, layers, category.defaultEnabled, ended);
       return {
@@ -185,6 +188,7 @@ export class GateBinding {
         temporary: overlay !== undefined,
         origin,
         ...(overlay !== undefined && { expiresAt: overlay.expiresAt }),
+        ...(overlay?.by !== undefined && own(overlay, category.name) && { by: overlay.by }),
       };
     });
     this.#views.set(key, view);

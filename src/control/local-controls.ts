@@ -64,7 +64,7 @@ export class LocalControls {
     const snapshot = binding.snapshot(key);
     if (overlaySeconds(request, snapshot.limits) === undefined || securityLevel === 'enterprise') throw failure;
     const now = clock.now();
-    const next = transition(snapshot, request, now);
+    const next = transition(snapshot, request, now, context.identity);
     const overlays = new Map<string, Overlay>();
     for (const category of next.categories) {
       const overlay = next.settings.get(category)?.temporary;

@@ -1,8 +1,8 @@
 import { RdcpError } from '../errors.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
+import type { AuditIdentity, ChangeRecord, StateOrigin } from '../protocol/messages.ts';
 import { formatDuration, timestamp } from '../protocol/time.ts';
-import type { Overlay, Setting, Settings } from '../store/state-store.ts';
+import type { Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
 
 /** Names listed in a message; the rest is counted. */
 const NAMED = 5;
@@ -124,10 +124,16 @@ export interface Transition {
 /**
  * Computes what a command does to the addressed scope: the tenant's if present, otherwise the global one.
  * @param now wall time, milliseconds since the epoch
+ * @param identity noted in temporary controls. @default nobody
  * @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND`, `RDCP_MALFORMED_REQUEST` for a duration above the maximum, or
  * `RDCP_TEMPORARY_LIMIT`; nothing is applied then
  */
-export function transition(snapshot: Snapshot, request: ControlRequest, now: number): Transition {
+export function transition(
+  snapshot: Snapshot,
+  request: ControlRequest,
+  now: number,
+  identity?: AuditIdentity,
+): Transition {
   const { defaults, limits } = snapshot;
   const categories = request.categories ?? [...defaults.keys()].sort();
   assertKnown(categories, defaults);
@@ -138,9 +144,10 @@ export function transition(snapshot: Snapshot, request: ControlRequest, now: num
   if (request.action === 'status') {
     return { categories, settings: before, changes: changesBetween(snapshot, snapshot, categories, now) };
   }
+  const by = identity && makerOf(identity, request, now);
   const settings = new Map(before);
   for (const category of categories) {
-    putSetting(settings, category, nextSetting(category, snapshot, request, expiresAt));
+    putSetting(settings, category, nextSetting(category, snapshot, request, expiresAt, by));
   }
   if (expiresAt !== undefined) assertWithinLimit(settings, before, snapshot);
   return { categories, settings, changes: changesBetween(snapshot, replaced(snapshot, settings), categories, now) };
@@ -221,12 +228,18 @@ export function overlaySeconds({ options }: ControlRequest, limits: ControlLimit
   });
 }
 
+function makerOf({ userId, clientId }: AuditIdentity, { options }: ControlRequest, at: number): Maker {
+  const reason = options?.reason;
+  return { ...(userId && { userId }), ...(clientId && { clientId }), ...(reason && { reason }), at };
+}
+
 /** The addressed scope's new setting for a category. */
 function nextSetting(
   category: string,
   snapshot: Snapshot,
   { action, options }: ControlRequest,
   expiresAt: number | undefined,
+  by: Maker | undefined,
 ): Setting {
   if (action === 'reset') return {};
   const enabled = action === 'toggle' ? !stateOf(category, snapshot).enabled : action === 'enable';
@@ -237,7 +250,7 @@ function nextSetting(
   const budget = options?.otelrdcp_budget;
   return {
     permanent: current?.permanent,
-    temporary: enabled && budget !== undefined ? { enabled, expiresAt, budget } : { enabled, expiresAt },
+    temporary: { enabled, expiresAt, ...(enabled && budget !== undefined && { budget }), ...(by && { by }) },
   };
 }
 

@@ -2,7 +2,7 @@ import type { Recording } from '../audit/types.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { AuditEntry, AuditIdentity, ControlResponse, StateOrigin, TenantContext } from '../protocol/messages.ts';
 import type { Position } from '../store/fleet-store.ts';
-import type { Commit, CommitResult, ReplayRecord, ScopeKey } from '../store/state-store.ts';
+import type { Commit, CommitResult, Maker, ReplayRecord, ScopeKey } from '../store/state-store.ts';
 
 /** The scope that a request addresses. */
 export interface Scope {
@@ -48,6 +48,8 @@ export interface CategoryView {
   readonly origin: StateOrigin;
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number;
+  /** Who made the temporary control that decides; absent in a tenant's view of everybody's control. */
+  readonly by?: Maker;
 }
 
 export interface ControlPlane {

@@ -94,6 +94,14 @@ export interface DiscoveredSource {
   readonly count: number;
 }
 
+/** Who made a temporary control, when and why. */
+export interface DiscoveredControl {
+  readonly userId?: string;
+  readonly clientId?: string;
+  readonly reason?: string;
+  readonly since: Timestamp;
+}
+
 export interface DiscoveredCategory {
   readonly name: string;
   readonly description: string;
@@ -104,6 +112,8 @@ export interface DiscoveredCategory {
   readonly otelrdcp_default: boolean;
   readonly otelrdcp_origin: StateOrigin;
   readonly otelrdcp_expiresAt?: Timestamp;
+  /** Who made the temporary control that decides. A tenant does not see it of a control for everybody. */
+  readonly otelrdcp_control?: DiscoveredControl;
   /** Of a category that is on: what it may emit in the process that answers; `false` for anything. */
   readonly otelrdcp_budget?: BudgetState | false;
   /** Its calls whose output was dropped, where there are any. */

@@ -1,5 +1,6 @@
 import type {
   AuditEntry,
+  BudgetState,
   DiscoveredCategory,
   FleetMember,
   FleetSummary,
@@ -127,6 +128,14 @@ export interface EventsRates {
   readonly timestamp: Timestamp;
   readonly callsPerSecond: number;
   readonly categories: Readonly<Record<string, number>>;
+  /** Of categories that are on, and use their budget or have dropped calls, in the process that answers. */
+  readonly budgets?: Readonly<Record<string, EventsBudget>>;
+}
+
+/** What is left of a budget now. */
+export interface EventsBudget extends Pick<BudgetState, 'burst' | 'callsLeftNow' | 'callsLeft' | 'bytesLeft'> {
+  /** Calls whose output was dropped so far. */
+  readonly dropped?: number;
 }
 
 /** A category that has changed. */

@@ -178,6 +178,6 @@ function differences(before: readonly CategoryView[], after: readonly CategoryVi
   const known = new Map(before.map((view) => [view.name, view]));
   return after.filter((view) => {
     const old = known.get(view.name);
-    return old === undefined || COMPARED.some((member) => old[member] !== view[member]);
+    return old === undefined || old.by?.at !== view.by?.at || COMPARED.some((member) => old[member] !== view[member]);
   });
 }

@@ -4,12 +4,23 @@ import type { MessageStore } from './message-store.ts';
 import type { DroppedHead } from './prune-plan.ts';
 import type { TokenStore } from './token-store.ts';
 
+/** Who made a temporary control. */
+export interface Maker {
+  readonly userId?: string;
+  readonly clientId?: string;
+  readonly reason?: string;
+  /** Wall time, milliseconds since the epoch. */
+  readonly at: number;
+}
+
 /** A temporary control: what a category is set to until a point in wall time (milliseconds since the epoch). */
 export interface Overlay {
   readonly enabled: boolean;
   readonly expiresAt: number;
   /** What its category may emit. @default the configured budget */
   readonly budget?: ControlBudget | false | undefined;
+  /** @default not known */
+  readonly by?: Maker | undefined;
 }
 
 /** One scope's setting for one category. A setting with neither layer is not stored. */

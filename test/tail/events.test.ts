@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { StateEvent } from '../../src/protocol/streams.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { openStore } from '../../src/store/open.ts';
 import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 
 function clientOf(server: TestServer, key: KeyName = 'admin') {
   return createRdcpClient({ baseUrl: server.url, apiKey: KEYS[key] });
@@ -144,4 +151,109 @@ test('a stream of events needs the scope discovery, and is one of four of a clie
   }
   const head = await server.request(PATHS.events, { method: 'HEAD', key: 'discovery' });
   assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
+});
+
+test('a temporary control tells who made it, when and why, and so does its event', async (t) => {
+  const server = await startServer(t);
+  const client = clientOf(server, 'operator');
+  const before = Date.now();
+  const [, event] = await read(client.events(), ['snapshot', 'category'], 2, async (_event, count) => {
+    if (count === 1) await client.enable('DATABASE', { duration: '5m', reason: 'slow checkout' });
+  });
+  const { categories } = await clientOf(server, 'discovery').discovery();
+  const control = categories.find(({ name }) => name === 'DATABASE')?.otelrdcp_control;
+  assert.ok(control !== undefined && event?.event === 'category');
+  assert.deepEqual(event.data.otelrdcp_control, control);
+  const { since, ...who } = control;
+  assert.deepEqual(who, { userId: 'operator-client', clientId: 'operator-client', reason: 'slow checkout' });
+  assert.ok(Date.parse(since) >= before && Date.parse(since) <= Date.now());
+  await client.enable('HTTP');
+  await client.disable('DATABASE');
+  const after = await client.discovery();
+  assert.deepEqual(
+    after.categories.filter((category) => 'otelrdcp_control' in category),
+    [],
+  );
+});
+
+test('the same control made again by somebody else is an event, although the category stays as it is', async (t) => {
+  const server = await startServer(t);
+  const [operator, admin] = [clientOf(server, 'operator'), clientOf(server)];
+  await operator.enable('DATABASE', { duration: '5m', reason: 'first' });
+  const [, event] = await read(operator.events(), ['snapshot', 'category'], 2, async (_event, count) => {
+    if (count === 1) await admin.enable('DATABASE', { duration: '5m', reason: 'second' });
+  });
+  assert.deepEqual(event?.event === 'category' && event.data.otelrdcp_control?.reason, 'second');
+});
+
+test('a tenant learns who made a control of its own, and not who made one for everybody', async (t) => {
+  const server = await startServer(t, { config: { tenancy: { isolation: 'organization' } } });
+  const admin = clientOf(server);
+  const acme = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.admin, tenantId: 'acme' });
+  await admin.enable(['DATABASE', 'HTTP'], { duration: '5m', reason: 'for everybody' });
+  await acme.enable('HTTP', { duration: '5m', reason: 'for acme' });
+  const { categories } = await acme.discovery();
+  assert.deepEqual(
+    categories.filter(({ enabled }) => enabled).map(({ name, otelrdcp_control }) => [name, otelrdcp_control?.reason]),
+    [
+      ['DATABASE', undefined],
+      ['HTTP', 'for acme'],
+    ],
+  );
+});
+
+test('who made a control is known to every process, and after a restart', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const open = () => openStore(`sqlite:${join(folder, 'state.sqlite')}`);
+  const first = await startServer(t, { store: await open() });
+  await clientOf(first, 'operator').enable('DATABASE', { duration: '5m', reason: 'slow checkout' });
+  const second = await startServer(t, { store: await open() });
+  const { categories } = await clientOf(second, 'discovery').discovery();
+  const control = categories.find(({ name }) => name === 'DATABASE')?.otelrdcp_control;
+  assert.equal(control?.reason, 'slow checkout');
+  assert.equal(control?.userId, 'operator-client');
+});
+
+test('rates say what is left of budgets that are in use, and a category what its budget is', async (t) => {
+  const apiKeys = [{ id: 'ops', hash: hashApiKey(KEYS.admin), clientId: 'ops', scopes: ['admin' as const] }];
+  const emit = { to: () => undefined };
+  const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, emit, announce: false });
+  t.after(() => rdcp.close());
+  const { url } = await rdcp.listen();
+  const client = createRdcpClient({ baseUrl: url, apiKey: KEYS.admin });
+  const spent = rdcp.category('SPENT');
+  rdcp.category('UNUSED');
+  const events = await read(client.events(), ['snapshot', 'category', 'rates'], 5, async (_event, count) => {
+    if (count > 1) return;
+    await client.enable(['SPENT', 'UNUSED'], {
+      duration: '5m',
+      otelrdcp_budget: { callsPerSecond: 10, calls: 100 },
+    });
+    for (let call = 0; call < 30; call += 1) spent.debug('one');
+  });
+  const category = events.find(({ event, data }) => event === 'category' && 'name' in data && data.name === 'SPENT');
+  assert.equal(category?.event === 'category' && category.data.otelrdcp_budget !== undefined, true);
+  const rates = events.findLast(({ event }) => event === 'rates');
+  assert.ok(rates?.event === 'rates');
+  const { SPENT, UNUSED } = rates.data.budgets ?? {};
+  assert.equal(UNUSED?.callsLeft, 100);
+  assert.ok(SPENT !== undefined && (SPENT.callsLeft ?? 100) < 100 && (SPENT.dropped ?? 0) > 0);
+});
+
+test('a stream that was left costs nothing: no timer, no place, no look at the state', async (t) => {
+  const time = virtualTime();
+  const { schedule, delay } = time;
+  const server = await startServer(t, { wrap: () => ({ schedule, delay }) });
+  const before = time.pending;
+  const client = clientOf(server);
+  for (let round = 0; round < 6; round += 1) {
+    const open = [client.events(), client.events()];
+    for (const events of open) assert.equal((await events.next()).done, false);
+    assert.ok(time.pending > before);
+    for (const events of open) await events.return();
+    const deadline = performance.now() + 5000;
+    while (time.pending > before && performance.now() < deadline) await sleep(10);
+    assert.equal(time.pending, before);
+  }
 });

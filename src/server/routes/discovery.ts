@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
-import type { BudgetState, DiscoveredCategory, DiscoveredSource } from '../../protocol/messages.ts';
+import type { BudgetState, DiscoveredCategory, DiscoveredControl, DiscoveredSource } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { Budgets } from '../app.ts';
 import { type Handler, required, type Tenancy } from '../context.ts';
@@ -52,7 +52,7 @@ export function discovery({ plane, measurements, budgets, sourceOf, clock }: Sou
       const { index, name } = view;
       const { callsTotal, callsPerSecond } = measured(index, calls);
       const separator = categories === '' ? '' : ',';
-      const limits = budgets === undefined ? '' : limitsOf(view, tenancy, budgets);
+      const limits = budgets === undefined ? '' : limitMembers(view, tenancy, budgets);
       const source = sourceOf?.(name);
       const origin = source === undefined ? '' : `,"otelrdcp_source":${JSON.stringify(source)}`;
       categories += `${separator}${json}{"callsTotal":${callsTotal},"callsPerSecond":${callsPerSecond}}${limits}${origin}}`;
@@ -67,13 +67,25 @@ export function discovery({ plane, measurements, budgets, sourceOf, clock }: Sou
 }
 
 /**
- * Budget members of an enabled category, and drop counts even after a control has ended. Isolated tenants see none of
- * the process's figures, which would reveal other tenants' load.
+ * The budget of an enabled category, `false` for none, and what it dropped, even after a control has ended. Isolated
+ * tenants see none of the process's figures, which would reveal other tenants' load.
  */
-function limitsOf(view: CategoryView, tenancy: Tenancy, budgets: Budgets): string {
-  const budget = view.enabled ? `,"otelrdcp_budget":${JSON.stringify(budgetOf(view, tenancy, budgets))}` : '';
-  const dropped = tenancy.callsOf === undefined ? budgets.dropped(view.index) : 0;
-  return `${budget}${dropped > 0 ? `,"otelrdcp_dropped":${dropped}` : ''}`;
+export function limitsOf(view: CategoryView, tenancy: Tenancy, budgets: Budgets): Limits {
+  return {
+    budget: view.enabled ? budgetOf(view, tenancy, budgets) : undefined,
+    dropped: tenancy.callsOf === undefined ? budgets.dropped(view.index) : 0,
+  };
+}
+
+interface Limits {
+  readonly budget: BudgetState | false | undefined;
+  readonly dropped: number;
+}
+
+function limitMembers(view: CategoryView, tenancy: Tenancy, budgets: Budgets): string {
+  const { budget, dropped } = limitsOf(view, tenancy, budgets);
+  const state = budget === undefined ? '' : `,"otelrdcp_budget":${JSON.stringify(budget)}`;
+  return `${state}${dropped > 0 ? `,"otelrdcp_dropped":${dropped}` : ''}`;
 }
 
 function budgetOf(view: CategoryView, { scope, callsOf }: Tenancy, budgets: Budgets): BudgetState | false {
@@ -92,7 +104,12 @@ export function described(view: CategoryView): Omit<DiscoveredCategory, 'metrics
     otelrdcp_default: view.defaultEnabled,
     otelrdcp_origin: view.origin,
     ...(view.expiresAt !== undefined && { otelrdcp_expiresAt: timestamp(view.expiresAt) }),
+    ...(view.by !== undefined && { otelrdcp_control: controlOf(view.by) }),
   };
+}
+
+function controlOf({ at, ...who }: NonNullable<CategoryView['by']>): DiscoveredControl {
+  return { ...who, since: timestamp(at) };
 }
 
 function write(view: CategoryView): WrittenCategory {

@@ -3,7 +3,8 @@ import type { Clock, Delay, Schedule } from '../../clock.ts';
 import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Members } from '../../fleet/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
-import type { EventsFleet, EventsRates } from '../../protocol/streams.ts';
+import type { EventsBudget, EventsCategory, EventsFleet, EventsRates } from '../../protocol/streams.ts';
+import type { Budgets } from '../app.ts';
 import { type Context, type Handler, header, required, type Step } from '../context.ts';
 import type { WatchCredential } from '../credential-watch.ts';
 import { answerHead, EventStream } from '../event-stream.ts';
@@ -11,7 +12,7 @@ import type { OpenStreams } from '../open-streams.ts';
 import type { StreamPlaces } from '../stream-places.ts';
 import type { Watcher, Watchers } from '../watchers.ts';
 import { visibleCalls } from './calls.ts';
-import { described, type SourceOf } from './discovery.ts';
+import { described, limitsOf, type SourceOf } from './discovery.ts';
 import { shown } from './fleet.ts';
 import { timestampNow } from './opening.ts';
 
@@ -19,6 +20,7 @@ export interface EventsSources {
   readonly plane: ControlPlane;
   readonly measurements: Measurements;
   readonly sourceOf?: SourceOf | undefined;
+  readonly budgets?: Budgets | undefined;
   readonly watchers: Watchers;
   readonly places: StreamPlaces;
   readonly streams: OpenStreams;
@@ -51,6 +53,8 @@ export function events(sources: EventsSources): Step {
     reader.begin(header(ctx.req, 'last-event-id'));
   };
 }
+
+const NO_LIMITS = { budget: undefined, dropped: 0 };
 
 /** One reader. When it was too slow for an event, it gets a new snapshot as soon as it has room. */
 class EventsReader implements Watcher {
@@ -94,7 +98,13 @@ class EventsReader implements Watcher {
     const last = changed.at(-1);
     for (const view of changed) {
       const source = this.#sources.sourceOf?.(view.name);
-      const data = { ...described(view), ...(source && { otelrdcp_source: source }) };
+      const { budget, dropped } = this.#limitsOf(view);
+      const data: EventsCategory = {
+        ...described(view),
+        ...(budget !== undefined && { otelrdcp_budget: budget }),
+        ...(dropped > 0 && { otelrdcp_dropped: dropped }),
+        ...(source && { otelrdcp_source: source }),
+      };
       // With the last one the reader has all of the revision. What changes without one has no id.
       const id = view === last && revision !== this.#revision ? String(revision) : undefined;
       this.#send('category', JSON.stringify(data), id);
@@ -113,11 +123,13 @@ class EventsReader implements Watcher {
     if (this.#stale) this.#snapshot();
     const { plane, measurements, clock } = this.#sources;
     const calls = visibleCalls(required(this.#ctx, 'tenancy'), measurements);
-    const measured = plane.view(this.scope).map(({ name, index }) => [name, calls.callsPerSecond(index)] as const);
+    const views = plane.view(this.scope);
+    const measured = views.map(({ name, index }) => [name, calls.callsPerSecond(index)] as const);
     const data: EventsRates = {
       timestamp: timestampNow(clock),
       callsPerSecond: measured.reduce((sum, [, rate]) => sum + rate, 0),
       categories: Object.fromEntries(measured.filter(([, rate]) => rate > 0)),
+      ...this.#budgetsInUse(views),
     };
     // The next ones come in a second.
     this.#stream.send('rates', JSON.stringify(data));
@@ -125,6 +137,30 @@ class EventsReader implements Watcher {
 
   audit(entry: Parameters<Watcher['audit']>[0]): void {
     this.#stream.send('audit', JSON.stringify(entry));
+  }
+
+  #budgetsInUse(views: readonly CategoryView[]): Pick<EventsRates, 'budgets'> {
+    const used = new Map<string, EventsBudget>();
+    for (const view of views) {
+      const { budget, dropped } = this.#limitsOf(view);
+      if (budget === undefined) continue;
+      const { burst, callsLeftNow, callsLeft, bytesLeft } = budget || {};
+      const inUse = callsLeftNow !== burst || callsLeft !== undefined || bytesLeft !== undefined || dropped > 0;
+      if (!inUse) continue;
+      used.set(view.name, {
+        ...(burst !== undefined && { burst }),
+        ...(callsLeftNow !== undefined && { callsLeftNow }),
+        ...(callsLeft !== undefined && { callsLeft }),
+        ...(bytesLeft !== undefined && { bytesLeft }),
+        ...(dropped > 0 && { dropped }),
+      });
+    }
+    return used.size === 0 ? {} : { budgets: Object.fromEntries(used) };
+  }
+
+  #limitsOf(view: CategoryView): ReturnType<typeof limitsOf> {
+    const { budgets } = this.#sources;
+    return budgets === undefined ? NO_LIMITS : limitsOf(view, required(this.#ctx, 'tenancy'), budgets);
   }
 
   #snapshot(): void {
