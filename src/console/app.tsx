@@ -1,17 +1,26 @@
 import type { FunctionComponent } from 'preact';
-import { Button } from './parts/button.tsx';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from './parts/dialog.tsx';
 import { Loading, Notice } from './parts/notice.tsx';
-import { Text } from './parts/text.tsx';
+import { printable } from './parts/printable.ts';
+import { Toasts } from './parts/toasts.tsx';
 import type { Connection } from './state/connection.ts';
+import { isSwitchedOn } from './state/listing.ts';
 import { href, type ViewName } from './state/route.ts';
+import type { State } from './state/state.ts';
 import { useRoute } from './state/use-route.ts';
+import { useShortcuts } from './state/use-shortcuts.ts';
 import { useStore } from './state/use-store.ts';
 import { AuditView } from './views/audit.tsx';
+import { Banners } from './views/banners.tsx';
 import { CategoriesView } from './views/categories.tsx';
+import { CategoryView } from './views/category.tsx';
 import { FleetView } from './views/fleet.tsx';
+import { Header } from './views/header.tsx';
 import { HealthView } from './views/health.tsx';
+import { Help } from './views/help.tsx';
 import { SignIn } from './views/sign-in.tsx';
+import { SwitchDialog } from './views/switch-dialog.tsx';
 import { TailView } from './views/tail.tsx';
 import { TenantsView } from './views/tenants.tsx';
 import type { ViewProps } from './views/view.ts';
@@ -19,91 +28,128 @@ import type { ViewProps } from './views/view.ts';
 interface Entry {
   readonly title: string;
   readonly View: FunctionComponent<ViewProps>;
+  /** The second key after `g`. */
+  readonly key: string;
   /** Whether the credential and the server have it. @default yes */
   readonly offered?: (connection: Connection) => boolean;
 }
 
 const ENTRIES: Readonly<Record<ViewName, Entry>> = {
-  categories: { title: 'Categories', View: CategoriesView },
+  categories: { title: 'Categories', View: CategoriesView, key: 'c' },
   tail: {
     title: 'Tail',
     View: TailView,
-    offered: (connection) => has(connection, 'tail') && connection.can('control'),
+    key: 't',
+    offered: (connection) => connection.has('tail') && connection.can('control'),
   },
-  audit: { title: 'Audit', View: AuditView, offered: (connection) => connection.can('admin') },
-  fleet: { title: 'Fleet', View: FleetView, offered: (connection) => has(connection, 'fleet') },
-  health: { title: 'Health', View: HealthView },
-  tenants: { title: 'Tenants', View: TenantsView, offered: hasTenants },
+  audit: { title: 'Audit', View: AuditView, key: 'a', offered: (connection) => connection.can('admin') },
+  fleet: { title: 'Fleet', View: FleetView, key: 'f', offered: (connection) => connection.has('fleet') },
+  health: { title: 'Health', View: HealthView, key: 'h' },
+  tenants: { title: 'Tenants', View: TenantsView, key: 'n', offered: (connection) => connection.choosesTenants },
 };
-
-function has({ store }: Connection, endpoint: string): boolean {
-  return store.state.server?.otelrdcp_endpoints[endpoint] !== undefined;
-}
-
-/** Only an operator without a tenant of its own may choose one. */
-function hasTenants(connection: Connection): boolean {
-  return connection.store.state.server?.capabilities.multiTenancy === true && connection.can('admin');
-}
 
 export function App({ connection }: { readonly connection: Connection }) {
   const stage = useStore(connection, (state) => state.stage);
   const problem = useStore(connection, (state) => state.problem);
   switch (stage) {
     case 'starting':
-      return <Loading what="the console" />;
+      return (
+        <main class="alone">
+          <Loading what="the console" />
+        </main>
+      );
     case 'unreachable':
-      return problem ? <Notice problem={problem} onRetry={() => void connection.begin()} /> : null;
+      return (
+        <main class="alone">
+          <h1>Debug control</h1>
+          {problem && <Notice problem={problem} onRetry={() => void connection.begin()} />}
+        </main>
+      );
     case 'signed-out':
       return (
-        <main class="sign-in-page">
-          <h1>Debug control</h1>
+        <main class="alone">
+          <h1>
+            <img src="icon.svg" alt="" width="32" height="32" /> Debug control
+          </h1>
+          <p class="muted">{location.host}</p>
           <SignIn connection={connection} />
         </main>
       );
     default:
-      return (
-        <>
-          <Shell connection={connection} />
-          {stage === 'expired' && (
-            <Dialog title="Sign in again">
-              <SignIn connection={connection} />
-            </Dialog>
-          )}
-        </>
-      );
+      return <Shell connection={connection} expired={stage === 'expired'} />;
   }
 }
 
-function Shell({ connection }: { readonly connection: Connection }) {
+function Shell({ connection, expired }: { readonly connection: Connection; readonly expired: boolean }) {
   const route = useRoute();
-  const session = useStore(connection, (state) => state.session);
+  const [help, setHelp] = useState(false);
+  const asked = useStore(connection, (state) => state.asked);
   const announcement = useStore(connection, (state) => state.announcement);
   const tenant = useStore(connection, (state) => state.tenant);
+  const service = useStore(connection, (state) => state.fleet?.members?.[0]?.service) ?? location.host;
+  const on = useStore(connection, switchedOn);
   const offered = (Object.entries(ENTRIES) as [ViewName, Entry][]).filter(
     ([, entry]) => entry.offered?.(connection) !== false,
   );
-  const { View } = ENTRIES[route.view];
+  const shown = `${route.view}/${route.item ?? ''}`;
+  const { View, title } = ENTRIES[route.view];
+
+  useShortcuts(connection, {
+    '?': () => setHelp(true),
+    ...Object.fromEntries(offered.map(([view, { key }]) => [`g ${key}`, () => location.assign(href(view))])),
+  });
+  useEffect(() => {
+    const what = printable(route.item ?? title, 80).text;
+    document.title = `${on > 0 ? `${on} on · ` : ''}${what} · ${printable(service, 60).text}`;
+  }, [on, service, title, route.item]);
+  useFocusOnChange(shown);
+
   return (
     <>
-      <header class="top">
-        <nav aria-label="Views">
-          {offered.map(([view, { title }]) => (
-            <a key={view} href={href(view)} aria-current={view === route.view ? 'page' : undefined}>
-              {title}
-            </a>
-          ))}
-        </nav>
-        <span>
-          <Text value={session?.userId ?? ''} /> ({session?.scopes.join(', ')})
-        </span>
-        <Button onClick={() => void connection.signOut()}>Sign out</Button>
-      </header>
+      <Header
+        connection={connection}
+        service={service}
+        entries={offered.map(([view, entry]) => [view, entry.title] as const)}
+        current={route.view}
+        onHelp={() => setHelp(true)}
+      />
+      <Banners connection={connection} />
       <main id="view" tabIndex={-1}>
-        <View key={tenant ?? ''} connection={connection} route={route} />
+        {route.view === 'categories' && route.item !== undefined ? (
+          <CategoryView key={`${tenant ?? ''} ${route.item}`} connection={connection} name={route.item} />
+        ) : (
+          <View key={tenant ?? ''} connection={connection} route={route} />
+        )}
       </main>
+      <Toasts connection={connection} />
+      {help && <Help connection={connection} onClose={() => setHelp(false)} />}
+      {asked && <SwitchDialog key={asked} connection={connection} asked={asked} />}
+      {expired && (
+        <Dialog title="Sign in again">
+          <p>Your session has ended. What you see and typed stays as it is.</p>
+          <SignIn connection={connection} again />
+        </Dialog>
+      )}
       <div class="visually-hidden" role="status">
         {announcement}
       </div>
     </>
   );
+}
+
+function switchedOn({ categories }: State): number {
+  let count = 0;
+  for (const category of categories?.values() ?? []) if (isSwitchedOn(category)) count += 1;
+  return count;
+}
+
+/** Another view takes the focus, so that the keyboard and readers of the screen go on there. */
+function useFocusOnChange(shown: string): void {
+  const before = useRef(shown);
+  useEffect(() => {
+    if (before.current === shown) return;
+    before.current = shown;
+    scrollTo(0, 0);
+    document.getElementById('view')?.focus({ preventScroll: true });
+  }, [shown]);
 }

@@ -1,35 +1,40 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 
 export interface DialogProps {
-  readonly title: string;
+  readonly title: ComponentChildren;
   /** Absent: the dialog cannot be closed. */
   readonly onClose?: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog. The browser keeps the focus in it, and gives it back where it was. */
+/** A modal dialog. The focus stays in it, and goes back to where it was. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
   useEffect(() => {
     const element = dialog.current;
+    const before = document.activeElement;
     element?.showModal();
-    return () => element?.close();
+    return () => {
+      element?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
   }, []);
   return (
     <dialog
       ref={dialog}
       class="dialog"
-      aria-label={title}
+      aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
         onClose?.();
       }}
     >
       <header>
-        <h2>{title}</h2>
+        <h2 id={id}>{title}</h2>
         {onClose && (
-          <button type="button" class="button quiet" aria-label="Close" onClick={onClose}>
+          <button type="button" class="button quiet close" aria-label="Close" onClick={onClose}>
             ×
           </button>
         )}

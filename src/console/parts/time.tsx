@@ -1,3 +1,5 @@
+import { shortDuration, timeLeft } from '../state/durations.ts';
+import { useNow } from '../state/use-now.ts';
 import { clockTime, utcTime } from './times.ts';
 
 /** A point in time: in the browser's zone, with UTC in the title. */
@@ -7,6 +9,20 @@ export function Time({ at }: { readonly at: string }) {
   return (
     <time dateTime={date.toISOString()} title={utcTime(date)}>
       {clockTime(date)}
+    </time>
+  );
+}
+
+/** A clock that runs down. */
+export function TimeLeft({ until }: { readonly until: string }) {
+  const left = Date.parse(until) - useNow();
+  const end = new Date(until);
+  return (
+    <time class="clock" dateTime={until} title={`until ${clockTime(end)} (${utcTime(end)})`}>
+      <span aria-hidden="true">{timeLeft(left)}</span>
+      <span class="visually-hidden">
+        {left < 60_000 ? 'less than a minute' : shortDuration(Math.floor(left / 60_000) * 60)}
+      </span>
     </time>
   );
 }

@@ -1,28 +1,28 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { visibleRange } from './visible-range.ts';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { edgesOf, visibleRange } from './visible-range.ts';
 
 export interface VirtualListProps<T> {
   readonly items: readonly T[];
   readonly keyOf: (item: T) => string;
   readonly renderRow: (item: T, index: number) => ComponentChildren;
-  /** Of each row, in pixels. */
-  readonly rowHeight: number;
+  /** Of a row, in pixels. */
+  readonly heightOf: (item: T) => number;
   /** A row that stays drawn wherever the page is scrolled to, because it has the focus. */
   readonly keep?: number | undefined;
 }
 
 /** Draws the rows of a long list that can be seen. They scroll with the page. */
-export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: VirtualListProps<T>) {
+export function VirtualList<T>({ items, keyOf, renderRow, heightOf, keep }: VirtualListProps<T>) {
   const list = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
+  const tall = heightOf(items[0] as T);
+  const edges = useMemo(() => edgesOf(items.map(heightOf)), [items, tall]);
+  const measure = () => {
+    const top = -(list.current?.getBoundingClientRect().top ?? 0);
+    setView((known) => (known.top === top && known.height === innerHeight ? known : { top, height: innerHeight }));
+  };
   useLayoutEffect(() => {
-    const measure = () => {
-      const top = -(list.current?.getBoundingClientRect().top ?? 0);
-      const height = innerHeight;
-      setView((known) => (known.top === top && known.height === height ? known : { top, height }));
-    };
-    measure();
     addEventListener('scroll', measure, { passive: true });
     addEventListener('resize', measure);
     return () => {
@@ -30,24 +30,21 @@ export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: Vir
       removeEventListener('resize', measure);
     };
   }, []);
-  useEffect(() => {
-    const top = -(list.current?.getBoundingClientRect().top ?? 0);
-    setView((known) => (known.top === top ? known : { ...known, top }));
-  }, [items.length]);
-  const { from, to } = visibleRange({ ...view, rowHeight, count: items.length });
+  // What stands above the list may have changed its place.
+  useLayoutEffect(measure);
+  const { from, to } = visibleRange({ ...view, edges });
   const indices = Array.from({ length: to - from }, (_, at) => from + at);
   if (keep !== undefined && keep < items.length && (keep < from || keep >= to)) indices.push(keep);
   return (
-    <div ref={list} class="virtual-list" role="presentation" style={{ height: `${items.length * rowHeight}px` }}>
+    <div ref={list} class="virtual-list" role="presentation" style={{ height: `${edges.at(-1)}px` }}>
       {indices.map((index) => {
-        const item = items[index];
-        if (item === undefined) return null;
+        const item = items[index] as T;
         return (
           <div
             key={keyOf(item)}
             class="virtual-row"
             role="presentation"
-            style={{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
+            style={{ transform: `translateY(${edges[index]}px)`, height: `${heightOf(item)}px` }}
           >
             {renderRow(item, index)}
           </div>

@@ -1,11 +1,13 @@
-import { createRdcpClient, isRdcpError, type RdcpClient, type Scope } from '../../client.ts';
-import type { SessionResponse } from '../../protocol/messages.ts';
+import { type ControlCommand, createRdcpClient, isRdcpError, type RdcpClient, type Scope } from '../../client.ts';
+import { EVERYBODY } from '../../protocol/constants.ts';
+import type { ControlResponse, SessionResponse } from '../../protocol/messages.ts';
 import type { StateEvent } from '../../protocol/streams.ts';
+import type { Intent } from './change.ts';
 import { type Credential, type SignedIn, signInWith } from './credential.ts';
 import { Follower, type FollowerState } from './follower.ts';
 import { type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
-import { type Action, INITIAL, reduce, type State } from './state.ts';
+import { type Action, INITIAL, type Receipt, reduce, type State } from './state.ts';
 import { Store } from './store.ts';
 
 export interface Environment {
@@ -20,6 +22,14 @@ export interface Environment {
 
 /** How often health is asked for, in milliseconds. */
 const HEALTH_MS = 15_000;
+/** How long a receipt that needs no attention stays, in milliseconds. */
+const RECEIPT_MS = 10_000;
+/** Several changes in this time ask for the tenants once, in milliseconds. */
+const TENANTS_MS = 1000;
+/** Where the server does not say how long a temporary control may be. */
+const USUAL_MAX_SECONDS = 24 * 3600;
+/** Entries of the trail that are read at the beginning, for who and why. */
+const TRAIL_ENTRIES = 500;
 
 /** The page's connection to its endpoint: who is signed in, the client, and the state that the server sends. */
 export class Connection {
@@ -30,6 +40,8 @@ export class Connection {
   #signedIn: SignedIn | undefined;
   #client: RdcpClient;
   #cancelHealth: (() => void) | undefined;
+  #cancelTenants: (() => void) | undefined;
+  #receipts = 0;
   #visible = true;
 
   constructor(environment: Environment) {
@@ -72,6 +84,65 @@ export class Connection {
   can(scope: Scope): boolean {
     const scopes = this.session?.scopes ?? [];
     return scopes.includes(scope) || scopes.includes('admin');
+  }
+
+  /** Whether the server has an endpoint of ours, such as `tail`. */
+  has(endpoint: string): boolean {
+    return this.store.state.server?.otelrdcp_endpoints[endpoint] !== undefined;
+  }
+
+  /** Longest time of a temporary control. */
+  get maxSeconds(): number {
+    return USUAL_MAX_SECONDS;
+  }
+
+  /** Whether settings are kept for each tenant, and this credential is of none and may choose one. */
+  get choosesTenants(): boolean {
+    const { server, session } = this.store.state;
+    const ofNone = session?.tenantId === undefined || session.tenantId === EVERYBODY;
+    return server?.capabilities.multiTenancy === true && ofNone && this.can('admin');
+  }
+
+  /** Whether the credential may switch something in what is shown now. */
+  get maySwitch(): boolean {
+    const { server, session } = this.store.state;
+    const everybody = session?.tenantId === EVERYBODY && session.tenant?.isolationLevel !== 'global';
+    return this.can('control') && (!everybody || server?.capabilities.multiTenancy !== true || this.can('admin'));
+  }
+
+  /** Sends a change. With the same request id it takes effect once, however often it is sent. */
+  async change(command: ControlCommand, tenant: string | undefined, requestId: string): Promise<ControlResponse> {
+    const answer = await this.clientFor(tenant).control(command, { requestId });
+    if (tenant !== undefined) this.#askTenantsSoon();
+    return answer;
+  }
+
+  /** A client for one tenant; `undefined` for everybody. */
+  clientFor(tenant: string | undefined): RdcpClient {
+    return tenant === this.tenant ? this.#client : this.#clientOf(this.#signedIn?.options ?? {}, tenant);
+  }
+
+  /** Opens the dialog for a change. */
+  ask(intent: Intent, categories: readonly string[]): void {
+    this.store.dispatch({ type: 'asked', asked: { intent, categories } });
+  }
+
+  /** Closes the dialog for a change. */
+  askNothing(): void {
+    this.store.dispatch({ type: 'asked', asked: undefined });
+  }
+
+  /** Shows the answer to a change. One that is as it should be goes by itself. */
+  showReceipt(receipt: Omit<Receipt, 'id'>): void {
+    this.#receipts += 1;
+    const id = this.#receipts;
+    this.store.dispatch({ type: 'receipt', receipt: { ...receipt, id } });
+    this.announce(`${receipt.title}. ${receipt.detail ?? ''}`);
+    if (receipt.tone === 'good') this.#environment.after(RECEIPT_MS, () => this.dismissReceipt(id));
+  }
+
+  dismissReceipt(id: number): void {
+    this.store.dispatch({ type: 'receipt-seen', id });
   }
 
   /** Says something to users of screen readers. */
@@ -166,6 +237,31 @@ export class Connection {
     if (!this.#visible) return;
     this.#follower.start();
     void this.#askHealth();
+    void this.#askTrail();
+    void this.#askTenants();
+  }
+
+  async #askTrail(): Promise<void> {
+    if (!this.can('admin')) return;
+    const { session } = this.store.state;
+    const trail = await this.#client.audit({ limit: TRAIL_ENTRIES }).catch(() => undefined);
+    if (trail === undefined || session?.userId !== this.session?.userId) return;
+    this.store.dispatch({ type: 'trail', entries: trail.entries });
+  }
+
+  #askTenantsSoon(): void {
+    this.#cancelTenants ??= this.#environment.after(TENANTS_MS, () => {
+      this.#cancelTenants = undefined;
+      if (this.#visible) void this.#askTenants();
+    });
+  }
+
+  async #askTenants(): Promise<void> {
+    if (!this.choosesTenants) return;
+    const answer = await this.clientFor(undefined)
+      .tenants()
+      .catch(() => undefined);
+    if (answer !== undefined && this.choosesTenants) this.store.dispatch({ type: 'tenants', tenants: answer.tenants });
   }
 
   #forget(): void {
@@ -182,18 +278,17 @@ export class Connection {
 
   #clientOf(options: SignedIn['options'], tenantId?: string): RdcpClient {
     const { token } = options;
-    const client = createRdcpClient({
+    return createRdcpClient({
       ...this.#common(),
       ...options,
       ...(tenantId !== undefined && { tenantId }),
       fetch: async (url, init) => {
         const response = await this.#environment.fetch(url, init);
-        if (response.status === 401 && client === this.#client) this.#expired();
+        if (response.status === 401 && options === this.#signedIn?.options) this.#expired();
         return response;
       },
       ...(token !== undefined && { token: () => this.#freshToken(token) }),
     });
-    return client;
   }
 
   async #freshToken(token: NonNullable<SignedIn['options']['token']>): Promise<string> {
@@ -215,6 +310,7 @@ export class Connection {
 
   #receive(event: StateEvent): void {
     if (event.event === 'rates') this.history.add(event.data);
+    if (event.event === 'audit' && event.data.tenant !== undefined) this.#askTenantsSoon();
     this.store.dispatch({ type: 'event', event });
   }
 

@@ -1,6 +1,6 @@
 import { createTransport } from '../../client/transport.ts';
 import type { RdcpClient, RdcpClientOptions } from '../../client.ts';
-import type { RdcpAnswer } from '../../protocol/messages.ts';
+import type { ConsoleSessionResponse } from '../../protocol/messages.ts';
 
 /** What somebody signs in with. */
 export type Credential =
@@ -20,10 +20,6 @@ export interface SignedIn {
 export interface SignInParts {
   readonly options: Pick<RdcpClientOptions, 'baseUrl' | 'clientId' | 'fetch'>;
   readonly createClient: (options: SignedIn['options']) => RdcpClient;
-}
-
-interface CodeAnswer extends RdcpAnswer {
-  readonly credential: { readonly kind: 'api-key' | 'bearer'; readonly value: string };
 }
 
 const CODE_PATH = '/rdcp/v1/console/session';
@@ -47,7 +43,10 @@ export async function signInWith(
   if (credential.kind === 'connection') return { options: {}, end: async () => undefined };
   if (credential.kind === 'code') {
     const { send } = createTransport(options);
-    const { credential: exchanged } = await send<CodeAnswer>({ path: CODE_PATH, body: { code: credential.code } });
+    const { credential: exchanged } = await send<ConsoleSessionResponse>({
+      path: CODE_PATH,
+      body: { code: credential.code },
+    });
     return signInWith(exchanged, issuesTokens, { options, createClient });
   }
   if (credential.kind === 'bearer') return { options: { token: credential.value }, end: async () => undefined };

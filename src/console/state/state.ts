@@ -3,9 +3,12 @@ import type {
   DiscoveredCategory,
   HealthResponse,
   SessionResponse,
+  TenantSummary,
   WellKnownDocument,
 } from '../../protocol/messages.ts';
 import type { EventsFleet, EventsRates, StateEvent } from '../../protocol/streams.ts';
+import type { Intent } from './change.ts';
+import { type LastChanges, withEntries } from './last-changes.ts';
 import type { Problem } from './problem.ts';
 
 /** The event stream. */
@@ -45,8 +48,32 @@ export interface State {
   readonly health?: HealthResponse | undefined;
   /** New entries of the audit trail, newest first; for `admin`. */
   readonly entries: readonly AuditEntry[];
+  /** Who switched what last, for `admin`. */
+  readonly lastChanges: LastChanges;
+  /** For those who may choose a tenant. */
+  readonly tenants?: readonly TenantSummary[] | undefined;
   /** What the live region says. */
   readonly announcement: string;
+  /** Answers to changes, newest last. */
+  readonly receipts: readonly Receipt[];
+  /** The change that somebody is about to make. */
+  readonly asked?: Asked | undefined;
+  /** Whether single keys do something. */
+  readonly shortcuts: boolean;
+}
+
+/** What the dialog for changes is open for. */
+export interface Asked {
+  readonly intent: Intent;
+  readonly categories: readonly string[];
+}
+
+/** The answer to a change. */
+export interface Receipt {
+  readonly id: number;
+  readonly tone: 'good' | 'warning' | 'error';
+  readonly title: string;
+  readonly detail?: string;
 }
 
 export type Action =
@@ -60,10 +87,26 @@ export type Action =
   | { readonly type: 'event'; readonly event: StateEvent }
   | { readonly type: 'categories'; readonly categories: readonly DiscoveredCategory[] }
   | { readonly type: 'health'; readonly health: HealthResponse }
-  | { readonly type: 'announce'; readonly text: string };
+  | { readonly type: 'trail'; readonly entries: readonly AuditEntry[] }
+  | { readonly type: 'tenants'; readonly tenants: readonly TenantSummary[] }
+  | { readonly type: 'announce'; readonly text: string }
+  | { readonly type: 'asked'; readonly asked: Asked | undefined }
+  | { readonly type: 'shortcuts'; readonly on: boolean }
+  | { readonly type: 'receipt'; readonly receipt: Receipt }
+  | { readonly type: 'receipt-seen'; readonly id: number };
 
-export const INITIAL: State = { stage: 'starting', link: { state: 'connecting' }, entries: [], announcement: '' };
+export const INITIAL: State = {
+  stage: 'starting',
+  link: { state: 'connecting' },
+  entries: [],
+  lastChanges: new Map(),
+  announcement: '',
+  receipts: [],
+  shortcuts: true,
+};
 
+/** Most receipts on the screen. */
+const MAX_RECEIPTS = 4;
 /** Most audit entries that are kept. */
 const MAX_ENTRIES = 500;
 
@@ -87,6 +130,18 @@ export function reduce(state: State, action: Action): State {
       return { ...state, categories: byName(action.categories) };
     case 'health':
       return { ...state, health: action.health };
+    case 'trail':
+      return { ...state, lastChanges: withEntries(state.lastChanges, action.entries) };
+    case 'tenants':
+      return { ...state, tenants: action.tenants };
+    case 'asked':
+      return { ...state, asked: action.asked };
+    case 'shortcuts':
+      return { ...state, shortcuts: action.on };
+    case 'receipt':
+      return { ...state, receipts: [...state.receipts, action.receipt].slice(-MAX_RECEIPTS) };
+    case 'receipt-seen':
+      return { ...state, receipts: state.receipts.filter(({ id }) => id !== action.id) };
     case 'announce':
       return { ...state, announcement: action.text };
     case 'event':
@@ -94,8 +149,8 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
-/** What another tenant or another identity may not see. */
-const NOTHING_KNOWN = { categories: undefined, rates: undefined, fleet: undefined, entries: [] } as const;
+/** What differs between tenants. */
+const NOTHING_KNOWN = { categories: undefined, rates: undefined, fleet: undefined } as const;
 
 /** The same person goes on where the credential expired; anybody else begins with nothing. */
 function signedIn(state: State, session: SessionResponse): State {
@@ -105,8 +160,7 @@ function signedIn(state: State, session: SessionResponse): State {
     known.userId === session.userId &&
     known.tenantId === session.tenantId &&
     known.scopes.join() === session.scopes.join();
-  const rest = same ? {} : { ...NOTHING_KNOWN, tenant: undefined, health: undefined };
-  return { ...state, ...rest, session, stage: 'signed-in', problem: undefined };
+  return { ...(same ? state : { ...INITIAL, server: state.server }), session, stage: 'signed-in', problem: undefined };
 }
 
 function afterEvent(state: State, event: StateEvent): State {
@@ -127,7 +181,11 @@ function afterEvent(state: State, event: StateEvent): State {
     case 'rates':
       return { ...state, rates: event.data };
     case 'audit':
-      return { ...state, entries: [event.data, ...state.entries].slice(0, MAX_ENTRIES) };
+      return {
+        ...state,
+        entries: [event.data, ...state.entries].slice(0, MAX_ENTRIES),
+        lastChanges: withEntries(state.lastChanges, [event.data]),
+      };
     default:
       // An event of a newer server.
       return state;

@@ -1,41 +1,287 @@
-import { Badge } from '../parts/badge.tsx';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import { Button } from '../parts/button.tsx';
 import { Empty, Loading } from '../parts/notice.tsx';
-import { Text } from '../parts/text.tsx';
-import { Time } from '../parts/time.tsx';
+import { plural, shortNumber } from '../parts/numbers.ts';
+import { useMedia } from '../parts/use-media.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
+import type { Connection } from '../state/connection.ts';
+import { differingTenants } from '../state/differing.ts';
+import {
+  FILTERS,
+  type Filter,
+  GROUPINGS,
+  type Listing,
+  listingOf,
+  queryOf,
+  rowsOf,
+  SORTINGS,
+} from '../state/listing.ts';
 import { href } from '../state/route.ts';
 import { navigate } from '../state/use-route.ts';
+import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
+import { useCalmOrder } from './calm-order.ts';
+import { CategoryRow, intentsOf } from './category-row.tsx';
+import { lastChangeOf } from './facts.tsx';
+import { useListKeys } from './list-keys.ts';
 import type { ViewProps } from './view.ts';
 
+const FILTER_TITLES: Readonly<Record<Filter, string>> = { on: 'On', adopted: 'Adopted', calls: 'Has calls' };
+const GROUPING_TITLES = { prefix: 'Group by prefix', source: 'Group by source', none: 'No groups' } as const;
+const SORTING_TITLES = { name: 'Sort by name', calls: 'Sort by calls', left: 'Sort by time left' } as const;
+
+/** Row heights in rem: in one line, and as a card. */
+const ROW_REM = 3.5;
+const CARD_REM = 8;
+const GROUP_REM = 2.75;
+
+/** All categories, and what is on. */
 export function CategoriesView({ connection, route }: ViewProps) {
   const categories = useStore(connection, (state) => state.categories);
-  const search = route.query.get('q') ?? '';
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const listing = listingOf(route.query);
+  const show = (changed: Partial<Listing>) =>
+    navigate(href('categories', undefined, queryOf({ ...listing, ...changed })), { replace: true });
+  const search = useRef<HTMLInputElement>(null);
+  useShortcuts(connection, { '/': () => search.current?.focus() });
+
   if (categories === undefined) return <Loading what="categories" />;
-  const found = [...categories.values()].filter(({ name }) => name.includes(search.toUpperCase()));
   return (
     <>
-      <input
-        type="search"
-        aria-label="Search categories"
-        value={search}
-        onInput={(event) =>
-          navigate(href('categories', undefined, { q: event.currentTarget.value }), { replace: true })
-        }
+      <h1 class="visually-hidden">Categories</h1>
+      <div class="toolbar">
+        <input
+          ref={search}
+          type="search"
+          class="search"
+          aria-label="Search categories"
+          placeholder="Search names, descriptions, sources"
+          value={listing.search}
+          onInput={({ currentTarget }) => show({ search: currentTarget.value })}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') show({ search: '' });
+            if (event.key === 'ArrowDown') focusList(event);
+          }}
+        />
+        <fieldset class="filters" aria-label="Show only">
+          {FILTERS.map((filter) => {
+            const pressed = listing.filters.includes(filter);
+            return (
+              <button
+                key={filter}
+                type="button"
+                class="chip"
+                aria-pressed={pressed}
+                onClick={() =>
+                  show({
+                    filters: pressed ? listing.filters.filter((each) => each !== filter) : [...listing.filters, filter],
+                  })
+                }
+              >
+                {FILTER_TITLES[filter]}
+              </button>
+            );
+          })}
+        </fieldset>
+        <select
+          aria-label="Groups"
+          value={listing.grouping}
+          onChange={({ currentTarget }) => show({ grouping: currentTarget.value as Listing['grouping'] })}
+        >
+          {GROUPINGS.map((grouping) => (
+            <option key={grouping} value={grouping}>
+              {GROUPING_TITLES[grouping]}
+            </option>
+          ))}
+        </select>
+        <select
+          aria-label="Order"
+          value={listing.sorting}
+          onChange={({ currentTarget }) => show({ sorting: currentTarget.value as Listing['sorting'] })}
+        >
+          {SORTINGS.map((sorting) => (
+            <option key={sorting} value={sorting}>
+              {SORTING_TITLES[sorting]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <List
+        connection={connection}
+        categories={categories}
+        listing={listing}
+        selected={selected}
+        onSelected={setSelected}
+        onShowAll={() => show({ search: '', filters: [] })}
       />
-      {found.length === 0 && <Empty title="No category" />}
-      <VirtualList
-        items={found}
-        keyOf={({ name }) => name}
-        rowHeight={44}
-        renderRow={({ name, enabled, description, otelrdcp_expiresAt }) => (
-          <>
-            <a href={href('categories', name)}>{name}</a> <Text value={description} />
-            <Badge tone={enabled ? 'on' : 'off'}>{enabled ? 'on' : 'off'}</Badge>
-            {otelrdcp_expiresAt !== undefined && <Time at={otelrdcp_expiresAt} />}
-          </>
-        )}
-      />
+      {selected.size > 0 && (
+        <SelectionBar connection={connection} selected={selected} onClear={() => setSelected(new Set())} />
+      )}
     </>
+  );
+}
+
+function focusList(event: KeyboardEvent): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>('[role=grid] a[tabindex="0"]')?.focus();
+}
+
+interface ListProps {
+  readonly connection: Connection;
+  readonly categories: ReadonlyMap<string, DiscoveredCategory>;
+  readonly listing: Listing;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelected: (selected: ReadonlySet<string>) => void;
+  readonly onShowAll: () => void;
+}
+
+function List({ connection, categories, listing, selected, onSelected, onShowAll }: ListProps) {
+  const rates = useStore(connection, (state) => state.rates);
+  const tenants = useStore(connection, (state) => state.tenants);
+  const tenant = useStore(connection, (state) => state.tenant);
+  const lastChanges = useStore(connection, (state) => state.lastChanges);
+  const narrow = useMedia('(max-width: 60rem)');
+  const grid = useRef<HTMLDivElement>(null);
+  const order = useCalmOrder(grid);
+  const rateOf = ({ name, metrics }: DiscoveredCategory) =>
+    rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
+  const differing = useMemo(
+    () => (tenants === undefined || tenant !== undefined ? undefined : differingTenants(categories, tenants)),
+    [categories, tenants, tenant],
+  );
+  const listed = JSON.stringify(listing);
+  const ordered = listing.sorting === 'calls' || listing.filters.includes('calls') ? order : 0;
+  const isOnForSome = ({ name, enabled }: DiscoveredCategory) => !enabled && differing?.has(name) === true;
+  const rows = useMemo(
+    () => rowsOf(categories.values(), listing, { rateOf, isOnForSome }),
+    [categories, listed, ordered, differing],
+  );
+  const { maySwitch } = connection;
+  const toggle = (name: string) => {
+    const next = new Set(selected);
+    if (!next.delete(name)) next.add(name);
+    onSelected(next);
+  };
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const names = rows.map((row) => (row.kind === 'category' ? row.category.name : undefined));
+  const keys = useListKeys({
+    names,
+    grid,
+    onKey: (key, name) => {
+      const category = categories.get(name);
+      if (category === undefined || !maySwitch || !connection.store.state.shortcuts) return false;
+      const wanted = { e: ['enable', 'prolong'], d: ['reset', 'disable'] }[key];
+      if (key === 'x') toggle(name);
+      else if (wanted === undefined) return false;
+      const intent = intentsOf(category).find(([each]) => wanted?.includes(each))?.[0];
+      if (intent !== undefined) connection.ask(intent, [name]);
+      return true;
+    },
+  });
+
+  const shown = rows.reduce((count, { kind }) => (kind === 'category' ? count + 1 : count), 0);
+  let on = 0;
+  for (const { enabled } of categories.values()) if (enabled) on += 1;
+  return (
+    <>
+      <p class="summary muted">
+        {shown === categories.size
+          ? plural(shown, 'category', 'categories')
+          : `${shown} of ${categories.size} categories`}
+        {' · '}
+        {on} on{' · '}
+        {shortNumber(rates?.callsPerSecond ?? 0)} calls/s
+      </p>
+      {categories.size === 0 && (
+        <Empty title="This service has no categories yet">
+          <p>They appear here when the code that has them is loaded.</p>
+        </Empty>
+      )}
+      {shown === 0 && categories.size > 0 && (
+        <Empty title="Nothing matches">
+          <Button onClick={onShowAll}>Show all</Button>
+        </Empty>
+      )}
+      {shown > 0 && (
+        <div
+          ref={grid}
+          role="grid"
+          class={narrow ? 'grid cards' : 'grid'}
+          aria-label="Categories"
+          aria-rowcount={rows.length}
+          aria-multiselectable={maySwitch}
+          onKeyDown={keys.onKeyDown}
+          onFocusIn={keys.onFocusIn}
+        >
+          <VirtualList
+            items={rows}
+            keyOf={(row) => (row.kind === 'group' ? `group ${row.title}` : row.category.name)}
+            heightOf={({ kind }) => rem * (kind === 'group' ? GROUP_REM : narrow ? CARD_REM : ROW_REM)}
+            keep={keys.index}
+            renderRow={(row, index) =>
+              row.kind === 'group' ? (
+                <div role="row" aria-rowindex={index + 1} class="row group">
+                  <div role="gridcell">
+                    <strong>{row.title}</strong>{' '}
+                    <span class="muted">
+                      {row.count}
+                      {row.on > 0 && row.on < row.count && `, ${row.on} on`}
+                    </span>
+                  </div>
+                </div>
+              ) : (
+                <CategoryRow
+                  category={row.category}
+                  index={index + 1}
+                  current={index === keys.index}
+                  selected={selected.has(row.category.name)}
+                  maySwitch={maySwitch}
+                  rate={rateOf(row.category)}
+                  rates={connection.history.of(row.category.name)}
+                  change={lastChangeOf(lastChanges, tenant, row.category)}
+                  tenant={tenant}
+                  differing={differing?.get(row.category.name) ?? []}
+                  onSelect={() => toggle(row.category.name)}
+                  onAsk={(intent) => connection.ask(intent, [row.category.name])}
+                />
+              )
+            }
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+interface SelectionBarProps {
+  readonly connection: Connection;
+  readonly selected: ReadonlySet<string>;
+  readonly onClear: () => void;
+}
+
+/** What can be done with several at once. */
+function SelectionBar({ connection, selected, onClear }: SelectionBarProps) {
+  const names = [...selected].sort();
+  return (
+    <section class="selection" aria-label="Selected categories">
+      <strong>{names.length} selected</strong>
+      <Button kind="primary" onClick={() => connection.ask('enable', names)}>
+        Enable…
+      </Button>
+      <Button onClick={() => connection.ask('toggle', names)}>Toggle…</Button>
+      <Button kind="danger" onClick={() => connection.ask('disable', names)}>
+        Disable…
+      </Button>
+      <Button onClick={() => connection.ask('reset', names)}>End now…</Button>
+      {connection.has('tail') && (
+        <a class="button plain" href={href('tail', undefined, { categories: names.join(',') })}>
+          Tail
+        </a>
+      )}
+      <Button kind="quiet" onClick={onClear}>
+        Clear
+      </Button>
+    </section>
   );
 }

@@ -2,35 +2,48 @@ import { useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Notice } from '../parts/notice.tsx';
 import type { Connection } from '../state/connection.ts';
-import { kindOf } from '../state/credential.ts';
+import { type Credential, kindOf } from '../state/credential.ts';
 import type { Problem } from '../state/problem.ts';
 import { useStore } from '../state/use-store.ts';
 
-/** Asks for a credential. Used as a page, and over the views when a session has expired. */
-export function SignIn({ connection }: { readonly connection: Connection }) {
+interface SignInProps {
+  readonly connection: Connection;
+  /** Over the views, because a session has ended. */
+  readonly again?: boolean;
+}
+
+/** Asks for a credential. It stays in the memory of this page alone. */
+export function SignIn({ connection, again = false }: SignInProps) {
   const server = useStore(connection, (state) => state.server);
   const before = useStore(connection, (state) => state.problem);
-  const [problem, setProblem] = useState<Problem | undefined>(before);
+  const [refused, setRefused] = useState<Problem | undefined>();
   const [busy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const methods = server?.security.methods ?? [];
+  const [kind, setKind] = useState<'' | 'api-key' | 'bearer'>('');
+  const what = !methods.includes('bearer') ? 'API key' : !methods.includes('api-key') ? 'Token' : 'API key or token';
+  const problem = refused ?? before;
 
-  async function submit(event: Event): Promise<void> {
-    event.preventDefault();
-    const input = field.current;
-    const value = input?.value.trim() ?? '';
-    if (input === null || value === '') return;
+  async function signIn(credential: Credential): Promise<void> {
+    if (busy) return;
     setBusy(true);
-    const refused = await connection.signIn({ kind: kindOf(value, methods), value });
+    const reason = await connection.signIn(credential);
     setBusy(false);
-    input.value = '';
-    setProblem(refused);
-    if (refused !== undefined) input.focus();
+    setRefused(reason);
+    if (field.current === null) return;
+    field.current.value = '';
+    if (reason !== undefined) field.current.focus();
+  }
+
+  function submit(event: Event): void {
+    event.preventDefault();
+    const value = field.current?.value.trim() ?? '';
+    if (value !== '') void signIn({ kind: kind === '' ? kindOf(value, methods) : kind, value });
   }
 
   return (
-    <form class="sign-in" onSubmit={(event) => void submit(event)}>
-      <label for="credential">API key or token</label>
+    <form class="sign-in" onSubmit={submit}>
+      <label for="credential">{what}</label>
       <input
         ref={field}
         id="credential"
@@ -39,16 +52,34 @@ export function SignIn({ connection }: { readonly connection: Connection }) {
         spellcheck={false}
         autofocus
         required
-        aria-describedby={problem === undefined ? undefined : 'credential-problem'}
+        aria-invalid={problem?.kind === 'unauthenticated'}
+        aria-describedby="credential-help"
       />
-      {problem && (
-        <div id="credential-problem">
-          <Notice problem={problem} />
-        </div>
+      <p id="credential-help" class="muted">
+        {server?.security.tokenRefresh === true
+          ? 'It is exchanged for a short session and then forgotten. Nothing is kept in the browser.'
+          : 'It is kept in the memory of this page alone, and gone when you close or reload it.'}
+      </p>
+      {methods.includes('bearer') && methods.includes('api-key') && (
+        <label class="inline">
+          It is{' '}
+          <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value as typeof kind)}>
+            <option value="">recognized by its form</option>
+            <option value="api-key">an API key</option>
+            <option value="bearer">a token</option>
+          </select>
+        </label>
       )}
-      <Button type="submit" kind="primary" busy={busy}>
-        Sign in
-      </Button>
+      {problem && <Notice problem={problem} />}
+      <div class="buttons">
+        <Button type="submit" kind="primary" busy={busy}>
+          {busy ? 'Signing in …' : 'Sign in'}
+        </Button>
+        {methods.includes('mtls') && (
+          <Button onClick={() => void signIn({ kind: 'connection' })}>Use this browser’s certificate</Button>
+        )}
+        {again && <Button onClick={() => void connection.signOut()}>Sign out</Button>}
+      </div>
     </form>
   );
 }

@@ -1,0 +1,135 @@
+import type { DiscoveredCategory } from '../../protocol/messages.ts';
+
+export const GROUPINGS = ['prefix', 'source', 'none'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+export const SORTINGS = ['name', 'calls', 'left'] as const;
+export type Sorting = (typeof SORTINGS)[number];
+export const FILTERS = ['on', 'adopted', 'calls'] as const;
+export type Filter = (typeof FILTERS)[number];
+
+/** What is to be listed, and how. */
+export interface Listing {
+  readonly search: string;
+  readonly filters: readonly Filter[];
+  readonly grouping: Grouping;
+  readonly sorting: Sorting;
+}
+
+export type Row =
+  | { readonly kind: 'group'; readonly title: string; readonly count: number; readonly on: number }
+  | { readonly kind: 'category'; readonly category: DiscoveredCategory };
+
+/** The listing that an address asks for. */
+export function listingOf(query: URLSearchParams): Listing {
+  const filters = (query.get('show') ?? '').split(',');
+  return {
+    search: query.get('q') ?? '',
+    filters: FILTERS.filter((filter) => filters.includes(filter)),
+    grouping: GROUPINGS.find((grouping) => grouping === query.get('group')) ?? 'prefix',
+    sorting: SORTINGS.find((sorting) => sorting === query.get('sort')) ?? 'name',
+  };
+}
+
+/** The address's query for a listing; what is usual is left out. */
+export function queryOf({ search, filters, grouping, sorting }: Listing): Record<string, string> {
+  return {
+    ...(search !== '' && { q: search }),
+    ...(filters.length > 0 && { show: filters.join(',') }),
+    ...(grouping !== 'prefix' && { group: grouping }),
+    ...(sorting !== 'name' && { sort: sorting }),
+  };
+}
+
+/** What is known of a category besides itself. */
+export interface Calls {
+  /** Calls a second. */
+  readonly rateOf: (category: DiscoveredCategory) => number;
+  /** Whether it is on for some tenant, although off for everybody. */
+  readonly isOnForSome: (category: DiscoveredCategory) => boolean;
+}
+
+/** The categories that are asked for, in groups. Those that somebody switched on come first. */
+export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listing, calls: Calls): Row[] {
+  const words = listing.search.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = [...categories].filter(
+    (category) => listing.filters.every((filter) => passes(category, filter, calls)) && matches(category, words),
+  );
+  found.sort(orderBy(listing.sorting, calls));
+  if (listing.grouping === 'none') return found.map(rowOf);
+  const groups = new Map<string, DiscoveredCategory[]>();
+  const titleOf = listing.grouping === 'source' ? sourceTitle : prefixTitles(found);
+  for (const category of found) {
+    const title = isSwitchedOn(category) || calls.isOnForSome(category) ? ON_NOW : titleOf(category);
+    const group = groups.get(title);
+    if (group === undefined) groups.set(title, [category]);
+    else group.push(category);
+  }
+  return [...groups]
+    .sort(([a], [b]) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1))
+    .flatMap(([title, members]) => [
+      { kind: 'group' as const, title, count: members.length, on: members.filter(({ enabled }) => enabled).length },
+      ...members.map(rowOf),
+    ]);
+}
+
+const ON_NOW = 'On now';
+const OTHERS = 'Others';
+const OWN = 'The service itself';
+
+function placeOf(title: string): number {
+  return title === ON_NOW ? 0 : title === OTHERS ? 2 : 1;
+}
+
+function rowOf(category: DiscoveredCategory): Row {
+  return { kind: 'category', category };
+}
+
+/** On, and not only because that is its default. */
+export function isSwitchedOn({ enabled, otelrdcp_origin }: DiscoveredCategory): boolean {
+  return enabled && otelrdcp_origin !== 'default';
+}
+
+function passes(category: DiscoveredCategory, filter: Filter, { rateOf, isOnForSome }: Calls): boolean {
+  if (filter === 'on') return category.enabled || isOnForSome(category);
+  if (filter === 'adopted') return category.otelrdcp_source !== undefined;
+  return category.metrics.callsTotal > 0 || rateOf(category) > 0;
+}
+
+/** Whether each word is in the name, the description or the source. */
+function matches(
+  { name, description, otelrdcp_source: source }: DiscoveredCategory,
+  words: readonly string[],
+): boolean {
+  if (words.length === 0) return true;
+  const text = `${name} ${description} ${source === undefined ? '' : `${source.kind} ${source.name}`}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function orderBy(sorting: Sorting, { rateOf }: Calls): (a: DiscoveredCategory, b: DiscoveredCategory) => number {
+  const byName = (a: DiscoveredCategory, b: DiscoveredCategory) => (a.name < b.name ? -1 : 1);
+  if (sorting === 'name') return byName;
+  const weightOf =
+    sorting === 'calls'
+      ? (category: DiscoveredCategory) => -rateOf(category)
+      : ({ otelrdcp_expiresAt: at }: DiscoveredCategory) => (at === undefined ? Number.MAX_VALUE : Date.parse(at));
+  return (a, b) => weightOf(a) - weightOf(b) || byName(a, b);
+}
+
+/** `SQL_POOL` belongs to `SQL_…` where another category begins so. */
+function prefixTitles(categories: readonly DiscoveredCategory[]): (category: DiscoveredCategory) => string {
+  const counts = new Map<string, number>();
+  for (const { name } of categories) counts.set(prefixOf(name), (counts.get(prefixOf(name)) ?? 0) + 1);
+  return ({ name }) => {
+    const prefix = prefixOf(name);
+    return (counts.get(prefix) ?? 0) > 1 ? prefix : OTHERS;
+  };
+}
+
+function prefixOf(name: string): string {
+  return /^(?:X-)?[A-Z0-9]+/.exec(name)?.[0] ?? name;
+}
+
+/** Libraries are named as they write themselves. */
+function sourceTitle({ otelrdcp_source: source }: DiscoveredCategory): string {
+  return source === undefined ? OWN : source.kind;
+}

@@ -1,0 +1,127 @@
+import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
+import { Text } from '../parts/text.tsx';
+import { Time } from '../parts/time.tsx';
+import type { Connection } from '../state/connection.ts';
+import { href, type ViewName } from '../state/route.ts';
+import { useNow } from '../state/use-now.ts';
+import { useStore } from '../state/use-store.ts';
+import { TenantChoice } from './tenant-choice.tsx';
+
+interface HeaderProps {
+  readonly connection: Connection;
+  readonly service: string;
+  readonly entries: readonly (readonly [ViewName, string])[];
+  readonly current: ViewName;
+  readonly onHelp: () => void;
+}
+
+/** Which service this is, the views, whose settings are shown, the connection, and who is signed in. */
+export function Header({ connection, service, entries, current, onHelp }: HeaderProps) {
+  return (
+    <header class="top">
+      <button type="button" class="skip" onClick={() => document.getElementById('view')?.focus()}>
+        Skip to content
+      </button>
+      <span class="service">
+        <img src="icon.svg" alt="" width="22" height="22" />
+        <Text value={service} most={60} />
+      </span>
+      <nav aria-label="Views">
+        {entries.map(([view, title]) => (
+          <a key={view} href={href(view)} aria-current={view === current ? 'page' : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      <div class="tools">
+        {connection.choosesTenants && <WhoseSettings connection={connection} />}
+        <LinkState connection={connection} />
+        <Button kind="quiet" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={onHelp}>
+          ?
+        </Button>
+        <Account connection={connection} />
+      </div>
+    </header>
+  );
+}
+
+function WhoseSettings({ connection }: { readonly connection: Connection }) {
+  const tenant = useStore(connection, (state) => state.tenant);
+  return (
+    <TenantChoice
+      connection={connection}
+      label="Whose settings"
+      value={tenant}
+      onChoose={(chosen) => connection.chooseTenant(chosen)}
+    />
+  );
+}
+
+function LinkState({ connection }: { readonly connection: Connection }) {
+  const { state } = useStore(connection, ({ link }) => link);
+  const text = { live: 'Live', connecting: 'Connecting', paused: 'Paused', lost: 'No connection' }[state];
+  return (
+    <span class={`link-state ${state}`} title="Changes are shown as they happen, while this page is visible">
+      {text}
+    </span>
+  );
+}
+
+function Account({ connection }: { readonly connection: Connection }) {
+  const session = useStore(connection, (state) => state.session);
+  if (session === undefined) return null;
+  const { userId, method, scopes, tenantId, expiresAt } = session;
+  return (
+    <details class="menu" onKeyDown={closeOnEscape}>
+      <summary>
+        <span class="visually-hidden">Signed in as </span>
+        <Text value={userId} most={40} />
+      </summary>
+      <div class="menu-body">
+        <p>
+          Signed in as{' '}
+          <strong>
+            <Text value={userId} />
+          </strong>{' '}
+          with {METHODS[method]}
+        </p>
+        <p>
+          {scopes.map((scope) => (
+            <Badge key={scope}>{scope.slice(0, 40)}</Badge>
+          ))}
+        </p>
+        {tenantId !== undefined && tenantId !== 'global' && (
+          <p>
+            Tenant <Text value={tenantId} />
+          </p>
+        )}
+        {expiresAt !== undefined && <Expiry at={expiresAt} />}
+        <Button onClick={() => void connection.signOut()}>Sign out</Button>
+      </div>
+    </details>
+  );
+}
+
+const METHODS = {
+  'api-key': 'an API key',
+  bearer: 'a token',
+  mtls: 'a client certificate',
+  hybrid: 'a certificate and a token',
+} as const;
+
+function Expiry({ at }: { readonly at: string }) {
+  useNow();
+  return (
+    <p class="muted">
+      Valid until <Time at={at} />
+    </p>
+  );
+}
+
+function closeOnEscape(event: KeyboardEvent): void {
+  const menu = event.currentTarget;
+  if (event.key !== 'Escape' || !(menu instanceof HTMLDetailsElement)) return;
+  menu.open = false;
+  menu.querySelector('summary')?.focus();
+}

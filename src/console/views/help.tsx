@@ -1,0 +1,46 @@
+import { Dialog } from '../parts/dialog.tsx';
+import type { Connection } from '../state/connection.ts';
+import { useStore } from '../state/use-store.ts';
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ['/', 'search'],
+  ['↑ ↓ or k j', 'move in a list'],
+  ['Enter', 'open a category'],
+  ['e', 'enable, or prolong what is on'],
+  ['d', 'end now, or disable what has no end'],
+  ['x', 'select'],
+  ['g c', 'categories'],
+  ['g t', 'tail'],
+  ['g a', 'audit'],
+  ['g f', 'fleet'],
+  ['g h', 'health'],
+  ['g n', 'tenants'],
+  ['Esc', 'close, or clear the search'],
+  ['?', 'this overview'],
+];
+
+export function Help({ connection, onClose }: { readonly connection: Connection; readonly onClose: () => void }) {
+  const on = useStore(connection, (state) => state.shortcuts);
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      <dl class="keys">
+        {KEYS.map(([key, does]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={on}
+          onChange={({ currentTarget }) => connection.store.dispatch({ type: 'shortcuts', on: currentTarget.checked })}
+        />
+        Single keys do something
+      </label>
+    </Dialog>
+  );
+}

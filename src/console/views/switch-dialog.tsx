@@ -1,0 +1,291 @@
+import { useRef, useState } from 'preact/hooks';
+import { MAX_REASON_LENGTH } from '../../protocol/constants.ts';
+import type { ControlBudget } from '../../protocol/messages.ts';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { plural } from '../parts/numbers.ts';
+import { Text } from '../parts/text.tsx';
+import { clockTime } from '../parts/times.ts';
+import { type ChangeForm, commandOf, type Intent, receiptOf } from '../state/change.ts';
+import type { Connection } from '../state/connection.ts';
+import { readDuration, shortDuration } from '../state/durations.ts';
+import type { Problem } from '../state/problem.ts';
+import { RequestIds } from '../state/request-ids.ts';
+import type { Asked } from '../state/state.ts';
+import { useNow } from '../state/use-now.ts';
+import { useStore } from '../state/use-store.ts';
+import { Forecast } from './forecast.tsx';
+import { TenantChoice } from './tenant-choice.tsx';
+
+const PRESETS = [5 * 60, 15 * 60, 3600, 4 * 3600];
+const PROPOSED = '15m';
+const OTHER_TIME = 'other';
+const NO_END = 'none';
+
+const WORDS: Readonly<Record<Intent, { readonly title: string; readonly verb: string }>> = {
+  enable: { title: 'Enable', verb: 'Enable' },
+  prolong: { title: 'Prolong', verb: 'Prolong' },
+  disable: { title: 'Disable', verb: 'Disable' },
+  toggle: { title: 'Toggle', verb: 'Toggle' },
+  reset: { title: 'End now', verb: 'End now' },
+};
+
+/** Names in the title; the rest is counted. */
+const NAMED = 3;
+
+interface SwitchDialogProps {
+  readonly connection: Connection;
+  readonly asked: Asked;
+}
+
+/** Asks for whom, how long and why, shows what it would write, and sends the change. */
+export function SwitchDialog({ connection, asked: { intent, categories } }: SwitchDialogProps) {
+  const maxSeconds = connection.maxSeconds;
+  const [tenant, setTenant] = useState(connection.tenant);
+  const [time, setTime] = useState(maxSeconds >= 900 ? PROPOSED : shortDuration(maxSeconds));
+  const [typed, setTyped] = useState('');
+  const [reason, setReason] = useState('');
+  const [limit, setLimit] = useState<Limits>({});
+  const [sure, setSure] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const [checked, setChecked] = useState(false);
+  const requestIds = useRef(new RequestIds());
+  const expired = useStore(connection, ({ stage }) => stage === 'expired');
+
+  const timed = intent !== 'reset';
+  const noEnd = timed && time === NO_END;
+  const read = readDuration(time === OTHER_TIME ? typed : time, maxSeconds);
+  const seconds = !timed || noEnd || !('seconds' in read) ? undefined : read.seconds;
+  const wrongTime = timed && !noEnd && 'problem' in read ? read.problem : undefined;
+  const budget = budgetOf(limit);
+  const wrongLimit = budget === 'wrong' ? 'Limits are whole numbers from 1' : undefined;
+  const whom = tenant === undefined ? everybodyOf(connection) : `for ${tenant}`;
+  const { title, verb } = WORDS[intent];
+  const form: ChangeForm = { intent, categories, seconds, reason, budget: budget === 'wrong' ? undefined : budget };
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    setChecked(true);
+    if (busy || wrongTime !== undefined || wrongLimit !== undefined) return;
+    if (noEnd && !sure) {
+      setSure(true);
+      return;
+    }
+    const command = commandOf(form);
+    const requestId = requestIds.current.of(JSON.stringify([command, tenant]));
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      const answer = await connection.change(command, tenant, requestId);
+      connection.askNothing();
+      connection.showReceipt(receiptOf(intent, answer, whom));
+    } catch (error) {
+      setProblem(connection.problemOf(error));
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog
+      title={
+        <>
+          {title} <Names categories={categories} />
+        </>
+      }
+      onClose={() => connection.askNothing()}
+    >
+      <form class="switch" onSubmit={(event) => void submit(event)} noValidate>
+        <Whom connection={connection} tenant={tenant} onChoose={setTenant} />
+        {timed && !sure && (
+          <TimeChoice
+            time={time}
+            typed={typed}
+            maxSeconds={maxSeconds}
+            seconds={seconds}
+            wrong={checked || typed !== '' ? wrongTime : undefined}
+            onTime={setTime}
+            onTyped={setTyped}
+          />
+        )}
+        {sure && (
+          <p class="notice warning">
+            <strong>No end.</strong> {plural(categories.length, 'category', 'categories')}{' '}
+            {intent === 'disable' ? 'stays off' : 'stays on'} {whom} until somebody switches it again.
+          </p>
+        )}
+        <label class="field">
+          <span>
+            Reason <span class="muted">for the audit trail</span>
+          </span>
+          <input
+            value={reason}
+            maxLength={MAX_REASON_LENGTH}
+            placeholder={intent === 'reset' ? 'found it' : 'slow checkout'}
+            autofocus
+            onInput={({ currentTarget }) => setReason(currentTarget.value)}
+          />
+        </label>
+        {timed && intent !== 'disable' && !noEnd && <LimitChoice limit={limit} wrong={wrongLimit} onLimit={setLimit} />}
+        {(intent === 'enable' || intent === 'toggle') && (
+          <Forecast connection={connection} categories={categories} tenant={tenant} />
+        )}
+        {problem && !(expired && problem.kind === 'unauthenticated') && <Notice problem={problem} />}
+        {problem?.kind === 'unauthenticated' && !expired && (
+          <p class="muted">You are signed in again. Nothing was changed yet.</p>
+        )}
+        <div class="buttons">
+          <Button type="submit" kind={intent === 'reset' || intent === 'disable' ? 'danger' : 'primary'} busy={busy}>
+            {busy
+              ? 'Sending …'
+              : sure
+                ? `Yes, ${verb.toLowerCase()} without an end`
+                : buttonText(verb, whom, noEnd, seconds)}
+          </Button>
+          <Button onClick={() => (sure ? setSure(false) : connection.askNothing())}>{sure ? 'Back' : 'Cancel'}</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function buttonText(verb: string, whom: string, noEnd: boolean, seconds: number | undefined): string {
+  if (noEnd) return `${verb} without an end …`;
+  return `${verb} ${whom}${seconds === undefined ? '' : ` for ${shortDuration(seconds)}`}`;
+}
+
+/** Without tenants there is nobody to name. */
+function everybodyOf({ session, store }: Connection): string {
+  const own = session?.tenant?.id;
+  if (store.state.server?.capabilities.multiTenancy !== true) return '';
+  return own === undefined || own === 'global' ? 'for everybody' : `for ${own}`;
+}
+
+function Names({ categories }: { readonly categories: readonly string[] }) {
+  const more = categories.length - NAMED;
+  return (
+    <>
+      <span class="name">{categories.slice(0, NAMED).join(', ')}</span>
+      {more > 0 && ` and ${more} more`}
+    </>
+  );
+}
+
+interface WhomProps {
+  readonly connection: Connection;
+  readonly tenant: string | undefined;
+  readonly onChoose: (tenant: string | undefined) => void;
+}
+
+function Whom({ connection, tenant, onChoose }: WhomProps) {
+  if (connection.choosesTenants) {
+    return (
+      <div class="field">
+        <span aria-hidden="true">For whom</span>
+        <TenantChoice connection={connection} label="For whom" value={tenant} onChoose={onChoose} />
+      </div>
+    );
+  }
+  const own = everybodyOf(connection);
+  return own === '' ? null : (
+    <p class="whom">
+      <Text value={own} most={80} />
+    </p>
+  );
+}
+
+interface TimeChoiceProps {
+  readonly time: string;
+  readonly typed: string;
+  readonly maxSeconds: number;
+  readonly seconds: number | undefined;
+  readonly wrong: string | undefined;
+  readonly onTime: (time: string) => void;
+  readonly onTyped: (text: string) => void;
+}
+
+function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }: TimeChoiceProps) {
+  const now = useNow();
+  const presets = PRESETS.filter((preset) => preset <= maxSeconds).map(shortDuration);
+  if (time !== OTHER_TIME && time !== NO_END && !presets.includes(time)) presets.push(time);
+  const choice = (value: string, text: string) => (
+    <label class="choice" key={value}>
+      <input type="radio" name="time" value={value} checked={time === value} onChange={() => onTime(value)} />
+      <span>{text}</span>
+    </label>
+  );
+  return (
+    <fieldset class="field">
+      <legend>For how long</legend>
+      <div class="choices">
+        {presets.map((preset) => choice(preset, preset))}
+        {choice(OTHER_TIME, 'Other')}
+        {choice(NO_END, 'No end')}
+      </div>
+      {time === OTHER_TIME && (
+        <input
+          class="time-text"
+          aria-label="Time"
+          aria-invalid={wrong !== undefined}
+          aria-describedby="time-help"
+          placeholder={`such as 45m, at most ${shortDuration(maxSeconds)}`}
+          value={typed}
+          onInput={({ currentTarget }) => onTyped(currentTarget.value)}
+        />
+      )}
+      <p id="time-help" class={wrong === undefined ? 'muted' : 'wrong'}>
+        {wrong ??
+          (seconds === undefined
+            ? 'Stays until somebody switches it again.'
+            : `Goes back by itself at ${clockTime(new Date(now + seconds * 1000))}.`)}
+      </p>
+    </fieldset>
+  );
+}
+
+type Limits = Readonly<Partial<Record<keyof ControlBudget, string>>>;
+
+const LIMITS: readonly (readonly [keyof ControlBudget, string])[] = [
+  ['callsPerSecond', 'Lines a second'],
+  ['calls', 'Lines in all'],
+  ['bytes', 'Bytes in all'],
+];
+
+function budgetOf(limits: Limits): ControlBudget | undefined | 'wrong' {
+  const given = Object.entries(limits).filter(([, text]) => text.trim() !== '');
+  if (given.length === 0) return undefined;
+  if (given.some(([, text]) => !/^[1-9]\d{0,8}$/.test(text.trim()))) return 'wrong';
+  return Object.fromEntries(given.map(([name, text]) => [name, Number(text)]));
+}
+
+interface LimitChoiceProps {
+  readonly limit: Limits;
+  readonly wrong: string | undefined;
+  readonly onLimit: (limit: Limits) => void;
+}
+
+function LimitChoice({ limit, wrong, onLimit }: LimitChoiceProps) {
+  return (
+    <details class="limits">
+      <summary>Limit what it may write</summary>
+      <div class="limit-fields">
+        {LIMITS.map(([name, label]) => (
+          <label class="field" key={name}>
+            <span>{label}</span>
+            <input
+              inputMode="numeric"
+              placeholder="as configured"
+              value={limit[name] ?? ''}
+              aria-invalid={wrong !== undefined}
+              onInput={({ currentTarget }) => onLimit({ ...limit, [name]: currentTarget.value })}
+            />
+          </label>
+        ))}
+      </div>
+      <p class={wrong === undefined ? 'muted' : 'wrong'}>
+        {wrong ?? 'Of each process. When the lines or bytes in all are used up, it ends early.'}
+      </p>
+    </details>
+  );
+}
