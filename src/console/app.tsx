@@ -40,7 +40,7 @@ const ENTRIES: Readonly<Record<ViewName, Entry>> = {
     title: 'Tail',
     View: TailView,
     key: 't',
-    offered: (connection) => connection.has('tail') && connection.can('control'),
+    offered: (connection) => connection.mayTail,
   },
   audit: { title: 'Audit', View: AuditView, key: 'a', offered: (connection) => connection.can('admin') },
   fleet: { title: 'Fleet', View: FleetView, key: 'f', offered: (connection) => connection.has('fleet') },

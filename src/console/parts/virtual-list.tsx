@@ -1,21 +1,22 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { edgesOf, visibleRange } from './visible-range.ts';
+import { edgesOf, visibleUnevenRange } from './visible-range.ts';
 
 export interface VirtualListProps<T> {
   readonly items: readonly T[];
   readonly keyOf: (item: T) => string;
   readonly renderRow: (item: T, index: number) => ComponentChildren;
   /** Of a row, in pixels. */
-  readonly heightOf: (item: T) => number;
+  readonly rowHeight: number | ((item: T) => number);
   /** A row that stays drawn wherever the page is scrolled to, because it has the focus. */
   readonly keep?: number | undefined;
 }
 
 /** Draws the rows of a long list that can be seen. They scroll with the page. */
-export function VirtualList<T>({ items, keyOf, renderRow, heightOf, keep }: VirtualListProps<T>) {
+export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: VirtualListProps<T>) {
   const list = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
+  const heightOf = typeof rowHeight === 'number' ? () => rowHeight : rowHeight;
   const tall = heightOf(items[0] as T);
   const edges = useMemo(() => edgesOf(items.map(heightOf)), [items, tall]);
   const measure = () => {
@@ -32,9 +33,10 @@ export function VirtualList<T>({ items, keyOf, renderRow, heightOf, keep }: Virt
   }, []);
   // What stands above the list may have changed its place.
   useLayoutEffect(measure);
-  const { from, to } = visibleRange({ ...view, edges });
+  const { from, to } = visibleUnevenRange({ ...view, edges });
   const indices = Array.from({ length: to - from }, (_, at) => from + at);
-  if (keep !== undefined && keep < items.length && (keep < from || keep >= to)) indices.push(keep);
+  if (keep !== undefined && keep < items.length && keep < from) indices.unshift(keep);
+  else if (keep !== undefined && keep < items.length && keep >= to) indices.push(keep);
   return (
     <div ref={list} class="virtual-list" role="presentation" style={{ height: `${edges.at(-1)}px` }}>
       {indices.map((index) => {

@@ -1,23 +1,43 @@
 export interface Viewport {
-  /** How far the list's top is above the top of the window, in pixels. */
+  /** How far the list's top is above the top of what it is seen through, in pixels. */
   readonly top: number;
-  /** Of the window, in pixels. */
+  /** Of what it is seen through, in pixels. */
   readonly height: number;
+}
+
+export interface EvenRows extends Viewport {
+  readonly rowHeight: number;
+  readonly count: number;
+}
+
+export interface UnevenRows extends Viewport {
   /** Where each row begins, and where the last one ends, in pixels. */
   readonly edges: readonly number[];
 }
 
-/** Drawn beyond each edge of the window, in pixels, so that a quick scroll shows no blank. */
+/** Drawn beyond each edge, in pixels, so that a quick scroll shows no blank. */
 const MARGIN = 400;
 
 /** Where each row begins, and where the last one ends. */
 export function edgesOf(heights: readonly number[]): number[] {
-  let end = 0;
-  return [0, ...heights.map((height) => (end += height))];
+  const edges = [0];
+  for (const height of heights) edges.push((edges.at(-1) ?? 0) + height);
+  return edges;
 }
 
 /** Which rows to draw: from `from`, before `to`. */
-export function visibleRange({ top, height, edges }: Viewport): { from: number; to: number } {
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+export function visibleRange({ top, height, rowHeight, count }: EvenRows): Range {
+  const from = Math.floor((top - MARGIN) / rowHeight);
+  const to = Math.ceil((top + height + MARGIN) / rowHeight);
+  return { from: Math.min(Math.max(from, 0), count), to: Math.max(Math.min(to, count), 0) };
+}
+
+export function visibleUnevenRange({ top, height, edges }: UnevenRows): Range {
   const from = firstAfter(edges, top - MARGIN) - 1;
   const to = firstAfter(edges, top + height + MARGIN);
   const last = edges.length - 1;

@@ -91,9 +91,14 @@ export class Connection {
     return this.store.state.server?.otelrdcp_endpoints[endpoint] !== undefined;
   }
 
+  /** Whether the credential may see lines. */
+  get mayTail(): boolean {
+    return this.session?.otelrdcp_console?.tail !== undefined;
+  }
+
   /** Longest time of a temporary control. */
   get maxSeconds(): number {
-    return USUAL_MAX_SECONDS;
+    return this.session?.otelrdcp_console?.maxDurationSeconds ?? USUAL_MAX_SECONDS;
   }
 
   /** Whether settings are kept for each tenant, and this credential is of none and may choose one. */

@@ -71,7 +71,7 @@ export function CategoriesView({ connection, route }: ViewProps) {
               <button
                 key={filter}
                 type="button"
-                class="chip"
+                class="filter"
                 aria-pressed={pressed}
                 onClick={() =>
                   show({
@@ -217,7 +217,7 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
           <VirtualList
             items={rows}
             keyOf={(row) => (row.kind === 'group' ? `group ${row.title}` : row.category.name)}
-            heightOf={({ kind }) => rem * (kind === 'group' ? GROUP_REM : narrow ? CARD_REM : ROW_REM)}
+            rowHeight={({ kind }) => rem * (kind === 'group' ? GROUP_REM : narrow ? CARD_REM : ROW_REM)}
             keep={keys.index}
             renderRow={(row, index) =>
               row.kind === 'group' ? (
@@ -274,7 +274,7 @@ function SelectionBar({ connection, selected, onClear }: SelectionBarProps) {
         Disable…
       </Button>
       <Button onClick={() => connection.ask('reset', names)}>End now…</Button>
-      {connection.has('tail') && (
+      {connection.mayTail && (
         <a class="button plain" href={href('tail', undefined, { categories: names.join(',') })}>
           Tail
         </a>

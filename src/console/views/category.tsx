@@ -153,7 +153,7 @@ function Fact({ term, children }: { readonly term: string; readonly children: Co
 
 function Actions({ connection, category }: { readonly connection: Connection; readonly category: DiscoveredCategory }) {
   const { name } = category;
-  const tail = connection.has('tail') && connection.can('control');
+  const tail = connection.mayTail;
   if (!connection.maySwitch && !tail) return null;
   const main = intentsOf(category);
   return (

@@ -1,5 +1,4 @@
-import { Component } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
 import { visibleRange } from '../../parts/visible-range.ts';
 import type { Filter } from './filter.ts';
@@ -148,13 +147,8 @@ interface LineProps {
 }
 
 /** Drawn once: a flood draws only the new ones. */
-class Line extends Component<LineProps> {
-  override shouldComponentUpdate(next: LineProps): boolean {
-    const { row, filter, isSelected, process } = this.props;
-    return next.row !== row || next.filter !== filter || next.isSelected !== isSelected || next.process !== process;
-  }
-
-  override render({ row, filter, isSelected, process, colour, onSelect }: LineProps) {
+function Line({ row, filter, isSelected, process, colour, onSelect }: LineProps) {
+  return useMemo(() => {
     const { line, attributes } = row;
     return (
       // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus, and names the active option
@@ -180,7 +174,7 @@ class Line extends Component<LineProps> {
         </span>
       </div>
     );
-  }
+  }, [row, filter, isSelected, process]);
 }
 
 /** With milliseconds, in the browser's zone, with UTC in the title. */
