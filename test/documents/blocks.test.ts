@@ -13,12 +13,13 @@ import { BLOCKS, blocksOf } from './blocks.ts';
 /** Each language of the documents, and what tries its blocks beside this file. */
 const LANGUAGES = {
   sh: 'commands.test.ts; test/cli/document.test.ts',
-  ts: 'test/package/documents.test.ts',
+  ts: 'test/package/documents.test.ts; recipes.full.ts',
   js: 'test/package/documents.test.ts; test/notify/grafana.test.ts',
   json: 'this file',
-  yaml: 'this file; test/proxies/kubernetes.test.ts',
+  yaml: 'this file; recipes.test.ts; test/proxies/kubernetes.test.ts',
   nginx: 'test/proxies/nginx.test.ts',
   haproxy: 'test/proxies/haproxy.test.ts',
+  dockerfile: 'recipes.test.ts',
   logql: 'nothing: the document says so',
 } as const;
 

@@ -13,10 +13,11 @@ import { built } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';
 import { blocksOf } from './blocks.ts';
 
-/** Commands of the documents that run as they stand, in a folder of their own, with `rdcp` of this build. */
+/** Commands of the documents run as they stand, in a folder of their own, with `rdcp` of this build; those of a cluster do not. */
 const PREAMBLE = `set -eu -o pipefail
 rdcp() { '${process.execPath}' '${built('cli/main.js')}' "$@"; }
 npx() { test "$1" = rdcp; shift; rdcp "$@"; }
+kubectl() { :; }
 `;
 
 interface Ran {

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { parseAst } from 'rolldown/parseAst';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { run } from '../safety/program.ts';
@@ -77,6 +78,16 @@ declare global {
   const MyStore: new () => import('opentelemetry-instrumentation-rdcp').StateStore & { close(): void };
 }`;
 
+/** test/documents/recipes.full.ts installs the others, and runs what imports them. */
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A block as a module. Options without what they belong to are those of \`createRdcp\`. */
 function moduleOf(code: string): string {
   return `${/^\w+: [{[]/.test(code) ? `createRdcp({ ${code} });` : code}\nexport {};\n`;
@@ -97,7 +108,10 @@ describe('the code of the documents', () => {
   const blocks = blocksOf('ts', 'js').filter(
     ({ code }) => !code.includes(MOUNTED_CODE) && !/^\/\/ \S+\.mjs$|^module\.exports/m.test(code),
   );
-  for (const { place, code } of blocks) file(`${place.replaceAll(/\W/g, '-')}.ts`, moduleOf(code));
+  const installed = blocks.filter(({ code }) =>
+    [...code.matchAll(/from '([^']+)'/g)].every(([, name = '']) => isInstalled(name)),
+  );
+  for (const { place, code } of installed) file(`${place.replaceAll(/\W/g, '-')}.ts`, moduleOf(code));
 
   it('compiles under strict types', async () => {
     const tsconfig = file(
@@ -107,6 +121,12 @@ describe('the code of the documents', () => {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
     const { stdout } = await promisify(execFile)(process.execPath, [tsc, '-p', tsconfig]).catch((error) => error);
     assert.equal(stdout, '');
+  });
+
+  it('leaves out what recipes alone import', () => {
+    const others = blocks.filter((block) => !installed.includes(block));
+    assert.deepEqual([...new Set(others.map(({ document }) => document))], ['docs/recipes.md']);
+    for (const { place, code } of others) assert.doesNotThrow(() => parseAst(code, { lang: 'ts' }), place);
   });
 
   it('mounts the endpoint in Express, Fastify, node:http and Koa', async (t) => {

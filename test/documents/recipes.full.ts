@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { createRdcpClient } from '../../src/client.ts';
+import { type Child, start, until } from '../examples/child.ts';
+import { type Consumer, finish, installInto, packInto } from '../package/consumer.ts';
+import { freePort } from '../support/free-port.ts';
+import { blocksOf } from './blocks.ts';
+
+const KEY = generateApiKey({ env: 'test', randomBytes: (size) => Buffer.alloc(size, 7) });
+const REGISTER = ['--import', 'opentelemetry-instrumentation-rdcp/register'];
+
+/** The block of the recipes that imports a package. */
+function recipeFor(name: string): string {
+  const found = blocksOf('ts').filter(
+    ({ document, code }) => document === 'docs/recipes.md' && code.includes(`from '${name}'`),
+  );
+  assert.equal(found.length, 1, name);
+  return found[0]!.code;
+}
+
+describe('the recipes, with the packages that they are about', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-recipes-'));
+  let tarball = '';
+  before(async () => {
+    tarball = await packInto(directory);
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  async function project(
+    name: string,
+    packages: Readonly<Record<string, string>>,
+    files: Readonly<Record<string, string>>,
+  ) {
+    const consumer = await installInto(join(directory, name), tarball, packages);
+    const keys = [{ id: 'k', hash: hashApiKey(KEY), clientId: 'k', scopes: ['admin'] }];
+    for (const [path, text] of Object.entries({ ...files, 'keys.json': JSON.stringify({ keys }) })) {
+      mkdirSync(join(consumer.directory, path, '..'), { recursive: true });
+      writeFileSync(join(consumer.directory, path), text);
+    }
+    return consumer;
+  }
+
+  async function running(
+    t: TestContext,
+    { directory: cwd }: Consumer,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<Child> {
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(OTEL|RDCP|NODE)_/.test(name));
+    const child = await start(process.execPath, args, { cwd, env: { ...Object.fromEntries(inherited), ...env } });
+    t.after(() => child.end('SIGKILL'));
+    return child;
+  }
+
+  const operator = (port: number) => createRdcpClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: KEY });
+
+  /** Switches a category as soon as it can be, lets it be called, and waits for its line. */
+  async function showsLine(child: Child, port: number, app: string, category: string, line: RegExp) {
+    const control = operator(port);
+    await until(`${category} to be switched`, async () => {
+      await fetch(app).catch(() => undefined);
+      return control.enable(category, { duration: '5m' }).then(
+        () => true,
+        () => undefined,
+      );
+    }).catch((error) => assert.fail(`${error}\n${child.output.stdout}\n${child.output.stderr}`));
+    await until('its line', async () => {
+      await (await fetch(app)).text();
+      return line.test(child.output.stdout + child.output.stderr) ? true : undefined;
+    });
+  }
+
+  const onPort = (code: string, port: number) => {
+    assert.match(code, /listen\(3000\)/);
+    return code.replace('listen(3000)', `listen(${port})`);
+  };
+
+  it('Nest', async (t) => {
+    const port = await freePort();
+    const module = `
+      import 'reflect-metadata';
+      import { Controller, Get, Logger, Module } from '@nestjs/common';
+      class OrdersController {
+        logger = new Logger('OrdersController');
+        list() { this.logger.debug('listed'); return []; }
+      }
+      Controller('orders')(OrdersController);
+      Get()(OrdersController.prototype, 'list', Object.getOwnPropertyDescriptor(OrdersController.prototype, 'list'));
+      class AppModule {}
+      Module({ controllers: [OrdersController] })(AppModule);`;
+    const code = onPort(recipeFor('@nestjs/core'), port).replace(
+      'create(AppModule)',
+      "create(AppModule, { logger: ['warn'] })",
+    );
+    const packages = {
+      '@nestjs/common': '11',
+      '@nestjs/core': '11',
+      '@nestjs/platform-express': '11',
+      'reflect-metadata': '0.2',
+      rxjs: '7',
+    };
+    const consumer = await project('nest', packages, { 'app.mjs': module + code });
+    const child = await running(t, consumer, ['app.mjs']);
+    await showsLine(child, port, `http://127.0.0.1:${port}/orders`, 'ORDERS_CONTROLLER', /DEBUG.*listed/);
+  });
+
+  it('Hono', async (t) => {
+    const port = await freePort();
+    const packages = { hono: '4', '@hono/node-server': '2' };
+    const consumer = await project('hono', packages, { 'app.ts': onPort(recipeFor('hono'), port) });
+    const child = await running(t, consumer, ['app.ts']);
+    await showsLine(
+      child,
+      port,
+      `http://127.0.0.1:${port}/orders`,
+      'ORDERS',
+      /DEBUG ORDERS listed \{"path":"\/orders"\}/,
+    );
+  });
+
+  it('auto-instrumentations', async (t) => {
+    const [port, control] = [await freePort(), await freePort()];
+    const app = `
+      import { createServer } from 'node:http';
+      import { category } from 'opentelemetry-instrumentation-rdcp/api';
+      const orders = category('ORDERS');
+      createServer((request, response) => { orders.debug('listed'); response.end(); }).listen(${port});`;
+    const packages = { '@opentelemetry/auto-instrumentations-node': '0.81' };
+    const consumer = await project('auto', packages, { 'app.js': app });
+    const [command = ''] = blocksOf('sh')
+      .filter(({ document }) => document === 'docs/recipes.md')
+      .flatMap(({ code }) => /^node (.*)$/m.exec(code)?.[1] ?? []);
+    const env = {
+      RDCP_PORT: String(control),
+      RDCP_API_KEYS_FILE: 'keys.json',
+      OTEL_TRACES_EXPORTER: 'none',
+      OTEL_METRICS_EXPORTER: 'none',
+      OTEL_LOGS_EXPORTER: 'console',
+      OTEL_NODE_RESOURCE_DETECTORS: 'none',
+    };
+    const child = await running(t, consumer, command.split(' '), env);
+    await showsLine(child, control, `http://127.0.0.1:${port}/`, 'ORDERS', /body: 'listed'/);
+    assert.match(child.output.stderr, /attached to the OpenTelemetry SDK/);
+  });
+
+  it('Next', async (t) => {
+    const [port, control] = [await freePort(), await freePort()];
+    const files = {
+      'app/layout.js': 'export default function Layout({ children }) { return <html><body>{children}</body></html>; }',
+      'app/page.js': 'export default function Page() { return <p>open</p>; }',
+      'app/orders/route.js': `
+        import { category } from 'opentelemetry-instrumentation-rdcp/api';
+        const orders = category('ORDERS');
+        export const dynamic = 'force-dynamic';
+        export function GET() { orders.debug('listed'); return Response.json([]); }`,
+    };
+    const packages = {
+      next: '16',
+      react: '19',
+      'react-dom': '19',
+      '@opentelemetry/sdk-node': '0.223',
+      '@opentelemetry/exporter-prometheus': '0.223',
+    };
+    const consumer = await project('next', packages, files);
+    const next = join(consumer.directory, 'node_modules/next/dist/bin/next');
+    const build = await finish(
+      process.execPath,
+      [next, 'build'],
+      consumer.directory,
+      { NEXT_TELEMETRY_DISABLED: '1' },
+      300_000,
+    );
+    assert.equal(build.code, 0, build.stderr);
+    const env = {
+      NODE_OPTIONS: REGISTER.join(' '),
+      RDCP_PORT: String(control),
+      RDCP_API_KEYS_FILE: 'keys.json',
+      OTEL_EXPORTER_PROMETHEUS_PORT: '0',
+    };
+    const child = await running(t, consumer, [next, 'start', '-p', String(port)], env);
+    await showsLine(child, control, `http://127.0.0.1:${port}/orders`, 'ORDERS', /DEBUG ORDERS listed/);
+  });
+
+  describe('for tests', () => {
+    let consumer: Consumer;
+    const code = recipeFor('vitest');
+    before(async () => {
+      const jest = code
+        .replace(" from 'vitest'", " from '@jest/globals'")
+        .replace(', type DebugRecord', '')
+        .replace(': DebugRecord[]', '');
+      const files = { 'app.spec.ts': code, 'app.test.mjs': jest };
+      consumer = await project('tested', { vitest: '5', jest: '30' }, files);
+    });
+    const ran = (command: string, args: string[], env = {}) =>
+      finish(join(consumer.directory, 'node_modules/.bin', command), args, consumer.directory, env);
+
+    it('Vitest', async () => {
+      const { code, stdout, stderr } = await ran('vitest', ['run', 'app.spec.ts']);
+      assert.equal(code, 0, stdout + stderr);
+      assert.match(stdout, /1 passed/);
+    });
+
+    it('Jest', async () => {
+      const { code, stderr } = await ran('jest', ['--testMatch', '**/app.test.mjs'], {
+        NODE_OPTIONS: '--experimental-vm-modules',
+      });
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /^Tests: +1 passed, 1 total$/m);
+    });
+  });
+});

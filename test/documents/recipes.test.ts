@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parse, parseAllDocuments } from 'yaml';
+import { parseConfig } from '../../src/config.ts';
+import { KNOWN } from '../../src/environment.ts';
+import { blocksOf } from './blocks.ts';
+
+const RECIPES = 'docs/recipes.md';
+const REGISTER = '--import opentelemetry-instrumentation-rdcp/register';
+
+describe('the recipe for Docker', () => {
+  const [block, ...others] = blocksOf('dockerfile');
+  const instructions = (block?.code ?? '')
+    .trim()
+    .split('\n')
+    .map((line) => /^([A-Z]+) (.+)$/.exec(line)?.slice(1) ?? [line]);
+
+  it('is a Dockerfile of instructions that there are, which starts from an image', () => {
+    const known = ['FROM', 'WORKDIR', 'COPY', 'RUN', 'USER', 'ENV', 'EXPOSE', 'CMD'];
+    assert.deepEqual(others, []);
+    assert.equal(instructions[0]?.[0], 'FROM');
+    for (const [name = ''] of instructions) assert.ok(known.includes(name), name);
+  });
+
+  it('loads the remote control, and runs the application itself, as a user without rights', () => {
+    const last = (name: string) => instructions.findLast(([instruction]) => instruction === name)?.[1];
+    const variables = instructions.flatMap(([name, value = '']) => (name === 'ENV' ? [value] : []));
+    assert.ok(variables.includes(`NODE_OPTIONS="${REGISTER}"`));
+    for (const variable of variables) {
+      const [name = ''] = variable.split('=');
+      assert.ok(!name.startsWith('RDCP_') || KNOWN.includes(name), name);
+    }
+    assert.equal(JSON.parse(last('CMD') ?? '')[0], 'node');
+    assert.equal(last('USER'), 'node');
+  });
+});
+
+describe('the recipe for Kubernetes', () => {
+  const resources = blocksOf('yaml')
+    .filter(({ document }) => document === RECIPES)
+    .flatMap(({ code }) => parseAllDocuments(code).map((each) => each.toJS()));
+  const byKind = Object.fromEntries(resources.map((resource) => [resource.kind, resource]));
+
+  it('has a configuration, a deployment and a network policy', () => {
+    assert.deepEqual(Object.keys(byKind).sort(), ['ConfigMap', 'Deployment', 'NetworkPolicy']);
+  });
+
+  it('configures what the service accepts, and mounts what that names', () => {
+    const [container] = byKind.Deployment.spec.template.spec.containers;
+    const environment = Object.fromEntries(
+      container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    );
+    assert.equal(environment.NODE_OPTIONS, REGISTER);
+    for (const name of Object.keys(environment)) assert.ok(!name.startsWith('RDCP_') || KNOWN.includes(name), name);
+    const mounts: string[] = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
+    assert.ok(mounts.includes(environment.RDCP_CONFIG));
+    const configuration = JSON.parse(byKind.ConfigMap.data['rdcp.json']);
+    parseConfig({ ...configuration, store: environment.RDCP_STORE });
+    const { file } = configuration.security.apiKeys;
+    assert.ok(mounts.some((path) => file === `${path}/keys.json`));
+    const volumes = byKind.Deployment.spec.template.spec.volumes.map(({ name }: { name: string }) => name);
+    for (const { name } of container.volumeMounts) assert.ok(volumes.includes(name), name);
+  });
+
+  it('lets others to the port of the application alone', () => {
+    const { spec } = byKind.NetworkPolicy;
+    assert.deepEqual(spec.podSelector, byKind.Deployment.spec.selector);
+    const open = spec.ingress.filter((rule: { from?: unknown }) => rule.from === undefined);
+    assert.deepEqual(open, [{ ports: [{ port: 8080 }] }]);
+    const guarded = spec.ingress.filter((rule: { from?: unknown }) => rule.from !== undefined);
+    assert.deepEqual(
+      guarded.flatMap((rule: { ports: { port: number }[] }) => rule.ports.map(({ port }) => port)),
+      [9465, 9464],
+    );
+  });
+});
+
+it("the collector's exporter in docs/audit.md writes a file", () => {
+  const [block] = blocksOf('yaml').filter(({ document }) => document === 'docs/audit.md');
+  assert.equal(typeof parse(block?.code ?? '').exporters.file.path, 'string');
+});
