@@ -7,8 +7,10 @@ import { promisify } from 'node:util';
 import { parseAst } from 'rolldown/parseAst';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import { blocksOf } from '../documents/blocks.ts';
+import { until } from '../examples/child.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { freePort } from '../support/free-port.ts';
 
 const KEY = 'a-key-of-this-test-alone-and-no-other';
 
@@ -143,5 +145,34 @@ describe('the code of the documents', () => {
       const answer = await fetch(`${url}/rdcp/v1/control`, { method: 'POST', headers, body });
       assert.equal(answer.status, 200, `${name}: ${await answer.text()}`);
     }
+  });
+
+  it('makes categories of the loggers in docs/migration.md, under the names that it says', async (t) => {
+    const code = blocksOf('ts').filter(({ document }) => document === 'docs/migration.md');
+    assert.equal(code.length, 3);
+    const parts = code.map((block, at) => file(`migration-${at}.ts`, block.code));
+    const main = file(
+      'migration.ts',
+      `${parts.map((path) => `await import('${path}');`).join('\n')}\nsetInterval(() => {}, 1000);`,
+    );
+    const port = String(await freePort());
+    const env = { RDCP_PORT: port, RDCP_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
+    const program = run(t, main, { imports: ['opentelemetry-instrumentation-rdcp/register'], cwd: directory, env });
+    await program.found(/rdcp: remote control on/, 'stderr');
+    const names = await until(
+      'the categories',
+      async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/rdcp/v1/discovery`, {
+          headers: { 'X-RDCP-API-Key': KEY },
+        });
+        const { categories } = (await answer.json()) as {
+          categories: { name: string; otelrdcp_source?: { kind: string } }[];
+        };
+        const found = categories.map(({ name, otelrdcp_source }) => `${name} ${otelrdcp_source?.kind}`);
+        return found.some((each) => /^ORDERS /.test(each)) && found.includes('APP_SQL debug') ? found : undefined;
+      },
+      10_000,
+    );
+    assert.ok(names.length > 2);
   });
 });
