@@ -35,7 +35,8 @@ describe('the recipes, with the packages that they are about', () => {
     packages: Readonly<Record<string, string>>,
     files: Readonly<Record<string, string>>,
   ) {
-    const consumer = await installInto(join(directory, name), tarball, packages);
+    // As the recipes say: beside what a service has already.
+    const consumer = await installInto(join(directory, name), tarball, packages, { alone: true });
     const keys = [{ id: 'k', hash: hashApiKey(KEY), clientId: 'k', scopes: ['admin'] }];
     for (const [path, text] of Object.entries({ ...files, 'keys.json': JSON.stringify({ keys }) })) {
       mkdirSync(join(consumer.directory, path, '..'), { recursive: true });
