@@ -23,7 +23,9 @@ function browserOf(): Promise<Browser> {
       .map((folder) => join(folder, 'chromium'))
       .find((file) => existsSync(file));
     assert.ok(executablePath);
-    return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+    // Names of other sites lead to this machine, as an attacker's do.
+    const args = ['--host-resolver-rules=MAP *.test 127.0.0.1'];
+    return chromium.launch({ executablePath, args, chromiumSandbox: process.getuid?.() !== 0 });
   })();
   return launched;
 }
