@@ -106,16 +106,16 @@ const SHARED: NonNullable<Exclude<OutputOptions['codeSplitting'], boolean | unde
 };
 
 /** A smaller renderer with the part of preact that the page uses. The types are preact's. */
+const VNODE = join(import.meta.dirname, 'src/console/dom/vnode.ts');
 const RENDERER: Readonly<Record<string, string>> = {
-  preact: 'src/console/dom/render.ts',
-  'preact/hooks': 'src/console/dom/hooks.ts',
-  'preact/jsx-runtime': 'src/console/dom/jsx-runtime.ts',
+  preact: join(import.meta.dirname, 'src/console/dom/render.ts'),
+  'preact/hooks': join(import.meta.dirname, 'src/console/dom/hooks.ts'),
 };
 
 /** What would make the page larger than it needs to be. */
 const slim = {
   name: 'slim',
-  resolveId: (id: string) => (RENDERER[id] === undefined ? undefined : join(import.meta.dirname, RENDERER[id])),
+  resolveId: (id: string) => RENDERER[id],
   // The page comes from the very server that it asks, so the scheme of the address is right.
   load: (id: string) =>
     id.endsWith('/client/wrong-scheme.ts')
@@ -129,7 +129,11 @@ const PAGE: BuildOptions = {
   input: { console: 'src/console/main.tsx' },
   platform: 'browser',
   tsconfig: 'src/console/tsconfig.json',
-  transform: { target: 'es2022' },
+  transform: {
+    target: 'es2022',
+    jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' },
+    inject: { h: [VNODE, 'h'], Fragment: [VNODE, 'Fragment'] },
+  },
   output: { dir: 'dist/console', minify: true, comments: false },
 };
 
@@ -167,7 +171,8 @@ const styles = (name: string) =>
   readFileSync(`src/console/${name}.css`, 'utf8')
     .replaceAll(/\/\*.*?\*\//gs, '')
     .replaceAll(/\s*\n\s*/g, '\n')
-    .replaceAll(/^\n|(?<=[{},;])\n|\n(?=\})/g, '');
+    .replaceAll(/^\n|(?<=[{},;])\n|\n(?=\})/g, '')
+    .replaceAll(/ (?=\{)|(?<=[:,]) |;(?=\})/g, '');
 
 const benchmarks: BuildOptions = {
   ...COMMON,

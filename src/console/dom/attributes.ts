@@ -2,13 +2,14 @@ import type { Props } from './vnode.ts';
 
 /** Written after the children, because a `select` needs its options, and compared with what somebody typed meanwhile. */
 const LIVE = ['value', 'checked'];
+const NO_ATTRIBUTES = ['children', 'key', 'ref'];
 /** Properties that cannot be written, or mean something else than the attribute. */
 const ATTRIBUTES = /^(?:width|height|href|list|form|tabIndex|download|rowSpan|colSpan|role)$/;
 
 /** Brings attributes, styles and event handlers of an element from `before` to `after`. */
 export function setAttributes(element: Element, before: Props, after: Props): void {
   for (const name of Object.keys({ ...before, ...after })) {
-    if (name === 'children' || name === 'ref' || LIVE.includes(name)) continue;
+    if (NO_ATTRIBUTES.includes(name) || LIVE.includes(name)) continue;
     if (before[name] !== after[name]) setAttribute(element, name, before[name], after[name]);
   }
 }

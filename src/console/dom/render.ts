@@ -69,6 +69,12 @@ function runEffects(): void {
   for (const queue of effects) for (const effect of queue.splice(0)) effect();
 }
 
+/** In the place of a component that throws: the rest of the page goes on. */
+const FAILED: VNode = {
+  type: 'p',
+  props: { class: 'notice error', role: 'alert', children: 'This part of the page failed. Reload the page.' },
+};
+
 /** Brings an instance to what is wanted. */
 function draw(instance: Instance, vnode: VNode): void {
   const { props: before } = instance.vnode;
@@ -78,11 +84,15 @@ function draw(instance: Instance, vnode: VNode): void {
   if (typeof type === 'function') {
     const outer = { ...calling };
     Object.assign(calling, { instance, hook: 0 });
+    let drawn: unknown;
     try {
-      drawKids(instance, listOf(type(props)));
-    } finally {
-      Object.assign(calling, outer);
+      drawn = type(props);
+    } catch (error) {
+      console.error(error);
+      drawn = FAILED;
     }
+    Object.assign(calling, outer);
+    drawKids(instance, listOf(drawn));
     return;
   }
   const { dom } = instance;

@@ -13,3 +13,8 @@ export interface VNode {
 
 /** Several nodes without an element around them. */
 export const Fragment: Component = ({ children }) => children;
+
+/** What JSX is compiled to. */
+export function h(type: Type, props: Props | null, ...children: unknown[]): VNode {
+  return { type, props: { ...props, children }, key: props?.key };
+}

@@ -23,7 +23,3 @@ export function shortBytes(bytes: number): string {
   }
   return `${value >= 99.5 || at === 0 ? Math.round(value) : Number(value.toFixed(1))} ${BYTES[at]}`;
 }
-
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${wholeNumber(count)} ${count === 1 ? one : many}`;
-}

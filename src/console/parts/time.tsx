@@ -1,5 +1,5 @@
-import { shortDuration, timeLeft } from '../state/durations.ts';
 import { useNow } from '../state/use-now.ts';
+import { clockSpan, roughSpan } from './spans.ts';
 import { clockTime, utcTime } from './times.ts';
 
 /** A point in time: in the browser's zone, with UTC in the title. */
@@ -19,10 +19,8 @@ export function TimeLeft({ until }: { readonly until: string }) {
   const end = new Date(until);
   return (
     <time class="clock" dateTime={until} title={`until ${clockTime(end)} (${utcTime(end)})`}>
-      <span aria-hidden="true">{timeLeft(left)}</span>
-      <span class="visually-hidden">
-        {left < 60_000 ? 'less than a minute' : shortDuration(Math.floor(left / 60_000) * 60)}
-      </span>
+      <span aria-hidden="true">{clockSpan(left)}</span>
+      <span class="visually-hidden">{roughSpan(left)}</span>
     </time>
   );
 }

@@ -13,7 +13,7 @@ export function Toasts({ connection }: { readonly connection: Connection }) {
             <strong>
               <Text value={title} />
             </strong>
-            {detail !== undefined && (
+            {detail && (
               <p>
                 <Text value={detail} most={1000} />
               </p>

@@ -24,42 +24,19 @@ export function commandOf({ intent, categories, seconds, reason, budget }: Chang
   return { action, categories, options: { ...time, ...said, ...limits } };
 }
 
-/** The answer to a change in words. */
-export function receiptOf(intent: Intent, answer: ControlResponse, whom: string): Omit<Receipt, 'id'> {
-  const { otelrdcp_fleet: fleet, status, changes } = answer;
-  const wanted = intent === 'enable' || intent === 'prolong' ? true : intent === 'disable' ? false : undefined;
-  const resisted = changes.filter(({ newState }) => wanted !== undefined && newState !== wanted);
-  const detail = [
-    ...(fleet === undefined ? [] : [`Applied by ${fleet.applied} of ${fleet.instances}.`]),
-    ...(status === 'partial' && fleet !== undefined && fleet.pending.length > 0
-      ? [`Behind: ${fleet.pending.slice(0, 5).join(', ')}${fleet.pending.length > 5 ? ' and others' : ''}.`]
-      : []),
-    ...(status === 'partial' && (fleet === undefined || fleet.pending.length === 0) ? [`${answer.message}.`] : []),
-    ...(resisted.length > 0
-      ? [`Still ${wanted ? 'off' : 'on'}: ${resisted.map(({ category }) => category).join(', ')}.`]
-      : []),
-  ].join(' ');
-  const names = changes.map(({ category }) => category);
-  const subject = names.length === 1 ? names[0] : `${names.length} categories`;
-  const partly = status === 'success' ? '' : status === 'partial' ? 'Partial: ' : 'Failed: ';
+/** The answer to a change in words: what is so now, for whom, and where. */
+export function receiptOf({ otelrdcp_fleet: fleet, status, changes, message }: ControlResponse, whom: string) {
+  const namesOf = (on: boolean) => changes.filter(({ newState }) => newState === on).map(({ category }) => category);
+  const parts = [true, false].flatMap((on) => {
+    const names = namesOf(on);
+    const subject = names.length > 3 ? `${names.length} categories` : names.join(', ');
+    return names.length === 0 ? [] : [`${on ? 'On' : 'Off'} ${whom}: ${subject}`];
+  });
+  const behind = fleet?.pending.length ? ` Behind: ${fleet.pending.slice(0, 5).join(', ')}.` : '';
+  const applied = fleet === undefined ? '' : `Applied by ${fleet.applied} of ${fleet.instances}.${behind}`;
   return {
-    tone: status === 'failed' ? 'error' : status === 'partial' || resisted.length > 0 ? 'warning' : 'good',
-    title: `${partly}${DONE[intent](subject ?? 'nothing', stateOf(changes))} ${whom}`,
-    ...(detail !== '' && { detail }),
-  };
-}
-
-const DONE: Readonly<Record<Intent, (subject: string, state: string) => string>> = {
-  enable: (subject) => `${subject} is on`,
-  prolong: (subject) => `${subject} stays on`,
-  disable: (subject) => `${subject} is off`,
-  toggle: (subject, state) => `${subject} toggled${state}`,
-  reset: (subject, state) => `${subject} is back to what it inherits${state}`,
-};
-
-/** `: on` where all have one state. */
-function stateOf(changes: ControlResponse['changes']): string {
-  const states = new Set(changes.map(({ newState }) => newState));
-  if (states.size !== 1) return '';
-  return states.has(true) ? ': on' : ': off';
+    tone: status === 'success' ? 'good' : status === 'partial' ? 'warning' : 'error',
+    title: `${status === 'success' ? '' : `${status === 'partial' ? 'Partial' : 'Failed'}. `}${parts.join('. ')}`,
+    detail: status === 'success' || fleet !== undefined ? applied : message,
+  } satisfies Omit<Receipt, 'id'>;
 }

@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../protocol/messages.ts';
 export interface LastChange {
   readonly action: AuditEntry['action'];
   readonly by: string;
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   readonly at: string;
 }
 

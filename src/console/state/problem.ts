@@ -20,19 +20,14 @@ export interface Problem {
   readonly retryAt?: number;
 }
 
-const OF_CODE: Readonly<Record<string, readonly [Problem['kind'], string]>> = {
-  RDCP_AUTH_REQUIRED: ['unauthenticated', 'A credential is needed'],
-  RDCP_AUTH_FAILED: ['unauthenticated', 'The credential was not accepted'],
-  RDCP_FORBIDDEN: ['forbidden', 'Your credential does not allow this'],
-  RDCP_NOT_FOUND: ['not-found', 'This server does not have it'],
-  RDCP_CATEGORY_NOT_FOUND: ['not-found', 'There is no such category'],
-  RDCP_TEMPORARY_LIMIT: ['conflict', 'Too many temporary controls at once'],
-  RDCP_REQUEST_IN_PROGRESS: ['conflict', 'The same request is still in progress'],
-  RDCP_REQUEST_ID_REUSED: ['conflict', 'The request was changed after it was sent'],
-  RDCP_RATE_LIMITED: ['rate-limited', 'Too many requests'],
-  RDCP_TIMEOUT: ['no-answer', 'The server did not answer in time'],
-  RDCP_AUDIT_WRITE_FAILED: ['failed', 'Not done: the audit trail could not be written'],
-  RDCP_SERVER_ERROR: ['failed', 'The server failed'],
+const OF_STATUS: Readonly<Record<number, readonly [Problem['kind'], string]>> = {
+  401: ['unauthenticated', 'The credential was not accepted'],
+  403: ['forbidden', 'Your credential does not allow this'],
+  404: ['not-found', 'The server does not have this'],
+  409: ['conflict', 'Not now'],
+  429: ['rate-limited', 'Too many requests'],
+  503: ['unavailable', 'The server cannot do this now'],
+  504: ['no-answer', 'The server did not answer in time'],
 };
 
 /** @param now milliseconds since the epoch, to which `Retry-After` is added */
@@ -40,15 +35,11 @@ export function problemOf(error: unknown, now: number): Problem {
   if (!isRdcpError(error)) return { kind: 'failed', title: 'This page failed', detail: messageOf(error) };
   const retryAt = retryTime(error.headers?.['Retry-After'], now);
   const rest = { detail: error.message, ...(retryAt !== undefined && { retryAt }) };
-  if (error.code === 'RDCP_UNAVAILABLE') {
-    return error instanceof RdcpResponseError
-      ? { kind: 'unavailable', title: 'The server cannot do this now', ...rest }
-      : { kind: 'offline', title: 'The server cannot be reached' };
+  if (error.status === 503 && !(error instanceof RdcpResponseError)) {
+    return { kind: 'offline', title: 'The server cannot be reached' };
   }
-  if (error.code === 'RDCP_TIMEOUT' && !(error instanceof RdcpResponseError)) {
-    return { kind: 'no-answer', title: 'The server did not answer in time' };
-  }
-  const [kind, title] = OF_CODE[error.code] ?? ['invalid', 'The server did not accept the request'];
+  const failed = error.status >= 500 ? (['failed', 'The server failed'] as const) : undefined;
+  const [kind, title] = OF_STATUS[error.status] ?? failed ?? ['invalid', 'The server did not accept the request'];
   return { kind, title, ...rest };
 }
 

@@ -1,9 +1,9 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { Button } from '../parts/button.tsx';
+import { counted } from '../parts/counted.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
-import { plural, shortNumber } from '../parts/numbers.ts';
-import { useMedia } from '../parts/use-media.ts';
+import { shortNumber } from '../parts/numbers.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import type { Connection } from '../state/connection.ts';
 import { differingTenants } from '../state/differing.ts';
@@ -35,6 +35,8 @@ const SORTING_TITLES = { name: 'Sort by name', calls: 'Sort by calls', left: 'So
 const ROW_REM = 3.5;
 const CARD_REM = 8;
 const GROUP_REM = 2.75;
+/** Width of the window below which rows are cards. */
+const NARROW_REM = 75;
 
 /** All categories, and what is on. */
 export function CategoriesView({ connection, route }: ViewProps) {
@@ -141,7 +143,6 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
   const tenants = useStore(connection, (state) => state.tenants);
   const tenant = useStore(connection, (state) => state.tenant);
   const lastChanges = useStore(connection, (state) => state.lastChanges);
-  const narrow = useMedia('(max-width: 60rem)');
   const grid = useRef<HTMLDivElement>(null);
   const order = useCalmOrder(grid);
   const rateOf = ({ name, metrics }: DiscoveredCategory) =>
@@ -164,6 +165,7 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
     onSelected(next);
   };
   const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const narrow = innerWidth < NARROW_REM * rem;
   const names = rows.map((row) => (row.kind === 'category' ? row.category.name : undefined));
   const keys = useListKeys({
     names,
@@ -187,7 +189,7 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
     <>
       <p class="summary muted">
         {shown === categories.size
-          ? plural(shown, 'category', 'categories')
+          ? counted(shown, 'category', 'categories')
           : `${shown} of ${categories.size} categories`}
         {' · '}
         {on} on{' · '}
@@ -238,6 +240,7 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
                   selected={selected.has(row.category.name)}
                   maySwitch={maySwitch}
                   rate={rateOf(row.category)}
+                  live={rates?.budgets?.[row.category.name]}
                   rates={connection.history.of(row.category.name)}
                   change={lastChangeOf(lastChanges, tenant, row.category)}
                   tenant={tenant}

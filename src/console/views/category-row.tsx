@@ -1,4 +1,5 @@
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import type { EventsBudget } from '../../protocol/streams.ts';
 import { Badge } from '../parts/badge.tsx';
 import { shortNumber } from '../parts/numbers.ts';
 import { Sparkline } from '../parts/sparkline.tsx';
@@ -16,6 +17,7 @@ interface CategoryRowProps {
   readonly selected: boolean;
   readonly maySwitch: boolean;
   readonly rate: number;
+  readonly live: EventsBudget | undefined;
   readonly rates: Float32Array;
   readonly change: LastChange | undefined;
   readonly tenant: string | undefined;
@@ -85,7 +87,7 @@ export function CategoryRow(props: CategoryRowProps) {
         <Sparkline rates={rates} />
       </div>
       <div role="gridcell" class="cell budget">
-        <Budget category={category} rate={rate} />
+        <Budget category={category} rate={rate} live={props.live} />
       </div>
       <div role="gridcell" class="cell actions">
         {maySwitch &&

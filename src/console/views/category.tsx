@@ -1,12 +1,14 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { AuditEntry, DiscoveredCategory } from '../../protocol/messages.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
+import { counted } from '../parts/counted.ts';
+import { Fields } from '../parts/fields.tsx';
+import { LongText } from '../parts/long-text.tsx';
 import { Empty, Loading } from '../parts/notice.tsx';
-import { plural, shortNumber, wholeNumber } from '../parts/numbers.ts';
+import { shortNumber, wholeNumber } from '../parts/numbers.ts';
 import { Sparkline } from '../parts/sparkline.tsx';
-import { LongText, Text } from '../parts/text.tsx';
+import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Connection } from '../state/connection.ts';
 import { differingTenants } from '../state/differing.ts';
@@ -15,7 +17,7 @@ import { href } from '../state/route.ts';
 import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
 import { intentsOf } from './category-row.tsx';
-import { Budget, lastChangeOf, Since, Until, Who } from './facts.tsx';
+import { Budget, lastChangeOf, Until, Who } from './facts.tsx';
 
 /** How often totals are read again, in milliseconds. */
 const REFRESH_MS = 10_000;
@@ -67,6 +69,11 @@ function Details({ connection, category }: { readonly connection: Connection; re
   const rates = useStore(connection, (state) => state.rates);
   const tenant = useStore(connection, (state) => state.tenant);
   const lastChanges = useStore(connection, (state) => state.lastChanges);
+  const tenants = useStore(connection, (state) => state.tenants);
+  const differing = useMemo(
+    () => (tenant === undefined && differingTenants(new Map([[name, category]]), tenants ?? []).get(name)) || [],
+    [tenants, tenant, category],
+  );
   const change = lastChangeOf(lastChanges, tenant, category);
   const rate = rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
   return (
@@ -85,51 +92,41 @@ function Details({ connection, category }: { readonly connection: Connection; re
         </p>
         <Sparkline rates={connection.history.of(name)} tall />
       </section>
-      <dl class="facts">
-        <Fact term="State">
-          {enabled ? 'On' : 'Off'}, {ORIGINS[category.otelrdcp_origin]}
-          {change !== undefined && (
+      <Fields
+        of={{
+          State: (
             <>
-              , <Since change={change} />
-            </>
-          )}
-        </Fact>
-        {change !== undefined && (
-          <Fact term="Who and why">
-            <Who change={change} />
-          </Fact>
-        )}
-        {category.otelrdcp_expiresAt !== undefined && (
-          <Fact term="Until">
-            <Time at={category.otelrdcp_expiresAt} />
-          </Fact>
-        )}
-        <Fact term="Default">{byDefault ? 'On' : 'Off'}</Fact>
-        <Fact term="Calls">{wholeNumber(metrics.callsTotal)} since the start</Fact>
-        {(category.otelrdcp_budget !== undefined || category.otelrdcp_dropped !== undefined) && (
-          <Fact term="Budget">
-            {category.otelrdcp_budget === false && 'as much as it likes '}
-            <Budget category={category} rate={rate} />
-          </Fact>
-        )}
-        <Fact term="Source">
-          {source === undefined ? (
-            'the service itself'
-          ) : (
-            <>
-              {source.kind} <Text value={source.name} />
-              {source.version !== undefined && (
+              {enabled ? 'On' : 'Off'}, {ORIGINS[category.otelrdcp_origin]}
+              {change !== undefined && (
                 <>
                   {' '}
-                  <Text value={source.version} most={60} />
+                  since <Time at={change.at} />
                 </>
               )}
-              {source.count > 1 && `, ${plural(source.count, 'logger')}`}
             </>
-          )}
-        </Fact>
-      </dl>
-      <Tenants connection={connection} category={category} />
+          ),
+          'Who and why': change && <Who change={change} />,
+          Until: category.otelrdcp_expiresAt && <Time at={category.otelrdcp_expiresAt} />,
+          [enabled ? 'Off for' : 'On for']: differing.length > 0 && <Tenants connection={connection} ids={differing} />,
+          Default: byDefault ? 'On' : 'Off',
+          Calls: `${wholeNumber(metrics.callsTotal)} since the start`,
+          Budget: enabled && (
+            <>
+              {category.otelrdcp_budget === false && 'as much as it likes '}
+              <Budget category={category} rate={rate} live={rates?.budgets?.[name]} />
+            </>
+          ),
+          Source:
+            source === undefined ? (
+              'the service itself'
+            ) : (
+              <>
+                {source.kind} <Text value={`${source.name} ${source.version ?? ''}`} />
+                {source.count > 1 && `, ${counted(source.count, 'logger', 'loggers')}`}
+              </>
+            ),
+        }}
+      />
       <History connection={connection} name={name} />
     </>
   );
@@ -141,15 +138,6 @@ const ORIGINS: Readonly<Record<DiscoveredCategory['otelrdcp_origin'], string>> =
   tenant: 'set for this tenant',
   temporary: 'for a while',
 };
-
-function Fact({ term, children }: { readonly term: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{term}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
 
 function Actions({ connection, category }: { readonly connection: Connection; readonly category: DiscoveredCategory }) {
   const { name } = category;
@@ -169,9 +157,6 @@ function Actions({ connection, category }: { readonly connection: Connection; re
               {text}
             </Button>
           ))}
-          {category.enabled && category.temporary && (
-            <Button onClick={() => connection.ask('disable', [name])}>Disable…</Button>
-          )}
           <Button onClick={() => connection.ask('toggle', [name])}>Toggle…</Button>
           {category.otelrdcp_origin !== 'default' && !category.temporary && (
             <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>
@@ -187,35 +172,16 @@ function Actions({ connection, category }: { readonly connection: Connection; re
   );
 }
 
-/** Tenants for whom it is switched otherwise than for everybody. */
-function Tenants({ connection, category }: { readonly connection: Connection; readonly category: DiscoveredCategory }) {
-  const tenants = useStore(connection, (state) => state.tenants);
-  const tenant = useStore(connection, (state) => state.tenant);
-  const differing = useMemo(
-    () => differingTenants(new Map([[category.name, category]]), tenants ?? []).get(category.name) ?? [],
-    [tenants, category],
-  );
-  if (tenants === undefined || tenant !== undefined) return null;
+/** Tenants for whom it is switched otherwise than for everybody, each with a way to what it has. */
+function Tenants({ connection, ids }: { readonly connection: Connection; readonly ids: readonly string[] }) {
   return (
-    <section>
-      <h2>Tenants</h2>
-      {differing.length === 0 ? (
-        <p class="muted">For all {tenants.length} known tenants as for everybody.</p>
-      ) : (
-        <>
-          <p>{category.enabled ? 'Off for:' : 'On for:'}</p>
-          <ul class="tenant-list">
-            {differing.slice(0, 100).map((id) => (
-              <li key={id}>
-                <Button onClick={() => connection.chooseTenant(id)}>
-                  <Text value={id} most={64} />
-                </Button>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-    </section>
+    <>
+      {ids.slice(0, 100).map((id) => (
+        <Button key={id} onClick={() => connection.chooseTenant(id)}>
+          <Text value={id} most={64} />
+        </Button>
+      ))}
+    </>
   );
 }
 

@@ -1,16 +1,26 @@
 import type { BudgetState, DiscoveredCategory } from '../../protocol/messages.ts';
+import type { EventsBudget } from '../../protocol/streams.ts';
+import { counted } from '../parts/counted.ts';
 import { Meter } from '../parts/meter.tsx';
-import { plural, shortBytes, shortNumber } from '../parts/numbers.ts';
+import { shortBytes, shortNumber } from '../parts/numbers.ts';
 import { Text } from '../parts/text.tsx';
-import { Time, TimeLeft } from '../parts/time.tsx';
+import { TimeLeft } from '../parts/time.tsx';
 import { changeKey, type LastChange, type LastChanges } from '../state/last-changes.ts';
 
 /** Who switched a category last: for the tenant, or where its setting was reset, for everybody. */
 export function lastChangeOf(
   changes: LastChanges,
   tenant: string | undefined,
-  { name, otelrdcp_origin }: DiscoveredCategory,
+  { name, otelrdcp_origin, otelrdcp_control: control }: DiscoveredCategory,
 ): LastChange | undefined {
+  if (control !== undefined) {
+    return {
+      action: 'enable',
+      by: control.userId ?? control.clientId ?? '',
+      at: control.since,
+      reason: control.reason,
+    };
+  }
   if (otelrdcp_origin === 'default') return undefined;
   const own = tenant === undefined ? undefined : changes.get(changeKey(tenant, name));
   const change = own === undefined || own.action === 'reset' ? changes.get(changeKey(undefined, name)) : own;
@@ -52,8 +62,7 @@ export function Whom({
 }) {
   const { enabled, otelrdcp_origin: origin } = category;
   if (tenant !== undefined) {
-    if (!enabled) return null;
-    return <Text value={origin === 'tenant' ? tenant : origin === 'temporary' ? tenant : 'everybody'} most={40} />;
+    return enabled ? <>{origin === 'global' ? 'everybody' : 'this tenant'}</> : null;
   }
   const names = differing.slice(0, 2).join(', ') + (differing.length > 2 ? ` and ${differing.length - 2} more` : '');
   if (differing.length === 0) return enabled ? <>everybody</> : null;
@@ -65,13 +74,21 @@ export function Whom({
   );
 }
 
+interface BudgetProps {
+  readonly category: DiscoveredCategory;
+  readonly rate: number;
+  /** What is left of it now. */
+  readonly live: EventsBudget | undefined;
+}
+
 /** What a budget allows, and how much of it is used. */
-export function Budget({ category, rate }: { readonly category: DiscoveredCategory; readonly rate: number }) {
-  const { otelrdcp_budget: budget, otelrdcp_dropped: dropped } = category;
-  const left = budget === undefined || budget === false ? [] : leftOf(budget);
+export function Budget({ category, rate, live }: BudgetProps) {
+  const { otelrdcp_budget: budget } = category;
+  const dropped = live?.dropped ?? category.otelrdcp_dropped;
+  const left = budget ? leftOf({ ...budget, ...live }) : [];
   return (
     <>
-      {budget !== undefined && budget !== false && budget.callsPerSecond !== undefined && (
+      {budget && budget.callsPerSecond !== undefined && (
         <span class="budget-rate" title="Lines a second, of those allowed in a process">
           <Meter used={rate} limit={budget.callsPerSecond} />
           {shortNumber(rate)} of {shortNumber(budget.callsPerSecond)}/s
@@ -89,15 +106,7 @@ export function Budget({ category, rate }: { readonly category: DiscoveredCatego
 
 function leftOf({ callsLeft, bytesLeft }: BudgetState): string[] {
   return [
-    ...(callsLeft === undefined ? [] : [plural(callsLeft, 'line')]),
+    ...(callsLeft === undefined ? [] : [counted(callsLeft, 'line', 'lines')]),
     ...(bytesLeft === undefined ? [] : [shortBytes(bytesLeft)]),
   ];
-}
-
-export function Since({ change }: { readonly change: LastChange }) {
-  return (
-    <>
-      since <Time at={change.at} />
-    </>
-  );
 }

@@ -1,15 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { CategoryForecast, ForecastResponse } from '../../protocol/streams.ts';
+import type { ForecastResponse } from '../../protocol/streams.ts';
 import { Button } from '../parts/button.tsx';
+import { counted } from '../parts/counted.ts';
+import { Fields } from '../parts/fields.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { shortBytes, shortNumber } from '../parts/numbers.ts';
 import type { Connection } from '../state/connection.ts';
 import type { Problem } from '../state/problem.ts';
+import { useNow } from '../state/use-now.ts';
 
 /** How long is measured, in seconds. */
 const SECONDS = 10;
-/** Rows of the table; the sum is of all. */
-const MOST_ROWS = 5;
 
 interface ForecastProps {
   readonly connection: Connection;
@@ -40,7 +41,7 @@ export function Forecast({ connection, categories, tenant }: ForecastProps) {
   async function measure(): Promise<void> {
     const controller = new AbortController();
     running.current = controller;
-    setMeasuring({ state: 'running', since: performance.now() });
+    setMeasuring({ state: 'running', since: Date.now() });
     try {
       const client = connection.clientFor(tenant);
       const answer = await client.forecast(categories, { duration: SECONDS, signal: controller.signal });
@@ -75,70 +76,29 @@ export function Forecast({ connection, categories, tenant }: ForecastProps) {
 }
 
 function Progress({ since, onStop }: { readonly since: number; readonly onStop: () => void }) {
-  const [passed, setPassed] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => setPassed((performance.now() - since) / 1000), 250);
-    return () => clearInterval(timer);
-  }, [since]);
+  const passed = Math.min(SECONDS, Math.floor((useNow() - since) / 1000));
   return (
     <div class="progress">
-      <progress max={SECONDS} value={Math.min(passed, SECONDS)} aria-label="Measuring" />
-      <span class="muted" aria-hidden="true">
-        {Math.max(0, Math.ceil(SECONDS - passed))} s
-      </span>
+      <progress max={SECONDS} value={passed} aria-label="Measuring" />
       <Button onClick={onStop}>Stop</Button>
     </div>
   );
 }
 
-function Result({ answer }: { readonly answer: ForecastResponse }) {
-  const rows = Object.entries(answer.categories).sort(
-    ([, a], [, b]) => b.bytesPerSecond.value - a.bytesPerSecond.value,
-  );
-  const sum = (pick: (forecast: CategoryForecast) => { readonly value: number }) =>
-    rows.reduce((total, [, forecast]) => total + pick(forecast).value, 0);
-  const { asked, answered } = answer.instances;
+function Result({ answer: { categories, instances } }: { readonly answer: ForecastResponse }) {
+  const forecasts = Object.values(categories);
+  const sum = (name: 'callsPerSecond' | 'bytesPerSecond' | 'gigabytesPerDay' | 'droppedByBudget') =>
+    forecasts.reduce((total, forecast) => total + forecast[name].value, 0);
+  const { asked, answered } = instances;
   return (
-    <>
-      <table class="figures">
-        <thead>
-          <tr>
-            <th scope="col">Category</th>
-            <th scope="col">Lines/s</th>
-            <th scope="col">Per second</th>
-            <th scope="col">Per day</th>
-            <th scope="col">Dropped/s</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, MOST_ROWS).map(([name, forecast]) => (
-            <tr key={name}>
-              <th scope="row" class="name">
-                {name}
-              </th>
-              <td>{shortNumber(forecast.callsPerSecond.value)}</td>
-              <td>{shortBytes(forecast.bytesPerSecond.value)}</td>
-              <td>{shortBytes(forecast.gigabytesPerDay.value * 1e9)}</td>
-              <td>{shortNumber(forecast.droppedByBudget.value)}</td>
-            </tr>
-          ))}
-        </tbody>
-        {rows.length > 1 && (
-          <tfoot>
-            <tr>
-              <th scope="row">All {rows.length}</th>
-              <td>{shortNumber(sum(({ callsPerSecond }) => callsPerSecond))}</td>
-              <td>{shortBytes(sum(({ bytesPerSecond }) => bytesPerSecond))}</td>
-              <td>{shortBytes(sum(({ gigabytesPerDay }) => gigabytesPerDay) * 1e9)}</td>
-              <td>{shortNumber(sum(({ droppedByBudget }) => droppedByBudget))}</td>
-            </tr>
-          </tfoot>
-        )}
-      </table>
-      <p class={answered < asked ? 'wrong' : 'muted'}>
-        Measured in {answered} of {asked} {asked === 1 ? 'process' : 'processes'}. “Dropped” is by the configured
-        budget.
-      </p>
-    </>
+    <Fields
+      of={{
+        'Lines a second': shortNumber(sum('callsPerSecond')),
+        'Text a second': shortBytes(sum('bytesPerSecond')),
+        'Text a day': shortBytes(sum('gigabytesPerDay') * 1e9),
+        'Dropped by budget': `${shortNumber(sum('droppedByBudget'))} a second`,
+        'Measured in': `${answered} of ${counted(asked, 'process', 'processes')}`,
+      }}
+    />
   );
 }

@@ -1,10 +1,9 @@
-import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
+import { Fields } from '../parts/fields.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Connection } from '../state/connection.ts';
 import { href, type ViewName } from '../state/route.ts';
-import { useNow } from '../state/use-now.ts';
 import { useStore } from '../state/use-store.ts';
 import { TenantChoice } from './tenant-choice.tsx';
 
@@ -79,24 +78,15 @@ function Account({ connection }: { readonly connection: Connection }) {
         <Text value={userId} most={40} />
       </summary>
       <div class="menu-body">
-        <p>
-          Signed in as{' '}
-          <strong>
-            <Text value={userId} />
-          </strong>{' '}
-          with {METHODS[method]}
-        </p>
-        <p>
-          {scopes.map((scope) => (
-            <Badge key={scope}>{scope.slice(0, 40)}</Badge>
-          ))}
-        </p>
-        {tenantId !== undefined && tenantId !== 'global' && (
-          <p>
-            Tenant <Text value={tenantId} />
-          </p>
-        )}
-        {expiresAt !== undefined && <Expiry at={expiresAt} />}
+        <Fields
+          of={{
+            'Signed in as': <Text value={userId} />,
+            With: METHODS[method],
+            Scopes: scopes.join(', '),
+            Tenant: tenantId !== 'global' && tenantId,
+            'Valid until': expiresAt && <Time at={expiresAt} />,
+          }}
+        />
         <Button onClick={() => void connection.signOut()}>Sign out</Button>
       </div>
     </details>
@@ -109,15 +99,6 @@ const METHODS = {
   mtls: 'a client certificate',
   hybrid: 'a certificate and a token',
 } as const;
-
-function Expiry({ at }: { readonly at: string }) {
-  useNow();
-  return (
-    <p class="muted">
-      Valid until <Time at={at} />
-    </p>
-  );
-}
 
 function closeOnEscape(event: KeyboardEvent): void {
   const menu = event.currentTarget;

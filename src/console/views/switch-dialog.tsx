@@ -1,15 +1,16 @@
 import { useRef, useState } from 'preact/hooks';
 import { MAX_REASON_LENGTH } from '../../protocol/constants.ts';
 import type { ControlBudget } from '../../protocol/messages.ts';
+import { formatDuration } from '../../protocol/time.ts';
 import { Button } from '../parts/button.tsx';
+import { counted } from '../parts/counted.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Notice } from '../parts/notice.tsx';
-import { plural } from '../parts/numbers.ts';
 import { Text } from '../parts/text.tsx';
 import { clockTime } from '../parts/times.ts';
 import { type ChangeForm, commandOf, type Intent, receiptOf } from '../state/change.ts';
 import type { Connection } from '../state/connection.ts';
-import { readDuration, shortDuration } from '../state/durations.ts';
+import { readDuration } from '../state/durations.ts';
 import type { Problem } from '../state/problem.ts';
 import { RequestIds } from '../state/request-ids.ts';
 import type { Asked } from '../state/state.ts';
@@ -43,7 +44,7 @@ interface SwitchDialogProps {
 export function SwitchDialog({ connection, asked: { intent, categories } }: SwitchDialogProps) {
   const maxSeconds = connection.maxSeconds;
   const [tenant, setTenant] = useState(connection.tenant);
-  const [time, setTime] = useState(maxSeconds >= 900 ? PROPOSED : shortDuration(maxSeconds));
+  const [time, setTime] = useState(maxSeconds >= 900 ? PROPOSED : formatDuration(maxSeconds));
   const [typed, setTyped] = useState('');
   const [reason, setReason] = useState('');
   const [limit, setLimit] = useState<Limits>({});
@@ -57,8 +58,8 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
   const timed = intent !== 'reset';
   const noEnd = timed && time === NO_END;
   const read = readDuration(time === OTHER_TIME ? typed : time, maxSeconds);
-  const seconds = !timed || noEnd || !('seconds' in read) ? undefined : read.seconds;
-  const wrongTime = timed && !noEnd && 'problem' in read ? read.problem : undefined;
+  const seconds = timed && !noEnd && typeof read === 'number' ? read : undefined;
+  const wrongTime = timed && !noEnd && typeof read === 'string' ? read : undefined;
   const budget = budgetOf(limit);
   const wrongLimit = budget === 'wrong' ? 'Limits are whole numbers from 1' : undefined;
   const whom = tenant === undefined ? everybodyOf(connection) : `for ${tenant}`;
@@ -80,7 +81,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
     try {
       const answer = await connection.change(command, tenant, requestId);
       connection.askNothing();
-      connection.showReceipt(receiptOf(intent, answer, whom));
+      connection.showReceipt(receiptOf(answer, whom));
     } catch (error) {
       setProblem(connection.problemOf(error));
       setBusy(false);
@@ -111,7 +112,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
         )}
         {sure && (
           <p class="notice warning">
-            <strong>No end.</strong> {plural(categories.length, 'category', 'categories')}{' '}
+            <strong>No end.</strong> {counted(categories.length, 'category', 'categories')}{' '}
             {intent === 'disable' ? 'stays off' : 'stays on'} {whom} until somebody switches it again.
           </p>
         )}
@@ -152,7 +153,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
 
 function buttonText(verb: string, whom: string, noEnd: boolean, seconds: number | undefined): string {
   if (noEnd) return `${verb} without an end …`;
-  return `${verb} ${whom}${seconds === undefined ? '' : ` for ${shortDuration(seconds)}`}`;
+  return `${verb} ${whom}${seconds === undefined ? '' : ` for ${formatDuration(seconds)}`}`;
 }
 
 /** Without tenants there is nobody to name. */
@@ -207,7 +208,7 @@ interface TimeChoiceProps {
 
 function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }: TimeChoiceProps) {
   const now = useNow();
-  const presets = PRESETS.filter((preset) => preset <= maxSeconds).map(shortDuration);
+  const presets = PRESETS.filter((preset) => preset <= maxSeconds).map(formatDuration);
   if (time !== OTHER_TIME && time !== NO_END && !presets.includes(time)) presets.push(time);
   const choice = (value: string, text: string) => (
     <label class="choice" key={value}>
@@ -229,7 +230,7 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }
           aria-label="Time"
           aria-invalid={wrong !== undefined}
           aria-describedby="time-help"
-          placeholder={`such as 45m, at most ${shortDuration(maxSeconds)}`}
+          placeholder={`such as 45m, at most ${formatDuration(maxSeconds)}`}
           value={typed}
           onInput={({ currentTarget }) => onTyped(currentTarget.value)}
         />
