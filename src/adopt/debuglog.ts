@@ -86,15 +86,14 @@ function writer({ patch, name, node, isNodes, category }: Section): Write {
     const rest = typeof given[0] === 'string' ? given.slice(1) : given;
     return { 'debuglog.section': name, ...(rest.length > 0 && { 'debuglog.arguments': rest }) };
   };
-  return (...given) => {
-    if (patch.adoption === undefined) node(...(given as [string]));
-    else if (category.wanted) {
-      const message = typeof given[0] === 'string' ? given[0] : name;
-      if (!isNodes) category.debug(message, () => attributes(given));
-      else if (category.passes(message, () => ({ message, attributes: attributes(given) })))
-        node(...(given as [string]));
-    }
+  const write: Write = (...given) => {
+    if (patch.adoption === undefined) return node(...(given as [string]));
+    const message = typeof given[0] === 'string' ? given[0] : name;
+    if (!isNodes) category.debug(message, () => attributes(given));
+    else if (category.passes(message, () => ({ message, attributes: attributes(given) }))) node(...(given as [string]));
   };
+  // V8 makes no array of arguments that are only passed on.
+  return (...given) => (category.wanted || patch.adoption === undefined ? write(...given) : undefined);
 }
 
 /** Gives a function the properties of those that Node returns. */

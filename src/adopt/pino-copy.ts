@@ -370,7 +370,7 @@ export class PinoCopy {
     // Without the call of a function where pino compares as it does by default.
     const ascending = this.#isAscending(logger);
     const write: LogMethod = function (...args) {
-      const admitted = copy.#admits(this, level);
+      const admitted = ascending ? value >= (this[levelVal] as number) : copy.#admits(this, level);
       if (!admitted && copy.#isSilent(this)) return undefined;
       return copy.#write(this, category, method, admitted, args);
     };
@@ -394,7 +394,8 @@ export class PinoCopy {
   ): unknown {
     if (!this.#active) return admitted ? method.apply(logger, args) : undefined;
     if (decision.taken) return writeLast(() => method.apply(logger, args));
-    const [first, second] = args;
+    const first = args[0];
+    const second = args[1];
     const text = typeof first === 'string' ? first : typeof second === 'string' ? second : '';
     const bindings = logger[this.#symbols.chindings];
     const bytes = text.length + 64 + (typeof bindings === 'string' ? bindings.length : 0);

@@ -65,6 +65,8 @@ export class WinstonCopy {
   /** Names of the children with a category of their own, by relay. */
   readonly #relayNames = new WeakMap<object, string>();
   readonly #debugLevels = new WeakMap<object, ReadonlySet<string>>();
+  #lastLevels: object | undefined;
+  #lastBelow: ReadonlySet<string> = DEBUG_LEVELS;
   #active = false;
   /** What a child has decided about the line that it passes on to its parent. */
   #decided: 'let through' | 'as it is' | undefined;
@@ -219,7 +221,7 @@ export class WinstonCopy {
   }
 
   #stateOf(logger: WinstonLogger): State {
-    const name = this.#relayNames.get(logger);
+    const name = Object.hasOwn(logger, 'write') ? this.#relayNames.get(logger) : undefined;
     if (name !== undefined && !Object.hasOwn(logger, this.#state)) {
       const { adopter } = this.#stateOf(Object.getPrototypeOf(logger));
       return this.#keep(logger, name, logger.defaultMeta, adopter);
@@ -286,18 +288,29 @@ export class WinstonCopy {
       if (typeof level !== 'string' || !this.#levelsBelowInfo(logger).has(level)) return 'as it is';
       const { category } = this.#stateOf(logger);
       if (category === undefined || logger.silent) return 'as it is';
-      if (decision.taken) return 'let through';
+      if (decision.taken) return this.#letsThrough(logger, level);
       const { decided } = category;
       if (!category.wanted) return decided ? 'drop' : 'as it is';
       const text = typeof line.message === 'string' ? line.message : '';
-      const admitted = this.#admits(logger, level);
+      const admitted = decided || this.#admits(logger, level);
       const passes = category.passes(text, () => describe(logger, line), text.length + 64, admitted);
       if (!decided) return 'as it is';
-      return passes ? 'let through' : 'drop';
+      return passes ? this.#letsThrough(logger, level) : 'drop';
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return 'as it is';
     }
+  }
+
+  /** Nothing has to be opened where every transport that takes INFO takes the level, too. */
+  #letsThrough({ levels, level: own, transports }: WinstonLogger, level: string): 'let through' | 'as it is' {
+    const [value, info] = [levels[level]!, levels.info];
+    for (const { level: threshold } of transports as readonly { readonly level?: string }[]) {
+      const limit = levels[threshold || own]!;
+      const opens = !threshold || info === undefined || limit >= info;
+      if (opens && !(limit >= value)) return 'let through';
+    }
+    return 'as it is';
   }
 
   #isEnabled(logger: WinstonLogger, level: string, admitted: boolean): boolean {
@@ -323,8 +336,15 @@ export class WinstonCopy {
   }
 
   #levelsBelowInfo({ levels }: WinstonLogger): ReadonlySet<string> {
-    const known = this.#debugLevels.get(levels);
-    if (known !== undefined) return known;
+    // Nearly all loggers of a process have the same levels.
+    if (levels === this.#lastLevels) return this.#lastBelow;
+    const set = this.#debugLevels.get(levels) ?? this.#makeLevelsBelowInfo(levels);
+    this.#lastLevels = levels;
+    this.#lastBelow = set;
+    return set;
+  }
+
+  #makeLevelsBelowInfo(levels: WinstonLogger['levels']): ReadonlySet<string> {
     const { info } = levels;
     const below = Object.keys(levels).filter((level) =>
       info === undefined ? DEBUG_LEVELS.has(level) : levels[level]! > info,

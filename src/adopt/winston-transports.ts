@@ -2,7 +2,7 @@ import { Patches } from './patches.ts';
 
 interface Transport {
   readonly level?: string;
-  levels?: Readonly<Record<string, number>>;
+  levels?: Levels;
 }
 
 const LEVEL = Symbol.for('level');
@@ -67,7 +67,18 @@ export class LetThrough {
   }
 }
 
-function openLevels({ level }: Transport, levels: Readonly<Record<string, number>>, opened: string) {
-  const value = level ? (levels.info ?? levels[opened]) : Number.NEGATIVE_INFINITY;
-  return Object.create(levels, { [opened]: { value, enumerable: true } });
+type Levels = Readonly<Record<string, number>>;
+
+/** Opened levels by the transport's levels, by the level that is opened and whether the transport has a level of its own. */
+const opened = new WeakMap<Levels, Map<string, Levels>>();
+
+function openLevels({ level }: Transport, levels: Levels, line: string): Levels {
+  const known = opened.get(levels) ?? new Map<string, Levels>();
+  const key = `${level ? 'own' : 'none'} ${line}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const value = level ? (levels.info ?? levels[line]) : Number.NEGATIVE_INFINITY;
+  const made: Levels = Object.create(levels, { [line]: { value, enumerable: true } });
+  opened.set(levels, known.set(key, made));
+  return made;
 }

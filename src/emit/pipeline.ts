@@ -129,6 +129,7 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
       const budget = budgets.ofCall(category, tenantId);
       const dropped = budget?.admit(text);
       if (dropped === undefined) budget?.spend(bytes);
+      if (taps.of(category).length === 0) return dropped;
       const wanted = wanting(category, tenantId);
       if (wanted.length === 0) return dropped;
       let failure: AttributeFailure | undefined;

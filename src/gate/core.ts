@@ -404,7 +404,7 @@ export class GateCore implements Gate, Decider {
     try {
       const tenantId = this.#tenantOf(descriptor, active);
       if (on) this.#count(descriptor, active, tenantId);
-      return this.#offerToSink(descriptor, active, { text, describe, bytes }, tenantId, on);
+      return this.#offerToSink(descriptor, active, text, describe, bytes, tenantId, on);
     } finally {
       this.#emitting = false;
     }
@@ -420,7 +420,7 @@ export class GateCore implements Gate, Decider {
       const tenantId = this.#tenantOf(descriptor, active);
       if (admitted) this.#count(descriptor, active, tenantId);
       if (!nested && this.#isTapped(category)) {
-        this.#offerToSink(descriptor, active, { text: '', describe, bytes: 0 }, tenantId, false);
+        this.#offerToSink(descriptor, active, '', describe, 0, tenantId, false);
       }
     } finally {
       this.#emitting = nested;
@@ -432,7 +432,9 @@ export class GateCore implements Gate, Decider {
   #offerToSink(
     descriptor: CategoryDescriptor,
     active: ControllerAttachment,
-    { text, describe, bytes }: { readonly text: string; readonly describe: () => Described; readonly bytes: number },
+    text: string,
+    describe: () => Described,
+    bytes: number,
     tenantId: string | undefined,
     on: boolean,
   ): boolean {
