@@ -11,8 +11,13 @@ export function explain(error: RdcpError): string {
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
   const cause = networkCause(error);
   if (cause !== undefined) details.push(cause);
+  const untrusted = cause !== undefined && UNTRUSTED.has(cause);
   const silent = isUnreachable(error) && /cannot be reached$|did not respond/.test(error.message);
-  const advice = silent ? UNREACHABLE : (ADVICE.get(error.details?.error) ?? ADVICE.get(error.code));
+  const advice = untrusted
+    ? TRUST
+    : silent
+      ? UNREACHABLE
+      : (ADVICE.get(error.details?.error) ?? ADVICE.get(error.code));
   if (advice !== undefined) details.push(advice);
   return `${error.code}: ${error.message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
 }
@@ -28,6 +33,17 @@ function isUnreachable(error: RdcpError): boolean {
 }
 
 const UNREACHABLE = 'is the service running? --url, RDCP_URL or a profile names another address';
+
+/** OpenSSL's codes for a certificate that leads to no authority that Node.js trusts. */
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+const TRUST =
+  "the server's certificate is not trusted: NODE_EXTRA_CA_CERTS=FILE, or --ca FILE with 'rdcp login', names its authority";
 
 /** What to do about an error, by its code, or by that of OAuth. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([

@@ -88,6 +88,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
       ...(body === undefined ? {} : { body }),
       signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
     };
+    const sentAt = performance.now();
     try {
       const response = await fetch(urlOf(base, call), init);
       const text = await response.text();
@@ -97,7 +98,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
     } catch (cause) {
       if (isRdcpError(cause)) throw cause;
       signal?.throwIfAborted();
-      throw failure(cause, deadline.aborted, base, requestId);
+      throw failure(cause, { timedOut: deadline.aborted, waitedMs: performance.now() - sentAt }, base, requestId);
     }
   };
 
@@ -108,6 +109,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
     signal?.throwIfAborted();
     const silence = new Silence(timeoutMs);
     let answered = false;
+    const sentAt = performance.now();
     const headers = await headersOf(options, requestId, {});
     headers.set('Accept', EVENT_STREAM_MEDIA_TYPE);
     for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
@@ -134,7 +136,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
       if (isRdcpError(cause)) throw cause;
       signal?.throwIfAborted();
       if (answered && !silence.signal.aborted) throw closedBy(base, requestId, cause);
-      throw failure(cause, silence.signal.aborted, base, requestId);
+      throw failure(cause, { timedOut: silence.signal.aborted, waitedMs: performance.now() - sentAt }, base, requestId);
     } finally {
       silence.end();
     }
@@ -268,10 +270,15 @@ function parse(text: string): unknown {
   }
 }
 
-function failure(cause: unknown, timedOut: boolean, base: string, requestId: string): RdcpError {
+interface Failed {
+  readonly timedOut: boolean;
+  readonly waitedMs: number;
+}
+
+function failure(cause: unknown, { timedOut, waitedMs }: Failed, base: string, requestId: string): RdcpError {
   return timedOut
     ? new RdcpError('RDCP_TIMEOUT', `The server at ${base} did not respond in time`, { details: { requestId }, cause })
-    : unreachable(failedByScheme(base, cause) ?? `The server at ${base} cannot be reached`, requestId, cause);
+    : unreachable(failedByScheme(base, cause, waitedMs) ?? `The server at ${base} cannot be reached`, requestId, cause);
 }
 
 function closedBy(base: string, requestId: string, cause?: unknown): RdcpError {

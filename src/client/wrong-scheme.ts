@@ -5,6 +5,9 @@ const NO_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_T
 const NEEDS_TLS =
   /plain HTTP request was sent to (?:an )?HTTPS port|HTTP request to an HTTPS server|plain HTTP to an SSL-enabled server/i;
 
+/** A server that keeps a plain request for longer has understood it: it did not expect TLS. */
+const UNDERSTOOD_MS = 1000;
+
 /** An error message if the response says that the port expects TLS, else `undefined`. */
 export function answeredByTlsPort(base: string, status: number, text: string): string | undefined {
   return isPlain(base) && status === 400 && NEEDS_TLS.test(text) ? speaksTls(base) : undefined;
@@ -13,8 +16,9 @@ export function answeredByTlsPort(base: string, status: number, text: string): s
 /**
  * An error message if the request failed, or may have failed, because the URL has the wrong scheme; else `undefined`.
  * @param error from `fetch`; its cause has the reason, if the platform gives one
+ * @param waitedMs between the request and the error, in milliseconds
  */
-export function failedByScheme(base: string, error: unknown): string | undefined {
+export function failedByScheme(base: string, error: unknown, waitedMs: number): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   if (!(cause instanceof Error)) return undefined;
   const code = String(Reflect.get(cause, 'code'));
@@ -27,9 +31,9 @@ export function failedByScheme(base: string, error: unknown): string | undefined
   }
   // The HTTP parser's input is the start of a TLS alert (RFC 8446, section 5.1).
   if (String(Reflect.get(cause, 'data')).startsWith('\x15\x03')) return speaksTls(base);
-  return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
-    ? `${at} closed the connection without a response: if it speaks HTTPS, use ${other(base)}`
-    : undefined;
+  if (code !== 'ECONNRESET' && code !== 'UND_ERR_SOCKET') return undefined;
+  const closed = `${at} closed the connection without a response`;
+  return waitedMs > UNDERSTOOD_MS ? closed : `${closed}: if it speaks HTTPS, use ${other(base)}`;
 }
 
 function isPlain(base: string): boolean {

@@ -116,6 +116,8 @@ export interface DiscoveredCategory {
   readonly otelrdcp_control?: DiscoveredControl;
   /** Of a category that is on: what it may emit in the process that answers; `false` for anything. */
   readonly otelrdcp_budget?: BudgetState | false;
+  /** Of a category that is off: its configured budget, in calls per second; `false` for no limit. */
+  readonly otelrdcp_configuredBudget?: { readonly callsPerSecond: number } | false;
   /** Its calls whose output was dropped, where there are any. */
   readonly otelrdcp_dropped?: number;
   /** Of an adopted category, in the process that answers. */

@@ -62,6 +62,8 @@ export interface TailOpen {
   readonly instances: number;
   readonly categories: readonly string[];
   readonly expiresAt: Timestamp;
+  /** Present where the service knows tenants, and the one that was named is none of them. */
+  readonly tenantKnown?: false;
 }
 
 /** A debug call, from any process of the fleet. */

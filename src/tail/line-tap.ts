@@ -20,10 +20,8 @@ export interface LineTapOptions extends Tapped {
 }
 
 /** Collects the lines of a tail in this process, within its rate and a bounded buffer. */
-export class LineTap implements Tap {
-  readonly logs: boolean;
+export class LineTap {
   readonly #options: LineTapOptions;
-  readonly #tenantId: string | undefined;
   readonly #rate: LineRate;
   readonly #tapping: Tapping;
   #lines: string[] = [];
@@ -32,23 +30,26 @@ export class LineTap implements Tap {
 
   constructor(options: LineTapOptions, { categories, tenantId, rate, log }: LineSpec) {
     this.#options = options;
-    this.#tenantId = tenantId;
-    this.#rate = new LineRate(rate);
-    this.logs = log;
-    this.#tapping = new Tapping(options, categories, () => this);
+    this.#rate = new LineRate(rate, categories);
+    this.#tapping = new Tapping(
+      options,
+      categories,
+      ({ name }): Tap => ({
+        logs: log,
+        matches: (tenant) => tenantId === undefined || tenantId === tenant,
+        admits: () => this.#admits(name),
+        take: (_category, call) => this.#take(name, call),
+      }),
+    );
   }
 
-  matches(tenantId: string | undefined): boolean {
-    return this.#tenantId === undefined || this.#tenantId === tenantId;
-  }
-
-  admits(): boolean {
-    if (this.#waiting < MAX_WAITING && this.#rate.take()) return true;
+  #admits(category: string): boolean {
+    if (this.#waiting < MAX_WAITING && this.#rate.take(category)) return true;
     this.#dropped += 1;
     return false;
   }
 
-  take({ name }: { readonly name: string }, call: Call): void {
+  #take(name: string, call: Call): void {
     const { severity: _, ...record } = recordOf(call, this.#options.now());
     const { instanceId, sourceOf } = this.#options;
     const source = sourceOf?.(name);

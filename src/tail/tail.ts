@@ -1,6 +1,6 @@
 import type { Clock, Schedule } from '../clock.ts';
 import type { TailEndReason } from '../protocol/messages.ts';
-import type { TailDropped, TailEnd, TailInstance } from '../protocol/streams.ts';
+import type { TailDropped, TailEnd, TailInstance, TailLine } from '../protocol/streams.ts';
 import { timestamp } from '../protocol/time.ts';
 import { LineRate } from './rate.ts';
 import type { Relay, Running } from './relay.ts';
@@ -65,7 +65,7 @@ export class Tail {
     this.#reader = reader;
     this.#options = options;
     this.#ended = ended;
-    this.#rate = new LineRate(request.rate);
+    this.#rate = new LineRate(request.rate, request.categories);
     this.#checkedAt = options.clock.monotonic();
     this.#endsAt = this.#checkedAt + request.milliseconds;
   }
@@ -97,8 +97,10 @@ export class Tail {
     if (this.#over) return;
     let over = dropped;
     for (const line of lines) {
-      if (!this.#isOurs(line)) continue;
-      if (!this.#rate.take() || !this.#reader.line(line)) {
+      const { category, tenant } = this.#labelsOf(line);
+      // The process that sent it has filtered already; a line of another tenant must not pass even if it did not.
+      if (this.#request.tenantId !== undefined && this.#request.tenantId !== tenant) continue;
+      if (!this.#rate.take(category) || !this.#reader.line(line)) {
         over += 1;
         continue;
       }
@@ -112,10 +114,10 @@ export class Tail {
     this.#drop(over);
   }
 
-  /** The process that sent it has filtered already; a line of another tenant must not pass even if it did not. */
-  #isOurs(line: string): boolean {
-    const { tenantId } = this.#request;
-    return tenantId === undefined || JSON.parse(line).tenant === tenantId;
+  #labelsOf(line: string): Pick<TailLine, 'category' | 'tenant'> {
+    const { categories, tenantId } = this.#request;
+    const [only = ''] = categories;
+    return tenantId === undefined && categories.length === 1 ? { category: only } : JSON.parse(line);
   }
 
   #drop(count: number): void {

@@ -95,6 +95,17 @@ describe('tail and forecast from the command line', () => {
     assert.deepEqual([begin.otelrdcp_tail.state, begin.identity.userId], ['begin', 'alice']);
   });
 
+  it('tail of a tenant that the service does not know says so, and goes on', async () => {
+    for (const [tenant, lines] of [
+      ['acmee', 1],
+      ['acme', 0],
+    ] as const) {
+      const { code, stderr } = await rdcp(['tail', 'TAIL_QUERIES', '--tenant', tenant, '--for', '1s']);
+      assert.equal(code, 0);
+      assert.equal(stderr.match(/No tenant of this id is configured or has settings/g)?.length ?? 0, lines, stderr);
+    }
+  });
+
   it('tail of a misspelt name says what was meant, and no sum of lines', async () => {
     const { code, stdout, stderr } = await rdcp(['tail', 'TAIL_QUERRIES']);
     assert.deepEqual([code, stdout], [1, '']);

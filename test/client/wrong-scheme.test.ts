@@ -65,11 +65,29 @@ for (const sentence of [
   });
 }
 
+test('a certificate that is not trusted is answered with how to trust it', async (t) => {
+  const { cert: _, ...tls } = writeCertificate();
+  const https = await listen(t, { tls });
+  const { code, stderr } = await rdcp(['health', '--url', https]);
+  assert.equal(code, 4);
+  assert.match(
+    stderr,
+    /cannot be reached \([A-Z_]*(?:SIGNED|VERIFY|ISSUER)[A-Z_]*; [^\n]*NODE_EXTRA_CA_CERTS=FILE[^\n]*\n$/,
+  );
+});
+
 test('a port that only closes the connection is answered with what to try', async (t) => {
   const silent = createServer((socket) => void socket.once('data', () => socket.destroy()));
   const at = await portOf(t, silent);
   assert.match(await messageOf(`http://${at}`), new RegExp(`if it speaks HTTPS, use https://${at}$`));
   assert.match(await messageOf(`https://${at}`), new RegExp(`if it speaks plain HTTP, use http://${at}$`));
+});
+
+test('a server that closes the connection after a while has understood: it gets no other scheme', async (t) => {
+  const leaving = createServer((socket) => void socket.once('data', () => setTimeout(() => socket.destroy(), 1100)));
+  const at = await portOf(t, leaving);
+  const message = `The server at http://${at} closed the connection without a response`;
+  assert.equal(await messageOf(`http://${at}`), message);
 });
 
 test('a port that nobody listens on, and a refusal of another kind, are not taken for a wrong scheme', async (t) => {

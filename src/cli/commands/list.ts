@@ -1,4 +1,4 @@
-import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import type { BudgetState, DiscoveredCategory } from '../../protocol/messages.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { present } from '../output.ts';
@@ -32,7 +32,7 @@ function columns(categories: readonly DiscoveredCategory[], wide: boolean, now: 
     ({ otelrdcp_budget, otelrdcp_dropped }) => otelrdcp_budget !== undefined || otelrdcp_dropped !== undefined,
   );
   const limits: Column[] = [
-    { name: 'BUDGET', cell: budget },
+    { name: 'BUDGET', cell: (category) => budget(category, wide) },
     { name: 'DROPPED', cell: ({ otelrdcp_dropped: dropped }) => String(dropped ?? '-') },
   ];
   const reasons: Column[] = [
@@ -57,7 +57,12 @@ function columns(categories: readonly DiscoveredCategory[], wide: boolean, now: 
 }
 
 /** Allowed calls per second, and what is left of the totals. */
-function budget({ otelrdcp_budget: given }: DiscoveredCategory): string {
+function budget(
+  { otelrdcp_budget: inForce, otelrdcp_configuredBudget: configured }: DiscoveredCategory,
+  wide: boolean,
+): string {
+  // Of a category that is off it is only what would hold.
+  const given: BudgetState | false | undefined = inForce ?? (wide ? configured : undefined);
   if (given === undefined) return '-';
   if (given === false) return 'none';
   const { callsPerSecond, callsLeft, bytesLeft } = given;

@@ -105,6 +105,8 @@ function note(terminal: Terminal, { event, data }: Exclude<TailEvent, { event: '
     const processes = data.instances === 1 ? '1 process' : `${data.instances} processes`;
     const until = clockTime(data.expiresAt, terminal.now());
     terminal.note(`Tailing ${data.categories.join(', ')} in ${processes} until ${until}; Ctrl-C ends it.`);
+    if (data.tenantKnown === false)
+      terminal.note("No tenant of this id is configured or has settings: 'rdcp tenants' lists those that are known.");
   } else if (event === 'dropped') terminal.note(`${data.count} lines were dropped.`);
   else if (event === 'instance') terminal.note(`Process ${data.id} ${data.state}.`);
   else if (event === 'end') terminal.note(ENDS[data.reason] ?? `Ended: ${data.reason}.`);

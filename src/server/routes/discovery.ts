@@ -84,8 +84,16 @@ interface Limits {
 
 function limitMembers(view: CategoryView, tenancy: Tenancy, budgets: Budgets): string {
   const { budget, dropped } = limitsOf(view, tenancy, budgets);
-  const state = budget === undefined ? '' : `,"otelrdcp_budget":${JSON.stringify(budget)}`;
+  const state =
+    budget === undefined
+      ? `,"otelrdcp_configuredBudget":${configuredOf(view, budgets)}`
+      : `,"otelrdcp_budget":${JSON.stringify(budget)}`;
   return `${state}${dropped > 0 ? `,"otelrdcp_dropped":${dropped}` : ''}`;
+}
+
+function configuredOf({ name }: CategoryView, budgets: Budgets): string {
+  const callsPerSecond = budgets.configuredRate(name);
+  return callsPerSecond === undefined ? 'false' : `{"callsPerSecond":${callsPerSecond}}`;
 }
 
 function budgetOf(view: CategoryView, { scope, callsOf }: Tenancy, budgets: Budgets): BudgetState | false {

@@ -1,5 +1,6 @@
 import { assertScope, identityKey } from '../../auth/principal.ts';
 import type { Clock, Delay, Schedule } from '../../clock.ts';
+import type { ResolvedConfig } from '../../config.ts';
 import type { ControlPlane } from '../../control/types.ts';
 import type { Fleet } from '../../fleet/types.ts';
 import type { Scope } from '../../protocol/constants.ts';
@@ -17,6 +18,7 @@ import type { OpenStreams } from '../open-streams.ts';
 import { malformed, parseQuery, type Rules, wholeNumber } from '../query.ts';
 import type { StreamPlaces } from '../stream-places.ts';
 import { assertKnownHere } from './known-categories.ts';
+import { knownTenants, type TenantSources } from './known-tenants.ts';
 
 /** The default duration, in seconds. */
 const DEFAULT_SECONDS = 300;
@@ -44,6 +46,7 @@ const RULES: Rules<Query> = {
 };
 
 export interface TailSources {
+  readonly config: Pick<ResolvedConfig, 'tenancy'>;
   readonly plane: ControlPlane;
   readonly fleet?: Fleet | undefined;
   readonly relay: () => Promise<Relay>;
@@ -92,6 +95,7 @@ export function tail(sources: TailSources): Step {
         instances: summary?.instances ?? 1,
         categories,
         expiresAt: timestamp(clock.now() + seconds * 1000),
+        ...(principal.tenantId === undefined && isUnknown(tenantId, sources) && { tenantKnown: false }),
       };
     } catch (error) {
       leave();
@@ -116,6 +120,13 @@ export function tail(sources: TailSources): Step {
     stream.send('open', JSON.stringify(open));
     lineTail.begin(running);
   };
+}
+
+/** Whether the service knows tenants, and not this one. */
+function isUnknown(tenantId: string | undefined, sources: TenantSources): boolean {
+  if (tenantId === undefined) return false;
+  const known = knownTenants(sources);
+  return known.size > 0 && !known.has(tenantId);
 }
 
 function readerOf(stream: EventStream): TailReader {

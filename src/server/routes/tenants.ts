@@ -6,6 +6,7 @@ import type { TenantSummary, TenantsResponse } from '../../protocol/messages.ts'
 import { timestamp } from '../../protocol/time.ts';
 import type { Isolation } from '../../tenancy/isolation.ts';
 import { type Handler, required } from '../context.ts';
+import { knownTenants } from './known-tenants.ts';
 import { opening } from './opening.ts';
 
 /** Most states, one per category and tenant, in an answer: about 5 MB. More would block the service for seconds. */
@@ -46,8 +47,7 @@ export function tenants({ config, plane, isolation, clock }: Sources): Handler {
 
   return (ctx) => {
     const { tenantId, scope } = required(ctx, 'tenancy');
-    const changes = new Map<string, number | undefined>(Object.keys(configured).map((id) => [id, undefined]));
-    for (const [key, { changedAt }] of plane.scopes()) changes.set(key, changedAt);
+    const changes = knownTenants({ config, plane });
     const known = isolation.level === undefined ? [undefined] : [...changes.keys()].sort();
     const addressed = tenantId === undefined ? known : [tenantId];
     const room = Math.max(1, Math.floor(MAX_STATES / Math.max(1, plane.view(scope).length)));
