@@ -103,7 +103,10 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     this.#tracerProviderGiven = tracerProvider !== trace.getTracerProvider();
   }
 
-  /** @param loggerProvider of the Logs API, which is in a different package on each line of OpenTelemetry JS */
+  /**
+   * Where log records go from now on.
+   * @param loggerProvider of the Logs API, which is in a different package on each line of OpenTelemetry JS
+   */
   override setLoggerProvider(loggerProvider: object): void {
     super.setLoggerProvider(loggerProvider as never);
     this.#loggerProviderGiven = loggerProvider;

@@ -5,8 +5,11 @@ import { createStderrWriter } from './stderr.ts';
 
 /** Receives this package's own messages, one line each. `console` and loggers of pino and winston have this interface. */
 export interface MessageLogger {
+  /** What happened: the start, changes, the end of a problem. */
   info(message: string): void;
+  /** Something that the operator should look at. */
   warn(message: string): void;
+  /** Something that does not work. */
   error(message: string): void;
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, test } from 'node:test';
 import { documentedOptions, flat, optionsDocument } from '../document.ts';
@@ -26,18 +26,7 @@ test('docs/messages.md lists every condition with what is said of it', () => {
 
 const ROOT = join(import.meta.dirname, '..');
 const OF_THE_REPOSITORY = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md'];
-const DOCUMENTS = ['README.md', ...OF_THE_REPOSITORY, ...documentsIn('docs')];
-
-/** Its documents, also those in folders below. */
-function documentsIn(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory()
-      ? documentsIn(`${folder}/${entry.name}`)
-      : entry.name.endsWith('.md')
-        ? [`${folder}/${entry.name}`]
-        : [],
-  );
-}
+const DOCUMENTS = ['README.md', ...OF_THE_REPOSITORY, ...globSync('docs/*.md', { cwd: ROOT })];
 
 describe('a link in the documents', () => {
   /** The fragments of a document's headings, as GitHub makes them. */

@@ -26,6 +26,7 @@ import { createTransport, type RdcpClientOptions, type RequestOptions, type Tran
 /** One category or several. */
 export type CategorySelection = string | readonly string[];
 
+/** How a change is made. */
 export interface ControlOptions {
   /** Whether the change expires. @default true if `duration` is set */
   readonly temporary?: boolean;
@@ -63,21 +64,28 @@ export interface ControlCommand {
 export interface RdcpClient {
   /** The server's capabilities and authentication methods. Needs no credential. */
   wellKnown(options?: RequestOptions): Promise<WellKnownDocument>;
+  /** The categories with their states and calls. Needs the scope `discovery`. */
   discovery(options?: RequestOptions): Promise<DiscoveryResponse>;
   /**
    * Switches categories. If the connection breaks, the request is retried once with the same request id, so that it takes
    * effect only once.
    */
   control(command: ControlCommand, options?: RequestOptions): Promise<ControlResponse>;
+  /** Switches categories on. Needs the scope `control`, as {@link RdcpClient.control} does. */
   enable(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
+  /** Switches categories off, also those whose default is on. */
   disable(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
+  /** Switches each category to its opposite state. */
   toggle(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
   /** Removes settings: the categories return to the state that they inherit. @param categories @default every category */
   reset(categories?: CategorySelection, options?: Pick<ControlOptions, 'reason'>): Promise<ControlResponse>;
+  /** Which categories are on. Needs the scope `status` or `discovery`. */
   status(options?: RequestOptions): Promise<StatusResponse>;
   /** Also resolves for an unhealthy server; see `status`. */
   health(options?: RequestOptions): Promise<HealthResponse>;
+  /** Measurements of the process and of the calls. Needs the scope `discovery`. */
   metrics(options?: RequestOptions): Promise<MetricsResponse>;
+  /** The tenants, and what is on for each. Needs the scope `admin`; that of a tenant sees itself. */
   tenants(options?: RequestOptions): Promise<TenantsResponse>;
   /** One page of the audit trail, newest first. */
   audit(filter?: AuditFilter, options?: RequestOptions): Promise<AuditResponse>;

@@ -15,6 +15,7 @@ export interface TailOptions extends Pick<RequestOptions, 'signal' | 'requestId'
   readonly log?: boolean;
 }
 
+/** Where to begin to follow the state. */
 export interface EventsOptions extends Pick<RequestOptions, 'signal' | 'requestId'> {
   /** `id` of the last event received: events follow from there, without a snapshot if nothing was missed. */
   readonly lastEventId?: string;

@@ -10,6 +10,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** Where the server is, and who asks. */
 export interface RdcpClientOptions {
   /** Address of the server, such as `http://127.0.0.1:9465`. Its path is prepended to every path of the protocol. */
   readonly baseUrl: string;
@@ -29,6 +30,7 @@ export interface RdcpClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Options of a single request. */
 export interface RequestOptions {
   /** Identifies the request. Control requests with the same id take effect once. @default a random UUID */
   readonly requestId?: string;

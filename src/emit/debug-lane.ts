@@ -11,13 +11,17 @@ export interface LogRecord {
 
 /** The part of OpenTelemetry's `LogRecordProcessor` that is the same on both lines, 2.x and 3.x. */
 export interface LogProcessor {
+  /** Takes a log record. */
   onEmit(record: LogRecord, context?: unknown): void;
+  /** Resolves once everything that was taken is exported. */
   forceFlush(options?: unknown): Promise<void>;
+  /** Flushes, and takes nothing more. */
   shutdown(): Promise<void>;
   /** Absent when the processor accepts everything. */
   enabled?(options: unknown): boolean;
 }
 
+/** How many debug records a lane lets pass and wait. */
 export interface DebugLaneOptions {
   /**
    * Debug records that the processor may hold at once. The rest of its queue stays free for the other records.

@@ -31,7 +31,9 @@ export interface SpanAttributes {
 
 /** The part of an OpenTelemetry span that a traced function gets. */
 export interface Span {
+  /** Sets an attribute of the span. */
   setAttribute(name: string, value: SpanAttributeValue): unknown;
+  /** Adds an event, at the present time. */
   addEvent(name: string, attributes?: SpanAttributes): unknown;
 }
 
@@ -91,6 +93,7 @@ export interface GatedCategory extends Category {
   suggestDescription(description: string): void;
 }
 
+/** What the code says of a category. The configuration takes precedence. */
 export interface CategoryOptions {
   /** One line that operators see in the list of categories. @default '' */
   readonly description?: string;

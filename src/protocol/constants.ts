@@ -71,22 +71,32 @@ export const REQUEST_HEADERS = Object.fromEntries(
   Object.entries(HEADERS).map(([key, name]) => [key, name.toLowerCase()]),
 ) as { readonly [K in keyof typeof HEADERS]: Lowercase<(typeof HEADERS)[K]> };
 
+/** Every scope of a credential; `admin` includes the others. See docs/credentials.md. */
 export const SCOPES = ['discovery', 'status', 'control', 'admin'] as const;
+/** One of {@link SCOPES}. */
 export type Scope = (typeof SCOPES)[number];
 
+/** Which credentials a server asks for, from a key to a certificate with an identity. */
 export const SECURITY_LEVELS = ['basic', 'standard', 'enterprise'] as const;
+/** One of {@link SECURITY_LEVELS}. */
 export type SecurityLevel = (typeof SECURITY_LEVELS)[number];
 
+/** Every way to authenticate; `hybrid` is a client certificate and a token. */
 export const AUTH_METHODS = ['api-key', 'bearer', 'mtls', 'hybrid'] as const;
+/** One of {@link AUTH_METHODS}. */
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
+/** What the settings of tenants share, from everything to nothing. See docs/tenants.md. */
 export const ISOLATION_LEVELS = ['global', 'process', 'namespace', 'organization'] as const;
+/** One of {@link ISOLATION_LEVELS}. */
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
 
 /** `tenant.id` in responses for the global scope. Not a tenant's id. */
 export const EVERYBODY = 'global';
 
+/** Every action of a control request. */
 export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'] as const;
+/** One of {@link CONTROL_ACTIONS}. */
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
 /** Actions of audit entries: controls and their later effects, refusals, changes of the trail itself, and sessions. */

@@ -13,6 +13,7 @@ import type { Timestamp } from './time.ts';
 // Types of the RDCP 1.0 bodies. Fields named `otelrdcp_…` are vendor extensions of this implementation (RDCP 1.0,
 // Extensibility, rule 2). Standard clients can ignore them.
 
+/** Whose settings an answer is about. Present where there are tenants. */
 export interface TenantContext {
   readonly id: string;
   readonly isolationLevel: IsolationLevel;
@@ -27,6 +28,7 @@ export interface RdcpAnswer {
   readonly tenant?: TenantContext;
 }
 
+/** The server's capabilities (RDCP 1.0, GET /.well-known/rdcp). */
 export interface WellKnownDocument {
   readonly protocol: typeof PROTOCOL;
   /** In responses to an authenticated request in multi-tenant mode. */
@@ -102,6 +104,7 @@ export interface DiscoveredControl {
   readonly since: Timestamp;
 }
 
+/** A category with its state, why it has that, and what it emits. */
 export interface DiscoveredCategory {
   readonly name: string;
   readonly description: string;
@@ -133,6 +136,7 @@ export interface DiscoveryResponse extends RdcpAnswer {
   };
 }
 
+/** What a control request made of one category. */
 export interface ChangeRecord {
   readonly category: string;
   readonly previousState: boolean;
@@ -197,6 +201,7 @@ export interface FleetResponse extends RdcpAnswer {
   readonly instances: readonly FleetMember[];
 }
 
+/** The result of one health check. */
 export interface HealthCheckRecord {
   readonly name: string;
   readonly status: 'pass' | 'warn' | 'fail';
@@ -218,6 +223,7 @@ export interface HealthResponse extends RdcpAnswer {
 /** Standard units of RDCP 1.0, Metric representation, and one of ours. */
 export type MetricUnit = 'percent' | 'bytes' | 'per_second' | 'count' | 'milliseconds' | 'gigabytes_per_day';
 
+/** A measurement with its unit. */
 export interface MetricValue {
   readonly value: number;
   readonly unit: MetricUnit;
@@ -242,6 +248,7 @@ export interface MetricsResponse extends RdcpAnswer {
   >;
 }
 
+/** A tenant and the categories that are on for it. */
 export interface TenantSummary {
   readonly id: string;
   readonly name?: string;
@@ -259,9 +266,12 @@ export interface TenantsResponse extends RdcpAnswer {
   readonly otelrdcp_total?: number;
 }
 
+/** What an entry of the trail records. See docs/audit.md. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+/** How it ended; `partial`: not in every process, or not in the store. */
 export type AuditOutcome = 'success' | 'partial' | 'failed' | 'denied';
 
+/** Who made a request, as far as the credential says. */
 export interface AuditIdentity {
   readonly method?: AuthMethod;
   readonly userId?: string;
@@ -413,6 +423,7 @@ export interface TokenResponse extends RdcpAnswer, TokenGrant {}
 /** Response of the introspection endpoint (RFC 7662, section 2.2). Inactive tokens have no further fields. */
 export type IntrospectionResponse = { readonly active: false } | ActiveToken;
 
+/** A token that is accepted (RFC 7662, section 2.2). */
 export interface ActiveToken {
   readonly active: true;
   /** `N_A` for a refresh token, which resource servers must not accept (RFC 8693, section 2.2.1). */

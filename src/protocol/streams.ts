@@ -104,6 +104,7 @@ export interface TailEnd {
   readonly dropped: number;
 }
 
+/** An event of a tail. The first is `open`; `end` is the last, unless the connection breaks. */
 export type TailEvent =
   | { readonly event: 'open'; readonly data: TailOpen }
   | { readonly event: 'line'; readonly data: TailLine }

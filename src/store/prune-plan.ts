@@ -16,6 +16,7 @@ export interface Placed<P> {
   readonly entry: AuditEntry;
 }
 
+/** The entries to drop, and the last of each chain, which the entry `prune` names. */
 export interface PrunePlan<P> {
   /** In the order of writing. */
   readonly places: readonly P[];

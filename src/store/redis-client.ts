@@ -4,8 +4,11 @@ import { RdcpError } from '../errors.ts';
 
 // The parts of the `redis` package (versions 4 to 6) that we use, declared here so that its types are not needed.
 
+/** What every client of the `redis` package has. */
 export interface RedisEmitter {
+  /** Adds a listener of an event, such as `error`. */
   on(event: string, listener: () => void): unknown;
+  /** Removes it. */
   off(event: string, listener: () => void): unknown;
 }
 
@@ -22,10 +25,15 @@ export interface RedisSendOptions {
 /** Created by `createClient`. */
 export interface RedisNode extends RedisEmitter {
   readonly isReady: boolean;
+  /** Connects; rejects if that fails. */
   connect(): Promise<unknown>;
+  /** Lets the process end although the connection is open. */
   unref(): void;
+  /** Sends a command and resolves with its reply. */
   sendCommand(args: string[], options?: RedisSendOptions): Promise<unknown>;
+  /** Has messages of channels passed to a listener. */
   subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
+  /** Returns a client with the same options, and others, that is not connected. */
   duplicate(overrides?: object): RedisNode;
   readonly options?: { readonly socket?: object | undefined } | undefined;
 }
@@ -36,29 +44,39 @@ interface Version4Node extends RedisNode {
 
 /** A connection that the store creates and closes. */
 export interface OwnRedisNode extends RedisNode {
+  /** Closes it at once. */
   destroy(): void;
 }
 
 /** Created by `createClientPool`, from version 5 on. */
 export interface RedisPool extends RedisEmitter {
   readonly totalClients: number;
+  /** Sends a command and resolves with its reply. */
   sendCommand(args: string[], options?: RedisSendOptions): Promise<unknown>;
+  /** Runs a task with one connection of the pool. */
   execute<T>(task: (client: RedisNode) => T): Promise<Awaited<T>>;
 }
 
 /** Created by `createSentinel`, from version 5 on. */
 export interface RedisSentinel extends RedisEmitter {
   readonly isOpen: boolean;
+  /** The present primary. */
   getMasterNode(): unknown;
+  /** Sends a command and resolves with its reply. */
   sendCommand(isReadonly: boolean, args: string[], options?: RedisSendOptions): Promise<unknown>;
+  /** Has messages of channels passed to a listener. */
   subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
+  /** Undoes `subscribe`. */
   unsubscribe(channels: string[], listener: never): Promise<unknown>;
 }
 
 /** Created by `createCluster`. */
 export interface RedisCluster extends RedisEmitter {
+  /** Any node. */
   getRandomNode(): unknown;
+  /** The client of a node. */
   nodeClient(node: never): RedisNode | Promise<RedisNode>;
+  /** Sends a command and resolves with its reply. */
   sendCommand(
     firstKey: string | undefined,
     isReadonly: boolean,

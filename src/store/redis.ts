@@ -17,6 +17,7 @@ import { Subscribers } from './subscribers.ts';
 
 export type { RedisClient } from './redis-client.ts';
 
+/** A Redis by its URL, or by a client of the application. */
 export type RedisStoreOptions = {
   /** Prefix of every key and channel: each of several services on one Redis needs its own. @default '' */
   readonly prefix?: string;

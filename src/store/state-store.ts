@@ -38,6 +38,7 @@ export type Settings = ReadonlyMap<string, Setting>;
  * No tenant id equals the global key, because `*` is not allowed in identifiers.
  */
 export type ScopeKey = string;
+/** The scope of the settings that are for everybody. */
 export const GLOBAL_SCOPE: ScopeKey = '*';
 
 /** One scope as the store holds it. A scope that was never written has revision 0 and no settings. */
@@ -83,6 +84,7 @@ export interface Commit {
   readonly background?: boolean;
 }
 
+/** What became of a commit. */
 export type CommitResult =
   /**
    * Written, and as durable as this store allows. `revision` is the scope's new revision when state was written;
@@ -118,6 +120,7 @@ export interface AuditQuery {
   readonly tenant?: string;
 }
 
+/** A page of the trail. */
 export interface AuditPage {
   /** Newest first. A page may hold fewer than `limit` entries, or none, although there is a next one. */
   readonly entries: readonly AuditEntry[];
@@ -192,5 +195,6 @@ export interface StateStore {
   ): Promise<number>;
   /** Resolves when the store answers and accepts writes. */
   check(): Promise<void>;
+  /** Ends timers and connections of its own. What was committed stays. Never rejects. */
   close(): Promise<void>;
 }

@@ -22,6 +22,7 @@ export interface Rotation {
   readonly revokedUntil: number;
 }
 
+/** What became of a refresh token that was presented. */
 export type RotationOutcome =
   /** `next` is now current. */
   | 'rotated'
@@ -37,6 +38,7 @@ export interface Revocation {
   readonly until: number;
 }
 
+/** A part of the list of revoked sessions. */
 export interface Revocations {
   /** Where to continue reading; opaque outside the store. */
   readonly position: number;
@@ -49,9 +51,11 @@ export interface Revocations {
  * reached. An implementation passes `test/store/token-contract.ts`.
  */
 export interface TokenStore {
+  /** Stores a new session. `now` is in milliseconds since the epoch. */
   begin(session: TokenSession, now: number): Promise<void>;
   /** The session, unless it has expired or was revoked. */
   find(id: string, now: number): Promise<TokenSession | undefined>;
+  /** Replaces the refresh token of a session, if it is the current one. */
   rotate(rotation: Rotation): Promise<RotationOutcome>;
   /**
    * Ends a session, even one that never had a refresh token.

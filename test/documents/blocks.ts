@@ -12,9 +12,7 @@ export interface Block {
 }
 
 /** The documents for users. CONTRIBUTING.md has a test of its own, which puts its files where they belong. */
-export const DOCUMENTS = ['README.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: ROOT }).sort()].filter(
-  (path) => !path.includes('node_modules'),
-);
+const DOCUMENTS = ['README.md', 'SECURITY.md', ...globSync('docs/*.md', { cwd: ROOT }).sort()];
 
 export const BLOCKS: readonly Block[] = DOCUMENTS.flatMap((document) => {
   const text = readFileSync(join(ROOT, document), 'utf8');

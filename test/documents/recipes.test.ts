@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { parseConfig } from '../../src/config.ts';
 import { KNOWN } from '../../src/environment.ts';
+import { withProgram } from '../examples/required-program.ts';
 import { blocksOf } from './blocks.ts';
 
 const RECIPES = 'docs/recipes.md';
@@ -79,3 +84,15 @@ it("the collector's exporter in docs/audit.md writes a file", () => {
   const [block] = blocksOf('yaml').filter(({ document }) => document === 'docs/audit.md');
   assert.equal(typeof parse(block?.code ?? '').exporters.file.path, 'string');
 });
+
+it('the scrape configuration in docs/telemetry.md is one of Prometheus', (t) =>
+  withProgram(t, 'promtool', async () => {
+    const [block] = blocksOf('yaml').filter(({ document }) => document === 'docs/telemetry.md');
+    const folder = mkdtempSync(join(tmpdir(), 'rdcp-scrape-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'prometheus.yml'), block?.code ?? '');
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'config', join(folder, 'prometheus.yml')], {
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stdout + stderr);
+  }));

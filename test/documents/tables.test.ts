@@ -9,7 +9,7 @@ import { ERROR_STATUS } from '../../src/errors.ts';
 import { DROP_REASONS } from '../../src/gate/drops.ts';
 import { createInstruments } from '../../src/metrics/instruments.ts';
 import { eventOf } from '../../src/notify/event.ts';
-import { AUDIT_ACTIONS, PATHS, SCOPES, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import { AUDIT_ACTIONS, CONSOLE_PATHS, PATHS, SCOPES, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import * as semconv from '../../src/semconv.ts';
 import { ROOT } from '../support/built.ts';
 import { codeIn, tableOf } from './tables.ts';
@@ -92,7 +92,9 @@ describe('the tables of docs/endpoint.md', () => {
   it('have every path', () => {
     const documented = tableOf('docs/endpoint.md', '| method and path |').flatMap(([paths]) => codeIn(paths));
     const paths = documented.map((path) => path.replace(/^(?:GET|POST) /, '').replace('…', '/rdcp/v1'));
-    assert.deepEqual(sorted(paths), sorted([...Object.values(PATHS), ...Object.values(TOKEN_PATHS)]));
+    const { page, code, session } = CONSOLE_PATHS;
+    const served = [...Object.values(PATHS), ...Object.values(TOKEN_PATHS), page, code, session];
+    assert.deepEqual(sorted(paths), sorted(served));
   });
 });
 
