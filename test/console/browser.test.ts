@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createRdcpClient } from '../../src/client/client.ts';
+import { enable, signIn, waitForState } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
 
 browserTest(
@@ -51,4 +53,30 @@ browserTest('the page can speak to its own endpoint', async (t, browser) => {
     return (await fetch('../v1/control', { method: 'POST', headers, body })).status;
   }, KEYS.operator);
   assert.equal(status, 200);
+});
+
+browserTest('the code of rdcp console signs in once, and is gone from the address at once', async (t, browser) => {
+  const service = await startService(t);
+  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.operator });
+  const { code } = await client.consoleCode();
+  const { page, context } = await openPage(t, browser, `${service.console}#code=${code}`);
+  await page.getByRole('grid', { name: 'Categories' }).waitFor();
+  assert.equal(new URL(page.url()).hash.includes('code'), false);
+  await page.goBack();
+  assert.equal(page.url(), 'about:blank');
+  const again = await context.newPage();
+  await again.goto(`${service.console}#code=${code}`);
+  await again.locator('#credential').waitFor();
+  await again.getByRole('alert').waitFor();
+  assert.equal(new URL(again.url()).hash.includes('code'), false);
+});
+
+browserTest('an operator signs in and switches a category on, and the page says so', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openPage(t, browser, service.console);
+  await assertAccessible(page, 'signed out');
+  await signIn(page, KEYS.operator);
+  await enable(page, 'DATABASE', 'slow checkout');
+  await waitForState(page, 'DATABASE', 'On');
+  await assertAccessible(page, 'a category is on');
 });

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { CONSOLE_PATHS, PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
+import { signIn } from './drive.ts';
 import { browserTest, type ConsoleService, KEYS, openPage, startService } from './support.ts';
 
 /** A server of somebody else, whose page does nothing by itself. */
@@ -154,9 +155,7 @@ for (const [what, host] of [
     // The operator has the console open in the same browser, and is signed in.
     const operator = await context.newPage();
     await operator.goto(service.console);
-    await operator.getByLabel('API key or token').fill(KEYS.admin);
-    await operator.keyboard.press('Enter');
-    await operator.getByRole('navigation').waitFor();
+    await signIn(operator, KEYS.admin);
 
     const answers = answersOf(t, service);
     assert.deepEqual(await tryEverything(page, service), {});
@@ -200,7 +199,7 @@ browserTest('a window that a stranger opens is out of its reach, and cannot be s
   }, service.console);
   const opened = await opening;
   assert.deepEqual(seen, { closed: true, title: 'SecurityError' });
-  await opened.getByLabel('API key or token').waitFor();
+  await opened.locator('#credential').waitFor();
   assert.equal(await opened.evaluate(() => globalThis.opener), null);
   assert.equal(opened.url(), service.console);
 });

@@ -1,34 +1,27 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { after, type TestContext, type TestOptions, test } from 'node:test';
 import axe, { type AxeResults } from 'axe-core';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options.ts';
 import type { Scope } from '../../src/protocol/constants.ts';
 import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { assertBuilt } from '../support/built.ts';
+import { launchChromium } from '../support/chromium.ts';
 
+/** The browser of this test file. */
 let launched: Promise<Browser> | undefined;
 
 after(async () => (await launched)?.close());
 
-/** The browser of this test file: Debian's Chromium, without a download. */
-function browserOf(): Promise<Browser> {
-  launched ??= (async () => {
-    const executablePath = (process.env.PATH ?? '')
-      .split(delimiter)
-      .map((folder) => join(folder, 'chromium'))
-      .find((file) => existsSync(file));
-    assert.ok(executablePath);
-    // Names of other sites lead to this machine, as an attacker's do.
-    const args = ['--host-resolver-rules=MAP *.test 127.0.0.1'];
-    return chromium.launch({ executablePath, args, chromiumSandbox: process.getuid?.() !== 0 });
-  })();
-  return launched;
+interface End {
+  readonly context: BrowserContext;
+  readonly complaints: readonly string[];
 }
+
+/** What the pages of a test end with. */
+const endsOf = new WeakMap<TestContext, End[]>();
 
 /** A test with a real browser. Skipped aloud without one. */
 export function browserTest(
@@ -39,7 +32,16 @@ export function browserTest(
   test(name, options, (t) =>
     withProgram(t, 'chromium', async () => {
       assertBuilt();
-      await run(t, await browserOf());
+      const ends: End[] = [];
+      endsOf.set(t, ends);
+      try {
+        launched ??= launchChromium();
+        await run(t, await launched);
+      } finally {
+        // Before the services of the test: a browser complains of one that leaves.
+        for (const { context } of ends) await context.close();
+      }
+      for (const { complaints } of ends) assert.deepEqual(complaints, [], 'the browser has nothing to complain of');
     }),
   );
 }
@@ -48,8 +50,6 @@ export function browserTest(
 export interface ConsolePage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the browser complained of so far, apart from answers that are refusals. */
-  readonly complaints: readonly string[];
 }
 
 export interface PageOptions extends BrowserContextOptions {
@@ -68,28 +68,25 @@ export async function openPage(
   { provoked = [], ...options }: PageOptions = {},
 ): Promise<ConsolePage> {
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
-  const page = await context.newPage();
   const complaints: string[] = [];
   const complain = (text: string) => {
     if (!provoked.some((pattern) => pattern.test(text))) complaints.push(text);
   };
-  page.on('pageerror', (error) => complain(`exception: ${error.stack ?? error.message}`));
-  page.on('console', (message) => {
+  context.on('weberror', (raised) => complain(`exception: ${raised.error().stack ?? raised.error().message}`));
+  context.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     if (REFUSED.test(message.text())) return;
     complain(`${message.type()}: ${message.text()} (${message.location().url})`);
   });
-  await page.addInitScript(() => {
+  await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
       console.error(`Content-Security-Policy: ${violatedDirective} ${blockedURI} ${sample}`);
     });
   });
-  t.after(async () => {
-    await context.close();
-    assert.deepEqual(complaints, [], 'the browser has nothing to complain of');
-  });
+  endsOf.get(t)?.push({ context, complaints });
+  const page = await context.newPage();
   await page.goto(url);
-  return { page, context, complaints };
+  return { page, context };
 }
 
 /** How Chromium words a refusal that a page handles. A missing file is none. */

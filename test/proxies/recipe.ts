@@ -44,7 +44,8 @@ export function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-const KEY = 'k'.repeat(40);
+/** With all scopes. */
+export const KEY = 'k'.repeat(40);
 export const ADMIN = { 'X-RDCP-API-Key': KEY };
 
 export interface Service {
@@ -61,7 +62,7 @@ export async function startService(
   t: TestContext,
   section: string,
   replacements: readonly (readonly [string, string])[],
-  changes: Pick<RdcpConfig, 'limits' | 'health' | 'store'> = {},
+  changes: Pick<RdcpConfig, 'limits' | 'health' | 'store' | 'console' | 'categories'> = {},
 ): Promise<Service> {
   const port = await freePort();
   const keys = join(temporaryFolder(t), 'keys.json');

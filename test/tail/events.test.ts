@@ -257,3 +257,19 @@ test('a stream that was left costs nothing: no timer, no place, no look at the s
     assert.equal(time.pending, before);
   }
 });
+
+test('a watcher that returns and missed nothing hears of the processes at once', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
+  const apiKeys = [{ id: 'ops', hash: hashApiKey(KEYS.admin), clientId: 'ops', scopes: ['admin' as const] }];
+  const store = `sqlite:${join(folder, 'state.sqlite')}`;
+  const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, store, announce: false });
+  t.after(async () => {
+    await rdcp.close();
+    rmSync(folder, { recursive: true });
+  });
+  const client = createRdcpClient({ baseUrl: (await rdcp.listen()).url, apiKey: KEYS.admin });
+  const all = ['snapshot', 'category', 'fleet', 'rates'] as const;
+  const [snapshot] = await read(client.events(), ['snapshot'], 1);
+  const [first] = await read(client.events({ lastEventId: snapshot?.id ?? '' }), all, 1);
+  assert.equal(first?.event === 'fleet' && first.data.instances, 1);
+});

@@ -6,9 +6,9 @@ import { Text } from './text.tsx';
 export function Toasts({ connection }: { readonly connection: Connection }) {
   const receipts = useStore(connection, (state) => state.receipts);
   return (
-    <ul class="toasts" aria-label="Answers" hidden={receipts.length === 0}>
+    <section class="toasts" aria-label="Answers" hidden={receipts.length === 0}>
       {receipts.map(({ id, tone, title, detail }) => (
-        <li key={id} class={`toast ${tone}`}>
+        <div key={id} class={`toast ${tone}`}>
           <div>
             <strong>
               <Text value={title} />
@@ -27,8 +27,8 @@ export function Toasts({ connection }: { readonly connection: Connection }) {
           >
             ×
           </button>
-        </li>
+        </div>
       ))}
-    </ul>
+    </section>
   );
 }

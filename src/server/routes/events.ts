@@ -86,8 +86,13 @@ class EventsReader implements Watcher {
   begin(lastEventId: string | undefined): void {
     const { watchers } = this.#sources;
     this.#fleet = this.#fleetText();
-    if (watchers.missedNothing(this.scope, lastEventId)) this.#revision = watchers.revision;
-    else this.#snapshot();
+    if (!watchers.missedNothing(this.scope, lastEventId)) {
+      this.#snapshot();
+      return;
+    }
+    this.#revision = watchers.revision;
+    // Processes may have come and gone meanwhile.
+    if (this.#fleet !== undefined) this.#send('fleet', this.#fleet);
   }
 
   categories(changed: readonly CategoryView[], revision: number): void {

@@ -1,0 +1,34 @@
+import type { Page } from 'playwright-core';
+
+// What a person does on the page, by what a person sees.
+
+/** Types a credential, and waits for the categories. */
+export async function signIn(page: Page, credential: string): Promise<void> {
+  await typeCredential(page, credential);
+  await page.getByRole('grid', { name: 'Categories' }).waitFor();
+}
+
+export async function typeCredential(page: Page, credential: string): Promise<void> {
+  await page.locator('#credential').fill(credential);
+  await page.keyboard.press('Enter');
+}
+
+/** The row of a category. */
+export function rowOf(page: Page, category: string) {
+  return page.locator(`[role=row][data-name="${category}"]`);
+}
+
+/** Switches a category on for the time that is proposed, and resolves with what the page says about it. */
+export async function enable(page: Page, category: string, reason: string): Promise<string> {
+  await page.getByRole('button', { name: `Enable ${category}` }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill(reason);
+  await dialog.getByRole('button', { name: /^Enable/ }).click();
+  await dialog.waitFor({ state: 'detached' });
+  return (await page.getByRole('region', { name: 'Answers' }).locator('.toast').last().textContent()) ?? '';
+}
+
+/** Waits until the row of a category says that it is on, or off. */
+export async function waitForState(page: Page, category: string, state: 'On' | 'Off'): Promise<void> {
+  await rowOf(page, category).locator('.cell.state', { hasText: state }).waitFor();
+}

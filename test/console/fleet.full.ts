@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KEY, startMember } from '../fleet/processes.ts';
+import { enable, rowOf, signIn, waitForState } from './drive.ts';
+import { browserTest, openPage } from './support.ts';
+
+browserTest(
+  'of a fleet of three one process is stopped: the receipt says so, a banner stays until it is back',
+  async (t, browser) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-fleet-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const store = `sqlite:${join(folder, 'state.sqlite')}`;
+    const members = [await startMember({ store }), await startMember({ store }), await startMember({ store })] as const;
+    const [first, , third] = members;
+    const { page } = await openPage(t, browser, `${first.url}/rdcp/console/`);
+    // After the page is closed.
+    t.after(() => Promise.all(members.map((member) => member.kill())));
+    await signIn(page, KEY);
+    assert.match(await enable(page, 'DATABASE', 'all of them'), /3 of 3/);
+
+    third.signal('SIGSTOP');
+    const receipt = await enable(page, 'HTTP', 'one is stopped');
+    assert.match(receipt, /2 of 3/);
+    await waitForState(page, 'HTTP', 'On');
+    await page.getByText('A change is not everywhere yet: applied by 2 of 3.').waitFor();
+    third.signal('SIGCONT');
+    await page.getByText('A change is not everywhere yet').waitFor({ state: 'detached', timeout: 30_000 });
+    assert.equal(await third.enabled('HTTP'), true);
+
+    await third.kill();
+    await page.getByRole('link', { name: 'Fleet' }).first().click();
+    await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+    await page.getByText(String(third.pid)).waitFor({ state: 'detached', timeout: 30_000 });
+    await page.getByText(String(first.pid)).first().waitFor();
+    await page.getByRole('link', { name: 'Categories' }).first().click();
+    await rowOf(page, 'QUEUE').waitFor();
+    assert.match(await enable(page, 'QUEUE', 'the other two'), /2 of 2/);
+  },
+);

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import express from 'express';
+import Koa from 'koa';
+import type { Browser } from 'playwright-core';
+import { createRdcpClient } from '../../src/client/client.ts';
+import { createRdcp, type RdcpCallback } from '../../src/rdcp.ts';
+import { withProgram } from '../examples/required-program.ts';
+import { ADDRESSES, startHaproxy } from '../proxies/haproxy.ts';
+import { startNginx } from '../proxies/nginx.ts';
+import { HOST, KEY, startService as startBehindProxy, temporaryFolder } from '../proxies/recipe.ts';
+import { enable, signIn, waitForState } from './drive.ts';
+import { browserTest, KEY_RECORDS, KEYS, openPage } from './support.ts';
+
+const CATEGORIES = { DATABASE: { description: 'SQL statements and their durations' }, CACHE: {} };
+
+/** The page works there: it signs in, switches, and hears of what others switch. */
+async function assertWorks(t: TestContext, browser: Browser, address: string, key: string, elsewhere: string) {
+  const { page } = await openPage(t, browser, address, { ignoreHTTPSErrors: true });
+  await signIn(page, key);
+  assert.match(await enable(page, 'DATABASE', 'slow checkout'), /DATABASE/);
+  await waitForState(page, 'DATABASE', 'On');
+  await createRdcpClient({ baseUrl: elsewhere, apiKey: key }).enable('CACHE', { duration: '5m', reason: 'by another' });
+  await waitForState(page, 'CACHE', 'On');
+  await page.reload();
+  await page.locator('#credential').waitFor();
+}
+
+browserTest('behind nginx, which ends TLS, the page works and hears of changes at once', async (t, browser) => {
+  await withProgram(t, 'nginx', async () => {
+    const service = await startBehindProxy(t, 'nginx', [], { categories: CATEGORIES });
+    const { port } = await startNginx(t, service);
+    const address = `https://${HOST}:${port}/rdcp/console/`;
+    await assertWorks(t, browser, address, KEY, `http://127.0.0.1:${service.port}`);
+  });
+});
+
+browserTest('behind HAProxy, before two processes of one service, the page works', async (t, browser) => {
+  await withProgram(t, 'haproxy', async () => {
+    const changes = {
+      console: true,
+      categories: CATEGORIES,
+      store: `sqlite:${join(temporaryFolder(t), 'state.sqlite')}`,
+    };
+    const services = [
+      await startBehindProxy(t, 'HAProxy', ADDRESSES, changes),
+      await startBehindProxy(t, 'HAProxy', ADDRESSES, changes),
+    ] as const;
+    const { port } = await startHaproxy(t, [services[0].port, services[1].port]);
+    const address = `https://${HOST}:${port}/rdcp/console/`;
+    await assertWorks(t, browser, address, KEY, `http://127.0.0.1:${services[1].port}`);
+  });
+});
+
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** What koa-mount does. */
+function belowInKoa(path: string, handle: RdcpCallback): RequestListener {
+  const app = new Koa();
+  app.use((ctx, next) => {
+    if (!ctx.path.startsWith(`${path}/`)) return next();
+    ctx.req.url = ctx.req.url?.slice(path.length) ?? '/';
+    ctx.respond = false;
+    handle(ctx.req, ctx.res);
+    return new Promise<void>((resolve) => void ctx.res.once('close', resolve));
+  });
+  return app.callback();
+}
+
+const MOUNTS: Readonly<Record<string, (handle: RdcpCallback) => RequestListener>> = {
+  'Express, below a path': (handle) => express().use('/ops/debug', handle),
+  'Koa, below a path': (handle) => belowInKoa('/ops/debug', handle),
+};
+
+for (const [name, mount] of Object.entries(MOUNTS)) {
+  browserTest(`mounted in ${name}, the page finds its endpoint`, async (t, browser) => {
+    const rdcp = createRdcp({
+      server: false,
+      console: true,
+      categories: CATEGORIES,
+      security: { apiKeys: KEY_RECORDS },
+      announce: false,
+    });
+    t.after(() => rdcp.close());
+    const url = `${await serve(t, mount(rdcp.callback()))}/ops/debug`;
+    await assertWorks(t, browser, `${url}/rdcp/console`, KEYS.admin, url);
+  });
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Page, Request } from 'playwright-core';
+import { createRdcpClient } from '../../src/client/client.ts';
+import type { ApiKeyRecord, RdcpConfig } from '../../src/options.ts';
+import { enable, rowOf, signIn, typeCredential, waitForState } from './drive.ts';
+import { browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
+
+const tokens = {
+  issuer: 'https://service.example/',
+  audience: 'rdcp',
+  secret: 'the secret that tokens are signed with',
+};
+const ISSUING: RdcpConfig = { security: { level: 'standard', tokens } };
+
+/** Everything that the page says to its server. */
+function requestsOf(page: Page): Request[] {
+  const requests: Request[] = [];
+  page.on('request', (request) => requests.push(request));
+  return requests;
+}
+
+browserTest(
+  'where the server issues tokens the key is sent once, and is nowhere in the browser after',
+  async (t, browser) => {
+    const service = await startService(t, ISSUING);
+    const { page, context } = await openPage(t, browser, service.console);
+    const requests = requestsOf(page);
+    await signIn(page, KEYS.admin);
+    await enable(page, 'DATABASE', 'slow checkout');
+    const withKey = requests.filter((request) =>
+      JSON.stringify([request.headers(), request.postData()]).includes(KEYS.admin),
+    );
+    assert.deepEqual(
+      withKey.map((request) => new URL(request.url()).pathname),
+      ['/rdcp/v1/token'],
+    );
+    assert.deepEqual(await context.cookies(), []);
+    const kept = await page.evaluate(async () => ({
+      local: { ...localStorage },
+      session: { ...sessionStorage },
+      databases: await indexedDB.databases(),
+      caches: await caches.keys(),
+      address: location.href,
+      state: history.state,
+      html: document.documentElement.outerHTML,
+      window: Object.keys(window).filter((name) => typeof Reflect.get(window, name) === 'string'),
+    }));
+    assert.deepEqual([kept.local, kept.session, kept.databases, kept.caches], [{}, {}, [], []]);
+    const rest = JSON.stringify(kept);
+    assert.ok(!rest.includes(KEYS.admin) && !/eyJ[\w-]+\./.test(rest));
+  },
+);
+
+browserTest('a session is renewed before it ends, and nobody notices', async (t, browser) => {
+  const service = await startService(t, {
+    security: { level: 'standard', tokens: { ...tokens, accessTokenSeconds: 4 } },
+  });
+  const { page } = await openPage(t, browser, service.console);
+  const requests = requestsOf(page);
+  await signIn(page, KEYS.admin);
+  await sleep(9000);
+  await enable(page, 'DATABASE', 'slow checkout');
+  await waitForState(page, 'DATABASE', 'On');
+  const refreshed = requests.filter((request) => request.postData()?.includes('grant_type=refresh_token') === true);
+  assert.ok(refreshed.length >= 1, `refreshed ${refreshed.length} times`);
+});
+
+browserTest(
+  'a session that ends in the middle asks for the credential and goes on where it was',
+  async (t, browser) => {
+    const service = await startService(t, {
+      security: { level: 'standard', tokens: { ...tokens, accessTokenSeconds: 3, refreshTokenSeconds: 5 } },
+    });
+    const { page } = await openPage(t, browser, service.console);
+    await signIn(page, KEYS.admin);
+    await page.getByRole('searchbox').fill('DATA');
+    await page.locator('dialog #credential').waitFor({ timeout: 20_000 });
+    await typeCredential(page, KEYS.admin);
+    await page.locator('dialog #credential').waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('searchbox').inputValue(), 'DATA');
+    await enable(page, 'DATABASE', 'slow checkout');
+    await waitForState(page, 'DATABASE', 'On');
+  },
+);
+
+browserTest('a key that is revoked in the middle is not believed any more, within seconds', async (t, browser) => {
+  const { service, revoke } = await withRevocableKey(t);
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.operator);
+  revoke();
+  await page.locator('dialog #credential').waitFor({ timeout: 20_000 });
+  await typeCredential(page, KEYS.operator);
+  await page.locator('dialog').getByRole('alert').waitFor();
+});
+
+browserTest('two browsers at once see what the other one does', async (t, browser) => {
+  const service = await startService(t);
+  const [alice, bob] = [
+    (await openPage(t, browser, service.console)).page,
+    (await openPage(t, browser, service.console)).page,
+  ];
+  await Promise.all([signIn(alice, KEYS.admin), signIn(bob, KEYS.operator)]);
+  await enable(alice, 'DATABASE', 'slow checkout');
+  await waitForState(bob, 'DATABASE', 'On');
+  await rowOf(bob, 'DATABASE').getByText('slow checkout').waitFor();
+  await Promise.all([enable(alice, 'CACHE', 'at once'), enable(bob, 'ORDERS', 'at once')]);
+  for (const page of [alice, bob]) {
+    await waitForState(page, 'CACHE', 'On');
+    await waitForState(page, 'ORDERS', 'On');
+  }
+});
+
+browserTest('what a credential may not do is not offered', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.reader);
+  assert.equal(await page.getByRole('button', { name: /^Enable/ }).count(), 0);
+  assert.equal(await page.getByRole('checkbox').count(), 0);
+  const links = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allTextContents();
+  assert.deepEqual(
+    links.filter((link) => ['Tail', 'Audit', 'Tenants'].includes(link)),
+    [],
+  );
+});
+
+browserTest(
+  'a service that stops and comes back is found again, without a word of the operator',
+  async (t, browser) => {
+    const service = await startService(t);
+    const { page } = await openPage(t, browser, service.console, {
+      provoked: [/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/],
+    });
+    await signIn(page, KEYS.admin);
+    await service.rdcp.close();
+    await page.getByText('No connection').waitFor();
+    const again = await startService(t, { server: { port: Number(new URL(service.url).port) } });
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
+    await createRdcpClient({ baseUrl: again.url, apiKey: KEYS.admin }).enable('ORDERS', { duration: '5m' });
+    await waitForState(page, 'ORDERS', 'On');
+  },
+);
+
+browserTest('while nobody sees the page it asks for nothing, and afterwards it is up to date', async (t, browser) => {
+  const service = await startService(t);
+  const { page, context } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.admin);
+  await hide(page, true);
+  await page.getByText('Paused').waitFor();
+  const requests = requestsOf(page);
+  await createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin }).enable('ORDERS', { duration: '5m' });
+  await sleep(3000);
+  assert.deepEqual(
+    requests.map((request) => request.url()),
+    [],
+  );
+  await hide(page, false);
+  await waitForState(page, 'ORDERS', 'On');
+  await context.close();
+});
+
+async function withRevocableKey(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-keys-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'keys.json');
+  const write = (keys: readonly ApiKeyRecord[]) => writeFileSync(file, JSON.stringify({ keys }));
+  write(KEY_RECORDS);
+  const service = await startService(t, { security: { apiKeys: { file } } });
+  return { service, revoke: () => write(KEY_RECORDS.filter(({ id }) => id !== 'operator')) };
+}
+
+/** Chromium has no way to hide a page of a test. The event is its own. */
+async function hide(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { value, configurable: true });
+    Object.defineProperty(document, 'visibilityState', { value: value ? 'hidden' : 'visible', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+}
