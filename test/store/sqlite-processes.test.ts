@@ -11,7 +11,7 @@ import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { change, NOW, until } from './samples.ts';
 
 /** How often a writer is killed; 200 is the figure to reach, each round costs the start of a process. */
-const KILL_ROUNDS = Number(process.env.RDCP_KILL_ROUNDS ?? 6);
+const KILL_ROUNDS = Number(process.env.RDCP_KILL_ROUNDS ?? 25);
 
 const CHILD = join(import.meta.dirname, 'sqlite-child.ts');
 
