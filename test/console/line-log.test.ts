@@ -12,7 +12,7 @@ const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({
   instance: 'p1',
   ...fields,
 });
-const messages = (rows: readonly Row[]) => rows.map((row) => (row.kind === 'line' ? row.line.message : row.note.type));
+const messages = (rows: readonly Row[]) => rows.map((row) => (row.kind === 'line' ? row.line.message : row.text));
 const never = () => false;
 
 test('the newest lines stay, within the number of rows', () => {
@@ -40,8 +40,8 @@ test('while the reader pauses nothing moves; what came meanwhile follows, as far
   const unseen = 250 - log.held;
   log.release(0);
   assert.equal(log.held, 0);
-  const [note] = log.shown.filter((row) => row.kind === 'note');
-  assert.deepEqual(note?.kind === 'note' && note.note, { type: 'unseen', count: unseen });
+  const notes = log.shown.flatMap((row) => (row.kind === 'note' ? [row.text] : []));
+  assert.deepEqual(notes, [`${unseen} lines given up during the pause`]);
   assert.equal(messages(log.shown).at(-1), 'm249');
   log.line(line('after'));
   assert.equal(messages(log.shown).at(-1), 'after');
@@ -50,7 +50,7 @@ test('while the reader pauses nothing moves; what came meanwhile follows, as far
 test('a filter is applied to what is there, newest first and in slices, and to what comes', () => {
   const log = new LineLog({ rows: 1000, characters: 1e6 });
   for (let number = 0; number < 500; number++) log.line(line(number % 2 === 0 ? `even ${number}` : `odd ${number}`));
-  log.note({ type: 'joined', instance: 'p1' }, 0);
+  log.note('joined', false, 0);
   log.setFilter(parseFilter('ODD'));
   assert.ok(log.isFiltering);
   let slices = 0;

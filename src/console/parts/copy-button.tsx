@@ -6,19 +6,18 @@ export interface CopyButtonProps {
   readonly label: string;
   /** Called when it is pressed. */
   readonly text: () => string;
-  readonly disabled?: boolean;
 }
 
 /** Copies a text, and says so on the button for a moment. */
-export function CopyButton({ label, text, disabled = false }: CopyButtonProps) {
+export function CopyButton({ label, text }: CopyButtonProps) {
   const [said, setSaid] = useState<string>();
-  const press = async () => {
-    setSaid((await copy(text())) ? 'Copied' : 'Not copied');
+  const press = () => {
+    setSaid(copy(text()) ? 'Copied' : 'Not copied');
     setTimeout(() => setSaid(undefined), 2000);
   };
   return (
-    <Button disabled={disabled} onClick={() => void press()}>
-      <span role="status">{said ?? label}</span>
+    <Button onClick={press}>
+      <span aria-live="polite">{said ?? label}</span>
     </Button>
   );
 }

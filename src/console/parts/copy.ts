@@ -1,18 +1,11 @@
-/** Puts text on the clipboard. @returns whether it is there */
-export async function copy(text: string): Promise<boolean> {
-  // Absent on a page that came over plain HTTP from another host.
-  if (navigator.clipboard !== undefined) {
-    const copied = await navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    );
-    if (copied) return true;
-  }
+/** Puts text on the clipboard. The newer way is not there on plain HTTP, and our own policy has it off. @returns whether it is there */
+export function copy(text: string): boolean {
   const area = document.createElement('textarea');
   area.value = text;
   area.className = 'visually-hidden';
   const focused = document.activeElement;
-  document.body.append(area);
+  // Beside what has the focus: a modal dialog lets nothing else be selected.
+  (focused?.parentElement ?? document.body).append(area);
   area.select();
   const copied = document.execCommand('copy');
   area.remove();

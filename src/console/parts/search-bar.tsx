@@ -10,9 +10,10 @@ export interface SearchBarProps {
 
 export function SearchBar({ label, value, onSearch, children }: SearchBarProps) {
   return (
-    <search class="bar">
+    <search class="toolbar">
       <input
         type="search"
+        class="search"
         aria-label={label}
         placeholder={label}
         value={value}

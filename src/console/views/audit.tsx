@@ -2,6 +2,7 @@ import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../protocol/messages.ts';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
+import { Lacking } from '../parts/lacking.tsx';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
@@ -22,17 +23,18 @@ import type { ViewProps } from './view.ts';
 const ROW_HEIGHT = 44;
 /** Categories that a row names. */
 const MOST_CATEGORIES = 2;
-const CAN_CHECK = crypto.subtle !== undefined;
 
 export function AuditView({ connection, route }: ViewProps) {
-  if (!connection.can('admin')) {
-    return (
-      <Empty title="The audit trail needs the scope admin">
-        <p>Your credential has {connection.session?.scopes.join(', ') || 'no scope'}.</p>
-      </Empty>
-    );
-  }
-  return <Trail connection={connection} route={route} />;
+  return (
+    <>
+      <h1 class="visually-hidden">Audit</h1>
+      {connection.can('admin') ? (
+        <Trail connection={connection} route={route} />
+      ) : (
+        <Lacking connection={connection} title="The audit trail needs the scope admin" />
+      )}
+    </>
+  );
 }
 
 /** The entries of a search. It is begun again when another one is wanted. */
@@ -43,7 +45,7 @@ function useAudit(connection: Connection, wanted: Wanted): AuditPages {
     () =>
       new AuditPages(wanted, {
         fetch: (filter, signal) => connection.client.audit(filter, { signal }),
-        digest: CAN_CHECK ? (data) => crypto.subtle.digest('SHA-256', data) : undefined,
+        digest: crypto.subtle && ((data) => crypto.subtle.digest('SHA-256', data)),
         problemOf: (error) => connection.problemOf(error),
         changed: () => redraw(undefined),
       }),
@@ -76,20 +78,15 @@ function Trail({ connection, route }: ViewProps) {
   const { entries, isLoading, isComplete, problem } = pages;
   return (
     <div class="audit">
-      <h1 class="visually-hidden">Audit</h1>
       <AuditForm
         wanted={wanted}
         categories={categories?.keys() ?? []}
         onChange={(change) => set({ ...wanted, ...change })}
         onReset={() => set({})}
       />
-      <ChainPanel
-        chain={pages.chain}
-        canCheck={CAN_CHECK}
-        isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined}
-      />
+      <ChainPanel chain={pages.chain} isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined} />
       {entries.length > 0 && (
-        <div class="audit-head audit-row" aria-hidden="true">
+        <div class="line line-head audit-row" aria-hidden="true">
           <span>Time</span>
           <span>Action</span>
           <span>Categories</span>
@@ -102,7 +99,9 @@ function Trail({ connection, route }: ViewProps) {
         items={entries}
         keyOf={({ id }) => id}
         rowHeight={ROW_HEIGHT}
-        renderRow={(entry) => <EntryRow entry={entry} isBad={isBad(pages, entry)} onOpen={() => setOpened(entry)} />}
+        renderRow={(entry) => (
+          <EntryRow entry={entry} isBad={faultOf(pages, entry) !== undefined} onOpen={() => setOpened(entry)} />
+        )}
       />
       {problem && <Notice problem={problem} onRetry={() => void pages.more()} />}
       {isLoading && <Loading what="entries" />}
@@ -112,13 +111,14 @@ function Trail({ connection, route }: ViewProps) {
       {!isComplete && !isLoading && problem === undefined && (
         <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
       )}
-      {opened && <EntryDialog entry={opened} chain={pages.chain} onClose={() => setOpened(undefined)} />}
+      {opened && <EntryDialog entry={opened} fault={faultOf(pages, opened)} onClose={() => setOpened(undefined)} />}
     </div>
   );
 }
 
-function isBad({ chain }: AuditPages, { id }: AuditEntry): boolean {
-  return chain !== undefined && (chain.changed.includes(id) || chain.unlinked.includes(id));
+function faultOf({ chain }: AuditPages, { id }: AuditEntry): string | undefined {
+  if (chain?.changed.includes(id)) return 'The content does not match its hash';
+  return chain?.unlinked.includes(id) ? 'It does not link to the entry before' : undefined;
 }
 
 function EntryRow({
@@ -134,7 +134,7 @@ function EntryRow({
   const more = categories.length - MOST_CATEGORIES;
   const until = entry.changes[0]?.expiresAt;
   return (
-    <div class={`audit-row ${isBad ? 'broken' : ''}`}>
+    <div class={`line audit-row ${isBad ? 'broken' : ''}`}>
       <Time at={entry.timestamp} />
       <span class="action">
         <button type="button" class="link" aria-haspopup="dialog" onClick={onOpen}>
@@ -182,7 +182,7 @@ function End({
   }
   if (!pages.isComplete) {
     return (
-      <div class="more">
+      <div class="toolbar">
         {here && (
           <span class="muted">
             {counted(pages.searched, 'entry', 'entries')} searched{' '}

@@ -23,18 +23,18 @@ const REFRESH_MS = 10_000;
 const SILENT_MS = 10_000;
 
 export function FleetView({ connection, route }: ViewProps) {
-  const shared = connection.store.state.server?.otelrdcp_endpoints.fleet !== undefined;
-  if (!shared) {
-    return (
-      <Empty title="This process stands alone">
-        <p>
-          It shares its state with no other process. With a store such as Redis or a SQLite file, a fleet is switched
-          together and listed here.
-        </p>
-      </Empty>
-    );
-  }
-  return <Fleet connection={connection} route={route} />;
+  return (
+    <>
+      <h1 class="visually-hidden">Fleet</h1>
+      {connection.has('fleet') ? (
+        <Fleet connection={connection} route={route} />
+      ) : (
+        <Empty title="This process stands alone">
+          <p>It shares its state with no other. With Redis or a SQLite file as store, a fleet is listed here.</p>
+        </Empty>
+      )}
+    </>
+  );
 }
 
 function Fleet({ connection, route }: ViewProps) {
@@ -66,13 +66,12 @@ function Fleet({ connection, route }: ViewProps) {
   const found = foundIn(instances, search, onlyPending);
   return (
     <div class="fleet" aria-busy={isLoading}>
-      <h1 class="visually-hidden">Fleet</h1>
-      <div class="summary">
+      <div class="heading">
         <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
         <span>{counted(total, 'process', 'processes')}</span>
         <span>{counted(hosts, 'host', 'hosts')}</span>
         <span>revision {revision}</span>
-        <span class="wrap">
+        <span class="toolbar">
           {(versions[0]?.[0] === '—' ? [] : versions.slice(0, 5)).map(([version, count]) => (
             <span key={version} class="chip">
               <Text value={version} most={40} /> {versions.length > 1 && `× ${count}`}
@@ -102,7 +101,7 @@ function Fleet({ connection, route }: ViewProps) {
         <Empty title={onlyPending && search === '' ? 'No process is behind' : 'No process matches'} />
       ) : (
         <>
-          <div class="fleet-row fleet-head" aria-hidden="true">
+          <div class="line line-head fleet-row" aria-hidden="true">
             <span>Host</span>
             <span>Process</span>
             <span>Version</span>
@@ -136,7 +135,7 @@ function MemberRow({
   const lacks = behind(member, revision);
   const silent = Math.max(0, (asOf ?? now) - Date.parse(lastSeenAt));
   return (
-    <div class={`fleet-row ${pending ? 'behind' : ''}`}>
+    <div class={`line fleet-row ${pending ? 'behind' : ''}`}>
       <span class="host">
         <Text value={host} most={120} />
       </span>
@@ -146,7 +145,7 @@ function MemberRow({
         {applied ?? 'none'}{' '}
         {pending && <Badge tone="warning">{lacks === undefined ? 'has applied none' : `behind by ${lacks}`}</Badge>}
       </span>
-      <span class={silent > SILENT_MS ? 'bad' : ''} title={lastSeenAt}>
+      <span class={silent > SILENT_MS ? 'wrong' : ''} title={lastSeenAt}>
         {silent < 2000 ? 'now' : `${roughSpan(silent)} ago`}
       </span>
       <Time at={startedAt} />

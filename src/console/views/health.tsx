@@ -36,7 +36,7 @@ export function HealthView({ connection }: ViewProps) {
   const since = sinces.sort()[0];
   return (
     <div class="health">
-      <header class={`health-head ${tone}`}>
+      <header class="heading">
         <h1>
           <Badge tone={tone}>{title}</Badge>
         </h1>

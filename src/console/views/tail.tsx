@@ -1,11 +1,12 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
 import type { TailLine } from '../../protocol/streams.ts';
-import { formatDuration, parseDuration } from '../../protocol/time.ts';
+import { parseDuration } from '../../protocol/time.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { counted } from '../parts/counted.ts';
 import { download } from '../parts/download.ts';
+import { Lacking } from '../parts/lacking.tsx';
 import { Empty, Notice } from '../parts/notice.tsx';
 import { clockSpan } from '../parts/spans.ts';
 import type { Connection } from '../state/connection.ts';
@@ -18,8 +19,7 @@ import { type Filter, parseFilter } from './tail/filter.ts';
 import { LineDetails } from './tail/line-details.tsx';
 import type { LineRow } from './tail/line-log.ts';
 import { LogList } from './tail/log-list.tsx';
-import type { TailPhase } from './tail/tail-run.ts';
-import { TailSession } from './tail/tail-session.ts';
+import { type TailPhase, TailSession } from './tail/tail-session.ts';
 import { fileName, lineText, ndjson } from './tail/text-of-line.ts';
 import type { ViewProps } from './view.ts';
 
@@ -31,33 +31,40 @@ const SLICE_MS = 8;
 const SUMMARY_MS = 30_000;
 
 /** The tail of this view, drawn again at most once a frame. It ends with the view. */
-function useTail(connection: Connection): { readonly session: TailSession; readonly version: number } {
-  const [version, setVersion] = useState(0);
-  const frame = useRef(0);
-  const [session] = useState(() => {
-    const draw = () => {
-      frame.current = 0;
-      if (session.log.isFiltering) {
-        const until = performance.now() + SLICE_MS;
-        session.log.work(() => performance.now() > until);
-        if (session.log.isFiltering) frame.current = requestAnimationFrame(draw);
-      }
-      setVersion((known) => known + 1);
+function useTail(connection: Connection) {
+  const [version, redraw] = useReducer((count: number) => count + 1, 0);
+  const [{ session, draw, nameOf, cancel }] = useState(() => {
+    let frame = 0;
+    /** Of processes that have left, too. */
+    const labels = new Map<string, string>();
+    const nameOf = (process: string) => {
+      const member = connection.store.state.fleet?.members?.find(({ id }) => id === process);
+      if (member !== undefined) labels.set(process, `${member.host}:${member.pid}`);
+      return labels.get(process) ?? process.slice(0, 8);
     };
-    const session: TailSession = new TailSession({
+    const drawNow = () => {
+      frame = 0;
+      const until = performance.now() + SLICE_MS;
+      session.log.work(() => performance.now() > until);
+      if (session.log.isFiltering) draw();
+      redraw(undefined);
+    };
+    const draw = () => {
+      if (frame === 0) frame = requestAnimationFrame(drawNow);
+    };
+    const session = new TailSession({
       open: ({ categories, seconds, rate, log }, signal) =>
         connection.client.tail(categories, { duration: seconds, log, signal, ...(rate !== undefined && { rate }) }),
-      changed: () => {
-        if (frame.current === 0) frame.current = requestAnimationFrame(draw);
-      },
+      changed: draw,
+      nameOf,
       now: () => connection.now(),
       after: (milliseconds, task) => {
         const timer = setTimeout(task, milliseconds);
         return () => clearTimeout(timer);
       },
-      random: () => Math.random(),
+      random: Math.random,
     });
-    return session;
+    return { session, draw, nameOf, cancel: () => cancelAnimationFrame(frame) };
   });
   useEffect(() => {
     const stop = () => session.stop();
@@ -68,25 +75,38 @@ function useTail(connection: Connection): { readonly session: TailSession; reado
       removeEventListener('pagehide', stop);
       removeEventListener('online', wake);
       stop();
-      cancelAnimationFrame(frame.current);
+      cancel();
     };
   }, [session]);
-  return { session, version };
+  return { session, version, draw, nameOf };
 }
 
 export function TailView({ connection, route }: ViewProps) {
-  const { session, version } = useTail(connection);
+  return (
+    <>
+      <h1 class="visually-hidden">Tail</h1>
+      {connection.mayTail ? (
+        <Tail connection={connection} route={route} />
+      ) : (
+        <Lacking connection={connection} title="Your credential may not read lines" />
+      )}
+    </>
+  );
+}
+
+function Tail({ connection, route }: ViewProps) {
+  const { session, version, draw, nameOf } = useTail(connection);
   const categories = useStore(connection, (state) => state.categories);
-  const members = useStore(connection, (state) => state.fleet?.members);
   const tenant = useStore(connection, (state) => state.tenant);
   const [follow, setFollow] = useState(true);
   const [selected, setSelected] = useState<LineRow>();
   const [search, setSearch] = useState('');
   const { filter, problem: filterProblem } = useMemo(() => filterOf(search), [search]);
-  useEffect(() => session.setFilter(filter), [session, filter]);
-  const names = useMemo(() => new Map(members?.map(({ id, host, pid }) => [id, `${host}:${pid}`])), [members]);
-  const nameOf = (process: string) => names.get(process) ?? process.slice(0, 8);
-  const { log, phase, isRunning } = session;
+  useEffect(() => {
+    session.log.setFilter(filter);
+    draw();
+  }, [session, filter]);
+  const { log, phase, isRunning, problem } = session;
   useSummary(connection, session);
 
   const chosen = [
@@ -126,7 +146,6 @@ export function TailView({ connection, route }: ViewProps) {
 
   return (
     <div class={`tail ${selected === undefined ? '' : 'with-details'}`}>
-      <h1 class="visually-hidden">Tail</h1>
       <form class="tail-form" onSubmit={start}>
         <CategoryPicker
           categories={categories ?? new Map()}
@@ -143,7 +162,7 @@ export function TailView({ connection, route }: ViewProps) {
           >
             {durations.map((each) => (
               <option key={each} value={each}>
-                {durationText(each)}
+                {each}
               </option>
             ))}
           </select>
@@ -179,8 +198,8 @@ export function TailView({ connection, route }: ViewProps) {
           </Button>
         )}
       </form>
-      {phase.phase === 'failed' && <Notice problem={phase.problem} />}
-      {phase.phase === 'idle' && log.size === 0 ? (
+      {problem && <Notice problem={problem} />}
+      {phase === 'idle' ? (
         <Empty title={chosen.length === 0 ? 'Choose categories to read their lines' : 'Ready'}>
           <p>
             The lines of every process{tenant === undefined ? '' : `, for ${tenant},`} come to this page alone. Nothing
@@ -189,33 +208,40 @@ export function TailView({ connection, route }: ViewProps) {
         </Empty>
       ) : (
         <>
-          <div class="tail-bar">
-            <Status phase={phase} session={session} />
-            <Button aria-pressed={log.isHolding} onClick={() => (log.isHolding ? session.resume() : session.pause())}>
+          <div class="toolbar">
+            <Status session={session} />
+            <Button
+              aria-pressed={log.isHolding}
+              onClick={() => {
+                if (log.isHolding) log.release(connection.now());
+                else log.hold();
+                draw();
+              }}
+            >
               {log.isHolding ? `Resume (${log.held.toLocaleString()} waiting)` : 'Pause'}
             </Button>
             <Button
               onClick={() => {
                 setSelected(undefined);
-                session.clear();
+                log.clear();
+                draw();
               }}
             >
               Clear
             </Button>
             <CopyButton label="Copy" text={() => lines().map(textOf).join('\n')} />
             <Button onClick={save}>Download</Button>
-            <label class="search">
-              <span class="visually-hidden">Filter: text, or /expression/</span>
-              <input
-                type="search"
-                value={search}
-                placeholder="Filter: text or /expression/"
-                aria-invalid={filterProblem !== undefined}
-                aria-describedby="filter-result"
-                onInput={(event) => setSearch(event.currentTarget.value)}
-              />
-            </label>
-            <span id="filter-result" class={filterProblem === undefined ? 'muted' : 'bad'}>
+            <input
+              type="search"
+              class="search"
+              aria-label="Filter: text, or /expression/"
+              value={search}
+              placeholder="Filter: text or /expression/"
+              aria-invalid={filterProblem !== undefined}
+              aria-describedby="filter-result"
+              onInput={(event) => setSearch(event.currentTarget.value)}
+            />
+            <span id="filter-result" class={filterProblem === undefined ? 'muted' : 'wrong'}>
               {filterProblem ??
                 (filter && `${counted(log.shown.length, 'row', 'rows')} of ${log.size.toLocaleString()}`)}
             </span>
@@ -232,7 +258,7 @@ export function TailView({ connection, route }: ViewProps) {
             follow={follow}
             onFollow={setFollow}
             nameOf={nameOf}
-            numberOf={(id) => session.processes.get(id)?.number ?? 0}
+            numberOf={(id) => [...session.processes.keys()].indexOf(id)}
             live={session.isQuiet}
           />
           {selected !== undefined && (
@@ -250,31 +276,30 @@ export function TailView({ connection, route }: ViewProps) {
   );
 }
 
-const PHASES: Readonly<Record<TailPhase['phase'], readonly [Tone, string]>> = {
+const PHASES: Readonly<Record<TailPhase, readonly [Tone, string]>> = {
   idle: ['neutral', 'Not started'],
   opening: ['neutral', 'Starting'],
   running: ['on', 'Live'],
   lost: ['warning', 'Connecting again'],
   ended: ['neutral', 'Ended'],
-  failed: ['error', 'Failed'],
 };
 
-function Status({ phase, session }: { readonly phase: TailPhase; readonly session: TailSession }) {
+function Status({ session }: { readonly session: TailSession }) {
   const now = useNow();
-  const { log, dropped, asked, processes } = session;
-  const [tone, text] = PHASES[phase.phase];
-  const here = [...processes.values()].filter((process) => process.here).length;
+  const { log, dropped, asked, processes, phase, isRunning, deadline } = session;
+  const [tone, text] = PHASES[phase];
+  const here = [...processes.values()].filter(Boolean).length;
   return (
-    <div class="status">
+    <div class="heading status">
       <Badge tone={tone}>{text}</Badge>
-      {'deadline' in phase && <span>{clockSpan(phase.deadline - now)} left</span>}
-      {phase.phase === 'running' && (
-        <span class={here < asked ? 'bad' : ''}>
+      {isRunning && <span>{clockSpan(deadline - now)} left</span>}
+      {phase === 'running' && (
+        <span class={here < asked ? 'wrong' : ''}>
           {here} of {counted(Math.max(asked, here), 'process', 'processes')}
         </span>
       )}
       <span>{counted(log.lines, 'line', 'lines')}</span>
-      {dropped > 0 && <span class="bad">{dropped.toLocaleString()} dropped</span>}
+      {dropped > 0 && <span class="wrong">{dropped.toLocaleString()} dropped</span>}
       {log.forgotten > 0 && <span class="muted">the newest {log.size.toLocaleString()} are kept</span>}
     </div>
   );
@@ -282,7 +307,7 @@ function Status({ phase, session }: { readonly phase: TailPhase; readonly sessio
 
 /** Beginning, end and every half minute: screen readers hear how it goes, not every line. */
 function useSummary(connection: Connection, session: TailSession): void {
-  const { phase } = session.phase;
+  const { phase } = session;
   useEffect(() => {
     if (phase === 'idle') return undefined;
     const say = () => connection.announce(`${PHASES[phase][1]}, ${counted(session.log.lines, 'line', 'lines')}`);
@@ -299,12 +324,4 @@ function filterOf(search: string): { readonly filter?: Filter | undefined; reado
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }
-}
-
-function durationText(duration: string): string {
-  const seconds = parseDuration(duration);
-  if (seconds === undefined) return duration;
-  const [, count, unit = ''] = /^(\d+)(\D)$/.exec(formatDuration(seconds)) ?? [];
-  const names: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day' };
-  return `${count} ${names[unit]}${count === '1' ? '' : 's'}`;
 }

@@ -2,11 +2,11 @@ import type { TenantSummary } from '../../protocol/messages.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
-import { Empty, Loading, Notice } from '../parts/notice.tsx';
+import { Lacking } from '../parts/lacking.tsx';
+import { Empty, Loading } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
-import { usePolled } from '../parts/use-polled.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { href } from '../state/route.ts';
 import { navigate } from '../state/use-route.ts';
@@ -17,45 +17,38 @@ import type { ViewProps } from './view.ts';
 const ROW_HEIGHT = 56;
 /** Categories that a row names. */
 const MOST_NAMES = 6;
-const REFRESH_MS = 15_000;
 
 export function TenantsView({ connection, route }: ViewProps) {
   const multi = useStore(connection, (state) => state.server?.capabilities.multiTenancy === true);
-  if (!multi) {
-    return (
-      <Empty title="This service has no tenants">
-        <p>Its settings are for everybody. The option tenancy divides them.</p>
-      </Empty>
-    );
-  }
-  if (!connection.can('admin')) {
-    return (
-      <Empty title="The list of tenants needs the scope admin">
-        <p>Your credential has {connection.session?.scopes.join(', ') || 'no scope'}.</p>
-      </Empty>
-    );
-  }
-  return <Tenants connection={connection} route={route} />;
+  return (
+    <>
+      <h1 class="visually-hidden">Tenants</h1>
+      {!multi ? (
+        <Empty title="This service has no tenants">
+          <p>Its settings are for everybody.</p>
+        </Empty>
+      ) : connection.choosesTenants ? (
+        <Tenants connection={connection} route={route} />
+      ) : (
+        <Lacking connection={connection} title="The list of tenants needs the scope admin" />
+      )}
+    </>
+  );
 }
 
 function Tenants({ connection, route }: ViewProps) {
   const chosen = connection.tenant;
-  const changes = useStore(connection, (state) => state.entries[0]?.id);
-  const { value, problem, refresh } = usePolled(connection, (signal) => connection.client.tenants({ signal }), {
-    key: changes,
-    everyMs: REFRESH_MS,
-  });
+  const tenants = useStore(connection, (state) => state.tenants);
   const search = route.query.get('q') ?? '';
-  if (value === undefined) return problem ? <Notice problem={problem} onRetry={refresh} /> : <Loading what="tenants" />;
-  const found = foundTenants(value.tenants, search);
-  const total = value.otelrdcp_total ?? value.tenants.length;
+  if (tenants === undefined) return <Loading what="tenants" />;
+  const found = foundTenants(tenants, search);
+  const total = tenants.length;
   const choose = (id: string | undefined) => {
     connection.chooseTenant(id);
     navigate(href('categories'));
   };
   return (
     <div class="tenants">
-      <h1 class="visually-hidden">Tenants</h1>
       <SearchBar
         label="Search tenant or category"
         value={search}
@@ -66,10 +59,6 @@ function Tenants({ connection, route }: ViewProps) {
         </span>
         {chosen !== undefined && <Button onClick={() => choose(undefined)}>Show everybody's settings</Button>}
       </SearchBar>
-      {problem && <Notice problem={problem} onRetry={refresh} />}
-      {value.tenants.length < total && chosen === undefined && (
-        <p class="muted">The server lists the first {value.tenants.length.toLocaleString()}.</p>
-      )}
       {found.length === 0 ? (
         <Empty
           title={total === 0 ? 'No tenant is configured, and none has settings of its own' : 'No tenant matches'}
@@ -100,7 +89,7 @@ function TenantRow({
   const on = namesOn(tenant);
   const { id, name, temporaryControls, lastChangedAt } = tenant;
   return (
-    <div class={`tenant-row ${isChosen ? 'chosen' : ''}`}>
+    <div class="line tenant-row">
       <span class="who">
         <strong>
           <Text value={name ?? id} most={120} />
@@ -120,7 +109,7 @@ function TenantRow({
         {temporaryControls > 0 && `${temporaryControls} for a time`}{' '}
         {lastChangedAt !== undefined && <Time at={lastChangedAt} />}
       </span>
-      <Button aria-label={`Switch to ${name ?? id}`} aria-pressed={isChosen} onClick={onChoose}>
+      <Button aria-label={`${isChosen ? 'Chosen' : 'Choose'} ${name ?? id}`} aria-pressed={isChosen} onClick={onChoose}>
         {isChosen ? 'Chosen' : 'Choose'}
       </Button>
     </div>

@@ -3,7 +3,6 @@ import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Fields } from '../../parts/fields.tsx';
 import { LongText } from '../../parts/long-text.tsx';
-import { Text } from '../../parts/text.tsx';
 import { Time } from '../../parts/time.tsx';
 import { lineText } from './text-of-line.ts';
 import { traceLink } from './trace-link.ts';
@@ -21,9 +20,13 @@ export interface LineDetailsProps {
 export function LineDetails({ line, process, traceUrl, onFilter, onClose }: LineDetailsProps) {
   const { timestamp, category, message, attributes, traceId, spanId, tenant, source, instance } = line;
   const link = traceLink(traceUrl, line);
+  const texts = Object.entries(attributes).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
   return (
     <aside class="details" aria-label="The chosen line">
-      <header>
+      <header class="heading">
         <h2>{category}</h2>
         <CopyButton label="Copy" text={() => lineText(line, process)} />
         <CopyButton label="Copy JSON" text={() => JSON.stringify(line, undefined, 2)} />
@@ -34,31 +37,20 @@ export function LineDetails({ line, process, traceUrl, onFilter, onClose }: Line
       <p class="message">
         <LongText value={message} />
       </p>
-      <dl class="fields">
-        {Object.entries(attributes).map(([name, value]) => (
-          <div key={name}>
-            <dt>
-              <Text value={name} />
-            </dt>
-            <dd>
-              <LongText value={typeof value === 'string' ? value : JSON.stringify(value)} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Fields of={Object.fromEntries(texts)} />
       <Fields
         of={{
           Time: <Time at={timestamp} />,
-          Process: <Text value={`${process} (${instance})`} />,
-          Tenant: tenant !== undefined && <Text value={tenant} />,
-          Logger: source !== undefined && <Text value={source} />,
+          Process: `${process} (${instance})`,
+          Tenant: tenant,
+          Logger: source,
           Trace: traceId !== undefined && (
             <>
               {link === undefined ? (
-                <Text value={traceId} />
+                <LongText value={traceId} />
               ) : (
                 <a href={link} target="_blank" rel="noopener noreferrer">
-                  <Text value={traceId} />
+                  <LongText value={traceId} />
                 </a>
               )}{' '}
               <Button kind="quiet" onClick={() => onFilter(traceId)}>
@@ -66,7 +58,7 @@ export function LineDetails({ line, process, traceUrl, onFilter, onClose }: Line
               </Button>
             </>
           ),
-          Span: spanId !== undefined && <Text value={spanId} />,
+          Span: spanId,
         }}
       />
     </aside>

@@ -1,23 +1,7 @@
-import type { TailEndReason } from '../../../protocol/messages.ts';
 import type { TailLine } from '../../../protocol/streams.ts';
+import { counted } from '../../parts/counted.ts';
 import type { Filter } from './filter.ts';
 import { attributesText } from './text-of-line.ts';
-
-/** What happened to the tail, shown between the lines. */
-export type Note =
-  | {
-      readonly type: 'began';
-      readonly categories: readonly string[];
-      readonly instances: number;
-      readonly again: boolean;
-    }
-  | { readonly type: 'joined' | 'left'; readonly instance: string }
-  /** By the server: over the rate, or too slow for the reader. */
-  | { readonly type: 'dropped'; readonly count: number }
-  /** By this page, while it was paused for too long. */
-  | { readonly type: 'unseen'; readonly count: number }
-  | { readonly type: 'lost'; readonly why: string }
-  | { readonly type: 'ended'; readonly reason: TailEndReason | 'stopped' | 'failed' };
 
 export type Row = { readonly id: number } & (
   | {
@@ -26,7 +10,8 @@ export type Row = { readonly id: number } & (
       /** Its attributes on one line. */
       readonly attributes: string;
     }
-  | { readonly kind: 'note'; readonly note: Note; readonly at: number }
+  /** What happened to the tail, between the lines. */
+  | { readonly kind: 'note'; readonly text: string; readonly isWarning: boolean; readonly at: number }
 );
 
 export type LineRow = Extract<Row, { kind: 'line' }>;
@@ -100,8 +85,9 @@ export class LineLog {
     this.#take({ id: this.#nextId++, kind: 'line', line, attributes: attributesText(line.attributes) });
   }
 
-  note(note: Note, at: number): void {
-    this.#take({ id: this.#nextId++, kind: 'note', note, at });
+  /** @param at milliseconds since the epoch */
+  note(text: string, isWarning: boolean, at: number): void {
+    this.#take({ id: this.#nextId++, kind: 'note', text, isWarning, at });
   }
 
   /** Keeps what comes from now on apart, so that nothing moves under the reader's eyes. */
@@ -114,7 +100,7 @@ export class LineLog {
     const held = this.#held;
     this.#held = [];
     this.#heldSize = 0;
-    if (this.#unseen > 0) this.note({ type: 'unseen', count: this.#unseen }, at);
+    if (this.#unseen > 0) this.note(`${counted(this.#unseen, 'line', 'lines')} given up during the pause`, true, at);
     this.#unseen = 0;
     for (const row of held) this.#append(row);
   }

@@ -4,7 +4,6 @@ import { visibleRange } from '../../parts/visible-range.ts';
 import type { Filter } from './filter.ts';
 import type { LineRow, Row } from './line-log.ts';
 import { Marked } from './marked.tsx';
-import { noteText } from './notes.ts';
 import { anchorAt, indexOf } from './row-index.ts';
 
 export interface LogListProps {
@@ -24,7 +23,7 @@ export interface LogListProps {
 }
 
 /** How many colours processes have. */
-const COLOURS = 8;
+const COLOURS = 6;
 
 /** The lines, newest at the bottom. Only those that can be seen are drawn; what is looked at stays where it is. */
 export function LogList(props: LogListProps) {
@@ -64,32 +63,22 @@ export function LogList(props: LogListProps) {
     if (isAtEnd !== follow) onFollow(isAtEnd);
   }
 
-  function move(to: number): void {
-    const element = scroller.current;
-    const row = rows[to];
-    if (element === null || row === undefined) return;
-    onFollow(false);
-    const from = to * rowHeight;
-    const least = from + rowHeight - element.clientHeight;
-    element.scrollTop = Math.max(least, Math.min(from, element.scrollTop));
-    anchor.current = anchorAt(rows, element.scrollTop, rowHeight);
-    if (row.kind === 'line') props.onSelect(row);
-  }
-
+  // Everything else that scrolls is the browser's.
   function onKeyDown(event: KeyboardEvent): void {
-    const at = selected === undefined ? undefined : indexOf(rows, selected);
-    const page = Math.max(1, Math.floor(height / rowHeight) - 1);
-    const steps: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page };
-    const step = steps[event.key];
-    if (step !== undefined)
-      move(nextLine(rows, at === undefined ? rows.length - Number(step > 0) : at + step, Math.sign(step)));
-    else if (event.key === 'Home') move(nextLine(rows, 0, 1));
-    else if (event.key === 'End') {
-      props.onSelect(undefined);
-      onFollow(true);
-    } else if (event.key === 'Escape' && selected !== undefined) props.onSelect(undefined);
-    else return;
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (event.key === 'Escape' || event.key === 'End') props.onSelect(undefined);
+    if (event.key === 'End') onFollow(true);
+    const element = scroller.current;
+    if (step === undefined || element === null) return;
     event.preventDefault();
+    let at = selected === undefined ? rows.length - 1 : indexOf(rows, selected) + step;
+    while (rows[at]?.kind === 'note') at += step;
+    const row = rows[at];
+    if (row?.kind !== 'line') return;
+    props.onSelect(row);
+    const start = at * rowHeight;
+    element.scrollTop = Math.max(start + rowHeight - height, Math.min(start, element.scrollTop));
+    anchor.current = anchorAt(rows, element.scrollTop, rowHeight);
   }
 
   const { from, to } = visibleRange({ top, height, rowHeight, count: rows.length });
@@ -123,7 +112,7 @@ export function LogList(props: LogListProps) {
               onSelect={props.onSelect}
             />
           ) : (
-            <NoteRow key={row.id} row={row} nameOf={props.nameOf} />
+            <NoteRow key={row.id} {...row} />
           ),
         )}
         <div role="presentation" style={{ height: `${(rows.length - Math.max(to, from)) * rowHeight}px` }} />
@@ -164,7 +153,7 @@ function Line({ row, filter, isSelected, process, colour, onSelect }: LineProps)
         <span class="process">{process}</span>
         <span class="category">{line.category}</span>
         <span class="message">
-          {line.tenant !== undefined && <bdi class="tenant">{line.tenant}</bdi>}
+          {line.tenant !== undefined && <bdi class="tenant">{line.tenant} </bdi>}
           <Marked value={line.message} filter={filter} />
           {attributes !== '' && (
             <span class="attributes">
@@ -190,27 +179,12 @@ export function LineTime({ at }: { readonly at: string }) {
   );
 }
 
-function NoteRow({
-  row,
-  nameOf,
-}: {
-  readonly row: Extract<Row, { kind: 'note' }>;
-  readonly nameOf: LogListProps['nameOf'];
-}) {
+function NoteRow({ text, isWarning, at }: Extract<Row, { kind: 'note' }>) {
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: not to be chosen
-    <div class={`log-row note ${row.note.type}`} role="option" aria-disabled="true" aria-selected={false}>
-      <LineTime at={new Date(row.at).toISOString()} />
-      <bdi>{noteText(row.note, nameOf)}</bdi>
+    <div class={`log-row note ${isWarning ? 'warning' : ''}`} role="option" aria-disabled="true" aria-selected={false}>
+      <LineTime at={new Date(at).toISOString()} />
+      <bdi>{text}</bdi>
     </div>
   );
-}
-
-/** The line at a place or the next one in a direction; notes are skipped. */
-function nextLine(rows: readonly Row[], from: number, direction: number): number {
-  const start = Math.min(Math.max(from, 0), rows.length - 1);
-  for (const way of [direction, -direction]) {
-    for (let at = start; at >= 0 && at < rows.length; at += way) if (rows[at]?.kind === 'line') return at;
-  }
-  return -1;
 }

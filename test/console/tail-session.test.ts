@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RdcpResponseError } from '../../src/client.ts';
+import { TailSession, type TailSettings } from '../../src/console/views/tail/tail-session.ts';
+import { RdcpError } from '../../src/errors.ts';
+import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
+import { settled, virtualTime } from '../support/virtual-time.ts';
+
+const OPEN: TailEvent = {
+  event: 'open',
+  data: { revision: 1, instances: 2, categories: ['DATABASE'], expiresAt: '2026-01-31T00:05:00.000Z' },
+};
+const LINE: TailLine = {
+  timestamp: '2026-01-31T00:00:00.000Z',
+  category: 'DATABASE',
+  message: 'query',
+  attributes: {},
+  instance: 'p1',
+};
+const line: TailEvent = { event: 'line', data: LINE };
+const joined: TailEvent = { event: 'instance', data: { id: 'p1', state: 'joined' } };
+const SETTINGS: TailSettings = { categories: ['DATABASE'], seconds: 300, log: false };
+const lost = () => new RdcpError('RDCP_UNAVAILABLE', 'closed');
+const refused = (status: number, code: string, retryAfter: string | null = null) =>
+  new RdcpResponseError({ status, requestId: 'r', body: { error: { code, message: 'no' } }, retryAfter });
+
+/** A server whose connections each send something, and then end with an error or stay open. */
+function server(...connections: readonly (readonly (TailEvent | Error)[])[]) {
+  const time = virtualTime();
+  const asked: TailSettings[] = [];
+  const signals: AbortSignal[] = [];
+  const parts = {
+    async *open(settings: TailSettings, signal: AbortSignal): AsyncGenerator<TailEvent> {
+      const connection = connections[asked.length] ?? [];
+      asked.push(settings);
+      signals.push(signal);
+      for (const event of connection) {
+        if (event instanceof Error) throw event;
+        yield event;
+      }
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+    now: () => time.clock.now(),
+    after: time.delay,
+    random: () => 1,
+  };
+  return { time, asked, signals, parts };
+}
+
+function started({ parts }: ReturnType<typeof server>) {
+  const session = new TailSession({ ...parts, nameOf: (id) => `web:${id}`, changed: () => undefined });
+  session.start(SETTINGS);
+  const notes = () => session.log.shown.flatMap((row) => (row.kind === 'note' ? [row.text] : []));
+  return { session, notes };
+}
+
+test('stopping closes the connection, once', async () => {
+  const served = server([OPEN, line]);
+  const { session, notes } = started(served);
+  await settled();
+  assert.deepEqual([session.log.lines, session.phase, session.isRunning], [1, 'running', true]);
+  session.stop();
+  assert.ok(served.signals[0]?.aborted);
+  session.stop();
+  assert.deepEqual([session.phase, session.isRunning], ['ended', false]);
+  assert.deepEqual(notes(), ['Tail of DATABASE', 'The tail has ended: stopped']);
+});
+
+test('a lost connection is made again for the time that is left, and the gap is shown', async () => {
+  const served = server([OPEN, line, lost()], [OPEN, line]);
+  const { session, notes } = started(served);
+  await settled();
+  assert.deepEqual([session.phase, session.problem?.kind], ['lost', 'offline']);
+  await served.time.pass(10_000);
+  assert.deepEqual([session.phase, session.problem], ['running', undefined]);
+  assert.equal(session.log.lines, 2);
+  assert.deepEqual(
+    served.asked.map(({ seconds }) => seconds),
+    [300, 299],
+  );
+  assert.deepEqual(notes(), [
+    'Tail of DATABASE',
+    'The server cannot be reached',
+    'Connected again; lines in between are missing',
+  ]);
+});
+
+test('pauses between attempts grow, one note stands for them all, and at the end of the time it is over', async () => {
+  const served = server([OPEN, lost()], ...Array.from({ length: 100 }, () => [lost()]));
+  const { session, notes } = started(served);
+  await settled();
+  await served.time.pass(60_000);
+  assert.ok(served.asked.length > 3 && served.asked.length < 9, `${served.asked.length} attempts in a minute`);
+  assert.equal(notes().length, 2);
+  await served.time.pass(300_000);
+  assert.equal(session.phase, 'ended');
+  assert.equal(notes().at(-1), 'The tail has ended: the time is over');
+});
+
+test('a refusal at the start is shown, and nothing is tried again', async () => {
+  const served = server([refused(429, 'RDCP_RATE_LIMITED', '5')], [OPEN]);
+  const { session } = started(served);
+  await served.time.pass(60_000);
+  assert.deepEqual([session.problem?.kind, session.isRunning, served.asked.length], ['rate-limited', false, 1]);
+  session.start(SETTINGS);
+  await settled();
+  assert.deepEqual([session.problem, session.phase], [undefined, 'running']);
+});
+
+test('a limit in the middle is waited for: the server may still count the lost connection', async () => {
+  const served = server([OPEN, lost()], [refused(429, 'RDCP_RATE_LIMITED', '5')], [OPEN]);
+  const { session } = started(served);
+  await settled();
+  await served.time.pass(1000);
+  assert.equal(served.asked.length, 2);
+  await served.time.pass(4000);
+  assert.equal(served.asked.length, 2);
+  await served.time.pass(2000);
+  assert.equal(session.phase, 'running');
+});
+
+test('the network is back: it is tried at once', async () => {
+  const served = server([OPEN, lost()], [lost()], [lost()], [lost()], [OPEN]);
+  const { session } = started(served);
+  await settled();
+  for (let attempts = 1; attempts < 5; attempts++) {
+    session.wake();
+    await settled();
+  }
+  assert.deepEqual([session.phase, served.asked.length], ['running', 5]);
+  session.wake();
+  assert.equal(served.asked.length, 5);
+});
+
+test('a credential that is no longer accepted ends it', async () => {
+  const served = server([OPEN, lost()], [refused(401, 'RDCP_AUTH_FAILED')], [OPEN]);
+  const { session } = started(served);
+  await settled();
+  await served.time.pass(60_000);
+  assert.deepEqual([session.phase, session.problem?.kind, served.asked.length], ['ended', 'unauthenticated', 2]);
+});
+
+test('the end that the server names is shown', async () => {
+  const end: TailEvent = { event: 'end', data: { reason: 'revoked', lines: 1, dropped: 0 } };
+  const { session, notes } = started(server([OPEN, line, end]));
+  await settled();
+  assert.deepEqual([session.phase, session.problem], ['ended', undefined]);
+  assert.equal(notes().at(-1), 'The tail has ended: the credential is no longer accepted');
+});
+
+test('it knows processes, dropped lines, and whether lines come slowly enough to be read out', async () => {
+  const dropped: TailEvent = { event: 'dropped', data: { count: 7, since: LINE.timestamp } };
+  const served = server([OPEN, joined, line, dropped, line, lost()], [OPEN, joined, line, line, line]);
+  const { session, notes } = started(served);
+  await settled();
+  assert.equal(session.dropped, 7);
+  assert.deepEqual([...session.processes], [['p1', false]]);
+  assert.deepEqual(notes().slice(1, 3), ['web:p1 joined', '7 lines dropped: over the rate, or too fast for this page']);
+  assert.equal(session.isQuiet, true);
+  await served.time.pass(2000);
+  assert.deepEqual([...session.processes], [['p1', true]]);
+  assert.equal(session.asked, 2);
+  assert.equal(session.isQuiet, false);
+  await served.time.pass(20_000);
+  assert.equal(session.isQuiet, true);
+});
