@@ -93,6 +93,8 @@ function writeHead(ctx: Context): void {
   const { res, state } = ctx;
   ctx.respond = false;
   res.setHeader('Content-Type', contentType(EVENT_STREAM_MEDIA_TYPE));
+  // Middleware such as Express's compression would keep events until a block is full.
+  res.setHeader('Cache-Control', 'no-store, no-transform');
   // nginx would buffer the events.
   res.setHeader('X-Accel-Buffering', 'no');
   res.setHeader(HEADERS.requestId, state.requestId);

@@ -1,18 +1,39 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { type AddressInfo, createServer as createSocketServer, type Server } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import express from 'express';
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
-import { createConnection, createPool } from 'mysql2';
+import * as mysql from 'mysql2';
 import { createClient } from 'redis';
 import { asOwnWork } from '../../src/own-work.ts';
 import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { followChannels, type Line } from './following.ts';
 
 const SECRET = 'hunter2';
+
+const { createConnection, createPool } = mysql;
+// mysql2's own server, whose types it does not export.
+const { createServer: createMysqlServer } = mysql as unknown as {
+  createServer(): MysqlServer;
+};
+interface MysqlServer {
+  readonly _server: Server;
+  on(event: 'connection', listener: (peer: MysqlPeer) => void): void;
+  listen(port: number, host: string): void;
+}
+/** The server's side of a connection. */
+interface MysqlPeer {
+  on(event: 'query' | 'error', listener: (sql: string) => void): void;
+  serverHandshake(options: object): void;
+  writeError(error: { readonly code: number; readonly message: string }): void;
+  writeTextResult(rows: readonly object[], columns: readonly object[]): void;
+}
+const TLS_AND_COMPRESSION = 0x820;
+const COLUMN = { catalog: 'def', schema: 'shop', table: 'users', orgTable: 'users', orgName: 'name', characterSet: 45 };
+Object.assign(COLUMN, { columnLength: 40, columnType: 253, flags: 0, decimals: 0 });
 
 /** A category that is on, and its lines without what changes from run to run. */
 function follow(t: TestContext, library: string, name: string) {
@@ -122,6 +143,54 @@ it('MYSQL2 shows connections and queries by the operation, and no statement, val
   assert.deepEqual(of('connection failed')[0], { message: 'connection failed', ...database });
   assert.equal(of('no connection from the pool').length, 1);
   assert.ok(shown.every((line) => typeof line['error.type'] === 'string'));
+});
+
+it('MYSQL2 shows queries that a server of the MySQL protocol has answered', async (t) => {
+  const { set, lines } = follow(t, 'mysql2', 'MYSQL2');
+  const server = createMysqlServer();
+  server.on('connection', (peer) => {
+    const handshake = {
+      protocolVersion: 10,
+      serverVersion: '8.4.0',
+      connectionId: 1,
+      statusFlags: 2,
+      characterSet: 45,
+    };
+    peer.serverHandshake({ ...handshake, capabilityFlags: 0xffffff & ~TLS_AND_COMPRESSION });
+    peer.on('query', (sql) => {
+      if (sql.startsWith('insert')) peer.writeError({ code: 1062, message: `Duplicate entry '${SECRET}'` });
+      else peer.writeTextResult([{ name: SECRET }], [{ ...COLUMN, name: 'name' }]);
+    });
+    peer.on('error', () => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server._server, 'listening');
+  t.after(() => server._server.close());
+  const options = {
+    host: '127.0.0.1',
+    port: (server._server.address() as AddressInfo).port,
+    user: SECRET,
+    password: SECRET,
+    database: 'shop',
+  };
+  const pool = createPool(options);
+  const ask = (statement: string) =>
+    new Promise((resolve) => pool.query(statement, (error, rows) => resolve(error ?? rows)));
+  assert.deepEqual(await ask(`select name from users where name = '${SECRET}'`), [{ name: SECRET }]);
+  assert.ok((await ask(`insert into users values ('${SECRET}')`)) instanceof Error);
+  const database = { 'db.system.name': 'mysql', 'db.namespace': 'shop', 'server.address': '127.0.0.1' };
+  const shown = lines().filter(({ message }) => message.startsWith('query'));
+  assert.deepEqual(
+    shown.map(({ 'error.type': type, ...line }) => [line, typeof type]),
+    [
+      [{ message: 'query ended', ...database, 'db.operation.name': 'SELECT' }, 'undefined'],
+      [{ message: 'query failed', ...database, 'db.operation.name': 'INSERT' }, 'string'],
+    ],
+  );
+  set('MYSQL2', false);
+  await ask('select 1');
+  assert.deepEqual(lines(), []);
+  await new Promise((resolve) => pool.end(resolve));
 });
 
 describe('with a real Redis', { skip: whyNoRedis() }, () => {

@@ -80,7 +80,7 @@ test('HEAD answers as GET would, and taps nothing', async (t) => {
   });
   assert.deepEqual([status, text], [200, '']);
   assert.equal(headers.get('content-type'), 'text/event-stream; charset=utf-8');
-  assert.deepEqual([headers.get('cache-control'), headers.get('x-accel-buffering')], ['no-store', 'no']);
+  assert.deepEqual([headers.get('cache-control'), headers.get('x-accel-buffering')], ['no-store, no-transform', 'no']);
   assert.ok(headers.has(HEADERS.requestId));
   assert.equal(server.gate.category('HTTP').enabled, false);
 });
