@@ -38,8 +38,8 @@ test('NDJSON has the lines as they came', () => {
 
 test('the file is named after the categories and the time', () => {
   const now = Date.UTC(2026, 0, 31, 12, 30, 5);
-  assert.equal(fileName(['A', 'B'], now), 'tail-A-B-2026-01-31T12-30-05Z.ndjson');
-  assert.equal(fileName(['A', 'B', 'C', 'D'], now), 'tail-4-categories-2026-01-31T12-30-05Z.ndjson');
+  assert.equal(fileName(['A', 'B'], now), 'tail-A-B-2026-01-31T12-30-05-000Z.ndjson');
+  assert.equal(fileName(['A', 'B', 'C', 'D'], now), 'tail-A-B-C-2026-01-31T12-30-05-000Z.ndjson');
 });
 
 test('a trace id is a link by the template', () => {

@@ -378,7 +378,7 @@ browserTest(
     await show(page, '#/audit?text=change+449');
     await until('one entry', async () => (await rows.count()) === 1);
     await show(page, '#/audit?who=nobody');
-    await page.getByText(/No entry matches|entries searched/).waitFor();
+    await page.getByText(/No entry|entries searched/).waitFor();
   },
 );
 

@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../protocol/messages.ts';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
 import { Lacking } from '../parts/lacking.tsx';
-import { Empty, Loading, Notice } from '../parts/notice.tsx';
+import { Loading, Notice } from '../parts/notice.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
@@ -11,7 +11,7 @@ import type { Connection } from '../state/connection.ts';
 import { href } from '../state/route.ts';
 import { navigate } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
-import { filtersHere, type Wanted, wantedOf } from './audit/audit-filter.ts';
+import { type Wanted, wantedOf } from './audit/audit-filter.ts';
 import { AuditForm } from './audit/audit-form.tsx';
 import { AuditPages } from './audit/audit-pages.ts';
 import { ChainPanel } from './audit/chain-panel.tsx';
@@ -105,8 +105,16 @@ function Trail({ connection, route }: ViewProps) {
       />
       {problem && <Notice problem={problem} onRetry={() => void pages.more()} />}
       {isLoading && <Loading what="entries" />}
-      {!isLoading && problem === undefined && (
-        <End pages={pages} filters={Object.keys(wanted).length > 0} here={filtersHere(wanted)} />
+      {!isLoading && problem === undefined && isComplete && (
+        <p class="muted">
+          {entries.length === 0 ? 'No entry' : counted(entries.length, 'entry', 'entries')}, back to the oldest one.
+        </p>
+      )}
+      {!isLoading && problem === undefined && !isComplete && (
+        <div class="toolbar">
+          <Button onClick={() => void pages.more()}>Load older entries</Button>
+          <span class="muted">{counted(pages.searched, 'entry', 'entries')} searched</span>
+        </div>
       )}
       {!isComplete && !isLoading && problem === undefined && (
         <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
@@ -166,38 +174,6 @@ function EntryRow({
       <span class="reason">{entry.reason !== undefined && <Text value={entry.reason} most={200} />}</span>
     </div>
   );
-}
-
-function End({
-  pages,
-  filters,
-  here,
-}: {
-  readonly pages: AuditPages;
-  readonly filters: boolean;
-  readonly here: boolean;
-}) {
-  if (pages.entries.length === 0 && pages.isComplete) {
-    return <Empty title={filters ? 'No entry matches' : 'Nothing has happened yet'} />;
-  }
-  if (!pages.isComplete) {
-    return (
-      <div class="toolbar">
-        {here && (
-          <span class="muted">
-            {counted(pages.searched, 'entry', 'entries')} searched{' '}
-            {pages.searchedTo !== undefined && (
-              <>
-                back to <Time at={pages.searchedTo} />
-              </>
-            )}
-          </span>
-        )}
-        <Button onClick={() => void pages.more()}>Load older entries</Button>
-      </div>
-    );
-  }
-  return <p class="muted">{counted(pages.entries.length, 'entry', 'entries')}, back to the oldest one.</p>;
 }
 
 /** Loads the next page when the end comes into view. */

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import type { FleetMember } from '../../protocol/messages.ts';
 import { Badge } from '../parts/badge.tsx';
 import { counted } from '../parts/counted.ts';
@@ -47,7 +46,6 @@ function Fleet({ connection, route }: ViewProps) {
       everyMs: REFRESH_MS,
     },
   );
-  const [onlyPending, setOnlyPending] = useState(false);
   const search = route.query.get('q') ?? '';
   if (problem?.kind === 'forbidden' && live !== undefined) {
     return (
@@ -62,14 +60,13 @@ function Fleet({ connection, route }: ViewProps) {
   if (value === undefined)
     return problem ? <Notice problem={problem} onRetry={refresh} /> : <Loading what="processes" />;
   const { instances, revision } = value;
-  const { total, pending, versions, hosts } = summaryOf(instances);
-  const found = foundIn(instances, search, onlyPending);
+  const { total, pending, versions } = summaryOf(instances);
+  const found = foundIn(instances, search);
   return (
     <div class="fleet" aria-busy={isLoading}>
       <div class="heading">
         <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
         <span>{counted(total, 'process', 'processes')}</span>
-        <span>{counted(hosts, 'host', 'hosts')}</span>
         <span>revision {revision}</span>
         <span class="toolbar">
           {(versions[0]?.[0] === '—' ? [] : versions.slice(0, 5)).map(([version, count]) => (
@@ -85,20 +82,12 @@ function Fleet({ connection, route }: ViewProps) {
         value={search}
         onSearch={(q) => navigate(href('fleet', undefined, q === '' ? {} : { q }), { replace: true })}
       >
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={onlyPending}
-            onChange={(event) => setOnlyPending(event.currentTarget.checked)}
-          />
-          Only those behind
-        </label>
         <span class="muted" role="status">
           {found.length < total && `${found.length} of ${total}`}
         </span>
       </SearchBar>
       {found.length === 0 ? (
-        <Empty title={onlyPending && search === '' ? 'No process is behind' : 'No process matches'} />
+        <Empty title="No process matches" />
       ) : (
         <>
           <div class="line line-head fleet-row" aria-hidden="true">

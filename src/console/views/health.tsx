@@ -1,4 +1,3 @@
-import { EMISSION_TEXTS } from '../../protocol/emission.ts';
 import type { HealthCheckRecord, HealthResponse } from '../../protocol/messages.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
@@ -79,8 +78,7 @@ export function HealthView({ connection }: ViewProps) {
       )}
       {value.otelrdcp_emit && (
         <p>
-          Debug lines go <strong>{EMISSION_TEXTS[value.otelrdcp_emit.to] ?? value.otelrdcp_emit.to}</strong>:{' '}
-          <Text value={value.otelrdcp_emit.reason} most={500} />
+          Debug lines: <strong>{value.otelrdcp_emit.to}</strong>, <Text value={value.otelrdcp_emit.reason} most={500} />
         </p>
       )}
     </div>

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { AUDIT_ACTIONS } from '../../../protocol/constants.ts';
 import { Button } from '../../parts/button.tsx';
-import { ACTIONS, OUTCOMES, type Wanted } from './audit-filter.ts';
+import type { Wanted } from './audit-filter.ts';
 
 export interface AuditFormProps {
   readonly wanted: Wanted;
@@ -43,8 +44,8 @@ export function AuditForm({ wanted, categories, onChange, onReset }: AuditFormPr
           <option key={name} value={name} />
         ))}
       </datalist>
-      {choice('action', 'Action', ACTIONS)}
-      {choice('outcome', 'Result', OUTCOMES)}
+      {choice('action', 'Action', AUDIT_ACTIONS)}
+      {choice('outcome', 'Result', ['success', 'partial', 'failed', 'denied'])}
       {field('who', 'Who')}
       {field('text', 'Text', { type: 'search' })}
       {field('since', 'From', { type: 'datetime-local' })}

@@ -1,7 +1,7 @@
 import type { AuditFilter } from '../../../client.ts';
 import type { AuditEntry, AuditResponse } from '../../../protocol/messages.ts';
 import type { Problem } from '../../state/problem.ts';
-import { filtersHere, isWanted, serverFilter, type Wanted } from './audit-filter.ts';
+import { isWanted, serverFilter, type Wanted } from './audit-filter.ts';
 import { ChainCheck, type ChainState, type Digest } from './chain-check.ts';
 import { merged, overlaps } from './entry-list.ts';
 
@@ -57,11 +57,6 @@ export class AuditPages {
     return this.#loaded.length;
   }
 
-  /** When the oldest of them was written. */
-  get searchedTo(): string | undefined {
-    return this.#loaded.at(-1)?.timestamp;
-  }
-
   close(): void {
     this.#controller.abort();
   }
@@ -78,7 +73,7 @@ export class AuditPages {
         this.#take(merged(this.#loaded, page.entries, 'after'));
         this.#hasPage = true;
         this.add(this.#live);
-        if (!filtersHere(this.#wanted) || this.entries.length > before) return;
+        if (this.entries.length > before) return;
       }
     });
   }

@@ -13,8 +13,6 @@ export interface ChainState {
   readonly unlinked: readonly string[];
   /** Entries between two loaded ones of a chain that are not loaded. A filter leaves such gaps. */
   readonly missing: number;
-  /** Recorded while the store was unreachable: not in a chain yet. */
-  readonly waiting: number;
 }
 
 export type Digest = (data: Uint8Array<ArrayBuffer>) => Promise<ArrayBuffer>;
@@ -31,7 +29,6 @@ export class ChainCheck {
   readonly #digest: Digest;
   readonly #entries = new Map<string, AuditEntry>();
   readonly #changed = new Set<string>();
-  #waiting = 0;
 
   constructor(digest: Digest) {
     this.#digest = digest;
@@ -42,9 +39,7 @@ export class ChainCheck {
     for (const entry of fresh) this.#entries.set(entry.id, entry);
     await Promise.all(
       fresh.map(async (entry) => {
-        // An entry of the wrong form has no place either; it is shown as changed.
-        if (entry.compliance.hash === undefined && entry.compliance.sequence === undefined) this.#waiting += 1;
-        else if (!(await isIntact(entry, this.#digest))) this.#changed.add(entry.id);
+        if (!(await isIntact(entry, this.#digest))) this.#changed.add(entry.id);
       }),
     );
     return this.state();
@@ -54,8 +49,7 @@ export class ChainCheck {
     const { links, unlinked, missing } = linksOf(
       [...this.#entries.values()].filter(({ id }) => !this.#changed.has(id)),
     );
-    const checked = this.#entries.size - this.#waiting;
-    return { checked, changed: [...this.#changed], links, unlinked, missing, waiting: this.#waiting };
+    return { checked: this.#entries.size, changed: [...this.#changed], links, unlinked, missing };
   }
 }
 
@@ -63,7 +57,6 @@ export class ChainCheck {
 function linksOf(entries: readonly AuditEntry[]): Pick<ChainState, 'links' | 'unlinked' | 'missing'> {
   const chains = new Map<string, AuditEntry[]>();
   for (const entry of entries) {
-    if (entry.compliance.sequence === undefined) continue;
     const chain = chains.get(entry.compliance.instanceId);
     if (chain === undefined) chains.set(entry.compliance.instanceId, [entry]);
     else chain.push(entry);

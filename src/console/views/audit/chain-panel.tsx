@@ -12,7 +12,7 @@ export interface ChainPanelProps {
 /** What the hashes of the loaded entries show, and what they do not. */
 export function ChainPanel({ chain, isFiltered }: ChainPanelProps) {
   if (chain === undefined) return <p class="muted">Hashes are checked here over HTTPS and on loopback.</p>;
-  const { checked, changed, unlinked, links, missing, waiting } = chain;
+  const { checked, changed, unlinked, links, missing } = chain;
   const isBroken = changed.length + unlinked.length > 0;
   const gaps = missing > 0 && !isFiltered;
   return (
@@ -30,7 +30,6 @@ export function ChainPanel({ chain, isFiltered }: ChainPanelProps) {
           'Link to the entry before': links,
           'Do not, as one was removed, added or replaced': unlinked.length,
           'Not loaded between them': missing,
-          'Wait for the store': waiting,
         }}
       />
       <p>

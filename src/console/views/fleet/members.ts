@@ -5,7 +5,6 @@ export interface FleetSummary {
   readonly pending: number;
   /** Versions of the package or service, the most common one first. */
   readonly versions: readonly (readonly [version: string, count: number])[];
-  readonly hosts: number;
 }
 
 export function summaryOf(members: readonly FleetMember[]): FleetSummary {
@@ -15,18 +14,16 @@ export function summaryOf(members: readonly FleetMember[]): FleetSummary {
     total: members.length,
     pending: members.filter(({ pending }) => pending).length,
     versions: [...versions].sort(([, a], [, b]) => b - a),
-    hosts: new Set(members.map(({ host }) => host)).size,
   };
 }
 
 /** Those that a search finds, in host, process id, id, service or version; the ones that are behind first. */
-export function foundIn(members: readonly FleetMember[], search: string, onlyPending: boolean): readonly FleetMember[] {
+export function foundIn(members: readonly FleetMember[], search: string): readonly FleetMember[] {
   const words = search
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
   const found = members.filter((member) => {
-    if (onlyPending && !member.pending) return false;
     const { host, pid, id, service, version = '' } = member;
     const text = `${host} ${host}:${pid} ${id} ${service} ${version}`.toLowerCase();
     return words.every((word) => text.includes(word));

@@ -34,13 +34,13 @@ export type TailPhase = 'idle' | 'opening' | 'running' | 'lost' | 'ended';
 const QUIET_LINES = 5;
 const QUIET_MS = 10_000;
 
-const ENDS: Readonly<Record<TailEndReason | 'stopped' | 'refused', string>> = {
+type End = TailEndReason | 'stopped' | 'refused';
+
+/** Where the reason does not speak for itself. */
+const ENDS: { readonly [R in End]?: string } = {
   expired: 'the time is over',
-  budget: 'the number of lines is reached',
   revoked: 'the credential is no longer accepted',
   shutdown: 'the server shuts down',
-  stopped: 'stopped',
-  refused: 'refused',
 };
 
 /** One tail after the other, each over as many connections as it takes, and what they have shown. */
@@ -113,10 +113,10 @@ export class TailSession {
     for (const id of this.processes.keys()) this.processes.set(id, false);
   }
 
-  #end(reason: keyof typeof ENDS): void {
+  #end(reason: End): void {
     this.#abandon();
     this.phase = 'ended';
-    this.#note(`The tail has ended: ${ENDS[reason]}`);
+    this.#note(`The tail has ended: ${ENDS[reason] ?? reason}`);
   }
 
   #note(text: string, isWarning = false): void {

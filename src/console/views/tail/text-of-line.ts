@@ -33,8 +33,8 @@ export function ndjson(lines: readonly TailLine[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** Such as `tail-DATABASE-2026-01-31T00-00-00Z.ndjson`. */
+/** Such as `tail-DATABASE-2026-01-31T00-00-00-000Z.ndjson`. */
 export function fileName(categories: readonly string[], now: number): string {
-  const names = categories.length > 3 ? `${categories.length}-categories` : categories.join('-');
-  return `tail-${names}-${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}Z.ndjson`;
+  const names = categories.slice(0, 3).join('-');
+  return `tail-${names}-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}.ndjson`;
 }
