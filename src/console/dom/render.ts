@@ -162,10 +162,18 @@ function make(parent: Instance, vnode: VNode): Instance {
 function place(instance: Instance, host: Element, next: Node | null): Node | null {
   if (instance.dom !== undefined && instance.dom !== host) {
     const { dom } = instance;
-    if (dom.parentNode !== host || dom.nextSibling !== next) host.insertBefore(dom, next);
+    if (dom.parentNode !== host || dom.nextSibling !== next) move(dom, host, next);
     return dom;
   }
   return instance.kids.reduceRight((following, kid) => place(kid, host, following), next);
+}
+
+/** An element that is moved loses the focus. */
+function move(dom: Node, host: Element, next: Node | null): void {
+  const { activeElement } = document;
+  const focused = activeElement instanceof HTMLElement && dom.contains(activeElement);
+  host.insertBefore(dom, next);
+  if (focused) activeElement.focus({ preventScroll: true });
 }
 
 function remove(instance: Instance, outermost: boolean): void {

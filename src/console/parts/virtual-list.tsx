@@ -12,6 +12,9 @@ export interface VirtualListProps<T> {
   readonly keep?: number | undefined;
 }
 
+/** What is seen is looked at in such steps, in pixels: most frames of a scroll then draw nothing. */
+const STEP = 200;
+
 /** Draws the rows of a long list that can be seen. They scroll with the page. */
 export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: VirtualListProps<T>) {
   const list = useRef<HTMLDivElement>(null);
@@ -20,8 +23,9 @@ export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: Vir
   const tall = heightOf(items[0] as T);
   const edges = useMemo(() => edgesOf(items.map(heightOf)), [items, tall]);
   const measure = () => {
-    const top = -(list.current?.getBoundingClientRect().top ?? 0);
-    setView((known) => (known.top === top && known.height === innerHeight ? known : { top, height: innerHeight }));
+    const top = Math.floor(-(list.current?.getBoundingClientRect().top ?? 0) / STEP) * STEP;
+    const height = innerHeight + STEP;
+    setView((known) => (known.top === top && known.height === height ? known : { top, height }));
   };
   useLayoutEffect(() => {
     addEventListener('scroll', measure, { passive: true });
@@ -37,21 +41,22 @@ export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: Vir
   const indices = Array.from({ length: to - from }, (_, at) => from + at);
   if (keep !== undefined && keep < items.length && keep < from) indices.unshift(keep);
   else if (keep !== undefined && keep < items.length && keep >= to) indices.push(keep);
+  // Rows that were drawn stay as they are while the page is scrolled.
+  const drawn = useMemo(() => new Map<number, ComponentChildren>(), [items, renderRow, tall]);
+  const rowAt = (index: number) => {
+    const item = items[index] as T;
+    const style = { transform: `translateY(${edges[index]}px)`, height: `${heightOf(item)}px` };
+    const row = drawn.get(index) ?? (
+      <div key={keyOf(item)} class="virtual-row" role="presentation" style={style}>
+        {renderRow(item, index)}
+      </div>
+    );
+    drawn.set(index, row);
+    return row;
+  };
   return (
     <div ref={list} class="virtual-list" role="presentation" style={{ height: `${edges.at(-1)}px` }}>
-      {indices.map((index) => {
-        const item = items[index] as T;
-        return (
-          <div
-            key={keyOf(item)}
-            class="virtual-row"
-            role="presentation"
-            style={{ transform: `translateY(${edges[index]}px)`, height: `${heightOf(item)}px` }}
-          >
-            {renderRow(item, index)}
-          </div>
-        );
-      })}
+      {indices.map(rowAt)}
     </div>
   );
 }

@@ -30,7 +30,7 @@ export function receiptOf({ otelrdcp_fleet: fleet, status, changes, message }: C
   const parts = [true, false].flatMap((on) => {
     const names = namesOf(on);
     const subject = names.length > 3 ? `${names.length} categories` : names.join(', ');
-    return names.length === 0 ? [] : [`${on ? 'On' : 'Off'} ${whom}: ${subject}`];
+    return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ' '}${whom}: ${subject}`];
   });
   const behind = fleet?.pending.length ? ` Behind: ${fleet.pending.slice(0, 5).join(', ')}.` : '';
   const applied = fleet === undefined ? '' : `Applied by ${fleet.applied} of ${fleet.instances}.${behind}`;

@@ -1,6 +1,7 @@
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Notice } from '../parts/notice.tsx';
+import { useFocus } from '../parts/use-focus.ts';
 import type { Connection } from '../state/connection.ts';
 import { type Credential, kindOf } from '../state/credential.ts';
 import type { Problem } from '../state/problem.ts';
@@ -18,7 +19,7 @@ export function SignIn({ connection, again = false }: SignInProps) {
   const before = useStore(connection, (state) => state.problem);
   const [refused, setRefused] = useState<Problem | undefined>();
   const [busy, setBusy] = useState(false);
-  const field = useRef<HTMLInputElement>(null);
+  const field = useFocus<HTMLInputElement>();
   const methods = server?.security.methods ?? [];
   const [kind, setKind] = useState<'' | 'api-key' | 'bearer'>('');
   const what = !methods.includes('bearer') ? 'API key' : !methods.includes('api-key') ? 'Token' : 'API key or token';
@@ -50,7 +51,6 @@ export function SignIn({ connection, again = false }: SignInProps) {
         type="password"
         autocomplete="off"
         spellcheck={false}
-        autofocus
         required
         aria-invalid={problem?.kind === 'unauthenticated'}
         aria-describedby="credential-help"

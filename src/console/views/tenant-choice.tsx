@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { isIdentifier } from '../../protocol/names.ts';
 import { printable } from '../parts/printable.ts';
+import { useFocus } from '../parts/use-focus.ts';
 import type { Connection } from '../state/connection.ts';
 import { useStore } from '../state/use-store.ts';
 
@@ -22,22 +23,12 @@ export function TenantChoice({ connection, label, value, onChoose }: TenantChoic
   const known = tenants.some(({ id }) => id === value);
   if (asking) {
     return (
-      <input
-        class="tenant-name"
-        aria-label={`${label}: tenant id`}
-        placeholder="Tenant id, then Enter"
-        autofocus
-        maxLength={255}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape') setAsking(false);
-          if (event.key !== 'Enter') return;
-          event.preventDefault();
-          const id = event.currentTarget.value.trim();
-          if (!isIdentifier(id)) return;
+      <TenantName
+        label={label}
+        onDone={(id) => {
           setAsking(false);
-          onChoose(id);
+          if (id !== undefined) onChoose(id);
         }}
-        onBlur={() => setAsking(false)}
       />
     );
   }
@@ -59,5 +50,32 @@ export function TenantChoice({ connection, label, value, onChoose }: TenantChoic
       ))}
       <option value={OTHER}>Another tenant …</option>
     </select>
+  );
+}
+
+interface TenantNameProps {
+  readonly label: string;
+  /** @param id `undefined` where nothing was chosen */
+  readonly onDone: (id?: string) => void;
+}
+
+function TenantName({ label, onDone }: TenantNameProps) {
+  const field = useFocus<HTMLInputElement>();
+  return (
+    <input
+      ref={field}
+      class="tenant-name"
+      aria-label={`${label}: tenant id`}
+      placeholder="Tenant id, then Enter"
+      maxLength={255}
+      onKeyDown={(event) => {
+        const id = event.currentTarget.value.trim();
+        if (event.key === 'Enter' && isIdentifier(id)) onDone(id);
+        else if (event.key === 'Escape') onDone();
+        else if (event.key !== 'Enter') return;
+        event.preventDefault();
+      }}
+      onBlur={() => onDone()}
+    />
   );
 }

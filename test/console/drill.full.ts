@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { assertAccessible, browserTest, type ConsoleService, KEYS, openPage, startService } from './support.ts';
+
+/** What a service says all the time, so that there is something to measure. */
+function speaking(service: ConsoleService, name: string): () => void {
+  const category = service.rdcp.category(name);
+  const timer = setInterval(() => category.debug('said', { at: Date.now() }), 20);
+  return () => clearInterval(timer);
+}
+
+async function signIn(page: Page, key: string): Promise<void> {
+  await page
+    .getByLabel(/API key|Token/, { exact: false })
+    .first()
+    .fill(key);
+  await page.keyboard.press('Enter');
+}
+
+const row = (page: Page, name: string) => page.locator(`[data-name="${name}"]`);
+
+browserTest('the drill by mouse: from a wrong key to the lines of one category, and off again', async (t, browser) => {
+  const service = await startService(t);
+  t.after(speaking(service, 'DATABASE'));
+  const { page } = await openPage(t, browser, service.console);
+
+  await signIn(page, 'wrong-key'.padEnd(40, 'x'));
+  await page.getByRole('alert').getByText('The credential was not accepted').waitFor();
+  await assertAccessible(page, 'a wrong key');
+  await signIn(page, KEYS.admin);
+  await row(page, 'DATABASE').waitFor();
+  await assertAccessible(page, 'the categories');
+
+  await page.getByLabel('Search categories').fill('sql');
+  await row(page, 'CACHE').waitFor({ state: 'detached' });
+  await row(page, 'DATABASE').getByRole('button', { name: 'Enable DATABASE' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Goes back by itself at').waitFor();
+  await assertAccessible(page, 'the dialog of a change');
+
+  await dialog.getByRole('button', { name: /Measure/ }).click();
+  await dialog.getByRole('button', { name: 'Stop' }).click();
+  await dialog.getByRole('button', { name: /Measure/ }).click();
+  await dialog.getByText('1 of 1 process').waitFor({ timeout: 20_000 });
+  await assertAccessible(page, 'a forecast');
+
+  await dialog.getByText('Other', { exact: true }).click();
+  await dialog.getByLabel('Time', { exact: true }).fill('90 m');
+  await dialog.getByText('Goes back by itself at').waitFor();
+  await dialog.getByLabel('Time', { exact: true }).fill('3 weeks');
+  await dialog.getByText('with its unit').waitFor();
+  await dialog.getByText('15m', { exact: true }).click();
+  await dialog.getByLabel(/Reason/).fill('slow checkout');
+  await dialog.getByRole('button', { name: /Enable .*15m/ }).click();
+  await dialog.waitFor({ state: 'detached' });
+
+  await row(page, 'DATABASE').getByText('On', { exact: true }).waitFor();
+  await row(page, 'DATABASE').getByText('slow checkout').waitFor();
+  await row(page, 'DATABASE')
+    .getByText(/^14:\d\d$/)
+    .first()
+    .waitFor();
+  await page.getByRole('region', { name: 'Answers' }).getByText('DATABASE').waitFor();
+  await assertAccessible(page, 'a receipt');
+
+  await row(page, 'DATABASE').getByRole('link', { name: 'DATABASE' }).click();
+  await page.getByRole('heading', { name: 'DATABASE' }).waitFor();
+  await page.getByRole('heading', { name: 'History' }).waitFor();
+  await page.getByRole('listitem').filter({ hasText: 'slow checkout' }).first().waitFor();
+  await assertAccessible(page, 'one category');
+  await page.getByRole('link', { name: /audit trail/ }).click();
+  await page.waitForURL(/#\/audit\?category=DATABASE/);
+  await page.goBack();
+
+  await page.getByRole('button', { name: 'End now…' }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /End now/ })
+    .click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Enable…' }).waitFor();
+  const { entries } = await (
+    await fetch(`${service.url}/rdcp/v1/audit`, { headers: { 'X-RDCP-API-Key': KEYS.admin } })
+  ).json();
+  const actions = entries.filter(({ categories }: { categories: string[] }) => categories.includes('DATABASE'));
+  assert.deepEqual(actions.map(({ action }: { action: string }) => action).slice(0, 2), ['reset', 'enable']);
+});
+
+browserTest('the drill by keyboard alone', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openPage(t, browser, service.console);
+  const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
+  await page.waitForFunction(() => document.activeElement?.id === 'credential');
+  await page.keyboard.type(KEYS.operator);
+  await page.keyboard.press('Enter');
+  await row(page, 'CACHE').waitFor();
+
+  await page.keyboard.press('/');
+  await page.keyboard.type('hits');
+  await row(page, 'DATABASE').waitFor({ state: 'detached' });
+  await page.keyboard.press('Escape');
+  await row(page, 'DATABASE').waitFor();
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await focused(), 'CACHE');
+  await page.keyboard.press('ArrowDown');
+  await page.waitForFunction(() => document.activeElement?.textContent === 'DATABASE');
+
+  await page.keyboard.press('e');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.type('by keyboard');
+  await page.keyboard.press('Enter');
+  await row(page, 'DATABASE').getByText('by keyboard').waitFor();
+  await page.waitForFunction(() => document.activeElement?.textContent === 'DATABASE');
+
+  await page.keyboard.press('d');
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /End now/ })
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.waitForFunction(() => document.activeElement?.textContent === 'DATABASE');
+  await page.keyboard.press('d');
+  await page.keyboard.press('Enter');
+  await row(page, 'DATABASE').getByText('Off', { exact: true }).waitFor();
+
+  await page.keyboard.press('x');
+  await page.getByText('1 selected').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'DATABASE' }).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('h');
+  await page.waitForURL(/#\/health/);
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+  await assertAccessible(page, 'the overview of keys');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
+browserTest('a change without an end needs a second step', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.operator);
+  await page.getByRole('button', { name: 'Enable CACHE' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('No end', { exact: true }).click();
+  await dialog.getByRole('button', { name: /without an end …/ }).click();
+  await dialog.getByText('until somebody switches it again').first().waitFor();
+  await assertAccessible(page, 'the second step');
+  const status = async () =>
+    (await (await fetch(`${service.url}/rdcp/v1/status`, { headers: { 'X-RDCP-API-Key': KEYS.reader } })).json())
+      .categories;
+  assert.equal((await status()).CACHE, false);
+  await dialog.getByRole('button', { name: /Yes/ }).click();
+  await row(page, 'CACHE').getByText('no end').waitFor();
+  assert.equal((await status()).CACHE, true);
+});
+
+browserTest('what the credential may not do is not offered', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.reader);
+  await row(page, 'CACHE').waitFor();
+  assert.equal(await page.getByRole('button', { name: /Enable|Disable/ }).count(), 0);
+  assert.equal(await page.getByRole('checkbox').count(), 0);
+  const views = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allTextContents();
+  assert.deepEqual(views, ['Categories', 'Health']);
+  await page.locator('summary').first().click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page
+    .getByLabel(/API key/)
+    .first()
+    .waitFor();
+  assert.doesNotMatch(await page.content(), /CACHE|reader/);
+});
+
+browserTest('a session that ends in the middle is asked for in place; what was typed stays', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.admin);
+  await page.getByRole('button', { name: 'Enable CACHE' }).click();
+  await page.getByLabel(/Reason/).fill('typed before');
+  let refuse = true;
+  await page.route('**/rdcp/v1/control', (route) => {
+    const error = { code: 'RDCP_AUTH_FAILED', message: 'The credential has expired', protocol: 'rdcp/1.0' };
+    return refuse ? route.fulfill({ status: 401, json: { protocol: 'rdcp/1.0', error } }) : route.continue();
+  });
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+  await assertAccessible(page, 'an expired session');
+  refuse = false;
+  await page.keyboard.type(KEYS.admin);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
+  assert.equal(await page.getByLabel(/Reason/).inputValue(), 'typed before');
+  await page.getByRole('button', { name: /^Enable .*15m/ }).click();
+  await row(page, 'CACHE').getByText('typed before').waitFor();
+});
+
+browserTest(
+  'refusals and failures each say what to do, and the same change has the same request id',
+  async (t, browser) => {
+    const service = await startService(t);
+    const { page } = await openPage(t, browser, service.console);
+    await signIn(page, KEYS.admin);
+    await page.getByRole('button', { name: 'Enable CACHE' }).click();
+    const dialog = page.getByRole('dialog');
+    const ids: (string | undefined)[] = [];
+    let status = 429;
+    await page.route('**/rdcp/v1/control', (route) => {
+      ids.push(route.request().headers()['x-rdcp-request-id']);
+      const error = { code: 'OTHER', message: `refused ${status}`, protocol: 'rdcp/1.0' };
+      return route.fulfill({ status, json: { protocol: 'rdcp/1.0', error }, headers: { 'Retry-After': '7' } });
+    });
+    for (status of [429, 403, 409, 503]) {
+      await dialog.getByRole('button', { name: /^Enable .*15m/ }).click();
+      await dialog.getByText(`refused ${status}`).waitFor();
+      await dialog.getByText(/Possible again in [5-7] s/).waitFor();
+      await assertAccessible(page, `a change that is refused with ${status}`);
+    }
+    assert.equal(new Set(ids).size, 1);
+  },
+);
+
+browserTest('a lost connection is said, and mended by itself', async (t, browser) => {
+  const service = await startService(t);
+  const { page, context } = await openPage(t, browser, service.console, { provoked: [/ERR_|Failed to load/] });
+  await signIn(page, KEYS.admin);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.route('**/rdcp/v1/events', (route) => route.abort());
+  service.rdcp.close();
+  await page.getByText(/Trying (again|now)/).waitFor();
+  await assertAccessible(page, 'a lost connection');
+  assert.equal(await row(page, 'CACHE').count(), 1);
+  await context.close();
+});
+
+browserTest('text of the service is text, however it looks', async (t, browser) => {
+  const evil = `<img src=x onerror="document.title='evil'">\u202eevil ${'x'.repeat(900)}`;
+  const service = await startService(t, { categories: { [`A${'_LONG'.repeat(12)}`]: { description: evil }, B: {} } });
+  for (const width of [320, 1280]) {
+    const { page } = await openPage(t, browser, service.console, { viewport: { width, height: 700 } });
+    await signIn(page, KEYS.admin);
+    await page.getByText('onerror').first().waitFor();
+    const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+    assert.equal(await fits(), true, `the list at ${width}`);
+    await page.getByRole('link', { name: /^A_LONG/ }).click();
+    await page.getByRole('heading', { name: /^A_LONG/ }).waitFor();
+    assert.equal(await fits(), true, `the category at ${width}`);
+    assert.match(await page.locator('main').innerText(), /<img src=x onerror=.*\\u202e/s);
+    assert.doesNotMatch(await page.title(), /^evil/);
+  }
+});
+
+browserTest('1,000 categories: few rows are drawn, wherever the page is scrolled to', async (t, browser) => {
+  const categories = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`P${at % 40}_C${at}`, {}]));
+  const service = await startService(t, { categories });
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.admin);
+  await page.getByText(/1,0\d\d categories/).waitFor();
+  for (let step = 0; step < 20; step++) {
+    await page.mouse.wheel(0, 3000);
+    const drawn = await page.locator('[role=row]').count();
+    assert.ok(drawn > 5 && drawn < 80, `${drawn} rows`);
+  }
+  await page.locator('[role=grid] a[tabindex="0"]').focus();
+  await page.keyboard.press('End');
+  await page.waitForFunction(() => scrollY > 40_000);
+  assert.match(await page.evaluate(() => document.activeElement?.textContent ?? ''), /^[A-Z]/);
+});

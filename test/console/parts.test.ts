@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RdcpError, RdcpResponseError } from '../../src/client.ts';
+import { shortBytes, shortNumber } from '../../src/console/parts/numbers.ts';
+import { printable } from '../../src/console/parts/printable.ts';
+import { sparklinePath } from '../../src/console/parts/sparkline.ts';
+import { edgesOf, visibleRange, visibleUnevenRange } from '../../src/console/parts/visible-range.ts';
+import { commandOf, receiptOf } from '../../src/console/state/change.ts';
+import { baseUrlOf } from '../../src/console/state/connection.ts';
+import { kindOf } from '../../src/console/state/credential.ts';
+import { readDuration } from '../../src/console/state/durations.ts';
+import { problemOf } from '../../src/console/state/problem.ts';
+import { HISTORY_SECONDS, RateHistory } from '../../src/console/state/rate-history.ts';
+import { RequestIds } from '../../src/console/state/request-ids.ts';
+import { href, parseRoute } from '../../src/console/state/route.ts';
+import { ShortcutKeys } from '../../src/console/state/shortcuts.ts';
+import type { ControlResponse } from '../../src/protocol/messages.ts';
+
+test('a time is read with its unit, and not beyond the maximum', () => {
+  assert.equal(readDuration(' 15m ', 3600), 900);
+  assert.equal(readDuration('1 H', 3600), 3600);
+  for (const text of ['', '15', '3w', '-1m', '0m', '1e3s'])
+    assert.match(String(readDuration(text, 3600)), /with its unit/);
+  assert.equal(readDuration('2h', 5400), 'At most 90m');
+});
+
+test('a change asks for what the dialog says, and permanent only when it says so', () => {
+  const form = { intent: 'enable', categories: ['A'], seconds: 900, reason: ' slow ', budget: { calls: 5 } } as const;
+  assert.deepEqual(commandOf(form), {
+    action: 'enable',
+    categories: ['A'],
+    options: { temporary: true, duration: 900, reason: 'slow', otelrdcp_budget: { calls: 5 } },
+  });
+  const prolonged = commandOf({ ...form, intent: 'prolong', reason: '  ', budget: undefined });
+  assert.deepEqual(prolonged.options, { temporary: true, duration: 900 });
+  assert.equal(prolonged.action, 'enable');
+  assert.deepEqual(commandOf({ ...form, seconds: undefined }).options, { temporary: false, reason: 'slow' });
+  assert.deepEqual(commandOf({ ...form, intent: 'disable' }).options, {
+    temporary: true,
+    duration: 900,
+    reason: 'slow',
+  });
+  assert.deepEqual(commandOf({ ...form, intent: 'reset' }), {
+    action: 'reset',
+    categories: ['A'],
+    options: { reason: 'slow' },
+  });
+});
+
+function answer(more: object): ControlResponse {
+  const change = { category: 'A', previousState: false, newState: true, temporary: true, effectiveAt: '' };
+  return { status: 'success', message: 'Enabled A', changes: [change], ...more } as unknown as ControlResponse;
+}
+
+test('a receipt says what is so now, and who has it', () => {
+  const fleet = { revision: 1, instances: 8, applied: 8, pending: [] };
+  assert.deepEqual(receiptOf(answer({ otelrdcp_fleet: fleet }), 'for acme'), {
+    tone: 'good',
+    title: 'On for acme: A',
+    detail: 'Applied by 8 of 8.',
+  });
+  const behind = { ...fleet, applied: 7, pending: ['p-8'] };
+  assert.deepEqual(receiptOf(answer({ status: 'partial', otelrdcp_fleet: behind }), 'for everybody'), {
+    tone: 'warning',
+    title: 'Partial. On for everybody: A',
+    detail: 'Applied by 7 of 8. Behind: p-8.',
+  });
+  const alone = receiptOf(answer({ status: 'partial', message: 'in this process alone' }), '');
+  assert.equal(alone.detail, 'in this process alone');
+});
+
+test('a change that is sent again unchanged has the same request id, and any other one another', () => {
+  const ids = new RequestIds();
+  const first = ids.of('enable A');
+  assert.equal(ids.of('enable A'), first);
+  assert.notEqual(ids.of('enable B'), first);
+});
+
+test('a problem says what to do: sign in, wait, or try elsewhere', () => {
+  const refused = (status: number, retryAfter: string | null = null) =>
+    problemOf(new RdcpResponseError({ status, requestId: 'r', body: undefined, retryAfter }), 1_000_000);
+  assert.equal(refused(401).kind, 'unauthenticated');
+  assert.equal(refused(403).kind, 'forbidden');
+  assert.equal(refused(409).kind, 'conflict');
+  assert.equal(refused(429, '30').retryAt, 1_030_000);
+  assert.equal(refused(429, new Date(2_000_000).toUTCString()).retryAt, 2_000_000);
+  assert.equal(refused(503).kind, 'unavailable');
+  assert.equal(refused(500).kind, 'failed');
+  assert.equal(refused(400).kind, 'invalid');
+  assert.equal(problemOf(new RdcpError('RDCP_UNAVAILABLE', 'x'), 0).kind, 'offline');
+  assert.equal(problemOf(new TypeError('x'), 0).kind, 'failed');
+});
+
+test('text from elsewhere shows what would hide or turn it around, and is cut', () => {
+  assert.equal(printable('a\u202eb\u0000', 100).text, 'a\\u202eb\\u0000');
+  assert.deepEqual(printable('x'.repeat(10_000), 10), { text: `${'x'.repeat(9)}…`, cut: true });
+});
+
+test('a sparkline has its peak at the top, gaps stay gaps, and a short burst stays visible', () => {
+  assert.equal(sparklinePath([0, 5, 10], 100, 20), 'M0 20L50 10L100 0');
+  assert.equal(sparklinePath([1, Number.NaN, 1], 100, 20), 'M0 0M100 0');
+  assert.equal(sparklinePath([0, 0], 10, 20), 'M0 20L10 20');
+  assert.equal(sparklinePath([], 10, 20), '');
+  const burst = new Float32Array(180);
+  burst[91] = 7;
+  assert.match(sparklinePath(burst, 90, 20, 45), /L[\d.]+ 0L/);
+});
+
+test('the history of rates has a place for each second, and gaps for those that nobody saw', () => {
+  const history = new RateHistory();
+  const at = (second: number) => new Date(1_700_000_000_000 + second * 1000).toISOString();
+  history.add({ timestamp: at(0), callsPerSecond: 4, categories: { A: 4 } });
+  history.add({ timestamp: at(1), callsPerSecond: 0, categories: {} });
+  history.add({ timestamp: at(5), callsPerSecond: 1, categories: { B: 1 } });
+  assert.deepEqual([...history.of('A').slice(-6)], [4, 0, Number.NaN, Number.NaN, Number.NaN, 0]);
+  assert.deepEqual([...history.of('B').slice(-6)], [0, 0, Number.NaN, Number.NaN, Number.NaN, 1]);
+  assert.deepEqual([...history.of('NONE').slice(-2)], [Number.NaN, 0]);
+  history.add({ timestamp: at(5 + HISTORY_SECONDS), callsPerSecond: 2, categories: {} });
+  assert.equal(history.total.filter((rate) => !Number.isNaN(rate)).length, 1);
+  history.clear();
+  assert.equal(history.of('A').length, 0);
+});
+
+test('numbers are short', () => {
+  assert.deepEqual([0, 0.01, 0.34, 12.4, 999.4, 1234, 3_400_000].map(shortNumber), [
+    '0',
+    '<0.1',
+    '0.3',
+    '12',
+    '999',
+    '1.2k',
+    '3.4M',
+  ]);
+  assert.deepEqual([0, 999, 1500, 2.5e9].map(shortBytes), ['0 B', '999 B', '1.5 kB', '2.5 GB']);
+});
+
+test('of a long list the rows in sight are drawn, and some beyond', () => {
+  const even = visibleRange({ top: 10_000, height: 800, rowHeight: 50, count: 1000 });
+  assert.deepEqual(even, { from: 192, to: 224 });
+  const edges = edgesOf(Array.from({ length: 1000 }, () => 50));
+  const uneven = visibleUnevenRange({ top: 10_000, height: 800, edges });
+  assert.ok(uneven.from >= 191 && uneven.from <= 192 && uneven.to >= 224 && uneven.to <= 225, JSON.stringify(uneven));
+  assert.deepEqual(visibleUnevenRange({ top: -5000, height: 800, edges: [0] }), { from: 0, to: 0 });
+  assert.equal(visibleUnevenRange({ top: 1e9, height: 800, edges }).to, 1000);
+});
+
+test('an address names a view, a category and its query, and nonsense is the list of categories', () => {
+  const route = parseRoute(href('categories', 'X-A B', { q: 'a&b' }));
+  assert.deepEqual([route.view, route.item, route.query.get('q')], ['categories', 'X-A B', 'a&b']);
+  assert.equal(parseRoute('#/nothing').view, 'categories');
+  assert.equal(parseRoute('#/categories/%zz').item, undefined);
+  assert.equal(parseRoute('').view, 'categories');
+});
+
+test('the page finds its endpoint, also mounted below a path', () => {
+  assert.equal(baseUrlOf('http://a:1/rdcp/console/'), 'http://a:1');
+  assert.equal(baseUrlOf('https://a/ops/debug/rdcp/console/index.html#/tail'), 'https://a/ops/debug');
+});
+
+test('a credential is known by its form, where the server takes both kinds', () => {
+  const jwt = 'eyJhbGciOi.eyJzdWIi.c2ln';
+  assert.equal(kindOf(jwt, ['api-key', 'bearer']), 'bearer');
+  assert.equal(kindOf('key', ['api-key', 'bearer']), 'api-key');
+  assert.equal(kindOf('opaque', ['bearer']), 'bearer');
+  assert.equal(kindOf(jwt, ['api-key']), 'api-key');
+});
+
+test('two keys in a row are one shortcut, unless the second comes late', () => {
+  const keys = new ShortcutKeys();
+  const shortcuts = { 'g c': () => undefined, c: () => undefined };
+  assert.equal(keys.find('g', shortcuts, 0), undefined);
+  assert.equal(keys.find('c', shortcuts, 900), shortcuts['g c']);
+  keys.find('g', shortcuts, 0);
+  assert.equal(keys.find('c', shortcuts, 1001), shortcuts.c);
+});
