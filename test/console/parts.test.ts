@@ -7,7 +7,7 @@ import { sparklinePath } from '../../src/console/parts/sparkline.ts';
 import { edgesOf, visibleRange, visibleUnevenRange } from '../../src/console/parts/visible-range.ts';
 import { commandOf, receiptOf } from '../../src/console/state/change.ts';
 import { baseUrlOf } from '../../src/console/state/connection.ts';
-import { kindOf } from '../../src/console/state/credential.ts';
+import { credentialOf } from '../../src/console/state/credential.ts';
 import { readDuration } from '../../src/console/state/durations.ts';
 import { problemOf } from '../../src/console/state/problem.ts';
 import { HISTORY_SECONDS, RateHistory } from '../../src/console/state/rate-history.ts';
@@ -159,10 +159,12 @@ test('the page finds its endpoint, also mounted below a path', () => {
 
 test('a credential is known by its form, where the server takes both kinds', () => {
   const jwt = 'eyJhbGciOi.eyJzdWIi.c2ln';
-  assert.equal(kindOf(jwt, ['api-key', 'bearer']), 'bearer');
-  assert.equal(kindOf('key', ['api-key', 'bearer']), 'api-key');
-  assert.equal(kindOf('opaque', ['bearer']), 'bearer');
-  assert.equal(kindOf(jwt, ['api-key']), 'api-key');
+  const kindOf = (text: string, ...methods: string[]) => credentialOf(text, methods).kind;
+  assert.equal(kindOf(jwt, 'api-key', 'bearer'), 'bearer');
+  assert.equal(kindOf('key', 'api-key', 'bearer'), 'api-key');
+  assert.equal(kindOf('opaque', 'bearer'), 'bearer');
+  assert.equal(kindOf(jwt, 'api-key'), 'api-key');
+  assert.deepEqual(credentialOf('Bearer opaque', ['api-key', 'bearer']), { kind: 'bearer', value: 'opaque' });
 });
 
 test('two keys in a row are one shortcut, unless the second comes late', () => {

@@ -25,10 +25,11 @@ export interface SignInParts {
 const CODE_PATH = '/rdcp/v1/console/session';
 const JWT = /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/;
 
-/** An API key or a token, by its shape. */
-export function kindOf(value: string, methods: readonly string[]): 'api-key' | 'bearer' {
-  if (!methods.includes('api-key')) return 'bearer';
-  return methods.includes('bearer') && JWT.test(value) ? 'bearer' : 'api-key';
+/** An API key or a token, by its form: a JWT, or what has `Bearer` before it, is a token. */
+export function credentialOf(text: string, methods: readonly string[]): Credential {
+  const value = text.replace(/^bearer\s+/i, '');
+  const isToken = !methods.includes('api-key') || value !== text || (methods.includes('bearer') && JWT.test(value));
+  return { kind: isToken ? 'bearer' : 'api-key', value };
 }
 
 /**

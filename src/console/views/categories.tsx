@@ -5,6 +5,7 @@ import { counted } from '../parts/counted.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { shortNumber } from '../parts/numbers.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
+import type { Intent } from '../state/change.ts';
 import type { Connection } from '../state/connection.ts';
 import { differingTenants } from '../state/differing.ts';
 import {
@@ -86,28 +87,20 @@ export function CategoriesView({ connection, route }: ViewProps) {
             );
           })}
         </fieldset>
-        <select
-          aria-label="Groups"
+        <Choice
+          label="Groups"
+          of={GROUPINGS}
+          titles={GROUPING_TITLES}
           value={listing.grouping}
-          onChange={({ currentTarget }) => show({ grouping: currentTarget.value as Listing['grouping'] })}
-        >
-          {GROUPINGS.map((grouping) => (
-            <option key={grouping} value={grouping}>
-              {GROUPING_TITLES[grouping]}
-            </option>
-          ))}
-        </select>
-        <select
-          aria-label="Order"
+          onChoose={(grouping) => show({ grouping })}
+        />
+        <Choice
+          label="Order"
+          of={SORTINGS}
+          titles={SORTING_TITLES}
           value={listing.sorting}
-          onChange={({ currentTarget }) => show({ sorting: currentTarget.value as Listing['sorting'] })}
-        >
-          {SORTINGS.map((sorting) => (
-            <option key={sorting} value={sorting}>
-              {SORTING_TITLES[sorting]}
-            </option>
-          ))}
-        </select>
+          onChoose={(sorting) => show({ sorting })}
+        />
       </div>
       <List
         connection={connection}
@@ -121,6 +114,26 @@ export function CategoriesView({ connection, route }: ViewProps) {
         <SelectionBar connection={connection} selected={selected} onClear={() => setSelected(new Set())} />
       )}
     </>
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  readonly label: string;
+  readonly of: readonly T[];
+  readonly titles: Readonly<Record<T, string>>;
+  readonly value: T;
+  readonly onChoose: (value: T) => void;
+}
+
+function Choice<T extends string>({ label, of, titles, value, onChoose }: ChoiceProps<T>) {
+  return (
+    <select aria-label={label} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value as T)}>
+      {of.map((each) => (
+        <option key={each} value={each}>
+          {titles[each]}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -195,14 +208,9 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
         {on} on{' · '}
         {shortNumber(rates?.callsPerSecond ?? 0)} calls/s
       </p>
-      {categories.size === 0 && (
-        <Empty title="This service has no categories yet">
-          <p>They appear here when the code that has them is loaded.</p>
-        </Empty>
-      )}
-      {shown === 0 && categories.size > 0 && (
-        <Empty title="Nothing matches">
-          <Button onClick={onShowAll}>Show all</Button>
+      {shown === 0 && (
+        <Empty title={categories.size === 0 ? 'No categories yet' : 'Nothing matches'}>
+          {categories.size > 0 && <Button onClick={onShowAll}>Show all</Button>}
         </Empty>
       )}
       {shown > 0 && (
@@ -263,20 +271,24 @@ interface SelectionBarProps {
   readonly onClear: () => void;
 }
 
+const SELECTED: readonly (readonly [Intent, string])[] = [
+  ['enable', 'Enable…'],
+  ['toggle', 'Toggle…'],
+  ['disable', 'Disable…'],
+  ['reset', 'End now…'],
+];
+
 /** What can be done with several at once. */
 function SelectionBar({ connection, selected, onClear }: SelectionBarProps) {
   const names = [...selected].sort();
   return (
     <section class="selection" aria-label="Selected categories">
       <strong>{names.length} selected</strong>
-      <Button kind="primary" onClick={() => connection.ask('enable', names)}>
-        Enable…
-      </Button>
-      <Button onClick={() => connection.ask('toggle', names)}>Toggle…</Button>
-      <Button kind="danger" onClick={() => connection.ask('disable', names)}>
-        Disable…
-      </Button>
-      <Button onClick={() => connection.ask('reset', names)}>End now…</Button>
+      {SELECTED.map(([intent, title]) => (
+        <Button key={intent} onClick={() => connection.ask(intent, names)}>
+          {title}
+        </Button>
+      ))}
       {connection.mayTail && (
         <a class="button plain" href={href('tail', undefined, { categories: names.join(',') })}>
           Tail

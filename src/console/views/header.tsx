@@ -19,9 +19,6 @@ interface HeaderProps {
 export function Header({ connection, service, entries, current, onHelp }: HeaderProps) {
   return (
     <header class="top">
-      <button type="button" class="skip" onClick={() => document.getElementById('view')?.focus()}>
-        Skip to content
-      </button>
       <span class="service">
         <img src="icon.svg" alt="" width="22" height="22" />
         <Text value={service} most={60} />

@@ -3,7 +3,7 @@ import { Button } from '../parts/button.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { useFocus } from '../parts/use-focus.ts';
 import type { Connection } from '../state/connection.ts';
-import { type Credential, kindOf } from '../state/credential.ts';
+import { type Credential, credentialOf } from '../state/credential.ts';
 import type { Problem } from '../state/problem.ts';
 import { useStore } from '../state/use-store.ts';
 
@@ -21,7 +21,6 @@ export function SignIn({ connection, again = false }: SignInProps) {
   const [busy, setBusy] = useState(false);
   const field = useFocus<HTMLInputElement>();
   const methods = server?.security.methods ?? [];
-  const [kind, setKind] = useState<'' | 'api-key' | 'bearer'>('');
   const what = !methods.includes('bearer') ? 'API key' : !methods.includes('api-key') ? 'Token' : 'API key or token';
   const problem = refused ?? before;
 
@@ -39,7 +38,7 @@ export function SignIn({ connection, again = false }: SignInProps) {
   function submit(event: Event): void {
     event.preventDefault();
     const value = field.current?.value.trim() ?? '';
-    if (value !== '') void signIn({ kind: kind === '' ? kindOf(value, methods) : kind, value });
+    if (value !== '') void signIn(credentialOf(value, methods));
   }
 
   return (
@@ -56,20 +55,9 @@ export function SignIn({ connection, again = false }: SignInProps) {
         aria-describedby="credential-help"
       />
       <p id="credential-help" class="muted">
-        {server?.security.tokenRefresh === true
-          ? 'It is exchanged for a short session and then forgotten. Nothing is kept in the browser.'
-          : 'It is kept in the memory of this page alone, and gone when you close or reload it.'}
+        It stays in the memory of this page, and is gone when you close or reload it.
+        {methods.length > 1 && ' Put “Bearer ” before a token that is no JWT.'}
       </p>
-      {methods.includes('bearer') && methods.includes('api-key') && (
-        <label class="inline">
-          It is{' '}
-          <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value as typeof kind)}>
-            <option value="">recognized by its form</option>
-            <option value="api-key">an API key</option>
-            <option value="bearer">a token</option>
-          </select>
-        </label>
-      )}
       {problem && <Notice problem={problem} />}
       <div class="buttons">
         <Button type="submit" kind="primary" busy={busy}>

@@ -1,7 +1,5 @@
-import { useState } from 'preact/hooks';
 import { isIdentifier } from '../../protocol/names.ts';
 import { printable } from '../parts/printable.ts';
-import { useFocus } from '../parts/use-focus.ts';
 import type { Connection } from '../state/connection.ts';
 import { useStore } from '../state/use-store.ts';
 
@@ -19,26 +17,17 @@ const OTHER = '?';
 /** Everybody, one of the known tenants, or another one by its id. */
 export function TenantChoice({ connection, label, value, onChoose }: TenantChoiceProps) {
   const tenants = useStore(connection, (state) => state.tenants) ?? [];
-  const [asking, setAsking] = useState(false);
   const known = tenants.some(({ id }) => id === value);
-  if (asking) {
-    return (
-      <TenantName
-        label={label}
-        onDone={(id) => {
-          setAsking(false);
-          if (id !== undefined) onChoose(id);
-        }}
-      />
-    );
-  }
   return (
     <select
       aria-label={label}
       value={value ?? ''}
       onChange={({ currentTarget }) => {
-        if (currentTarget.value === OTHER) setAsking(true);
-        else onChoose(currentTarget.value === '' ? undefined : currentTarget.value);
+        const { value: chosen } = currentTarget;
+        const id = chosen === OTHER ? (prompt('Id of the tenant')?.trim() ?? '') : chosen;
+        if (chosen === '') onChoose(undefined);
+        else if (isIdentifier(id)) onChoose(id);
+        else currentTarget.value = value ?? '';
       }}
     >
       <option value="">Everybody</option>
@@ -50,32 +39,5 @@ export function TenantChoice({ connection, label, value, onChoose }: TenantChoic
       ))}
       <option value={OTHER}>Another tenant …</option>
     </select>
-  );
-}
-
-interface TenantNameProps {
-  readonly label: string;
-  /** @param id `undefined` where nothing was chosen */
-  readonly onDone: (id?: string) => void;
-}
-
-function TenantName({ label, onDone }: TenantNameProps) {
-  const field = useFocus<HTMLInputElement>();
-  return (
-    <input
-      ref={field}
-      class="tenant-name"
-      aria-label={`${label}: tenant id`}
-      placeholder="Tenant id, then Enter"
-      maxLength={255}
-      onKeyDown={(event) => {
-        const id = event.currentTarget.value.trim();
-        if (event.key === 'Enter' && isIdentifier(id)) onDone(id);
-        else if (event.key === 'Escape') onDone();
-        else if (event.key !== 'Enter') return;
-        event.preventDefault();
-      }}
-      onBlur={() => onDone()}
-    />
   );
 }
