@@ -3,6 +3,7 @@ import { answerDecisions } from './otelrdcp/answers.ts';
 import { authenticationDecisions } from './otelrdcp/authentication.ts';
 import { controlDecisions } from './otelrdcp/control.ts';
 import { requestDecisions } from './otelrdcp/requests.ts';
+import { streamDecisions } from './otelrdcp/streams.ts';
 import { auditChecks } from './rdcp/audit.ts';
 import { authenticationChecks } from './rdcp/authentication.ts';
 import { controlChecks } from './rdcp/control.ts';
@@ -48,6 +49,7 @@ const decided: readonly Check[] = [
   ...authenticationDecisions,
   ...controlDecisions,
   ...answerDecisions,
+  ...streamDecisions,
 ];
 
 /** Every check, in the order in which they are made: what uses up a rate limit comes last. */

@@ -12,6 +12,9 @@ export const PATHS = {
   metrics: '/rdcp/v1/metrics',
   tenants: '/rdcp/v1/tenants',
   audit: '/rdcp/v1/audit',
+  forecast: '/rdcp/v1/forecast',
+  tail: '/rdcp/v1/tail',
+  events: '/rdcp/v1/events',
 } as const;
 
 /** Safe methods (RFC 9110, section 9.2.1). */

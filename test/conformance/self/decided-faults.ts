@@ -196,5 +196,16 @@ const answers: readonly Breakage[] = [
   breaks('W-AUDT-08', put('audit', 'entries[].requestId', undefined)),
 ];
 
+/** The text of a stream with one thing in it replaced. */
+const saying = (from: string, to: string) =>
+  changing('tail', (reply) => ({ ...reply, body: Buffer.from(String(reply.body).replaceAll(from, to)) }));
+
+const streams: readonly Breakage[] = [
+  breaks('W-STRM-01', put('forecast', 'duration', '2s')),
+  breaks('W-STRM-02 W-STRM-04 W-STRM-06', refusingNothing),
+  breaks('W-STRM-03', saying('"reason":"expired"', '"reason":"over"')),
+  breaks('W-STRM-05', headed('events', 'cache-control', 'no-store')),
+];
+
 /** Faults put in front of opentelemetry-instrumentation-rdcp. */
-export const decidedFaults: readonly Breakage[] = [...requests, ...authentication, ...control, ...answers];
+export const decidedFaults: readonly Breakage[] = [...requests, ...authentication, ...control, ...answers, ...streams];
