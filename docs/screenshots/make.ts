@@ -1,0 +1,73 @@
+// `npm run screenshots` makes the pictures of the console in this folder, from a shop in an incident, in the real Chromium.
+// Time stands still but where it is moved on, so that the same page makes the same picture.
+
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withPalette } from './palette.ts';
+
+/** Of every picture, in bytes. */
+const MOST_BYTES = 60_000;
+/** Seconds of calls before a picture is taken. */
+const SECONDS = 12;
+
+let now = Date.UTC(2026, 10, 20, 9, 30);
+const began = now;
+Date.now = () => now;
+performance.now = () => now - began + 1000;
+os.hostname = () => 'shop-5';
+syncBuiltinESMExports();
+Object.defineProperty(process, 'pid', { value: 4208 });
+
+// After what the service reads at its start.
+const { beginIncident, openScene, STATES } = await import('../../test/console/scene.ts');
+const { launchChromium } = await import('../../test/support/chromium.ts');
+
+const chosen = process.argv.slice(2);
+const folder = import.meta.dirname;
+if (chosen.length === 0) {
+  for (const file of readdirSync(folder)) if (file.endsWith('.png')) rmSync(join(folder, file));
+}
+const browser = await launchChromium();
+for (const { name, config, quiet, viewport, dark, reach } of STATES) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  now = began;
+  const scene = await openScene(config, () => now);
+  if (!quiet) {
+    await beginIncident(scene, () => {
+      now += 47_000;
+    });
+  }
+  const page = await browser.newPage({
+    viewport: viewport ?? { width: 1180, height: 720 },
+    deviceScaleFactor: 1,
+    colorScheme: dark === true ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+  });
+  await page.clock.setFixedTime(now);
+  await page.goto(scene.console);
+  // A lost connection is told after a second.
+  const ticking = setInterval(() => void page.clock.setFixedTime(name === 'no-connection' ? now + 3000 : now), 1500);
+  await reach(page, scene);
+  clearInterval(ticking);
+  for (let second = 0; second < SECONDS && !quiet && name !== 'no-connection'; second += 1) {
+    scene.speak();
+    now += 1000;
+    await page.clock.setFixedTime(now);
+    await sleep(1000);
+  }
+  await page.evaluate(() => document.fonts.ready);
+  const file = join(folder, `${name}.png`);
+  writeFileSync(file, withPalette(await page.screenshot({ caret: 'hide', animations: 'disabled' })));
+  const { size } = statSync(file);
+  console.log(`${name}.png ${(size / 1000).toFixed(0)} KB`);
+  if (size > MOST_BYTES) throw new Error(`${name}.png is ${size} bytes, at most ${MOST_BYTES}`);
+  await page.close();
+  await scene.close();
+}
+await browser.close();
+process.exit();

@@ -1,0 +1,268 @@
+import type { Page } from 'playwright-core';
+import { hashApiKey } from '../../src/auth/api-key.ts';
+import { createRdcpClient } from '../../src/client/client.ts';
+import type { ApiKeyRecord, RdcpConfig } from '../../src/options.ts';
+import { PROTOCOL, type Scope } from '../../src/protocol/constants.ts';
+import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
+import { storeWithFleet } from '../support/made-up-fleet.ts';
+import { signIn, typeCredential } from './drive.ts';
+
+// A shop in an incident, for pictures of the console and for tests of how each of its states looks.
+
+const PEOPLE = { alice: ['admin'], robin: ['discovery', 'status'] } as const satisfies Record<string, readonly Scope[]>;
+const keyOf = (name: string) => `${name}-key-`.padEnd(40, 'k');
+const apiKeys: readonly ApiKeyRecord[] = Object.entries(PEOPLE).map(([name, scopes]) => ({
+  id: name,
+  hash: hashApiKey(keyOf(name)),
+  clientId: name,
+  userId: name,
+  scopes,
+}));
+
+const CATEGORIES = {
+  CACHE: { description: 'Hits, misses and evictions' },
+  DATABASE: { description: 'SQL statements and their durations' },
+  HTTP_CLIENT: { description: 'Requests to other services' },
+  HTTP_SERVER: { description: 'Requests of customers' },
+  MAIL: { description: 'Mails that are sent' },
+  ORDERS: { description: 'What becomes of orders' },
+  PAYMENTS_CARD: { description: 'Payments by card' },
+  PAYMENTS_INVOICE: { description: 'Payments by invoice' },
+  PRICES: { description: 'How a price comes about' },
+  SEARCH: { description: 'Searches, and what they found' },
+  SESSIONS: { description: 'Sessions of customers', enabled: true },
+  STOCK: { description: 'Reservations of stock' },
+};
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e47';
+
+export interface Scene {
+  readonly rdcp: Rdcp;
+  /** Address of the console. */
+  readonly console: string;
+  /** The debug calls of a moment. */
+  speak(): void;
+  close(): Promise<void>;
+}
+
+/** @param now wall time, in milliseconds since the epoch */
+export async function openScene(config: RdcpConfig = {}, now: () => number = Date.now): Promise<Scene> {
+  const startedAt = now() - 3 * 3_600_000;
+  const fleet = Array.from({ length: 8 }, (_, index) => ({
+    host: `shop-${(index >> 1) + 1}`,
+    pid: 4200 + index,
+    service: 'shop',
+    version: index < 6 ? '2.4.1' : '2.5.0',
+    startedAt: startedAt + index * 60_000,
+    behind: index === 5,
+  }));
+  const rdcp = createRdcp({
+    categories: CATEGORIES,
+    tenancy: { isolation: 'organization', tenants: { acme: { name: 'Acme' }, globex: { name: 'Globex' } } },
+    store: storeWithFleet(fleet, undefined, false),
+    console: { traceUrl: 'https://traces.example.com/{traceId}' },
+    fleet: { acknowledgeTimeoutSeconds: 0, service: 'shop', version: '2.4.1' },
+    emit: { to: () => undefined },
+    announce: false,
+    ...config,
+    server: { port: 0 },
+    security: { apiKeys },
+    limits: { readPerMinute: 100_000, anonymousPerMinute: 100_000, controlPerMinute: 100_000 },
+  });
+  const { url } = await rdcp.listen();
+  let order = 7310;
+  return {
+    rdcp,
+    console: `${url}/rdcp/console/`,
+    speak: () => {
+      for (let call = 0; call < 6; call += 1) {
+        order += 1;
+        const name = `${TRACE}${(order % 256).toString(16).padStart(2, '0')}`;
+        rdcp.category('DATABASE').debug('query done', { table: 'orders', rows: order % 17, trace: name });
+        if (call < 2) rdcp.runWithTenant('acme', () => rdcp.category('PAYMENTS_CARD').debug('authorized', { order }));
+        if (call < 1) rdcp.category('SESSIONS').debug('renewed', { order });
+      }
+    },
+    close: () => rdcp.close(),
+  };
+}
+
+/** What has happened before anybody looks. */
+export async function beginIncident(scene: Scene, wait: () => unknown = () => undefined): Promise<void> {
+  const baseUrl = scene.console.replace('/rdcp/console/', '');
+  const options = { baseUrl, apiKey: keyOf('alice') };
+  const [everybody, acme] = [createRdcpClient(options), createRdcpClient({ ...options, tenantId: 'acme' })];
+  await everybody.enable('STOCK', { reason: 'counting differs since the move' });
+  await wait();
+  await everybody.enable(['HTTP_CLIENT', 'CACHE'], { duration: '15m', reason: 'timeouts of the warehouse' });
+  await wait();
+  await everybody.reset('CACHE', { reason: 'not the cache' });
+  await wait();
+  await acme.enable('PAYMENTS_CARD', { duration: '1h', reason: 'ticket 4711' });
+  await wait();
+  await everybody.enable('DATABASE', {
+    duration: '15m',
+    reason: 'slow checkout',
+    otelrdcp_budget: { callsPerSecond: 100, calls: 20_000 },
+  });
+  await wait();
+}
+
+export interface State {
+  /** Also the name of its picture. */
+  readonly name: string;
+  readonly config?: RdcpConfig;
+  /** Nothing was switched before. */
+  readonly quiet?: boolean;
+  readonly viewport?: { readonly width: number; readonly height: number };
+  readonly dark?: boolean;
+  /** Brings the page there. */
+  readonly reach: (page: Page, scene: Scene) => Promise<unknown>;
+}
+
+const asAlice = (page: Page) => signIn(page, keyOf('alice'));
+
+async function go(page: Page, hash: string): Promise<void> {
+  await page.evaluate((target) => {
+    location.hash = target;
+  }, hash);
+}
+
+async function toView(page: Page, hash: string, shows: string): Promise<void> {
+  await asAlice(page);
+  await go(page, hash);
+  await page.locator('main').getByText(shows).first().waitFor();
+}
+
+/** Lets the server answer a path so from now on. */
+async function answerWith(page: Page, path: string, status: number, code: string, headers = {}): Promise<void> {
+  const error = { code, message: 'refused for the picture', protocol: PROTOCOL };
+  const body = JSON.stringify({ protocol: PROTOCOL, error });
+  await page.route(path, (route) => route.fulfill({ status, headers, contentType: 'application/json', body }));
+}
+
+export const STATES: readonly State[] = [
+  // First, because a process keeps the categories that it has had.
+  {
+    name: 'no-categories',
+    config: { categories: {} },
+    quiet: true,
+    reach: async (page) => {
+      await typeCredential(page, keyOf('alice'));
+      await page.getByText('no categories yet').waitFor();
+    },
+  },
+  { name: 'sign-in', quiet: true, reach: (page) => page.locator('#credential').waitFor() },
+  {
+    name: 'sign-in-refused',
+    quiet: true,
+    reach: async (page) => {
+      await typeCredential(page, 'wrong-key'.padEnd(40, 'x'));
+      await page.getByRole('alert').waitFor();
+    },
+  },
+  { name: 'categories', reach: asAlice },
+  { name: 'categories-dark', dark: true, reach: asAlice },
+  { name: 'categories-phone', viewport: { width: 320, height: 640 }, reach: asAlice },
+  {
+    name: 'nothing-found',
+    reach: async (page) => {
+      await asAlice(page);
+      await page.getByRole('searchbox').fill('no such thing');
+      await page.getByText('Nothing matches').waitFor();
+    },
+  },
+  { name: 'category', reach: (page) => toView(page, '#/categories/DATABASE', 'slow checkout') },
+  {
+    name: 'enable',
+    reach: async (page) => {
+      await asAlice(page);
+      await page.getByRole('button', { name: 'Enable ORDERS' }).click();
+      await page.getByRole('dialog').getByLabel('Reason').fill('orders stay open');
+    },
+  },
+  {
+    name: 'tail',
+    reach: async (page, scene) => {
+      await toView(page, '#/tail?categories=DATABASE,PAYMENTS_CARD', 'DATABASE');
+      await page.getByRole('button', { name: /^(Start|Tail)/ }).click();
+      for (let round = 0; round < 20 && (await page.getByText('query done').count()) === 0; round += 1) {
+        scene.speak();
+        await page.waitForTimeout(250);
+      }
+    },
+  },
+  { name: 'audit', reach: (page) => toView(page, '#/audit', 'ticket 4711') },
+  { name: 'fleet', reach: (page) => toView(page, '#/fleet', 'shop-3') },
+  { name: 'health', reach: (page) => toView(page, '#/health', 'store') },
+  {
+    name: 'health-unhealthy',
+    config: {
+      health: {
+        warehouse: () => {
+          throw new Error('no answer');
+        },
+      },
+    },
+    reach: (page) => toView(page, '#/health', 'warehouse'),
+  },
+  { name: 'tenants', reach: (page) => toView(page, '#/tenants', 'Acme') },
+  {
+    name: 'one-tenant',
+    reach: async (page) => {
+      await asAlice(page);
+      await page.getByLabel('Whose settings').selectOption('acme');
+      await page.getByText('Back to everybody').waitFor();
+    },
+  },
+  {
+    name: 'reader',
+    reach: async (page) => {
+      await signIn(page, keyOf('robin'));
+    },
+  },
+  {
+    name: 'forbidden',
+    reach: async (page) => {
+      await answerWith(page, '**/rdcp/v1/audit*', 403, 'RDCP_FORBIDDEN');
+      await asAlice(page);
+      await go(page, '#/audit');
+      await page.getByRole('alert').waitFor();
+    },
+  },
+  {
+    name: 'too-many-requests',
+    reach: async (page) => {
+      await answerWith(page, '**/rdcp/v1/audit*', 429, 'RDCP_RATE_LIMITED', { 'Retry-After': '30' });
+      await asAlice(page);
+      await go(page, '#/audit');
+      await page.getByRole('alert').waitFor();
+    },
+  },
+  {
+    name: 'unavailable',
+    reach: async (page) => {
+      await answerWith(page, '**/rdcp/v1/audit*', 503, 'RDCP_UNAVAILABLE', { 'Retry-After': '5' });
+      await asAlice(page);
+      await go(page, '#/audit');
+      await page.getByRole('alert').waitFor();
+    },
+  },
+  {
+    name: 'session-ended',
+    reach: async (page) => {
+      await asAlice(page);
+      await answerWith(page, '**/rdcp/v1/*', 401, 'RDCP_AUTH_FAILED');
+      await go(page, '#/audit');
+      await page.locator('dialog #credential').waitFor();
+    },
+  },
+  {
+    name: 'no-connection',
+    reach: async (page, scene) => {
+      await asAlice(page);
+      await scene.close();
+      await page.locator('.banner.error').waitFor();
+    },
+  },
+];
