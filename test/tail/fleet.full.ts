@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { checkKill, checkTail } from './fleet.ts';
+import { checkKill, checkOutage, checkTail } from './fleet.ts';
 
 function file(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-tail-'));
@@ -20,3 +20,9 @@ test('no process is tapped 5 s after the serving one was killed: Redis', { skip:
 });
 
 test('no process is tapped 5 s after the serving one was killed: SQLite', (t) => checkKill(t, file(t)));
+
+test('a tail outlives an outage of Redis', { skip: whyNoRedis() }, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  await checkOutage(t, redis);
+});
