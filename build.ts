@@ -100,7 +100,7 @@ const SHARED: NonNullable<Exclude<OutputOptions['codeSplitting'], boolean | unde
     },
     {
       name: 'config-and-stores',
-      test: /\/node_modules\/zod\/|\/src\/(?:config|telemetry|auth\/keys-file|audit\/(?:chain|log-record|signature)|protocol\/canonical-json|store\/open)\.ts$/,
+      test: /\/node_modules\/zod\/|\/src\/(?:config|telemetry|auth\/keys-file|audit\/(?:chain|log-record|signature)|store\/open)\.ts$/,
     },
   ],
 };

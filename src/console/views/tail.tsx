@@ -15,7 +15,7 @@ import { useNow } from '../state/use-now.ts';
 import { navigate } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
 import { CategoryPicker } from './tail/category-picker.tsx';
-import { type Filter, parseFilter } from './tail/filter.ts';
+import { parseFilter } from './tail/filter.ts';
 import { LineDetails } from './tail/line-details.tsx';
 import type { LineRow } from './tail/line-log.ts';
 import { LogList } from './tail/log-list.tsx';
@@ -101,7 +101,7 @@ function Tail({ connection, route }: ViewProps) {
   const [follow, setFollow] = useState(true);
   const [selected, setSelected] = useState<LineRow>();
   const [search, setSearch] = useState('');
-  const { filter, problem: filterProblem } = useMemo(() => filterOf(search), [search]);
+  const filter = useMemo(() => parseFilter(search), [search]);
   useEffect(() => {
     session.log.setFilter(filter);
     draw();
@@ -234,16 +234,14 @@ function Tail({ connection, route }: ViewProps) {
             <input
               type="search"
               class="search"
-              aria-label="Filter: text, or /expression/"
+              aria-label="Filter: words, or -words that are left out"
               value={search}
-              placeholder="Filter: text or /expression/"
-              aria-invalid={filterProblem !== undefined}
+              placeholder="Filter: words, -without"
               aria-describedby="filter-result"
               onInput={(event) => setSearch(event.currentTarget.value)}
             />
-            <span id="filter-result" class={filterProblem === undefined ? 'muted' : 'wrong'}>
-              {filterProblem ??
-                (filter && `${counted(log.shown.length, 'row', 'rows')} of ${log.size.toLocaleString()}`)}
+            <span id="filter-result" class="muted">
+              {filter && `${counted(log.shown.length, 'row', 'rows')} of ${log.size.toLocaleString()}`}
             </span>
           </div>
           <LogList
@@ -316,12 +314,4 @@ function useSummary(connection: Connection, session: TailSession): void {
     const timer = setInterval(say, SUMMARY_MS);
     return () => clearInterval(timer);
   }, [connection, session, phase]);
-}
-
-function filterOf(search: string): { readonly filter?: Filter | undefined; readonly problem?: string } {
-  try {
-    return { filter: parseFilter(search) };
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
-  }
 }

@@ -1,4 +1,3 @@
-import { canonicalJson } from '../../../protocol/canonical-json.ts';
 import type { AuditEntry } from '../../../protocol/messages.ts';
 
 /** What the hashes of the loaded entries show. */
@@ -20,8 +19,16 @@ export type Digest = (data: Uint8Array<ArrayBuffer>) => Promise<ArrayBuffer>;
 /** Whether the content of an entry matches its hash. */
 export async function isIntact(entry: AuditEntry, digest: Digest): Promise<boolean> {
   const { hash, signature: _, ...compliance } = entry.compliance;
-  const bytes = new Uint8Array(await digest(new TextEncoder().encode(canonicalJson({ ...entry, compliance }))));
+  const bytes = new Uint8Array(await digest(new TextEncoder().encode(canonical({ ...entry, compliance }))));
   return hash === Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** RFC 8785: names sorted by UTF-16 units; numbers and strings as ECMAScript writes them. What checks the server has it on its own. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(Reflect.get(value, name))}`).join(',')}}`;
 }
 
 /** Checks entries as they are loaded, each once. */

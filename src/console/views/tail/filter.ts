@@ -1,67 +1,52 @@
-import { Pattern, type Range } from './pattern.ts';
+/** Start and end of a part of a text. */
+export type Range = readonly [start: number, end: number];
 
 /** What the reader looks for. */
 export interface Filter {
   readonly matches: (text: string) => boolean;
-  /** The parts to mark. */
+  /** The parts to mark, in their order. */
   readonly ranges: (text: string) => readonly Range[];
 }
 
-/** `/expression/flags`. A path such as `/a/b` is plain text. */
-const EXPRESSION = /^\/((?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\[])+)\/([gimsu]*)$/;
-
-/** Longest text that an expression is tried on, in UTF-16 code units. */
-const MAX_TEXT = 10_000;
 /** Most parts that are marked in one text. */
 const MAX_RANGES = 50;
 
 /**
- * Plain text is found in upper and lower case. An expression is as in JavaScript.
+ * Every word occurs, in upper or lower case; a word after `-` does not. Not a regular expression: one that backtracks cannot be
+ * stopped in a page, and somebody types it in a hurry.
  * @returns `undefined` for an empty filter
- * @throws {SyntaxError} with a message for the reader
  */
 export function parseFilter(input: string): Filter | undefined {
-  const text = input.trim();
-  if (text === '') return undefined;
-  const [, source, flags = ''] = EXPRESSION.exec(text) ?? [];
-  return source === undefined ? plain(text) : expression(source, flags);
-}
-
-function plain(wanted: string): Filter {
-  const needle = wanted.toLowerCase();
+  const words = input
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '' && word !== '-');
+  if (words.length === 0) return undefined;
+  const wanted = words.filter((word) => !word.startsWith('-'));
+  const unwanted = words.filter((word) => word.startsWith('-')).map((word) => word.slice(1));
   return {
-    matches: (text) => text.toLowerCase().includes(needle),
-    ranges(text) {
+    matches(text) {
       const lower = text.toLowerCase();
-      // A few letters have a lower case of another length: then positions are not the same.
-      if (lower.length !== text.length) return [];
-      return ranges((from) => {
-        const start = lower.indexOf(needle, from);
-        return start === -1 ? undefined : [start, start + needle.length];
-      });
+      return wanted.every((word) => lower.includes(word)) && !unwanted.some((word) => lower.includes(word));
     },
+    ranges: (text) => rangesOf(wanted, text),
   };
 }
 
-function expression(source: string, flags: string): Filter {
-  const pattern = new Pattern(source, flags.replace(/[^ims]/g, ''));
-  const cut = (text: string) => text.slice(0, MAX_TEXT);
-  return {
-    matches: (text) => pattern.test(cut(text)),
-    ranges: (text) => ranges((from) => pattern.find(cut(text), from)),
-  };
-}
-
-/** Every match that has a length, one after the other. */
-function ranges(find: (from: number) => Range | undefined): readonly Range[] {
+/** Where any of the words stands, one after the other; of those that begin at one place the longest. */
+function rangesOf(words: readonly string[], text: string): readonly Range[] {
+  const lower = text.toLowerCase();
   const found: Range[] = [];
-  let from = 0;
-  for (let tries = 0; tries < MAX_RANGES; tries++) {
-    const range = find(from);
-    if (range === undefined) break;
-    const [start, end] = range;
-    if (end > start) found.push(range);
-    from = Math.max(end, start + 1);
+  // A few letters have a lower case of another length: then positions are not the same.
+  if (lower.length !== text.length) return found;
+  for (let from = 0; found.length < MAX_RANGES; ) {
+    const [next] = words
+      .map((word): Range => [lower.indexOf(word, from), word.length])
+      .filter(([start]) => start !== -1)
+      .sort(([a, long], [b, longer]) => a - b || longer - long);
+    if (next === undefined) break;
+    from = next[0] + next[1];
+    found.push([next[0], from]);
   }
   return found;
 }
