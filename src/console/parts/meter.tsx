@@ -2,7 +2,7 @@
 export function Meter({ used, limit }: { readonly used: number; readonly limit: number }) {
   const share = Math.min(1, limit > 0 ? used / limit : 0);
   return (
-    <span class={`meter ${share >= 1 ? 'full' : ''}`} aria-hidden="true">
+    <span class="meter" aria-hidden="true">
       <span style={{ inlineSize: `${Math.round(share * 100)}%` }} />
     </span>
   );

@@ -64,12 +64,7 @@ function Outage({ connection }: BannersProps) {
       ) : (
         <>
           <strong>The service is {health?.status}:</strong>{' '}
-          <Text
-            value={failing
-              .map(({ name, otelrdcp_reason: why }) => (why === undefined ? name : `${name}: ${why}`))
-              .join('; ')}
-          />
-          .{' '}
+          <Text value={failing.map(({ name, otelrdcp_reason: why }) => why ?? name).join('; ')} />.{' '}
         </>
       )}
       <a href={href('health')}>Health</a>
@@ -81,17 +76,12 @@ function Behind({ connection }: BannersProps) {
   const fleet = useStore(connection, (state) => state.fleet);
   const behind = useLasting(fleet !== undefined && fleet.pending.length > 0);
   if (!behind || fleet === undefined) return null;
-  const names = fleet.pending.map((id) => {
-    const member = fleet.members?.find((known) => known.id === id);
-    return member === undefined ? id : `${member.host} (${member.pid})`;
-  });
   return (
     <div class="banner warning" role="status">
       <strong>
         A change is not everywhere yet: applied by {fleet.applied} of {fleet.instances}.
       </strong>{' '}
-      Behind: <Text value={names.slice(0, 3).join(', ')} />
-      {names.length > 3 && ` and ${names.length - 3} more`}. <a href={href('fleet')}>Fleet</a>
+      <a href={href('fleet')}>Fleet</a>
     </div>
   );
 }

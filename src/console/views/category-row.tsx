@@ -82,7 +82,7 @@ export function CategoryRow(props: CategoryRowProps) {
       <div role="gridcell" class="cell calls">
         <span class="rate">
           {shortNumber(rate)}
-          <span class="unit">/s</span>
+          <span class="muted">/s</span>
         </span>
         <Sparkline rates={rates} />
       </div>

@@ -96,7 +96,7 @@ export function Budget({ category, rate, live }: BudgetProps) {
       )}
       {left.length > 0 && <span class="budget-left">{left.join(', ')} left</span>}
       {dropped !== undefined && dropped > 0 && (
-        <span class="dropped" title="Calls whose line was not written">
+        <span class="wrong" title="Calls whose line was not written">
           {shortNumber(dropped)} dropped
         </span>
       )}

@@ -33,7 +33,7 @@ export function Header({ connection, service, entries, current, onHelp }: Header
       <div class="tools">
         {connection.choosesTenants && <WhoseSettings connection={connection} />}
         <LinkState connection={connection} />
-        <Button kind="quiet" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={onHelp}>
+        <Button kind="quiet" aria-label="Keyboard shortcuts" onClick={onHelp}>
           ?
         </Button>
         <Account connection={connection} />
@@ -57,11 +57,7 @@ function WhoseSettings({ connection }: { readonly connection: Connection }) {
 function LinkState({ connection }: { readonly connection: Connection }) {
   const { state } = useStore(connection, ({ link }) => link);
   const text = { live: 'Live', connecting: 'Connecting', paused: 'Paused', lost: 'No connection' }[state];
-  return (
-    <span class={`link-state ${state}`} title="Changes are shown as they happen, while this page is visible">
-      {text}
-    </span>
-  );
+  return <span class={`link-state ${state}`}>{text}</span>;
 }
 
 function Account({ connection }: { readonly connection: Connection }) {
@@ -78,7 +74,7 @@ function Account({ connection }: { readonly connection: Connection }) {
         <Fields
           of={{
             'Signed in as': <Text value={userId} />,
-            With: METHODS[method],
+            With: method,
             Scopes: scopes.join(', '),
             Tenant: tenantId !== 'global' && tenantId,
             'Valid until': expiresAt && <Time at={expiresAt} />,
@@ -89,13 +85,6 @@ function Account({ connection }: { readonly connection: Connection }) {
     </details>
   );
 }
-
-const METHODS = {
-  'api-key': 'an API key',
-  bearer: 'a token',
-  mtls: 'a client certificate',
-  hybrid: 'a certificate and a token',
-} as const;
 
 function closeOnEscape(event: KeyboardEvent): void {
   const menu = event.currentTarget;

@@ -9,12 +9,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['e', 'enable, or prolong what is on'],
   ['d', 'end now, or disable what has no end'],
   ['x', 'select'],
-  ['g c', 'categories'],
-  ['g t', 'tail'],
-  ['g a', 'audit'],
-  ['g f', 'fleet'],
-  ['g h', 'health'],
-  ['g n', 'tenants'],
+  ['g and c t a f h n', 'categories, tail, audit, fleet, health, tenants'],
   ['Esc', 'close, or clear the search'],
   ['?', 'this overview'],
 ];

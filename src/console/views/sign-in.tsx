@@ -63,9 +63,6 @@ export function SignIn({ connection, again = false }: SignInProps) {
         <Button type="submit" kind="primary" busy={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </Button>
-        {methods.includes('mtls') && (
-          <Button onClick={() => void signIn({ kind: 'connection' })}>Use this browser’s certificate</Button>
-        )}
         {again && <Button onClick={() => void connection.signOut()}>Sign out</Button>}
       </div>
     </form>

@@ -24,12 +24,12 @@ const PROPOSED = '15m';
 const OTHER_TIME = 'other';
 const NO_END = 'none';
 
-const WORDS: Readonly<Record<Intent, { readonly title: string; readonly verb: string }>> = {
-  enable: { title: 'Enable', verb: 'Enable' },
-  prolong: { title: 'Prolong', verb: 'Prolong' },
-  disable: { title: 'Disable', verb: 'Disable' },
-  toggle: { title: 'Toggle', verb: 'Toggle' },
-  reset: { title: 'End now', verb: 'End now' },
+const VERBS: Readonly<Record<Intent, string>> = {
+  enable: 'Enable',
+  prolong: 'Prolong',
+  disable: 'Disable',
+  toggle: 'Toggle',
+  reset: 'End now',
 };
 
 /** Names in the title; the rest is counted. */
@@ -63,7 +63,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
   const budget = budgetOf(limit);
   const wrongLimit = budget === 'wrong' ? 'Limits are whole numbers from 1' : undefined;
   const whom = tenant === undefined ? everybodyOf(connection) : `for ${tenant}`;
-  const { title, verb } = WORDS[intent];
+  const verb = VERBS[intent];
   const form: ChangeForm = { intent, categories, seconds, reason, budget: budget === 'wrong' ? undefined : budget };
 
   async function submit(event: Event): Promise<void> {
@@ -92,7 +92,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
     <Dialog
       title={
         <>
-          {title} <Names categories={categories} />
+          {verb} <Names categories={categories} />
         </>
       }
       onClose={() => connection.askNothing()}
