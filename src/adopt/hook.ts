@@ -3,7 +3,7 @@ import nodeModule from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { watchByInstrumentation } from './otel-hook.ts';
 import type { AdoptedModule, LibraryCopy } from './types.ts';
-import { satisfies } from './versions.ts';
+import { isSupported, satisfies } from './versions.ts';
 
 /** A library file that has run. */
 export interface Loaded {
@@ -57,7 +57,7 @@ function watchByHooks(modules: readonly AdoptedModule[], events: LoadEvents): ()
       try {
         const found = findModule(modules, url, events);
         if (found === undefined) return result;
-        const source = withHandover(url, result.source, result.format, found.module);
+        const source = changedSource(url, result.source, result.format, found.module);
         return source === undefined ? result : { ...result, source };
       } catch (error) {
         events.failed(error);
@@ -72,18 +72,19 @@ function watchByHooks(modules: readonly AdoptedModule[], events: LoadEvents): ()
   };
 }
 
-/** Returns the source of a file with a line that hands over what it exports; `undefined` where it has another format. */
-function withHandover(
+/** Returns the edited source, or one with a line that hands over what it exports; `undefined` where the format is another. */
+function changedSource(
   url: string,
   source: unknown,
   format: string | null | undefined,
-  { esm }: AdoptedModule,
+  { esm, edit }: AdoptedModule,
 ): string | undefined {
   // Required files of packages without `"type"` have no format.
   const isCommonJs = format === 'commonjs' || format === undefined || format === null;
   if (esm === true ? format !== 'module' : !isCommonJs) return undefined;
   // With an asynchronous hook the source of a CommonJS file is null.
   const text = textOf(source) ?? readFileSync(fileURLToPath(url), 'utf8');
+  if (edit !== undefined) return edit(text);
   const handOver = (exports: string) => `globalThis[Symbol.for('${HANDOVER}')]?.(${exports}, ${JSON.stringify(url)});`;
   // A module can import itself: so its exports have a name that it does not use.
   return esm === true
@@ -105,7 +106,7 @@ function reportLoaded(modules: readonly AdoptedModule[], events: LoadEvents): vo
   for (const [file, entry] of Object.entries(cache as Record<string, NodeJS.Module | undefined>)) {
     if (!modules.some((module) => endsWithFile(file.replaceAll('\\', '/'), module))) continue;
     const found = entry?.loaded === true ? findModule(modules, pathToFileURL(file).href, events) : undefined;
-    if (found === undefined) continue;
+    if (found === undefined || found.module.edit !== undefined) continue;
     events.loaded({ ...found, exports: entry?.exports, copy: { ...found.copy, loadedBefore: true } });
   }
 }
@@ -130,7 +131,7 @@ function findModule(modules: readonly AdoptedModule[], url: string, events: Load
     if (manifest?.name !== module.name) continue;
     const { name, version } = manifest;
     if (satisfies(version, module.versions)) return { module, copy: { name, version, url: path } };
-    events.unsupported(module, version);
+    if (!isSupported(modules, name, version)) events.unsupported(module, version);
   }
   return undefined;
 }

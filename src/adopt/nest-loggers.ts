@@ -7,6 +7,7 @@ import type { AdoptedCategory } from './types.ts';
 interface NestLogger {
   readonly context?: unknown;
   readonly contextName?: unknown;
+  readonly options?: { logLevels?: unknown };
   isLevelEnabled?(level: string): boolean;
 }
 
@@ -190,9 +191,13 @@ export class NestCopy extends ContextLoggers {
 
   #admits(logger: unknown, level: string): boolean | undefined {
     if (typeof logger !== 'object' || logger === null) return false;
-    const { isLevelEnabled } = logger as NestLogger;
+    const { isLevelEnabled, options } = logger as NestLogger;
     if (typeof isLevelEnabled !== 'function') return undefined;
-    return this.#isLevelEnabled.call(logger, level) as boolean;
+    const unset = options?.logLevels === undefined;
+    const admitted = this.#isLevelEnabled.call(logger, level) as boolean;
+    // Nest 12 keeps what NEST_LOG_LEVEL says at the first question. The application may load it from a file later.
+    if (unset && options?.logLevels !== undefined) options.logLevels = undefined;
+    return admitted;
   }
 
   /** A line that is kept until the application has chosen its logger is decided when it is written. */

@@ -1,6 +1,6 @@
 import { loggerAdopter } from './loggers.ts';
 import { givenContext, NestAdapterCopy, type NestCommon, NestCopy, ownContext } from './nest-loggers.ts';
-import type { Adoption, Source } from './types.ts';
+import type { AdoptedModule, Adoption, Source } from './types.ts';
 
 interface Class {
   readonly prototype: object;
@@ -17,6 +17,16 @@ export const NEST: Source = {
   option: 'nest',
   modules: [
     { name: '@nestjs/common', versions: '>=10 <12', file: 'index.js' },
+    { name: '@nestjs/common', versions: '>=12 <13', file: 'index.js', esm: true },
+    ...['services/logger.service.js', 'services/console-logger.service.js'].map(
+      (file): AdoptedModule => ({
+        name: '@nestjs/common',
+        versions: '>=12 <13',
+        file,
+        esm: true,
+        edit: withoutContextField,
+      }),
+    ),
     { name: 'nestjs-pino', versions: '>=3 <5', file: 'index.js' },
     { name: 'nestjs-pino', versions: '>=5 <6', file: 'dist/cjs/index.js' },
     { name: 'nestjs-pino', versions: '>=5 <6', file: 'dist/esm/index.js', esm: true },
@@ -52,4 +62,12 @@ function adoptAdapter(exports: unknown, version: string, adoption: Adoption): re
       each === undefined ? [] : [new NestAdapterCopy(each, givenContext, adopter)],
     ),
   ];
+}
+
+/**
+ * Nest 12 declares `context` as a class field, which a setter of the prototype does not see. Without the declaration the
+ * constructor's assignment makes the same property, as in Nest 11.
+ */
+function withoutContextField(source: string): string {
+  return source.replace(/^ +context;$/m, '');
 }

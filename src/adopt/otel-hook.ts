@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { INSTRUMENTATION_NAME, VERSION } from '../version.ts';
 import type { LoadEvents } from './hook.ts';
 import type { AdoptedModule } from './types.ts';
-import { satisfies } from './versions.ts';
+import { isSupported, satisfies } from './versions.ts';
 
 type Instrumentation = typeof import('@opentelemetry/instrumentation');
 
@@ -17,11 +17,13 @@ export function watchByInstrumentation(
   // Loaded here, because worker threads of newer releases of Node.js do without.
   const { InstrumentationBase, InstrumentationNodeModuleDefinition, InstrumentationNodeModuleFile }: Instrumentation =
     createRequire(import.meta.url)('@opentelemetry/instrumentation');
-  const definitions = modules.map((module) => {
+  const handedOver = modules.filter(({ edit }) => edit === undefined);
+  const definitions = handedOver.map((module) => {
     const { name, versions, file } = module;
     const handOver = (exports: unknown, version = '') => {
-      if (!satisfies(version, versions)) unsupported(module, version);
-      else loaded({ module, exports, copy: { name, version, url: `${name}/${file}`, loadedBefore: false } });
+      if (satisfies(version, versions)) {
+        loaded({ module, exports, copy: { name, version, url: `${name}/${file}`, loadedBefore: false } });
+      } else if (!isSupported(modules, name, version)) unsupported(module, version);
       return exports;
     };
     // The package's entry comes as the package, any other file as itself.

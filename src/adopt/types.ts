@@ -18,6 +18,8 @@ export interface AdoptedModule {
   readonly file: string;
   /** Whether the file is an ECMAScript module. @default false, it is CommonJS */
   readonly esm?: true;
+  /** Changes the source before it runs; such a file is not handed over. Only the synchronous hooks of Node.js can do it. */
+  readonly edit?: (source: string) => string;
 }
 
 /** One copy of a library in the process. */

@@ -34,8 +34,8 @@ function project(t: TestContext) {
     unsupported,
     write,
     load,
-    watch: () => {
-      const stop = watchModules([NOISY, NOISY_MODULE], {
+    watch: (modules = [NOISY, NOISY_MODULE]) => {
+      const stop = watchModules(modules, {
         loaded: (loaded) => seen.push(loaded),
         unsupported: ({ name }, version) => unsupported.push(`${name} ${version}`),
         failed: (error) => failures.push(error),
@@ -87,6 +87,38 @@ test('the ECMAScript build of a package is handed over with what it exports', as
   const exported = await import(pathToFileURL(file).href);
   const found = seen.map(({ exports, copy }) => [exports === exported, copy.version]);
   assert.deepEqual([found, failures], [[[true, '1.2.3']], []]);
+});
+
+test('a file whose source is edited runs as edited, and is not handed over', async (t) => {
+  const { install, write, watch, seen, failures, load, ...rest } = project(t);
+  install('noisy');
+  write('node_modules/noisy/esm/package.json', '{ "type": "module" }');
+  const file = write('node_modules/noisy/esm/main.js', 'export default 7;');
+  const before = write('node_modules/noisy/lib/part.js', 'module.exports = 7;');
+  assert.equal(load(before), 7);
+  const edit = (source: string) => source.replace('7', '8');
+  watch([
+    { ...NOISY_MODULE, edit },
+    { ...NOISY, file: 'lib/part.js', edit },
+  ]);
+  assert.equal(await rest.import(file), 8);
+  assert.deepEqual([seen, failures], [[], []]);
+});
+
+test('a version that has another file is supported', (t) => {
+  const { install, watch, seen, unsupported, load } = project(t);
+  install('noisy', { version: '2.0.0' });
+  const newer = { ...NOISY, versions: '>=2 <3', file: 'dist/main.js' };
+  watch([NOISY, newer]);
+  load('noisy');
+  t.after(
+    watchByInstrumentation([NOISY, newer], {
+      loaded: () => {},
+      unsupported: (_module, version) => unsupported.push(version),
+    }),
+  );
+  load('noisy');
+  assert.deepEqual([seen, unsupported], [[], []]);
 });
 
 test('what was loaded before is handed over at once', async (t) => {

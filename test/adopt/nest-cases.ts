@@ -11,9 +11,12 @@ type Nest = typeof import('@nestjs/common');
 
 const LINE = /(LOG|DEBUG|VERBOSE) +(?:\[(\w+)\] )?(.*?)\s*$/;
 
+/** Loads a copy of `@nestjs/common` that no other test has. */
+export type LoadNest = () => Promise<{ readonly exports: Nest; readonly version: string }>;
+
 /** A fresh copy of Nest's loggers that are adopted, beside pino and winston. */
-function setUp(t: TestContext, copy: string) {
-  const { exports: common, version } = loadCopy<Nest>(copy);
+export async function setUp(t: TestContext, loadNest: LoadNest) {
+  const { exports: common, version } = await loadNest();
   const { Logger } = common;
   const bench = adoptionBench(t, [NEST, pinoSource, winstonSource]);
   bench.load('@nestjs/common', version, common);
@@ -47,10 +50,10 @@ function setUp(t: TestContext, copy: string) {
 const all = (context: string) => [`VERBOSE ${context} v`, `DEBUG ${context} d`, `LOG ${context} l`];
 const info = (context: string) => [`LOG ${context} l`];
 
-/** What holds for every supported version. @param copy name of the folder of `@nestjs/common` */
-export function nestCases(copy: string): void {
-  it('each context is a category, on by default where Nest writes debug lines', (t) => {
-    const { Logger, say, turn, reset, names, byDefault, counted } = setUp(t, copy);
+/** What holds for every supported version. */
+export function nestCases(loadNest: LoadNest): void {
+  it('each context is a category, on by default where Nest writes debug lines', async (t) => {
+    const { Logger, say, turn, reset, names, byDefault, counted } = await setUp(t, loadNest);
     const cats = new Logger('CatsService');
     assert.equal(names().length, 1);
     const [name = ''] = names();
@@ -63,8 +66,8 @@ export function nestCases(copy: string): void {
     assert.deepEqual(say(cats), all('CatsService'));
   });
 
-  it('lines below the configured levels come out while the category is on', (t) => {
-    const { Logger, say, turn, byDefault, counted } = setUp(t, copy);
+  it('lines below the configured levels come out while the category is on', async (t) => {
+    const { Logger, say, turn, byDefault, counted } = await setUp(t, loadNest);
     const before = new Logger('Before');
     assert.equal(byDefault('BEFORE'), true);
     Logger.overrideLogger(['log', 'warn', 'error']);
@@ -77,8 +80,8 @@ export function nestCases(copy: string): void {
     assert.equal(counted('AFTER'), 2);
   });
 
-  it('static calls name their context in the last argument', (t) => {
-    const { Logger, during, turn, names } = setUp(t, copy);
+  it('static calls name their context in the last argument', async (t) => {
+    const { Logger, during, turn, names } = await setUp(t, loadNest);
     Logger.overrideLogger(['log']);
     const speak = () =>
       during(() => {
@@ -92,8 +95,8 @@ export function nestCases(copy: string): void {
     assert.deepEqual(speak(), ['DEBUG Dogs s']);
   });
 
-  it('ConsoleLogger and its subclasses, by themselves and behind app.useLogger', (t) => {
-    const { Logger, common, say, turn, counted } = setUp(t, copy);
+  it('ConsoleLogger and its subclasses, by themselves and behind app.useLogger', async (t) => {
+    const { Logger, common, say, turn, counted } = await setUp(t, loadNest);
     class Mine extends common.ConsoleLogger {
       override debug(message: unknown) {
         super.debug(`my ${message}`);
@@ -112,8 +115,8 @@ export function nestCases(copy: string): void {
     assert.deepEqual([counted('CATS'), counted('DIRECT')], [2, 2]);
   });
 
-  it('buffered lines are decided once', (t) => {
-    const { Logger, during, say, turn, counted } = setUp(t, copy);
+  it('buffered lines are decided once', async (t) => {
+    const { Logger, during, say, turn, counted } = await setUp(t, loadNest);
     Logger.overrideLogger(['log']);
     const cats = new Logger('Cats');
     turn('CATS', true);
@@ -126,8 +129,8 @@ export function nestCases(copy: string): void {
     assert.equal(counted('CATS'), 2);
   });
 
-  it('a line that goes on to pino is decided and counted by its context alone, or by pino where that is not switched', (t) => {
-    const { Logger, load, say, turn, reset, counted } = setUp(t, copy);
+  it('a line that goes on to pino is decided and counted by its context alone, or by pino where that is not switched', async (t) => {
+    const { Logger, load, say, turn, reset, counted } = await setUp(t, loadNest);
     const pino = loadCopy<typeof import('pino').default>('pino');
     load('pino', pino.version, pino.exports);
     const lines: string[] = [];
@@ -158,8 +161,8 @@ export function nestCases(copy: string): void {
     assert.equal(written(), 'l');
   });
 
-  it('a line that goes on to winston is decided and counted by its context alone', (t) => {
-    const { Logger, load, say, turn, counted } = setUp(t, copy);
+  it('a line that goes on to winston is decided and counted by its context alone', async (t) => {
+    const { Logger, load, say, turn, counted } = await setUp(t, loadNest);
     const winston = loadCopy<typeof import('winston')>('winston');
     load('winston', winston.version, winston.exports);
     const lines: unknown[] = [];
@@ -185,8 +188,8 @@ export function nestCases(copy: string): void {
     assert.deepEqual([counted('CATS'), counted('APP')], [2, 0]);
   });
 
-  it('a category that is on for one tenant passes the lines of that tenant', (t) => {
-    const { Logger, say, gate, turnFor } = setUp(t, copy);
+  it('a category that is on for one tenant passes the lines of that tenant', async (t) => {
+    const { Logger, say, gate, turnFor } = await setUp(t, loadNest);
     Logger.overrideLogger(['log']);
     const cats = new Logger('Cats');
     turnFor('acme', 'CATS', true);
@@ -200,8 +203,8 @@ export function nestCases(copy: string): void {
     );
   });
 
-  it('taps get the lines of a context, also while it is off', (t) => {
-    const { Logger, during, tap } = setUp(t, copy);
+  it('taps get the lines of a context, also while it is off', async (t) => {
+    const { Logger, during, tap } = await setUp(t, loadNest);
     Logger.overrideLogger(['log']);
     const cats = new Logger('Cats');
     const { calls } = tap('CATS');
@@ -215,8 +218,8 @@ export function nestCases(copy: string): void {
     );
   });
 
-  it('everything is as it was when the adoption ends', (t) => {
-    const { Logger, common, say, turn, leave, rejoin, names } = setUp(t, copy);
+  it('everything is as it was when the adoption ends', async (t) => {
+    const { Logger, common, say, turn, leave, rejoin, names } = await setUp(t, loadNest);
     leave();
     const targets = [Logger, Logger.prototype, common.ConsoleLogger.prototype] as const;
     const before = propertiesOf(...targets);

@@ -9,9 +9,28 @@ import { promisify } from 'node:util';
 import { createRdcpClient } from '../../src/client.ts';
 import { built } from '../support/built.ts';
 
+const PINO_9 = ['pino-http@10', 'pino@9'];
 const LINES = {
-  '10': ['@nestjs/common@10', '@nestjs/core@10', '@nestjs/platform-express@10', 'nestjs-pino@4', 'nest-winston@1'],
-  '11': ['@nestjs/common@11', '@nestjs/core@11', '@nestjs/platform-express@11', 'nestjs-pino@5', 'nest-winston@2'],
+  '10': [
+    '@nestjs/common@10',
+    '@nestjs/core@10',
+    '@nestjs/platform-express@10',
+    'nestjs-pino@4',
+    'nest-winston@1',
+    ...PINO_9,
+  ],
+  '11': [
+    '@nestjs/common@11',
+    '@nestjs/core@11',
+    '@nestjs/platform-express@11',
+    'nestjs-pino@5',
+    'nest-winston@2',
+    ...PINO_9,
+  ],
+  '12': [
+    ...['@nestjs/common@12', '@nestjs/core@12', '@nestjs/platform-express@12', 'nestjs-pino@5', 'nest-winston@2'],
+    ...['pino-http@11', 'pino@10'],
+  ],
 };
 
 /** A service without a line of ours. Its logger is that of its argument. */
@@ -50,20 +69,33 @@ Module({ imports, providers: [CatsService], controllers: [CatsController] })(App
 })();
 `;
 
+/** Its first lines as an ECMAScript module. */
+const IMPORTS = `
+import 'reflect-metadata';
+import * as common from '@nestjs/common';
+import * as core from '@nestjs/core';
+import * as nestjsPino from 'nestjs-pino';
+import nestWinston from 'nest-winston';
+import winston from 'winston';
+const modules = { '@nestjs/common': common, '@nestjs/core': core, 'nestjs-pino': nestjsPino, 'nest-winston': nestWinston, winston };
+const require = (name) => modules[name];
+`;
+
 async function install(t: TestContext, packages: readonly string[]): Promise<string> {
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-nest-'));
   t.after(() => rmSync(cwd, { recursive: true, force: true }));
   writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
   const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--legacy-peer-deps'];
-  const others = ['reflect-metadata@0.2', 'rxjs@7', 'pino-http@10', 'pino@9', 'winston@3'];
+  const others = ['reflect-metadata@0.2', 'rxjs@7', 'winston@3'];
   await promisify(execFile)('npm', ['install', ...flags, ...packages, ...others], { cwd });
   symlinkSync(resolve('node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));
   writeFileSync(join(cwd, 'service.cjs'), SERVICE);
+  writeFileSync(join(cwd, 'service.mjs'), IMPORTS + SERVICE);
   return cwd;
 }
 
-async function serve(t: TestContext, cwd: string, kind: string) {
-  const child = spawn(process.execPath, ['--import', built('register.js'), 'service.cjs', kind], {
+async function serve(t: TestContext, cwd: string, file: string, kind: string) {
+  const child = spawn(process.execPath, ['--import', built('register.js'), file, kind], {
     cwd,
     env: { PATH: process.env.PATH, NO_COLOR: '1', RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
   });
@@ -102,22 +134,27 @@ async function serve(t: TestContext, cwd: string, kind: string) {
 for (const [line, packages] of Object.entries(LINES)) {
   test(`a service of Nest ${line} under register: each context is switched, whatever logger is behind`, async (t) => {
     const cwd = await install(t, packages);
-    for (const kind of ['console', 'pino', 'winston']) {
-      const { operator, request } = await serve(t, cwd, kind);
-      const cats = async () => {
-        const { categories } = await operator.discovery();
-        const found = categories.find(({ otelrdcp_source }) => otelrdcp_source?.name === 'CatsService');
-        assert.ok(found, `${kind}: ${categories.map(({ name }) => name)}`);
-        return found;
-      };
-      const { name, enabled } = await cats();
-      assert.equal(enabled, false, kind);
-      assert.equal(await request(), 0, kind);
-      await operator.enable(name);
-      assert.deepEqual([await request(), await request()], [1, 1], kind);
-      await operator.disable(name);
-      assert.equal(await request(), 0, kind);
-      assert.equal((await cats()).metrics.callsTotal, 2, kind);
+    for (const file of ['service.cjs', 'service.mjs']) {
+      for (const kind of ['console', 'pino', 'winston']) await switches(t, cwd, file, kind);
     }
   });
+}
+
+async function switches(t: TestContext, cwd: string, file: string, kind: string): Promise<void> {
+  const which = `${file} ${kind}`;
+  const { operator, request } = await serve(t, cwd, file, kind);
+  const cats = async () => {
+    const { categories } = await operator.discovery();
+    const found = categories.find(({ otelrdcp_source }) => otelrdcp_source?.name === 'CatsService');
+    assert.ok(found, `${which}: ${categories.map(({ name }) => name)}`);
+    return found;
+  };
+  const { name, enabled } = await cats();
+  assert.equal(enabled, false, which);
+  assert.equal(await request(), 0, which);
+  await operator.enable(name);
+  assert.deepEqual([await request(), await request()], [1, 1], which);
+  await operator.disable(name);
+  assert.equal(await request(), 0, which);
+  assert.equal((await cats()).metrics.callsTotal, 2, which);
 }

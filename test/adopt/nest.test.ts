@@ -1,6 +1,108 @@
-import { describe } from 'node:test';
-import { nestCases } from './nest-cases.ts';
+import assert from 'node:assert/strict';
+import { createRequire, registerHooks } from 'node:module';
+import { after, before, describe, it, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { watchModules } from '../../src/adopt/hook.ts';
+import { NEST } from '../../src/adopt/nest.ts';
+import { built } from '../support/built.ts';
+import { run } from './application.ts';
+import { loadCopy } from './bench.ts';
+import { type LoadNest, nestCases, setUp } from './nest-cases.ts';
 
-describe('Nest 10', () => nestCases('nestjs-common-10'));
+const require = createRequire(import.meta.url);
 
-describe('Nest 11', () => nestCases('@nestjs/common'));
+/** Copies of an ECMAScript module differ by their query: so do the files that it imports. */
+const copyFiles = () =>
+  registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      const copy = specifier.startsWith('.') && /\?copy=\d+$/.exec(context.parentURL ?? '');
+      return copy ? { ...resolved, url: resolved.url + copy[0] } : resolved;
+    },
+  });
+
+let count = 0;
+
+async function importCopy(name: string): ReturnType<LoadNest> {
+  const { href } = pathToFileURL(require.resolve(name));
+  const exports = await import(`${href}?copy=${count++}`);
+  return { exports, version: require(`${name}/package.json`).version };
+}
+
+describe('Nest 10', () => nestCases(async () => loadCopy('nestjs-common-10')));
+
+describe('Nest 11', () => nestCases(async () => loadCopy('@nestjs/common')));
+
+describe('Nest 12', () => {
+  const problems: unknown[] = [];
+  let stop: (() => void) | undefined;
+  before(() => {
+    const copies = copyFiles();
+    const unwatch = watchModules(NEST.modules ?? [], {
+      loaded: () => {},
+      unsupported: ({ name }, version) => problems.push(`${name} ${version}`),
+      failed: (error) => problems.push(error),
+    });
+    stop = () => {
+      unwatch();
+      copies.deregister();
+    };
+  });
+  after(() => {
+    stop?.();
+    assert.deepEqual(problems, []);
+  });
+  nestCases(() => importCopy('nestjs-common-12'));
+
+  it('NEST_LOG_LEVEL counts although it is set after a logger was made', async (t) => {
+    const { Logger, during, names } = await setUp(t, () => importCopy('nestjs-common-12'));
+    new Logger('Early');
+    assert.deepEqual(names(), ['EARLY']);
+    process.env.NEST_LOG_LEVEL = 'log';
+    t.after(() => delete process.env.NEST_LOG_LEVEL);
+    assert.deepEqual(
+      during(() => Logger.debug('d', 'Early')),
+      [],
+    );
+  });
+});
+
+const LINE = /(DEBUG) +\[(\w+)\] (\w+)/;
+const written = (stdout: string) => stdout.split('\n').flatMap((line) => LINE.exec(line)?.slice(2).join(' ') ?? []);
+const ON = { categories: { IMPORTED: { enabled: true }, REQUIRED: { enabled: true }, OFF: { enabled: false } } };
+
+test('Nest 12 is adopted under register, imported and required', async (t) => {
+  const app = `
+    import { createRequire } from 'node:module';
+    import { Logger } from 'nestjs-common-12';
+    const required = createRequire(import.meta.url)('nestjs-common-12').Logger;
+    if (required !== Logger) throw new Error('two copies');
+    Logger.overrideLogger(['log']);
+    for (const name of ['Imported', 'Off']) new Logger(name).debug('line');
+    new required('Required').debug('line');`;
+  const { stdout, stderr } = await run(t, app, { config: ON, env: { NO_COLOR: '1' } });
+  assert.deepEqual([written(stdout), stderr], [['Imported line', 'Required line'], []]);
+});
+
+test('Nest 12 that was loaded before is adopted where it was required or handed over', async (t) => {
+  for (const handOver of ["createRequire(import.meta.url)('nestjs-common-12')", 'adopt(nest)']) {
+    const app = `
+      import { createRequire } from 'node:module';
+      import * as nest from 'nestjs-common-12';
+      import { adopt, createRdcp } from '${built('index.js')}';
+      const { Logger } = nest;
+      const log = new Logger('Imported');
+      Logger.overrideLogger(['log']);
+      ${handOver};
+      const rdcp = createRdcp({ server: { port: 0 }, adopt: { nest: true }, announce: false, ...${JSON.stringify(ON)} });
+      log.debug('adopted');
+      new Logger('Imported').debug('later');
+      await rdcp.close();
+      log.debug('closed');
+      Logger.overrideLogger(['debug']);
+      log.debug('itself');`;
+    const { stdout, stderr } = await run(t, app, { preload: [], env: { NO_COLOR: '1' } });
+    const expected = ['Imported adopted', 'Imported later', 'Imported itself'];
+    assert.deepEqual([written(stdout), stderr], [expected, []], handOver);
+  }
+});

@@ -14,11 +14,11 @@ const KEY = generateApiKey({ env: 'test', randomBytes: (size) => Buffer.alloc(si
 const REGISTER = ['--import', 'opentelemetry-instrumentation-rdcp/register'];
 
 /** The block of the recipes that imports a package. */
-function recipeFor(name: string): string {
-  const found = blocksOf('ts').filter(
-    ({ document, code }) => document === 'docs/recipes.md' && code.includes(`from '${name}'`),
-  );
-  assert.equal(found.length, 1, name);
+const recipeFor = (name: string) => recipeWith(`from '${name}'`);
+
+function recipeWith(text: string): string {
+  const found = blocksOf('ts').filter(({ document, code }) => document === 'docs/recipes.md' && code.includes(text));
+  assert.equal(found.length, 1, text);
   return found[0]!.code;
 }
 
@@ -80,34 +80,37 @@ describe('the recipes, with the packages that they are about', () => {
     return code.replace('listen(3000)', `listen(${port})`);
   };
 
-  it('Nest', async (t) => {
-    const port = await freePort();
-    const module = `
-      import 'reflect-metadata';
-      import { Controller, Get, Logger, Module } from '@nestjs/common';
-      class OrdersController {
-        logger = new Logger('OrdersController');
-        list() { this.logger.debug('listed'); return []; }
-      }
-      Controller('orders')(OrdersController);
-      Get()(OrdersController.prototype, 'list', Object.getOwnPropertyDescriptor(OrdersController.prototype, 'list'));
-      class AppModule {}
-      Module({ controllers: [OrdersController] })(AppModule);`;
-    const code = onPort(recipeFor('@nestjs/core'), port).replace(
-      'create(AppModule)',
-      "create(AppModule, { logger: ['warn'] })",
-    );
-    const packages = {
-      '@nestjs/common': '11',
-      '@nestjs/core': '11',
-      '@nestjs/platform-express': '11',
-      'reflect-metadata': '0.2',
-      rxjs: '7',
-    };
-    const consumer = await project('nest', packages, { 'app.mjs': module + code });
-    const child = await running(t, consumer, ['app.mjs']);
-    await showsLine(child, port, `http://127.0.0.1:${port}/orders`, 'ORDERS_CONTROLLER', /DEBUG.*listed/);
-  });
+  for (const nest of ['11', '12']) {
+    it(`Nest ${nest}`, async (t) => {
+      const port = await freePort();
+      const module = `
+        import 'reflect-metadata';
+        import { Controller, Get, Logger, Module } from '@nestjs/common';
+        class OrdersController {
+          logger = new Logger('OrdersController');
+          list() { this.logger.debug('listed'); return []; }
+        }
+        Controller('orders')(OrdersController);
+        Get()(OrdersController.prototype, 'list', Object.getOwnPropertyDescriptor(OrdersController.prototype, 'list'));
+        export class AppModule {}
+        Module({ controllers: [OrdersController] })(AppModule);`;
+      const main = onPort(recipeFor('@nestjs/core'), port).replace(
+        'create(AppModule)',
+        "create(AppModule, { logger: ['warn'] })",
+      );
+      const packages = {
+        '@nestjs/common': nest,
+        '@nestjs/core': nest,
+        '@nestjs/platform-express': nest,
+        'reflect-metadata': '0.2',
+        rxjs: '7',
+      };
+      const files = { 'main.js': main, 'rdcp.js': recipeWith('// rdcp.ts'), 'app.module.js': module };
+      const consumer = await project(`nest-${nest}`, packages, files);
+      const child = await running(t, consumer, ['--import', './rdcp.js', 'main.js']);
+      await showsLine(child, port, `http://127.0.0.1:${port}/orders`, 'ORDERS_CONTROLLER', /DEBUG.*listed/);
+    });
+  }
 
   it('Hono', async (t) => {
     const port = await freePort();
