@@ -28,8 +28,6 @@ const RECEIPT_MS = 10_000;
 const TENANTS_MS = 1000;
 /** Where the server does not say how long a temporary control may be. */
 const USUAL_MAX_SECONDS = 24 * 3600;
-/** Entries of the trail that are read at the beginning, for who and why. */
-const TRAIL_ENTRIES = 500;
 
 /** The page's connection to its endpoint: who is signed in, the client, and the state that the server sends. */
 export class Connection {
@@ -242,16 +240,7 @@ export class Connection {
     if (!this.#visible) return;
     this.#follower.start();
     void this.#askHealth();
-    void this.#askTrail();
     void this.#askTenants();
-  }
-
-  async #askTrail(): Promise<void> {
-    if (!this.can('admin')) return;
-    const { session } = this.store.state;
-    const trail = await this.#client.audit({ limit: TRAIL_ENTRIES }).catch(() => undefined);
-    if (trail === undefined || session?.userId !== this.session?.userId) return;
-    this.store.dispatch({ type: 'trail', entries: trail.entries });
   }
 
   #askTenantsSoon(): void {

@@ -8,7 +8,6 @@ import type {
 } from '../../protocol/messages.ts';
 import type { EventsFleet, EventsRates, StateEvent } from '../../protocol/streams.ts';
 import type { Intent } from './change.ts';
-import { type LastChanges, withEntries } from './last-changes.ts';
 import type { Problem } from './problem.ts';
 
 /** The event stream. */
@@ -48,8 +47,6 @@ export interface State {
   readonly health?: HealthResponse | undefined;
   /** New entries of the audit trail, newest first; for `admin`. */
   readonly entries: readonly AuditEntry[];
-  /** Who switched what last, for `admin`. */
-  readonly lastChanges: LastChanges;
   /** For those who may choose a tenant. */
   readonly tenants?: readonly TenantSummary[] | undefined;
   /** What the live region says. */
@@ -87,7 +84,6 @@ export type Action =
   | { readonly type: 'event'; readonly event: StateEvent }
   | { readonly type: 'categories'; readonly categories: readonly DiscoveredCategory[] }
   | { readonly type: 'health'; readonly health: HealthResponse }
-  | { readonly type: 'trail'; readonly entries: readonly AuditEntry[] }
   | { readonly type: 'tenants'; readonly tenants: readonly TenantSummary[] }
   | { readonly type: 'announce'; readonly text: string }
   | { readonly type: 'asked'; readonly asked: Asked | undefined }
@@ -99,7 +95,6 @@ export const INITIAL: State = {
   stage: 'starting',
   link: { state: 'connecting' },
   entries: [],
-  lastChanges: new Map(),
   announcement: '',
   receipts: [],
   shortcuts: true,
@@ -130,8 +125,6 @@ export function reduce(state: State, action: Action): State {
       return { ...state, categories: byName(action.categories) };
     case 'health':
       return { ...state, health: action.health };
-    case 'trail':
-      return { ...state, lastChanges: withEntries(state.lastChanges, action.entries) };
     case 'tenants':
       return { ...state, tenants: action.tenants };
     case 'asked':
@@ -181,11 +174,7 @@ function afterEvent(state: State, event: StateEvent): State {
     case 'rates':
       return { ...state, rates: event.data };
     case 'audit':
-      return {
-        ...state,
-        entries: [event.data, ...state.entries].slice(0, MAX_ENTRIES),
-        lastChanges: withEntries(state.lastChanges, [event.data]),
-      };
+      return { ...state, entries: [event.data, ...state.entries].slice(0, MAX_ENTRIES) };
     default:
       // An event of a newer server.
       return state;

@@ -91,14 +91,11 @@ function ChosenTenant({ connection }: BannersProps) {
   if (tenant === undefined) return null;
   return (
     <div class="banner tenant">
-      You see and change the settings of{' '}
+      You see and change{' '}
       <strong>
         <Text value={tenant} most={64} />
       </strong>{' '}
-      alone.{' '}
-      <Button kind="quiet" onClick={() => connection.chooseTenant(undefined)}>
-        Back to everybody
-      </Button>
+      alone.
     </div>
   );
 }

@@ -24,7 +24,6 @@ import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
 import { useCalmOrder } from './calm-order.ts';
 import { CategoryRow, intentsOf } from './category-row.tsx';
-import { lastChangeOf } from './facts.tsx';
 import { useListKeys } from './list-keys.ts';
 import type { ViewProps } from './view.ts';
 
@@ -155,7 +154,6 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
   const rates = useStore(connection, (state) => state.rates);
   const tenants = useStore(connection, (state) => state.tenants);
   const tenant = useStore(connection, (state) => state.tenant);
-  const lastChanges = useStore(connection, (state) => state.lastChanges);
   const grid = useRef<HTMLDivElement>(null);
   const order = useCalmOrder(grid);
   const rateOf = ({ name, metrics }: DiscoveredCategory) =>
@@ -250,7 +248,6 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
                   rate={rateOf(row.category)}
                   live={rates?.budgets?.[row.category.name]}
                   rates={connection.history.of(row.category.name)}
-                  change={lastChangeOf(lastChanges, tenant, row.category)}
                   tenant={tenant}
                   differing={differing?.get(row.category.name) ?? []}
                   onSelect={() => toggle(row.category.name)}

@@ -5,7 +5,6 @@ import { shortNumber } from '../parts/numbers.ts';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Text } from '../parts/text.tsx';
 import type { Intent } from '../state/change.ts';
-import type { LastChange } from '../state/last-changes.ts';
 import { href } from '../state/route.ts';
 import { Budget, Until, Who, Whom } from './facts.tsx';
 
@@ -19,7 +18,6 @@ interface CategoryRowProps {
   readonly rate: number;
   readonly live: EventsBudget | undefined;
   readonly rates: Float32Array;
-  readonly change: LastChange | undefined;
   readonly tenant: string | undefined;
   readonly differing: readonly string[];
   readonly onSelect: () => void;
@@ -38,7 +36,7 @@ export function intentsOf({ enabled, temporary }: DiscoveredCategory): readonly 
 }
 
 export function CategoryRow(props: CategoryRowProps) {
-  const { category, index, current, selected, maySwitch, rate, rates, change, tenant, differing } = props;
+  const { category, index, current, selected, maySwitch, rate, rates, tenant, differing } = props;
   const { name, description, enabled, otelrdcp_source: source } = category;
   const tabIndex = current ? 0 : -1;
   return (
@@ -77,7 +75,7 @@ export function CategoryRow(props: CategoryRowProps) {
       </div>
       <div role="gridcell" class="cell until">
         <Until category={category} />
-        <Who change={change} />
+        <Who control={category.otelrdcp_control} />
       </div>
       <div role="gridcell" class="cell calls">
         <span class="rate">

@@ -1,5 +1,5 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { AuditEntry, DiscoveredCategory } from '../../protocol/messages.ts';
+import { useMemo } from 'preact/hooks';
+import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
@@ -10,6 +10,7 @@ import { shortNumber, wholeNumber } from '../parts/numbers.ts';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
+import { usePolled } from '../parts/use-polled.ts';
 import type { Connection } from '../state/connection.ts';
 import { differingTenants } from '../state/differing.ts';
 import { HISTORY_SECONDS } from '../state/rate-history.ts';
@@ -17,12 +18,10 @@ import { href } from '../state/route.ts';
 import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
 import { intentsOf } from './category-row.tsx';
-import { Budget, lastChangeOf, Until, Who } from './facts.tsx';
+import { Budget, Until, Who, Whom } from './facts.tsx';
 
 /** How often totals are read again, in milliseconds. */
 const REFRESH_MS = 10_000;
-/** Entries of the trail that are shown here; all are in the audit view. */
-const MOST_ENTRIES = 10;
 
 interface CategoryViewProps {
   readonly connection: Connection;
@@ -33,7 +32,7 @@ interface CategoryViewProps {
 export function CategoryView({ connection, name }: CategoryViewProps) {
   const categories = useStore(connection, (state) => state.categories);
   const category = categories?.get(name);
-  useTotals(connection);
+  usePolled(connection, () => connection.refresh(), { everyMs: REFRESH_MS });
   const intents = category === undefined || !connection.maySwitch ? [] : intentsOf(category);
   useShortcuts(connection, {
     ...Object.fromEntries(
@@ -68,13 +67,12 @@ function Details({ connection, category }: { readonly connection: Connection; re
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
   const rates = useStore(connection, (state) => state.rates);
   const tenant = useStore(connection, (state) => state.tenant);
-  const lastChanges = useStore(connection, (state) => state.lastChanges);
   const tenants = useStore(connection, (state) => state.tenants);
   const differing = useMemo(
     () => (tenant === undefined && differingTenants(new Map([[name, category]]), tenants ?? []).get(name)) || [],
     [tenants, tenant, category],
   );
-  const change = lastChangeOf(lastChanges, tenant, category);
+  const { otelrdcp_control: control } = category;
   const rate = rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
   return (
     <>
@@ -97,17 +95,19 @@ function Details({ connection, category }: { readonly connection: Connection; re
           State: (
             <>
               {enabled ? 'On' : 'Off'}, {ORIGINS[category.otelrdcp_origin]}
-              {change !== undefined && (
+              {control && (
                 <>
                   {' '}
-                  since <Time at={change.at} />
+                  since <Time at={control.since} />
                 </>
               )}
             </>
           ),
-          'Who and why': change && <Who change={change} />,
+          'Who and why': control && <Who control={control} />,
           Until: category.otelrdcp_expiresAt && <Time at={category.otelrdcp_expiresAt} />,
-          [enabled ? 'Off for' : 'On for']: differing.length > 0 && <Tenants connection={connection} ids={differing} />,
+          'For whom': (enabled || differing.length > 0) && (
+            <Whom category={category} tenant={tenant} differing={differing} />
+          ),
           Default: byDefault ? 'On' : 'Off',
           Calls: `${wholeNumber(metrics.callsTotal)} since the start`,
           Budget: enabled && (
@@ -127,7 +127,7 @@ function Details({ connection, category }: { readonly connection: Connection; re
             ),
         }}
       />
-      <History connection={connection} name={name} />
+      {connection.can('admin') && <a href={href('audit', undefined, { category: name })}>History in the audit trail</a>}
     </>
   );
 }
@@ -170,80 +170,4 @@ function Actions({ connection, category }: { readonly connection: Connection; re
       )}
     </div>
   );
-}
-
-/** Tenants for whom it is switched otherwise than for everybody, each with a way to what it has. */
-function Tenants({ connection, ids }: { readonly connection: Connection; readonly ids: readonly string[] }) {
-  return (
-    <>
-      {ids.slice(0, 100).map((id) => (
-        <Button key={id} onClick={() => connection.chooseTenant(id)}>
-          <Text value={id} most={64} />
-        </Button>
-      ))}
-    </>
-  );
-}
-
-/** What happened with it, for those who may read the trail. */
-function History({ connection, name }: CategoryViewProps) {
-  const entries = useHistory(connection, name);
-  if (!connection.can('admin')) return null;
-  return (
-    <section>
-      <h2>History</h2>
-      {entries === undefined && <Loading what="the history" />}
-      {entries?.length === 0 && <p class="muted">Nothing in the audit trail yet.</p>}
-      {entries !== undefined && entries.length > 0 && (
-        <ul class="history">
-          {entries.map(({ id, timestamp, action, identity, reason, tenant, outcome }) => (
-            <li key={id}>
-              <Time at={timestamp} /> <strong>{action}</strong>{' '}
-              <Text value={identity.userId ?? identity.clientId ?? ''} />
-              {tenant !== undefined && (
-                <>
-                  {' '}
-                  for <Text value={tenant.id} most={64} />
-                </>
-              )}
-              {reason !== undefined && (
-                <>
-                  : <Text value={reason} />
-                </>
-              )}
-              {outcome !== 'success' && <Badge tone={outcome === 'partial' ? 'warning' : 'error'}>{outcome}</Badge>}
-            </li>
-          ))}
-        </ul>
-      )}
-      <p>
-        <a href={href('audit', undefined, { category: name })}>All of it in the audit trail</a>
-      </p>
-    </section>
-  );
-}
-
-/** Newest first; read again when something new comes. */
-function useHistory(connection: Connection, name: string): readonly AuditEntry[] | undefined {
-  const newest = useStore(connection, ({ entries }) => entries.find(({ categories }) => categories.includes(name))?.id);
-  const [entries, setEntries] = useState<readonly AuditEntry[] | undefined>();
-  useEffect(() => {
-    if (!connection.can('admin')) return undefined;
-    const reading = new AbortController();
-    connection.client.audit({ category: name, limit: MOST_ENTRIES }, { signal: reading.signal }).then(
-      (answer) => setEntries(answer.entries),
-      () => undefined,
-    );
-    return () => reading.abort();
-  }, [connection, name, newest]);
-  return entries;
-}
-
-function useTotals(connection: Connection): void {
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) connection.refresh().catch(() => undefined);
-    }, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [connection]);
 }

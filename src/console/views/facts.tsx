@@ -1,45 +1,18 @@
-import type { BudgetState, DiscoveredCategory } from '../../protocol/messages.ts';
+import type { BudgetState, DiscoveredCategory, DiscoveredControl } from '../../protocol/messages.ts';
 import type { EventsBudget } from '../../protocol/streams.ts';
 import { counted } from '../parts/counted.ts';
 import { Meter } from '../parts/meter.tsx';
 import { shortBytes, shortNumber } from '../parts/numbers.ts';
 import { Text } from '../parts/text.tsx';
 import { TimeLeft } from '../parts/time.tsx';
-import { changeKey, type LastChange, type LastChanges } from '../state/last-changes.ts';
 
-/** Who switched a category last: for the tenant, or where its setting was reset, for everybody. */
-export function lastChangeOf(
-  changes: LastChanges,
-  tenant: string | undefined,
-  { name, otelrdcp_origin, otelrdcp_control: control }: DiscoveredCategory,
-): LastChange | undefined {
-  if (control !== undefined) {
-    return {
-      action: 'enable',
-      by: control.userId ?? control.clientId ?? '',
-      at: control.since,
-      reason: control.reason,
-    };
-  }
-  if (otelrdcp_origin === 'default') return undefined;
-  const own = tenant === undefined ? undefined : changes.get(changeKey(tenant, name));
-  const change = own === undefined || own.action === 'reset' ? changes.get(changeKey(undefined, name)) : own;
-  return change?.action === 'reset' ? undefined : change;
-}
-
-/** Who, and why. */
-export function Who({ change }: { readonly change: LastChange | undefined }) {
-  if (change === undefined) return null;
-  return (
+/** Who switched it, and why. */
+export function Who({ control }: { readonly control: DiscoveredControl | undefined }) {
+  return control ? (
     <span class="who">
-      <Text value={change.by} most={60} />
-      {change.reason !== undefined && (
-        <>
-          : <Text value={change.reason} most={200} />
-        </>
-      )}
+      <Text value={`${control.userId ?? control.clientId ?? ''}${control.reason ? `: ${control.reason}` : ''}`} />
     </span>
-  );
+  ) : null;
 }
 
 /** Until when it is so. */

@@ -6,7 +6,6 @@ import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Notice } from '../parts/notice.tsx';
-import { Text } from '../parts/text.tsx';
 import { clockTime } from '../parts/times.ts';
 import { type ChangeForm, commandOf, type Intent, receiptOf } from '../state/change.ts';
 import type { Connection } from '../state/connection.ts';
@@ -98,7 +97,12 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
       onClose={() => connection.askNothing()}
     >
       <form class="switch" onSubmit={(event) => void submit(event)} noValidate>
-        <Whom connection={connection} tenant={tenant} onChoose={setTenant} />
+        {connection.choosesTenants && (
+          <div class="field">
+            <span aria-hidden="true">For whom</span>
+            <TenantChoice connection={connection} label="For whom" value={tenant} onChoose={setTenant} />
+          </div>
+        )}
         {timed && !sure && (
           <TimeChoice
             time={time}
@@ -170,29 +174,6 @@ function Names({ categories }: { readonly categories: readonly string[] }) {
       <span class="name">{categories.slice(0, NAMED).join(', ')}</span>
       {more > 0 && ` and ${more} more`}
     </>
-  );
-}
-
-interface WhomProps {
-  readonly connection: Connection;
-  readonly tenant: string | undefined;
-  readonly onChoose: (tenant: string | undefined) => void;
-}
-
-function Whom({ connection, tenant, onChoose }: WhomProps) {
-  if (connection.choosesTenants) {
-    return (
-      <div class="field">
-        <span aria-hidden="true">For whom</span>
-        <TenantChoice connection={connection} label="For whom" value={tenant} onChoose={onChoose} />
-      </div>
-    );
-  }
-  const own = everybodyOf(connection);
-  return own === '' ? null : (
-    <p class="whom">
-      <Text value={own} most={80} />
-    </p>
   );
 }
 
