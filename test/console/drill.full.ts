@@ -38,9 +38,9 @@ browserTest('the drill by mouse: from a wrong key to the lines of one category, 
   await dialog.getByText('Goes back by itself at').waitFor();
   await assertAccessible(page, 'the dialog of a change');
 
-  await dialog.getByRole('button', { name: /Measure/ }).click();
+  await dialog.getByRole('button', { name: /measure/i }).click();
   await dialog.getByRole('button', { name: 'Stop' }).click();
-  await dialog.getByRole('button', { name: /Measure/ }).click();
+  await dialog.getByRole('button', { name: /measure/i }).click();
   await dialog.getByText('1 of 1 process').waitFor({ timeout: 20_000 });
   await assertAccessible(page, 'a forecast');
 

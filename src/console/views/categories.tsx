@@ -286,11 +286,6 @@ function SelectionBar({ connection, selected, onClear }: SelectionBarProps) {
           {title}
         </Button>
       ))}
-      {connection.mayTail && (
-        <a class="button plain" href={href('tail', undefined, { categories: names.join(',') })}>
-          Tail
-        </a>
-      )}
       <Button kind="quiet" onClick={onClear}>
         Clear
       </Button>

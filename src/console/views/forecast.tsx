@@ -46,7 +46,6 @@ export function Forecast({ connection, categories, tenant }: ForecastProps) {
       const client = connection.clientFor(tenant);
       const answer = await client.forecast(categories, { duration: SECONDS, signal: controller.signal });
       setMeasuring({ state: 'done', answer });
-      connection.announce('The forecast is there');
     } catch (error) {
       setMeasuring(
         controller.signal.aborted ? { state: 'idle' } : { state: 'failed', problem: connection.problemOf(error) },
@@ -66,7 +65,7 @@ export function Forecast({ connection, categories, tenant }: ForecastProps) {
         />
       ) : (
         <Button onClick={() => void measure()}>
-          {measuring.state === 'done' ? 'Measure again' : `What would it write? Measure ${SECONDS} s`}
+          {measuring.state === 'done' ? 'Measure again' : `Forecast: measure ${SECONDS} s`}
         </Button>
       )}
       {measuring.state === 'failed' && <Notice problem={measuring.problem} />}

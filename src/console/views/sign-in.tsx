@@ -55,8 +55,8 @@ export function SignIn({ connection, again = false }: SignInProps) {
         aria-describedby="credential-help"
       />
       <p id="credential-help" class="muted">
-        It stays in the memory of this page, and is gone when you close or reload it.
-        {methods.length > 1 && ' Put “Bearer ” before a token that is no JWT.'}
+        It stays in the memory of this page alone.
+        {methods.length > 1 && ' Put “Bearer ” before an opaque token.'}
       </p>
       {problem && <Notice problem={problem} />}
       <div class="buttons">

@@ -266,7 +266,7 @@ function LimitChoice({ limit, wrong, onLimit }: LimitChoiceProps) {
         ))}
       </div>
       <p class={wrong === undefined ? 'muted' : 'wrong'}>
-        {wrong ?? 'Of each process. When the lines or bytes in all are used up, it ends early.'}
+        {wrong ?? 'Of each process. It ends when its lines or bytes are used up.'}
       </p>
     </details>
   );
