@@ -212,7 +212,7 @@ export const STATES: readonly State[] = [
     reach: async (page) => {
       await asAlice(page);
       await page.getByLabel('Whose settings').selectOption('acme');
-      await page.getByText('Back to everybody').waitFor();
+      await page.getByText('You see and change').waitFor();
     },
   },
   {

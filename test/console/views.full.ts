@@ -185,15 +185,11 @@ browserTest(
     await page.getByRole('button', { name: /Resume/ }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();
 
-    await page.getByRole('searchbox').fill('/user:1[05] size=1\\d/');
+    await page.getByRole('searchbox').fill('USER:1 -size=1');
     await page.getByText(/rows of/).waitFor();
     await until('marks', async () => (await page.locator(`${ROWS} mark`).count()) > 3);
     for (const text of await page.locator(`${ROWS} .message`).allInnerTexts())
-      assert.match(text, /user:1[05] size=1\d/);
-    await page.getByRole('searchbox').fill('/(/');
-    await page.getByText(/Unterminated group/).waitFor();
-    await page.getByRole('searchbox').fill('/(.*)*(.*)*(.*)*x$/');
-    await page.getByText(/rows of/).waitFor();
+      assert.match(text, /user:1\d? size=(?!1)/);
 
     await page.getByRole('searchbox').fill('');
     await until('20,000 lines', async () => (await lineCount(page)) > 21_000, 60_000);
