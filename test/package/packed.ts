@@ -10,8 +10,11 @@ import { EVERY_ENTRY, FLOOD, loadedBy, MAIN_PATH, MISTAKE, SDK_AFTERWARDS, TYPED
 
 const NAME = 'opentelemetry-instrumentation-rdcp';
 const REGISTER = `${NAME}/register`;
-/** Most files of the package that importing an entry may read: each costs up to a millisecond. */
-const MOST_FILES = 8;
+/**
+ * Most files of the package that importing an entry may read: each costs up to a millisecond. Two of them are what lets a worker
+ * thread load its own part of `register` alone, which saves each thread a tenth of a second.
+ */
+const MOST_FILES = 10;
 const QUIET = { OTEL_SDK_DISABLED: 'true' };
 
 /** What an application gets from the packed package beside an SDK of OpenTelemetry. */
