@@ -83,8 +83,9 @@ export function behavesAsInstalled(consumer: () => Consumer): void {
     }
   });
 
-  it('starts everything by --import register', async () => {
-    const script = `
+  for (const flags of [[], ['--no-experimental-require-module']]) {
+    it(['starts everything by --import register', ...flags].join(', with '), async () => {
+      const script = `
       import { category } from 'opentelemetry-instrumentation-rdcp/api';
       import { trace } from '@opentelemetry/api';
       const listening = () => fetch('http://127.0.0.1:' + process.env.RDCP_PORT).then(() => true, () => false);
@@ -93,16 +94,17 @@ export function behavesAsInstalled(consumer: () => Consumer): void {
         category('PAYMENTS', { enabled: true }).debug('charging');
         span.end();
       });`;
-    const env = { RDCP_PORT: String(await freePort()), OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
-    const { code, stderr } = await consumer().node(script, { args: ['--import', REGISTER], env });
-    assert.equal(code, 0, stderr);
-    const [announcement = '', debugged = ''] = stderr.split('\n');
-    assert.match(
-      announcement,
-      /^rdcp: remote control on http:\S+, its key in \S+, metrics on http:\S+\/metrics and debug lines to stderr$/,
-    );
-    assert.match(debugged, / DEBUG PAYMENTS charging trace_id=(?!0{32})[0-9a-f]{32} span_id=[0-9a-f]{16}$/);
-  });
+      const env = { RDCP_PORT: String(await freePort()), OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
+      const { code, stderr } = await consumer().node(script, { args: [...flags, '--import', REGISTER], env });
+      assert.equal(code, 0, stderr);
+      const [announcement = '', debugged = ''] = stderr.split('\n');
+      assert.match(
+        announcement,
+        /^rdcp: remote control on http:\S+, its key in \S+, metrics on http:\S+\/metrics and debug lines to stderr$/,
+      );
+      assert.match(debugged, / DEBUG PAYMENTS charging trace_id=(?!0{32})[0-9a-f]{32} span_id=[0-9a-f]{16}$/);
+    });
+  }
 
   it('loses no error of the application behind a flood of debug records', async (t) => {
     const receiver = await openReceiver(t, { delayMs: 50 });

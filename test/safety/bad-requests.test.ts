@@ -1,3 +1,3 @@
 import { refusesBadRequests } from './bad-requests.ts';
 
-refusesBadRequests(500);
+refusesBadRequests(800);
