@@ -140,7 +140,6 @@ function Line({ row, filter, isSelected, process, colour, onSelect }: LineProps)
   return useMemo(() => {
     const { line, attributes } = row;
     return (
-      // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus, and names the active option
       // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
       <div
         id={`line-${row.id}`}
@@ -181,7 +180,6 @@ export function LineTime({ at }: { readonly at: string }) {
 
 function NoteRow({ text, isWarning, at }: Extract<Row, { kind: 'note' }>) {
   return (
-    // biome-ignore lint/a11y/useFocusableInteractive: not to be chosen
     <div class={`log-row note ${isWarning ? 'warning' : ''}`} role="option" aria-disabled="true" aria-selected={false}>
       <LineTime at={new Date(at).toISOString()} />
       <bdi>{text}</bdi>
