@@ -25,7 +25,7 @@ export function createStderrWriter(maxWaitingBytes: number = MAX_WAITING_BYTES):
   };
   return (line) => {
     const { stderr } = process;
-    const bytes = Buffer.from(`${line}\n`);
+    const bytes = stderr.writableLength > 0 ? withoutPool(`${line}\n`) : Buffer.from(`${line}\n`);
     if (stderr.writableLength + bytes.length > maxWaitingBytes) return false;
     if (!listening) stderr.on('error', ignore);
     listening = true;
@@ -33,4 +33,11 @@ export function createStderrWriter(maxWaitingBytes: number = MAX_WAITING_BYTES):
     stderr.write(bytes, written);
     return true;
   };
+}
+
+/** A small Buffer is a slice of a pool of 64 KiB, which a single waiting line would keep in memory. */
+function withoutPool(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,6 +43,27 @@ function bench(options: Partial<Parameters<typeof createSink>[0]>) {
   const counts = () => [gate.callsTotal(0), gate.droppedTotal(0, 'backlog')];
   return { time, messages, conditions, category, counts, sink };
 }
+
+test('lines that wait for stderr take the memory of their bytes, whatever else the service allocates meanwhile', async (t) => {
+  const program = `
+    import { createStderrWriter } from ${JSON.stringify(new URL('../../src/stderr.ts', import.meta.url).href)};
+    const writeLine = createStderrWriter();
+    process.stderr.write('x'.repeat(256 * 1024));
+    for (let line = 0; line < 2000; line++) {
+      writeLine('a line that nobody reads');
+      // Other work of the service, which shares Node's pool of small Buffers.
+      for (let other = 0; other < 8; other++) Buffer.from('x'.repeat(2000));
+    }
+    gc();
+    process.send({ waiting: process.stderr.writableLength, memory: process.memoryUsage().arrayBuffers });`;
+  const child = spawn(process.execPath, ['--no-warnings', '--expose-gc', '--input-type=module', '-e', program], {
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  });
+  t.after(() => child.kill());
+  const [{ waiting, memory }] = await once(child, 'message');
+  assert.ok(waiting > 40_000, `${waiting} bytes wait`);
+  assert.ok(memory < MIB, `${memory} bytes for ${waiting} that wait`);
+});
 
 test('lines that stderr has no room for are counted, told once, and told with their number when it is over', async () => {
   let reads = true;
