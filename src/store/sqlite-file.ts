@@ -285,14 +285,16 @@ class FileRefusal extends Error {}
 
 /** Primary result codes, https://www.sqlite.org/rescode.html. */
 const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
 const WRONG_FILE: Readonly<Record<string | number, string>> = {
   [SQLITE_BUSY]: 'is locked by another program',
   8: 'cannot be written',
   10: 'cannot be read or written: I/O error',
-  11: 'is damaged',
+  [SQLITE_CORRUPT]: 'is damaged',
   13: 'cannot be written: the disk is full',
   14: 'cannot be opened',
-  26: 'is not a SQLite database',
+  [SQLITE_NOTADB]: 'is not a SQLite database',
   ENOENT: 'cannot be created: its directory does not exist',
   ENOTDIR: 'cannot be created: its directory does not exist',
   EACCES: 'may not be written by this process',
@@ -309,6 +311,12 @@ function primaryCode(error: unknown): number | undefined {
 /** Whether a statement failed because another process holds the lock. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
+}
+
+/** Whether the file is no database, or its pages do not fit together. */
+export function isDamaged(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
 }
 
 /** The message leaves the path out: it ends in logs, and the operator knows the configuration. */

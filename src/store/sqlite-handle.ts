@@ -125,13 +125,13 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
 
   /**
    * Gives up a connection whose files changed below it. A missing file may come back with its log, so its connection is
-   * kept; a truncated one is given up once it was rewritten.
+   * kept; a truncated or overwritten one is given up once it is no longer written.
    */
   function leave(current: Connection<S>, fault: Fault): void {
     const { database, watch } = current;
     if (fault === 'away') throw new StoreOutage(FAULTS.away);
-    if (fault === 'truncated') {
-      if (!watch.writtenAgain(now())) throw new StoreOutage(FAULTS.truncated);
+    if (fault === 'truncated' || fault === 'overwritten') {
+      if (!watch.writtenAgain(now())) throw new StoreOutage(FAULTS[fault]);
       // The log belongs to the old content, so SQLite must not apply it when it closes.
       watch.emptyLog();
     }
@@ -143,7 +143,7 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     void current.log.close();
     // On close SQLite checkpoints the log into the file, unless another file stands in its place.
     tryTo(() => database.close());
-    if (fault === 'replaced' || fault === 'truncated') watch.removeLog();
+    if (fault !== 'log') watch.removeLog();
   }
 
   function reopen(left: Broken): void {

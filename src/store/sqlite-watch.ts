@@ -1,24 +1,26 @@
 import { closeSync, fstatSync, openSync, renameSync, rmSync, type Stats, statSync, truncateSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { bytesOf, checkpoint, pragma } from './sqlite-file.ts';
+import { canFollow, type Stamp, stampOf, stampOfFile } from './sqlite-stamp.ts';
 
 /** What happened to the files below an open connection, which SQLite does not notice. */
-export type Fault = 'away' | 'replaced' | 'truncated' | 'log';
+export type Fault = 'away' | 'replaced' | 'truncated' | 'overwritten' | 'log';
 
 /** The message for operators. */
 export const FAULTS: Readonly<Record<Fault, string>> = {
   away: 'the SQLite file is missing',
   replaced: 'the SQLite file was replaced',
   truncated: 'the SQLite file was truncated',
+  overwritten: 'the SQLite file was overwritten',
   log: 'the log of the SQLite file (-wal, -shm) was removed or replaced',
 };
 
-/** How long a truncated file must stay unmodified before it counts as rewritten, in milliseconds. */
+/** How long a truncated or overwritten file must stay unmodified before it counts as rewritten, in milliseconds. */
 const SETTLED_MS = 1000;
 
 /** Checks whether a connection's open files are still those at the path. */
 export interface SqliteWatch {
-  /** Costs three calls of `stat`. */
+  /** Costs three calls of `stat`; after each checkpoint the file is also read once. */
   fault(): Fault | undefined;
   /** A fingerprint that changes when the file at the path is replaced or written. */
   look(): string;
@@ -26,7 +28,7 @@ export interface SqliteWatch {
   readonly logMissing: boolean;
   /** Whether another log is at the path and has been written to. */
   readonly logReplaced: boolean;
-  /** Whether a truncated file was rewritten and is no longer being modified. */
+  /** Whether a truncated or overwritten file was rewritten and is no longer being modified. */
   writtenAgain(now: number): boolean;
   /** Empties the log, so that no connection applies it to a file that it does not belong to. */
   emptyLog(): void;
@@ -49,6 +51,9 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
   let logSize = log.size;
   /** Modification time of the truncated file. */
   let truncatedAt: number | undefined;
+  /** What the file, without its log, was known to hold at its modification time. */
+  let known = { at: main.mtimeMs, stamp: stampOfFile(path) };
+  let overwritten = false;
 
   function at(file: string): Stats | undefined {
     return statSync(file, { throwIfNoEntry: false });
@@ -66,6 +71,24 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
     return shrunk || logShrunk;
   }
 
+  /**
+   * SQLite writes to the file in checkpoints alone, which bring it forward to what the database holds; another program may
+   * write anything, and SQLite goes on with its log as if nothing had happened.
+   */
+  function isOverwritten({ mtimeMs }: Stats): boolean {
+    if (overwritten || mtimeMs === known.at) return overwritten;
+    const stamp = stampOfFile(path);
+    // The log may still be of use to whoever repairs the file, so it stays until there is another database.
+    if (stamp === 'damaged') return true;
+    const current = stamp && tryStamp(database);
+    // Not to be read at the moment: the next look tries again.
+    if (stamp === undefined || current === undefined) return false;
+    const earlier = known.stamp;
+    overwritten = typeof earlier === 'object' && !canFollow(stamp, earlier, current);
+    known = { at: mtimeMs, stamp };
+    return overwritten;
+  }
+
   return {
     fault() {
       const found = at(path);
@@ -74,7 +97,8 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
       if (truncatedAt !== undefined) return 'truncated';
       const foundLog = at(logFile);
       if (foundLog === undefined || !isLog(foundLog) || !isSame(at(memoryFile), memory)) return 'log';
-      return isTruncated(found, foundLog) ? 'truncated' : undefined;
+      if (isTruncated(found, foundLog)) return 'truncated';
+      return isOverwritten(found) ? 'overwritten' : undefined;
     },
     look() {
       const found = at(path);
@@ -89,7 +113,8 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
     },
     writtenAgain(now) {
       const found = at(path);
-      return found !== undefined && found.size > 0 && found.mtimeMs !== truncatedAt && now - found.mtimeMs > SETTLED_MS;
+      if (found === undefined || found.size === 0 || (truncatedAt === undefined && !overwritten)) return false;
+      return found.mtimeMs !== truncatedAt && now - found.mtimeMs > SETTLED_MS;
     },
     emptyLog() {
       if (isLog(at(logFile))) truncateSync(logFile);
@@ -100,6 +125,14 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
     },
     close: () => closeSync(descriptor),
   };
+}
+
+function tryStamp(database: DatabaseSync): Stamp | undefined {
+  try {
+    return stampOf(database);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Bytes of the log that SQLite reads, https://www.sqlite.org/fileformat2.html, section 4.1. */

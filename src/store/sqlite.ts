@@ -35,8 +35,8 @@ export interface SqliteStoreOptions {
  * write is retried for half a second, and the event loop runs meanwhile. A commit with `syncLater` returns before the
  * disk sync, which runs in another thread and covers several commits.
  *
- * A change is never acknowledged in a file or log that no longer exists at its path. Work on a missing, replaced or
- * truncated file rejects until the file is complete; its content is in force then. `onReset` reports content older than
+ * A change is never acknowledged in a file or log that no longer exists at its path. Work on a missing, replaced,
+ * truncated or overwritten file rejects until the file is complete; its content is in force then. `onReset` reports content older than
  * what was known.
  * @param file the path; created with mode 0600 if missing
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync, utimesSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -191,4 +201,85 @@ test('a file that was removed takes nothing, and makes none, until one is put th
   copyFileSync(backup, file);
   assert.equal((await eventually(() => set(store, 1))).outcome, 'committed');
   assert.deepEqual(resets, [], 'it holds all that was acknowledged');
+});
+
+/** As `cat backup > state.db` or `rsync --inplace` do: the file stays the one that is open, and gets no shorter. */
+function overwrite(content: Buffer): void {
+  assert.ok(content.length >= statSync(file).size);
+  writeFileSync(file, content, { flag: 'r+' });
+}
+
+/** Writes the log into the file, as SQLite does from time to time. */
+function takeLogOver(): void {
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
+}
+
+/** As if the file had been left alone for a while. */
+function age(): void {
+  const past = Date.now() / 1000 - 5;
+  utimesSync(file, past, past);
+}
+
+for (const [how, backedUp] of Object.entries({
+  'a copy of its own, from before a checkpoint': () => {
+    takeLogOver();
+    return readFileSync(file);
+  },
+  'a backup of other layout': () => readFileSync(backUp()),
+})) {
+  test(`a file that was overwritten in place by ${how} takes no change, and is in force once it is whole`, async () => {
+    const { store, resets } = await follow(open());
+    for (let revision = 0; revision < 3; revision += 1) await set(store, revision);
+    takeLogOver();
+    await store.check();
+    const backup = backedUp();
+    await set(store, 3);
+    takeLogOver();
+    await set(store, 4);
+    overwrite(Buffer.concat([backup], Math.max(backup.length, statSync(file).size)));
+    await assert.rejects(set(store, 5), /the SQLite file was overwritten/);
+    await assert.rejects(store.check(), /overwritten/);
+    age();
+    await until(() => resets.length === 1, 'word of the loss');
+    assert.deepEqual(resets, [{ reason: 'rollback' }]);
+    assert.equal((await store.load()).get('acme')?.revision, 3);
+    assert.equal((await set(store, 3, 'B')).outcome, 'committed');
+    assert.equal(await foundAfterKill(), 4);
+  });
+}
+
+test('a file that was overwritten in place by no database takes no change, and loses none once it was put back', async () => {
+  const store = open();
+  await set(store, 0);
+  takeLogOver();
+  await set(store, 1);
+  const content = readFileSync(file);
+  overwrite(Buffer.alloc(content.length, 'no database '));
+  await assert.rejects(set(store, 2), /overwritten/);
+  age();
+  await assert.rejects(set(store, 2), /overwritten/);
+  overwrite(content);
+  assert.equal((await set(store, 2)).outcome, 'committed');
+  assert.equal(await foundAfterKill(), 3);
+});
+
+test('a file whose content stays, touched, written again or checkpointed by others, is whole', async () => {
+  const store = open();
+  await set(store, 0);
+  takeLogOver();
+  await set(store, 1);
+  age();
+  assert.equal((await set(store, 2)).outcome, 'committed');
+  overwrite(readFileSync(file));
+  assert.equal((await set(store, 3)).outcome, 'committed');
+  const other = new DatabaseSync(file);
+  other.exec('VACUUM; PRAGMA wal_checkpoint; VACUUM');
+  assert.equal((await set(store, 4)).outcome, 'committed');
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  other.close();
+  assert.equal((await set(store, 5)).outcome, 'committed');
+  await store.check();
+  assert.equal(await foundAfterKill(), 6);
 });
