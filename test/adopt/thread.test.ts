@@ -35,7 +35,10 @@ test('a worker thread adopts what it loads, and leaves it as it was when the mai
     await worker.terminate();`;
   const { stderr } = await run(t, app, { config: { adopt: { debug: true } }, preload: [], env: { DEBUG: 'app' } });
   // debug's own lines and those of the pipeline come to the main thread through two ports, so only each keeps its order.
-  const [own, ours] = [stderr.filter((line) => line.startsWith('app ')), stderr.filter((line) => !line.startsWith('app '))];
+  const [own, ours] = [
+    stderr.filter((line) => line.startsWith('app ')),
+    stderr.filter((line) => !line.startsWith('app ')),
+  ];
   assert.deepEqual(own, ['app with true,true,false', 'app with true,false,false']);
   assert.deepEqual(ours, ['DEBUG SQL with true,true,false {"namespace":"sql"}']);
 });
