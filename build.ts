@@ -112,10 +112,26 @@ const RENDERER: Readonly<Record<string, string>> = {
   'preact/hooks': join(import.meta.dirname, 'src/console/dom/hooks.ts'),
 };
 
+/** Methods of the client that the page never calls. Each is one statement in its file. */
+const UNCALLED: Readonly<Record<string, readonly string[]>> = {
+  'client.ts': ['enable', 'disable', 'toggle', 'reset', 'status', 'metrics', 'auditEntries', 'consoleCode'],
+  'tokens.ts': ['async clientCredentials'],
+};
+
 /** What would make the page larger than it needs to be. */
 const slim = {
   name: 'slim',
   resolveId: (id: string) => RENDERER[id],
+  transform(code: string, id: string) {
+    const methods = UNCALLED[/\/src\/client\/([\w-]+\.ts)$/.exec(id)?.[1] ?? ''];
+    if (methods === undefined) return undefined;
+    const without = (text: string, method: string) => {
+      const shorter = text.replace(new RegExp(`^ {4}${method}(?:: .*|\\([^]*?^ {4}\\}),\\n`, 'm'), '');
+      if (shorter === text) throw new Error(`${id} has no method ${method}`);
+      return shorter;
+    };
+    return { code: methods.reduce(without, code), map: null };
+  },
   // The page comes from the very server that it asks, so the scheme of the address is right.
   load: (id: string) =>
     id.endsWith('/client/wrong-scheme.ts')
@@ -123,10 +139,25 @@ const slim = {
       : undefined,
 };
 
+const PAGE_ENTRY = 'page';
+/**
+ * Code without markup first: gzip finds what was said before only 32 KiB back, so what is alike stands together. Saves 700 bytes.
+ */
+const alikeTogether = {
+  name: 'alike-together',
+  resolveId: (id: string, importer?: string) =>
+    id === PAGE_ENTRY ? id : importer === PAGE_ENTRY ? { id, moduleSideEffects: true } : undefined,
+  load(id: string) {
+    if (id !== PAGE_ENTRY) return undefined;
+    const files = [...globSync('src/console/**/*.ts').sort(), 'src/console/main.tsx'];
+    return files.map((file) => `import ${JSON.stringify(join(import.meta.dirname, file))};`).join('\n');
+  },
+};
+
 /** The page that the endpoint serves, for browsers. */
 const PAGE: BuildOptions = {
-  plugins: [slim],
-  input: { console: 'src/console/main.tsx' },
+  plugins: [alikeTogether, slim],
+  input: { console: PAGE_ENTRY },
   platform: 'browser',
   tsconfig: 'src/console/tsconfig.json',
   transform: {

@@ -1,7 +1,7 @@
 import type { FunctionComponent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from './parts/dialog.tsx';
-import { Loading, Notice } from './parts/notice.tsx';
+import { Empty, Loading, Notice } from './parts/notice.tsx';
 import { printable } from './parts/printable.ts';
 import { Toasts } from './parts/toasts.tsx';
 import type { Connection } from './state/connection.ts';
@@ -30,8 +30,14 @@ interface Entry {
   readonly View: FunctionComponent<ViewProps>;
   /** The second key after `g`. */
   readonly key: string;
-  /** Whether the credential and the server have it. @default yes */
-  readonly offered?: (connection: Connection) => boolean;
+  /** Why it is not offered, if it is not: the title, and what more there is to say. @default it always is */
+  readonly lacks?: (connection: Connection) => readonly [title: string, text: string] | undefined;
+}
+
+/** Why a view is not offered to a credential. */
+function scopeLacks(connection: Connection, has: boolean, title: string) {
+  const scopes = connection.session?.scopes.join(', ') || 'no scope';
+  return has ? undefined : ([title, `Your credential has ${scopes}.`] as const);
 }
 
 const ENTRIES: Readonly<Record<ViewName, Entry>> = {
@@ -40,12 +46,36 @@ const ENTRIES: Readonly<Record<ViewName, Entry>> = {
     title: 'Tail',
     View: TailView,
     key: 't',
-    offered: (connection) => connection.mayTail,
+    lacks: (connection) => scopeLacks(connection, connection.mayTail, 'Your credential may not read lines'),
   },
-  audit: { title: 'Audit', View: AuditView, key: 'a', offered: (connection) => connection.can('admin') },
-  fleet: { title: 'Fleet', View: FleetView, key: 'f', offered: (connection) => connection.has('fleet') },
+  audit: {
+    title: 'Audit',
+    View: AuditView,
+    key: 'a',
+    lacks: (connection) => scopeLacks(connection, connection.can('admin'), 'The audit trail needs the scope admin'),
+  },
+  fleet: {
+    title: 'Fleet',
+    View: FleetView,
+    key: 'f',
+    lacks: (connection) =>
+      connection.has('fleet')
+        ? undefined
+        : [
+            'This process stands alone',
+            'It shares its state with no other. With Redis or a SQLite file as store, a fleet is listed here.',
+          ],
+  },
   health: { title: 'Health', View: HealthView, key: 'h' },
-  tenants: { title: 'Tenants', View: TenantsView, key: 'n', offered: (connection) => connection.choosesTenants },
+  tenants: {
+    title: 'Tenants',
+    View: TenantsView,
+    key: 'n',
+    lacks: (connection) =>
+      connection.hasTenants
+        ? scopeLacks(connection, connection.choosesTenants, 'The list of tenants needs the scope admin')
+        : ['This service has no tenants', 'Its settings are for everybody.'],
+  },
 };
 
 export function App({ connection }: { readonly connection: Connection }) {
@@ -68,7 +98,7 @@ export function App({ connection }: { readonly connection: Connection }) {
     case 'signed-out':
       return (
         <main class="alone">
-          <h1>
+          <h1 class="bar">
             <img src="icon.svg" alt="" width="32" height="32" /> Debug control
           </h1>
           <p class="muted">{location.host}</p>
@@ -89,10 +119,11 @@ function Shell({ connection, expired }: { readonly connection: Connection; reado
   const service = useStore(connection, (state) => state.fleet?.members?.[0]?.service) ?? location.host;
   const on = useStore(connection, switchedOn);
   const offered = (Object.entries(ENTRIES) as [ViewName, Entry][]).filter(
-    ([, entry]) => entry.offered?.(connection) !== false,
+    ([, entry]) => entry.lacks?.(connection) === undefined,
   );
   const shown = `${route.view}/${route.item ?? ''}`;
-  const { View, title } = ENTRIES[route.view];
+  const { View, title, lacks } = ENTRIES[route.view];
+  const lacking = lacks?.(connection);
 
   useShortcuts(connection, {
     '?': () => setHelp(true),
@@ -118,7 +149,16 @@ function Shell({ connection, expired }: { readonly connection: Connection; reado
         {route.view === 'categories' && route.item !== undefined ? (
           <CategoryView key={`${tenant ?? ''} ${route.item}`} connection={connection} name={route.item} />
         ) : (
-          <View key={tenant ?? ''} connection={connection} route={route} />
+          <>
+            <h1 class="visually-hidden">{title}</h1>
+            {lacking ? (
+              <Empty title={lacking[0]}>
+                <p>{lacking[1]}</p>
+              </Empty>
+            ) : (
+              <View key={tenant ?? ''} connection={connection} route={route} />
+            )}
+          </>
         )}
       </main>
       <Toasts connection={connection} />

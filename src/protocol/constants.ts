@@ -67,7 +67,7 @@ export const HEADERS = {
 } as const;
 
 /** The header names in lower case, as in Node's `request.headers`. */
-export const REQUEST_HEADERS = Object.fromEntries(
+export const REQUEST_HEADERS = /* @__PURE__ */ Object.fromEntries(
   Object.entries(HEADERS).map(([key, name]) => [key, name.toLowerCase()]),
 ) as { readonly [K in keyof typeof HEADERS]: Lowercase<(typeof HEADERS)[K]> };
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { differingTenants } from '../../src/console/state/differing.ts';
 import { type Listing, listingOf, queryOf, rowsOf } from '../../src/console/state/listing.ts';
+import { href, parseRoute } from '../../src/console/state/route.ts';
 import type { DiscoveredCategory, TenantSummary } from '../../src/protocol/messages.ts';
 
 type Given = Partial<DiscoveredCategory> & { readonly name: string };
@@ -87,8 +88,8 @@ test('order by calls, and by the time that is left', () => {
 
 test('the address keeps a listing, and nonsense in it is the usual one', () => {
   const listing: Listing = { search: 'a b&c', filters: ['on', 'calls'], grouping: 'none', sorting: 'left' };
-  assert.deepEqual(listingOf(new URLSearchParams(queryOf(listing))), listing);
-  assert.deepEqual(queryOf(PLAIN), {});
+  assert.deepEqual(listingOf(parseRoute(href('categories', undefined, queryOf(listing))).query), listing);
+  assert.equal(href('categories', undefined, queryOf(PLAIN)), '#/categories');
   assert.deepEqual(listingOf(new URLSearchParams('show=x,on&group=y&sort=z')), { ...PLAIN, filters: ['on'] });
 });
 

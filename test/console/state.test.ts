@@ -45,7 +45,10 @@ test('an event of a newer server changes nothing', () => {
 });
 
 test('an expired session keeps what is shown, and the same person goes on with it', () => {
-  const before = reduce(after(signedIn, SNAPSHOT), { type: 'asked', asked: { intent: 'enable', categories: ['A'] } });
+  const before = reduce(after(signedIn, SNAPSHOT), {
+    type: 'known',
+    known: { asked: { intent: 'enable', categories: ['A'] } },
+  });
   const expired = reduce(before, { type: 'expired' });
   assert.equal(expired.stage, 'expired');
   assert.equal(expired.categories?.size, 2);

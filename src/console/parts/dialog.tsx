@@ -31,7 +31,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
         onClose?.();
       }}
     >
-      <header>
+      <header class="bar tight">
         <h2 id={id}>{title}</h2>
         {onClose && (
           <button type="button" class="button quiet close" aria-label="Close" onClick={onClose}>

@@ -10,7 +10,7 @@ export interface SearchBarProps {
 
 export function SearchBar({ label, value, onSearch, children }: SearchBarProps) {
   return (
-    <search class="toolbar">
+    <search class="bar">
       <input
         type="search"
         class="search"

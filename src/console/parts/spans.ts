@@ -1,3 +1,5 @@
+import { two } from './times.ts';
+
 const UNITS = [
   ['d', 86_400],
   ['h', 3600],
@@ -15,10 +17,6 @@ export function roughSpan(milliseconds: number): string {
 export function clockSpan(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const parts = hours > 0 ? [hours, pad(minutes), pad(seconds % 60)] : [minutes, pad(seconds % 60)];
+  const parts = hours > 0 ? [hours, two(minutes), two(seconds % 60)] : [minutes, two(seconds % 60)];
   return parts.join(':');
-}
-
-function pad(value: number): string {
-  return String(value).padStart(2, '0');
 }

@@ -1,6 +1,7 @@
-import { useEffect, useReducer, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Connection } from '../state/connection.ts';
 import type { Problem } from '../state/problem.ts';
+import { useRedraw } from '../state/use-redraw.ts';
 
 export interface Polled<T> {
   /** The newest answer; it stays while the next one fails. */
@@ -22,7 +23,7 @@ export function usePolled<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   { key, everyMs }: { readonly key?: unknown; readonly everyMs?: number | undefined } = {},
 ): Polled<T> {
-  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const [, redraw] = useRedraw();
   const state = useRef<Omit<Polled<T>, 'refresh'>>({
     value: undefined,
     problem: undefined,
@@ -37,7 +38,7 @@ export function usePolled<T>(
     const set = (change: Partial<Omit<Polled<T>, 'refresh'>>) => {
       if (controller.signal.aborted) return;
       state.current = { ...state.current, ...change };
-      redraw(undefined);
+      redraw();
     };
     const run = async () => {
       if (isAsking || document.hidden) return;

@@ -99,18 +99,22 @@ export class Connection {
     return this.session?.otelrdcp_console?.maxDurationSeconds ?? USUAL_MAX_SECONDS;
   }
 
+  /** Whether settings are kept for each tenant. */
+  get hasTenants(): boolean {
+    return this.store.state.server?.capabilities.multiTenancy === true;
+  }
+
   /** Whether settings are kept for each tenant, and this credential is of none and may choose one. */
   get choosesTenants(): boolean {
-    const { server, session } = this.store.state;
-    const ofNone = session?.tenantId === undefined || session.tenantId === EVERYBODY;
-    return server?.capabilities.multiTenancy === true && ofNone && this.can('admin');
+    const tenant = this.session?.tenantId ?? EVERYBODY;
+    return this.hasTenants && tenant === EVERYBODY && this.can('admin');
   }
 
   /** Whether the credential may switch something in what is shown now. */
   get maySwitch(): boolean {
-    const { server, session } = this.store.state;
+    const { session } = this;
     const everybody = session?.tenantId === EVERYBODY && session.tenant?.isolationLevel !== 'global';
-    return this.can('control') && (!everybody || server?.capabilities.multiTenancy !== true || this.can('admin'));
+    return this.can('control') && (!everybody || !this.hasTenants || this.can('admin'));
   }
 
   /** Sends a change. With the same request id it takes effect once, however often it is sent. */
@@ -125,14 +129,19 @@ export class Connection {
     return tenant === this.tenant ? this.#client : this.#clientOf(this.#signedIn?.options ?? {}, tenant);
   }
 
+  /** Puts into the state what is known now. */
+  know(known: Extract<Action, { type: 'known' }>['known']): void {
+    this.store.dispatch({ type: 'known', known });
+  }
+
   /** Opens the dialog for a change. */
   ask(intent: Intent, categories: readonly string[]): void {
-    this.store.dispatch({ type: 'asked', asked: { intent, categories } });
+    this.know({ asked: { intent, categories } });
   }
 
   /** Closes the dialog for a change. */
   askNothing(): void {
-    this.store.dispatch({ type: 'asked', asked: undefined });
+    this.know({ asked: undefined });
   }
 
   /** Shows the answer to a change. One that is as it should be goes by itself. */
@@ -150,7 +159,7 @@ export class Connection {
 
   /** Says something to users of screen readers. */
   announce(text: string): void {
-    this.store.dispatch({ type: 'announce', text });
+    this.know({ announcement: text });
   }
 
   /**
@@ -160,7 +169,7 @@ export class Connection {
   async begin(code?: string): Promise<void> {
     try {
       const server = await this.#client.wellKnown();
-      this.store.dispatch({ type: 'server', server });
+      this.know({ server });
       if (code !== undefined) await this.signIn({ kind: 'code', code });
       else if (server.otelrdcp_authenticated === true) await this.signIn({ kind: 'connection' });
       else this.store.dispatch({ type: 'signed-out' });
@@ -255,7 +264,7 @@ export class Connection {
     const answer = await this.clientFor(undefined)
       .tenants()
       .catch(() => undefined);
-    if (answer !== undefined && this.choosesTenants) this.store.dispatch({ type: 'tenants', tenants: answer.tenants });
+    if (answer !== undefined && this.choosesTenants) this.know({ tenants: answer.tenants });
   }
 
   #forget(): void {
@@ -315,12 +324,12 @@ export class Connection {
     if (state.state === 'lost') {
       const since = link.state === 'lost' ? link.since : now;
       const problem = this.problemOf(state.error);
-      this.store.dispatch({ type: 'link', link: { state: 'lost', since, retryAt: now + state.delayMs, problem } });
+      this.know({ link: { state: 'lost', since, retryAt: now + state.delayMs, problem } });
       return;
     }
     // An attempt after a failure stays a lost connection until it succeeds.
     if (state.state === 'connecting' && link.state === 'lost') return;
-    if (state.state !== link.state) this.store.dispatch({ type: 'link', link: { state: state.state } });
+    if (state.state !== link.state) this.know({ link: { state: state.state } });
   }
 
   async #askHealth(): Promise<void> {
@@ -329,7 +338,7 @@ export class Connection {
     if (this.can('status') || this.can('discovery')) {
       const health = await client.health().catch(() => undefined);
       if (client !== this.#client || this.store.state.stage !== 'signed-in') return;
-      if (health !== undefined) this.store.dispatch({ type: 'health', health });
+      if (health !== undefined) this.know({ health });
     }
     this.#cancelHealth?.();
     if (this.#visible) this.#cancelHealth = this.#environment.after(HEALTH_MS, () => void this.#askHealth());

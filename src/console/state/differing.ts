@@ -7,15 +7,9 @@ export function differingTenants(
   categories: ReadonlyMap<string, DiscoveredCategory>,
   tenants: readonly TenantSummary[],
 ): Differing {
-  const differing = new Map<string, string[]>();
-  for (const tenant of tenants) {
-    for (const [name, enabled] of Object.entries(tenant.categories)) {
-      const everybody = categories.get(name);
-      if (everybody === undefined || everybody.enabled === enabled) continue;
-      const ids = differing.get(name);
-      if (ids === undefined) differing.set(name, [tenant.id]);
-      else ids.push(tenant.id);
-    }
-  }
-  return differing;
+  const settings = tenants.flatMap(({ id, categories: of }) =>
+    Object.entries(of).map(([name, on]) => ({ id, name, on })),
+  );
+  const differing = settings.filter(({ name, on }) => (categories.get(name)?.enabled ?? on) !== on);
+  return new Map([...Map.groupBy(differing, ({ name }) => name)].map(([name, of]) => [name, of.map(({ id }) => id)]));
 }

@@ -1,4 +1,5 @@
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import type { Query } from './route.ts';
 
 export const GROUPINGS = ['prefix', 'source', 'none'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -31,12 +32,12 @@ export function listingOf(query: URLSearchParams): Listing {
 }
 
 /** The address's query for a listing; what is usual is left out. */
-export function queryOf({ search, filters, grouping, sorting }: Listing): Record<string, string> {
+export function queryOf({ search, filters, grouping, sorting }: Listing): Query {
   return {
-    ...(search !== '' && { q: search }),
-    ...(filters.length > 0 && { show: filters.join(',') }),
-    ...(grouping !== 'prefix' && { group: grouping }),
-    ...(sorting !== 'name' && { sort: sorting }),
+    q: search,
+    show: filters.join(','),
+    group: grouping === 'prefix' ? '' : grouping,
+    sort: sorting === 'name' ? '' : sorting,
   };
 }
 
@@ -56,15 +57,9 @@ export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listin
   );
   found.sort(orderBy(listing.sorting, calls));
   if (listing.grouping === 'none') return found.map(rowOf);
-  const groups = new Map<string, DiscoveredCategory[]>();
   const titleOf = listing.grouping === 'source' ? sourceTitle : prefixTitles(found);
-  for (const category of found) {
-    const title = isSwitchedOn(category) || calls.isOnForSome(category) ? ON_NOW : titleOf(category);
-    const group = groups.get(title);
-    if (group === undefined) groups.set(title, [category]);
-    else group.push(category);
-  }
-  return [...groups]
+  const isOn = (category: DiscoveredCategory) => isSwitchedOn(category) || calls.isOnForSome(category);
+  return [...Map.groupBy(found, (category) => (isOn(category) ? ON_NOW : titleOf(category)))]
     .sort(([a], [b]) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1))
     .flatMap(([title, members]) => [
       { kind: 'group' as const, title, count: members.length, on: members.filter(({ enabled }) => enabled).length },
@@ -117,15 +112,14 @@ function orderBy(sorting: Sorting, { rateOf }: Calls): (a: DiscoveredCategory, b
 
 /** `SQL_POOL` belongs to `SQL_…` where another category begins so. */
 function prefixTitles(categories: readonly DiscoveredCategory[]): (category: DiscoveredCategory) => string {
-  const counts = new Map<string, number>();
-  for (const { name } of categories) counts.set(prefixOf(name), (counts.get(prefixOf(name)) ?? 0) + 1);
-  return ({ name }) => {
-    const prefix = prefixOf(name);
-    return (counts.get(prefix) ?? 0) > 1 ? prefix : OTHERS;
+  const groups = Map.groupBy(categories, prefixOf);
+  return (category) => {
+    const prefix = prefixOf(category);
+    return groups.get(prefix)?.[1] === undefined ? OTHERS : prefix;
   };
 }
 
-function prefixOf(name: string): string {
+function prefixOf({ name }: DiscoveredCategory): string {
   return /^(?:X-)?[A-Z0-9]+/.exec(name)?.[0] ?? name;
 }
 

@@ -18,9 +18,13 @@ export function parseRoute(hash: string): Route {
   return { view, ...(item !== undefined && { item }), query: new URLSearchParams(search) };
 }
 
+/** What an address asks a view for; what is empty is left out. */
+export type Query = Readonly<Record<string, string | undefined>>;
+
 /** The address of a view, for links. */
-export function href(view: ViewName, item?: string, query: Readonly<Record<string, string>> = {}): string {
-  const search = new URLSearchParams(query).toString();
+export function href(view: ViewName, item?: string, query: Query = {}): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]);
+  const search = new URLSearchParams(given).toString();
   return `#/${view}${item === undefined ? '' : `/${encodeURIComponent(item)}`}${search === '' ? '' : `?${search}`}`;
 }
 

@@ -73,21 +73,18 @@ export interface Receipt {
   readonly detail?: string;
 }
 
+type Replaced = 'server' | 'link' | 'health' | 'tenants' | 'announcement' | 'asked' | 'shortcuts';
+
 export type Action =
-  | { readonly type: 'server'; readonly server: WellKnownDocument }
+  /** What takes the place of what was known of it. */
+  | { readonly type: 'known'; readonly known: Partial<Pick<State, Replaced>> }
   | { readonly type: 'unreachable'; readonly problem: Problem }
   | { readonly type: 'signed-out'; readonly problem?: Problem }
   | { readonly type: 'signed-in'; readonly session: SessionResponse }
   | { readonly type: 'expired' }
   | { readonly type: 'tenant'; readonly tenant: string | undefined }
-  | { readonly type: 'link'; readonly link: Link }
   | { readonly type: 'event'; readonly event: StateEvent }
   | { readonly type: 'categories'; readonly categories: readonly DiscoveredCategory[] }
-  | { readonly type: 'health'; readonly health: HealthResponse }
-  | { readonly type: 'tenants'; readonly tenants: readonly TenantSummary[] }
-  | { readonly type: 'announce'; readonly text: string }
-  | { readonly type: 'asked'; readonly asked: Asked | undefined }
-  | { readonly type: 'shortcuts'; readonly on: boolean }
   | { readonly type: 'receipt'; readonly receipt: Receipt }
   | { readonly type: 'receipt-seen'; readonly id: number };
 
@@ -107,8 +104,8 @@ const MAX_ENTRIES = 500;
 
 export function reduce(state: State, action: Action): State {
   switch (action.type) {
-    case 'server':
-      return { ...state, server: action.server };
+    case 'known':
+      return { ...state, ...action.known };
     case 'unreachable':
       return { ...state, stage: 'unreachable', problem: action.problem };
     case 'signed-out':
@@ -119,24 +116,12 @@ export function reduce(state: State, action: Action): State {
       return state.stage === 'signed-in' ? { ...state, stage: 'expired' } : state;
     case 'tenant':
       return state.tenant === action.tenant ? state : { ...state, tenant: action.tenant, ...NOTHING_KNOWN };
-    case 'link':
-      return { ...state, link: action.link };
     case 'categories':
       return { ...state, categories: byName(action.categories) };
-    case 'health':
-      return { ...state, health: action.health };
-    case 'tenants':
-      return { ...state, tenants: action.tenants };
-    case 'asked':
-      return { ...state, asked: action.asked };
-    case 'shortcuts':
-      return { ...state, shortcuts: action.on };
     case 'receipt':
       return { ...state, receipts: [...state.receipts, action.receipt].slice(-MAX_RECEIPTS) };
     case 'receipt-seen':
       return { ...state, receipts: state.receipts.filter(({ id }) => id !== action.id) };
-    case 'announce':
-      return { ...state, announcement: action.text };
     case 'event':
       return afterEvent(state, action.event);
   }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { parseRoute, type Route } from './route.ts';
+import { href, parseRoute, type Query, type Route, type ViewName } from './route.ts';
 
 /** The route in the address. */
 export function useRoute(): Route {
@@ -13,12 +13,8 @@ export function useRoute(): Route {
   return parseRoute(hash);
 }
 
-/** Goes to an address of `href()`. @param replace without an entry in the history, for filters */
-export function navigate(hash: string, { replace = false } = {}): void {
-  if (!replace) {
-    location.hash = hash;
-    return;
-  }
-  history.replaceState(null, '', hash);
+/** Asks a view for something else, without an entry in the history. */
+export function replaceQuery(view: ViewName, query: Query): void {
+  history.replaceState(null, '', href(view, undefined, query));
   dispatchEvent(new HashChangeEvent('hashchange'));
 }

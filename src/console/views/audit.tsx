@@ -1,15 +1,15 @@
-import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../protocol/messages.ts';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
-import { Lacking } from '../parts/lacking.tsx';
 import { Loading, Notice } from '../parts/notice.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import type { Connection } from '../state/connection.ts';
 import { href } from '../state/route.ts';
-import { navigate } from '../state/use-route.ts';
+import { useRedraw } from '../state/use-redraw.ts';
+import { replaceQuery } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
 import { type Wanted, wantedOf } from './audit/audit-filter.ts';
 import { AuditForm } from './audit/audit-form.tsx';
@@ -24,22 +24,9 @@ const ROW_HEIGHT = 44;
 /** Categories that a row names. */
 const MOST_CATEGORIES = 2;
 
-export function AuditView({ connection, route }: ViewProps) {
-  return (
-    <>
-      <h1 class="visually-hidden">Audit</h1>
-      {connection.can('admin') ? (
-        <Trail connection={connection} route={route} />
-      ) : (
-        <Lacking connection={connection} title="The audit trail needs the scope admin" />
-      )}
-    </>
-  );
-}
-
 /** The entries of a search. It is begun again when another one is wanted. */
 function useAudit(connection: Connection, wanted: Wanted): AuditPages {
-  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const [, redraw] = useRedraw();
   const key = JSON.stringify(wanted);
   const pages = useMemo(
     () =>
@@ -47,7 +34,7 @@ function useAudit(connection: Connection, wanted: Wanted): AuditPages {
         fetch: (filter, signal) => connection.client.audit(filter, { signal }),
         digest: crypto.subtle && ((data) => crypto.subtle.digest('SHA-256', data)),
         problemOf: (error) => connection.problemOf(error),
-        changed: () => redraw(undefined),
+        changed: redraw,
       }),
     [connection, key],
   );
@@ -64,25 +51,19 @@ function useAudit(connection: Connection, wanted: Wanted): AuditPages {
   return pages;
 }
 
-function Trail({ connection, route }: ViewProps) {
+export function AuditView({ connection, route }: ViewProps) {
   const wanted = wantedOf(route.query);
   const pages = useAudit(connection, wanted);
   const categories = useStore(connection, (state) => state.categories);
   const [opened, setOpened] = useState<AuditEntry>();
-  const set = (query: Readonly<Record<string, string | undefined>>) => {
-    const given = Object.entries(query).filter(
-      (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
-    );
-    navigate(href('audit', undefined, Object.fromEntries(given)), { replace: true });
-  };
   const { entries, isLoading, isComplete, problem } = pages;
   return (
     <div class="audit">
       <AuditForm
         wanted={wanted}
         categories={categories?.keys() ?? []}
-        onChange={(change) => set({ ...wanted, ...change })}
-        onReset={() => set({})}
+        onChange={(change) => replaceQuery('audit', { ...wanted, ...change })}
+        onReset={() => replaceQuery('audit', {})}
       />
       <ChainPanel chain={pages.chain} isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined} />
       {entries.length > 0 && (
@@ -111,7 +92,7 @@ function Trail({ connection, route }: ViewProps) {
         </p>
       )}
       {!isLoading && problem === undefined && !isComplete && (
-        <div class="toolbar">
+        <div class="bar">
           <Button onClick={() => void pages.more()}>Load older entries</Button>
           <span class="muted">{counted(pages.searched, 'entry', 'entries')} searched</span>
         </div>

@@ -90,7 +90,7 @@ function ChosenTenant({ connection }: BannersProps) {
   const tenant = useStore(connection, (state) => state.tenant);
   if (tenant === undefined) return null;
   return (
-    <div class="banner tenant" role="status">
+    <div class="banner one-tenant" role="status">
       You see and change{' '}
       <strong>
         <Text value={tenant} most={64} />

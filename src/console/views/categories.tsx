@@ -18,8 +18,7 @@ import {
   rowsOf,
   SORTINGS,
 } from '../state/listing.ts';
-import { href } from '../state/route.ts';
-import { navigate } from '../state/use-route.ts';
+import { replaceQuery } from '../state/use-route.ts';
 import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
 import { useCalmOrder } from './calm-order.ts';
@@ -43,16 +42,14 @@ export function CategoriesView({ connection, route }: ViewProps) {
   const categories = useStore(connection, (state) => state.categories);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const listing = listingOf(route.query);
-  const show = (changed: Partial<Listing>) =>
-    navigate(href('categories', undefined, queryOf({ ...listing, ...changed })), { replace: true });
+  const show = (changed: Partial<Listing>) => replaceQuery('categories', queryOf({ ...listing, ...changed }));
   const search = useRef<HTMLInputElement>(null);
   useShortcuts(connection, { '/': () => search.current?.focus() });
 
   if (categories === undefined) return <Loading what="categories" />;
   return (
     <>
-      <h1 class="visually-hidden">Categories</h1>
-      <div class="toolbar">
+      <div class="bar">
         <input
           ref={search}
           type="search"
@@ -66,7 +63,7 @@ export function CategoriesView({ connection, route }: ViewProps) {
             if (event.key === 'ArrowDown') focusList(event);
           }}
         />
-        <fieldset class="filters" aria-label="Show only">
+        <fieldset class="bar" aria-label="Show only">
           {FILTERS.map((filter) => {
             const pressed = listing.filters.includes(filter);
             return (
@@ -279,7 +276,7 @@ const SELECTED: readonly (readonly [Intent, string])[] = [
 function SelectionBar({ connection, selected, onClear }: SelectionBarProps) {
   const names = [...selected].sort();
   return (
-    <section class="selection" aria-label="Selected categories">
+    <section class="bar selection" aria-label="Selected categories">
       <strong>{names.length} selected</strong>
       {SELECTED.map(([intent, title]) => (
         <Button key={intent} onClick={() => connection.ask(intent, names)}>

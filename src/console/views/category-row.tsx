@@ -7,6 +7,7 @@ import { Text } from '../parts/text.tsx';
 import type { Intent } from '../state/change.ts';
 import { href } from '../state/route.ts';
 import { Budget, Until, Who, Whom } from './facts.tsx';
+import { OnBadge } from './on-badge.tsx';
 
 interface CategoryRowProps {
   readonly category: DiscoveredCategory;
@@ -59,7 +60,7 @@ export function CategoryRow(props: CategoryRowProps) {
         )}
       </div>
       <div role="gridcell" class="cell state">
-        <Badge tone={enabled ? 'on' : 'off'}>{enabled ? 'On' : 'Off'}</Badge>
+        <OnBadge enabled={enabled} />
       </div>
       <div role="gridcell" class="cell title">
         <a class="name" href={href('categories', name)} tabIndex={tabIndex}>
@@ -77,7 +78,7 @@ export function CategoryRow(props: CategoryRowProps) {
         <Until category={category} />
         <Who control={category.otelrdcp_control} />
       </div>
-      <div role="gridcell" class="cell calls">
+      <div role="gridcell" class="cell bar tight calls">
         <span class="rate">
           {shortNumber(rate)}
           <span class="muted">/s</span>
@@ -87,7 +88,7 @@ export function CategoryRow(props: CategoryRowProps) {
       <div role="gridcell" class="cell budget">
         <Budget category={category} rate={rate} live={props.live} />
       </div>
-      <div role="gridcell" class="cell actions">
+      <div role="gridcell" class="cell bar tight actions">
         {maySwitch &&
           intentsOf(category).map(([intent, text]) => (
             <button

@@ -1,6 +1,5 @@
 import { useMemo } from 'preact/hooks';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
-import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
 import { Fields } from '../parts/fields.tsx';
@@ -19,6 +18,7 @@ import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
 import { intentsOf } from './category-row.tsx';
 import { Budget, Until, Who, Whom } from './facts.tsx';
+import { OnBadge } from './on-badge.tsx';
 
 /** How often totals are read again, in milliseconds. */
 const REFRESH_MS = 10_000;
@@ -76,9 +76,9 @@ function Details({ connection, category }: { readonly connection: Connection; re
   const rate = rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
   return (
     <>
-      <div class="heading">
+      <div class="bar">
         <h1 class="name">{name}</h1>
-        <Badge tone={enabled ? 'on' : 'off'}>{enabled ? 'On' : 'Off'}</Badge>
+        <OnBadge enabled={enabled} />
         <Until category={category} />
       </div>
       {description !== '' && <LongText value={description} />}
@@ -145,7 +145,7 @@ function Actions({ connection, category }: { readonly connection: Connection; re
   if (!connection.maySwitch && !tail) return null;
   const main = intentsOf(category);
   return (
-    <div class="buttons">
+    <div class="bar">
       {connection.maySwitch && (
         <>
           {main.map(([intent, text], at) => (

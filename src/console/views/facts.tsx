@@ -62,7 +62,7 @@ export function Budget({ category, rate, live }: BudgetProps) {
   return (
     <>
       {budget && budget.callsPerSecond !== undefined && (
-        <span class="budget-rate" title="Lines a second, of those allowed in a process">
+        <span class="bar tight" title="Lines a second, of those allowed in a process">
           <Meter used={rate} limit={budget.callsPerSecond} />
           {shortNumber(rate)} of {shortNumber(budget.callsPerSecond)}/s
         </span>

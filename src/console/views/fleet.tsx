@@ -8,9 +8,8 @@ import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { href } from '../state/route.ts';
 import { useNow } from '../state/use-now.ts';
-import { navigate } from '../state/use-route.ts';
+import { replaceQuery } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
 import { behind, foundIn, summaryOf } from './fleet/members.ts';
 import type { ViewProps } from './view.ts';
@@ -22,21 +21,6 @@ const REFRESH_MS = 10_000;
 const SILENT_MS = 10_000;
 
 export function FleetView({ connection, route }: ViewProps) {
-  return (
-    <>
-      <h1 class="visually-hidden">Fleet</h1>
-      {connection.has('fleet') ? (
-        <Fleet connection={connection} route={route} />
-      ) : (
-        <Empty title="This process stands alone">
-          <p>It shares its state with no other. With Redis or a SQLite file as store, a fleet is listed here.</p>
-        </Empty>
-      )}
-    </>
-  );
-}
-
-function Fleet({ connection, route }: ViewProps) {
   const live = useStore(connection, (state) => state.fleet);
   const { value, problem, isLoading, at, refresh } = usePolled(
     connection,
@@ -64,11 +48,11 @@ function Fleet({ connection, route }: ViewProps) {
   const found = foundIn(instances, search);
   return (
     <div class="fleet" aria-busy={isLoading}>
-      <div class="heading">
+      <div class="bar">
         <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
         <span>{counted(total, 'process', 'processes')}</span>
         <span>revision {revision}</span>
-        <span class="toolbar">
+        <span class="bar">
           {(versions[0]?.[0] === '—' ? [] : versions.slice(0, 5)).map(([version, count]) => (
             <span key={version} class="chip">
               <Text value={version} most={40} /> {versions.length > 1 && `× ${count}`}
@@ -77,11 +61,7 @@ function Fleet({ connection, route }: ViewProps) {
         </span>
       </div>
       {problem && <Notice problem={problem} onRetry={refresh} />}
-      <SearchBar
-        label="Search host, process id, version"
-        value={search}
-        onSearch={(q) => navigate(href('fleet', undefined, q === '' ? {} : { q }), { replace: true })}
-      >
+      <SearchBar label="Search host, process id, version" value={search} onSearch={(q) => replaceQuery('fleet', { q })}>
         <span class="muted" role="status">
           {found.length < total && `${found.length} of ${total}`}
         </span>

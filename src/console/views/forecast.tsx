@@ -77,7 +77,7 @@ export function Forecast({ connection, categories, tenant }: ForecastProps) {
 function Progress({ since, onStop }: { readonly since: number; readonly onStop: () => void }) {
   const passed = Math.min(SECONDS, Math.floor((useNow() - since) / 1000));
   return (
-    <div class="progress">
+    <div class="bar tight">
       <progress max={SECONDS} value={passed} aria-label="Measuring" />
       <Button onClick={onStop}>Stop</Button>
     </div>

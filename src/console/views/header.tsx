@@ -18,19 +18,19 @@ interface HeaderProps {
 /** Which service this is, the views, whose settings are shown, the connection, and who is signed in. */
 export function Header({ connection, service, entries, current, onHelp }: HeaderProps) {
   return (
-    <header class="top">
-      <span class="service">
+    <header class="bar top">
+      <span class="bar tight service">
         <img src="icon.svg" alt="" width="22" height="22" />
         <Text value={service} most={60} />
       </span>
-      <nav aria-label="Views">
+      <nav class="bar" aria-label="Views">
         {entries.map(([view, title]) => (
           <a key={view} href={href(view)} aria-current={view === current ? 'page' : undefined}>
             {title}
           </a>
         ))}
       </nav>
-      <div class="tools">
+      <div class="bar tools">
         {connection.choosesTenants && <WhoseSettings connection={connection} />}
         <LinkState connection={connection} />
         <Button kind="quiet" aria-label="Keyboard shortcuts" onClick={onHelp}>
@@ -57,7 +57,7 @@ function WhoseSettings({ connection }: { readonly connection: Connection }) {
 function LinkState({ connection }: { readonly connection: Connection }) {
   const { state } = useStore(connection, ({ link }) => link);
   const text = { live: 'Live', connecting: 'Connecting', paused: 'Paused', lost: 'No connection' }[state];
-  return <span class={`link-state ${state}`}>{text}</span>;
+  return <span class={`bar tight link-state ${state}`}>{text}</span>;
 }
 
 function Account({ connection }: { readonly connection: Connection }) {

@@ -35,10 +35,10 @@ export function HealthView({ connection }: ViewProps) {
   const since = sinces.sort()[0];
   return (
     <div class="health">
-      <header class="heading">
-        <h1>
+      <header class="bar">
+        <h2>
           <Badge tone={tone}>{title}</Badge>
-        </h1>
+        </h2>
         <p>
           {text}{' '}
           {since !== undefined && (

@@ -28,11 +28,11 @@ export function Help({ connection, onClose }: { readonly connection: Connection;
           </div>
         ))}
       </dl>
-      <label class="check">
+      <label class="bar check">
         <input
           type="checkbox"
           checked={on}
-          onChange={({ currentTarget }) => connection.store.dispatch({ type: 'shortcuts', on: currentTarget.checked })}
+          onChange={({ currentTarget }) => connection.know({ shortcuts: currentTarget.checked })}
         />
         Single keys do something
       </label>

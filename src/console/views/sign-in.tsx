@@ -59,7 +59,7 @@ export function SignIn({ connection, again = false }: SignInProps) {
         {methods.length > 1 && ' Put “Bearer ” before an opaque token.'}
       </p>
       {problem && <Notice problem={problem} />}
-      <div class="buttons">
+      <div class="bar">
         <Button type="submit" kind="primary" busy={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </Button>

@@ -140,7 +140,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
         {problem?.kind === 'unauthenticated' && !expired && (
           <p class="muted">You are signed in again. Nothing was changed yet.</p>
         )}
-        <div class="buttons">
+        <div class="bar">
           <Button type="submit" kind={intent === 'reset' || intent === 'disable' ? 'danger' : 'primary'} busy={busy}>
             {busy
               ? 'Sending …'
@@ -161,9 +161,9 @@ function buttonText(verb: string, whom: string, noEnd: boolean, seconds: number 
 }
 
 /** Without tenants there is nobody to name. */
-function everybodyOf({ session, store }: Connection): string {
+function everybodyOf({ session, hasTenants }: Connection): string {
   const own = session?.tenant?.id;
-  if (store.state.server?.capabilities.multiTenancy !== true) return '';
+  if (!hasTenants) return '';
   return own === undefined || own === 'global' ? 'for everybody' : `for ${own}`;
 }
 
@@ -200,7 +200,7 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }
   return (
     <fieldset class="field">
       <legend>For how long</legend>
-      <div class="choices">
+      <div class="bar">
         {presets.map((preset) => choice(preset, preset))}
         {choice(OTHER_TIME, 'Other')}
         {choice(NO_END, 'No end')}

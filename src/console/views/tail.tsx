@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { TailLine } from '../../protocol/streams.ts';
 import { parseDuration } from '../../protocol/time.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';
@@ -6,13 +6,13 @@ import { Button } from '../parts/button.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { counted } from '../parts/counted.ts';
 import { download } from '../parts/download.ts';
-import { Lacking } from '../parts/lacking.tsx';
 import { Empty, Notice } from '../parts/notice.tsx';
 import { clockSpan } from '../parts/spans.ts';
 import type { Connection } from '../state/connection.ts';
-import { href } from '../state/route.ts';
+import type { Query } from '../state/route.ts';
 import { useNow } from '../state/use-now.ts';
-import { navigate } from '../state/use-route.ts';
+import { useRedraw } from '../state/use-redraw.ts';
+import { replaceQuery } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
 import { CategoryPicker } from './tail/category-picker.tsx';
 import { parseFilter } from './tail/filter.ts';
@@ -32,7 +32,7 @@ const SUMMARY_MS = 30_000;
 
 /** The tail of this view, drawn again at most once a frame. It ends with the view. */
 function useTail(connection: Connection) {
-  const [version, redraw] = useReducer((count: number) => count + 1, 0);
+  const [version, redraw] = useRedraw();
   const [{ session, draw, nameOf, cancel }] = useState(() => {
     let frame = 0;
     /** Of processes that have left, too. */
@@ -47,7 +47,7 @@ function useTail(connection: Connection) {
       const until = performance.now() + SLICE_MS;
       session.log.work(() => performance.now() > until);
       if (session.log.isFiltering) draw();
-      redraw(undefined);
+      redraw();
     };
     const draw = () => {
       if (frame === 0) frame = requestAnimationFrame(drawNow);
@@ -82,19 +82,6 @@ function useTail(connection: Connection) {
 }
 
 export function TailView({ connection, route }: ViewProps) {
-  return (
-    <>
-      <h1 class="visually-hidden">Tail</h1>
-      {connection.mayTail ? (
-        <Tail connection={connection} route={route} />
-      ) : (
-        <Lacking connection={connection} title="Your credential may not read lines" />
-      )}
-    </>
-  );
-}
-
-function Tail({ connection, route }: ViewProps) {
   const { session, version, draw, nameOf } = useTail(connection);
   const categories = useStore(connection, (state) => state.categories);
   const tenant = useStore(connection, (state) => state.tenant);
@@ -120,11 +107,7 @@ function Tail({ connection, route }: ViewProps) {
   const duration = route.query.get('duration') ?? DEFAULT_DURATION;
   const rate = route.query.get('rate') ?? '';
   const alsoLog = route.query.get('log') === 'true';
-  const set = (change: Readonly<Record<string, string>>) => {
-    const query = { ...Object.fromEntries(route.query), ...change };
-    const given = Object.entries(query).filter(([, value]) => value !== '');
-    navigate(href('tail', undefined, Object.fromEntries(given)), { replace: true });
-  };
+  const set = (change: Query) => replaceQuery('tail', { ...Object.fromEntries(route.query), ...change });
   const limits = connection.session?.otelrdcp_console;
   const most = limits?.maxDurationSeconds ?? Number.POSITIVE_INFINITY;
   const durations = [...new Set([...DURATIONS, duration])].filter((each) => (parseDuration(each) ?? 0) <= most);
@@ -179,7 +162,7 @@ function Tail({ connection, route }: ViewProps) {
             onInput={(event) => set({ rate: event.currentTarget.value })}
           />
         </label>
-        <label class="check" title="In every process, for as long as the tail lasts">
+        <label class="bar check" title="In every process, for as long as the tail lasts">
           <input
             type="checkbox"
             checked={alsoLog}
@@ -208,7 +191,7 @@ function Tail({ connection, route }: ViewProps) {
         </Empty>
       ) : (
         <>
-          <div class="toolbar">
+          <div class="bar">
             <Status session={session} />
             <Button
               aria-pressed={log.isHolding}
@@ -288,7 +271,7 @@ function Status({ session }: { readonly session: TailSession }) {
   const [tone, text] = PHASES[phase];
   const here = [...processes.values()].filter(Boolean).length;
   return (
-    <div class="heading status">
+    <div class="bar status">
       <Badge tone={tone}>{text}</Badge>
       {isRunning && <span>{clockSpan(deadline - now)} left</span>}
       {phase === 'running' && (

@@ -2,14 +2,13 @@ import type { TenantSummary } from '../../protocol/messages.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
-import { Lacking } from '../parts/lacking.tsx';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { href } from '../state/route.ts';
-import { navigate } from '../state/use-route.ts';
+import { replaceQuery } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
 import { foundTenants, namesOn } from './tenants/found-tenants.ts';
 import type { ViewProps } from './view.ts';
@@ -19,24 +18,6 @@ const ROW_HEIGHT = 56;
 const MOST_NAMES = 6;
 
 export function TenantsView({ connection, route }: ViewProps) {
-  const multi = useStore(connection, (state) => state.server?.capabilities.multiTenancy === true);
-  return (
-    <>
-      <h1 class="visually-hidden">Tenants</h1>
-      {!multi ? (
-        <Empty title="This service has no tenants">
-          <p>Its settings are for everybody.</p>
-        </Empty>
-      ) : connection.choosesTenants ? (
-        <Tenants connection={connection} route={route} />
-      ) : (
-        <Lacking connection={connection} title="The list of tenants needs the scope admin" />
-      )}
-    </>
-  );
-}
-
-function Tenants({ connection, route }: ViewProps) {
   const chosen = connection.tenant;
   const tenants = useStore(connection, (state) => state.tenants);
   const search = route.query.get('q') ?? '';
@@ -45,15 +26,11 @@ function Tenants({ connection, route }: ViewProps) {
   const total = tenants.length;
   const choose = (id: string | undefined) => {
     connection.chooseTenant(id);
-    navigate(href('categories'));
+    location.assign(href('categories'));
   };
   return (
     <div class="tenants">
-      <SearchBar
-        label="Search tenant or category"
-        value={search}
-        onSearch={(q) => navigate(href('tenants', undefined, q === '' ? {} : { q }), { replace: true })}
-      >
+      <SearchBar label="Search tenant or category" value={search} onSearch={(q) => replaceQuery('tenants', { q })}>
         <span class="muted" role="status">
           {found.length < total ? `${found.length} of ${total}` : counted(total, 'tenant', 'tenants')}
         </span>

@@ -62,16 +62,10 @@ export class ChainCheck {
 
 /** Each process has a chain of its own; the first entry of one links to an entry of another. */
 function linksOf(entries: readonly AuditEntry[]): Pick<ChainState, 'links' | 'unlinked' | 'missing'> {
-  const chains = new Map<string, AuditEntry[]>();
-  for (const entry of entries) {
-    const chain = chains.get(entry.compliance.instanceId);
-    if (chain === undefined) chains.set(entry.compliance.instanceId, [entry]);
-    else chain.push(entry);
-  }
   const unlinked: string[] = [];
   let links = 0;
   let missing = 0;
-  for (const chain of chains.values()) {
+  for (const chain of Map.groupBy(entries, ({ compliance }) => compliance.instanceId).values()) {
     chain.sort((a, b) => a.compliance.sequence - b.compliance.sequence);
     for (const [at, { id, compliance }] of chain.entries()) {
       const before = chain[at - 1]?.compliance;

@@ -8,12 +8,12 @@ export interface FleetSummary {
 }
 
 export function summaryOf(members: readonly FleetMember[]): FleetSummary {
-  const versions = new Map<string, number>();
-  for (const { version = '—' } of members) versions.set(version, (versions.get(version) ?? 0) + 1);
   return {
     total: members.length,
     pending: members.filter(({ pending }) => pending).length,
-    versions: [...versions].sort(([, a], [, b]) => b - a),
+    versions: [...Map.groupBy(members, ({ version = '—' }) => version)]
+      .map(([version, { length }]) => [version, length] as const)
+      .sort(([, a], [, b]) => b - a),
   };
 }
 

@@ -26,7 +26,7 @@ export function LineDetails({ line, process, traceUrl, onFilter, onClose }: Line
   ]);
   return (
     <aside class="details" aria-label="The chosen line">
-      <header class="heading">
+      <header class="bar">
         <h2>{category}</h2>
         <CopyButton label="Copy" text={() => lineText(line, process)} />
         <CopyButton label="Copy JSON" text={() => JSON.stringify(line, undefined, 2)} />

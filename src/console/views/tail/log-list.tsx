@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
+import { dayTime } from '../../parts/times.ts';
 import { visibleRange } from '../../parts/visible-range.ts';
 import type { Filter } from './filter.ts';
 import type { LineRow, Row } from './line-log.ts';
@@ -169,11 +170,9 @@ function Line({ row, filter, isSelected, process, colour, onSelect }: LineProps)
 export function LineTime({ at }: { readonly at: string }) {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span class="time">?</span>;
-  const two = (value: number) => String(value).padStart(2, '0');
-  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
   return (
     <time class="time" dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
-      {clock}.{String(date.getMilliseconds()).padStart(3, '0')}
+      {dayTime(date)}.{String(date.getMilliseconds()).padStart(3, '0')}
     </time>
   );
 }
