@@ -10,6 +10,7 @@ import { Agent, request } from 'node:http';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { built, formatVerdict, median, type Verdict, verdict } from './measurement.ts';
 import { API_KEY, API_KEY_HASH, CATEGORIES, ISSUER, token } from './services/identities.ts';
 
@@ -182,6 +183,7 @@ function mixture(bearer: () => string, metrics: string): readonly (() => Sent)[]
 }
 
 interface Tally {
+  underway: number;
   requests: number;
   readonly surprises: Map<string, number>;
 }
@@ -189,6 +191,7 @@ interface Tally {
 function send(url: string, agent: Agent | false, next: Sent, tally: Tally): void {
   const { path, headers, body, expected } = next;
   const surprise = (what: string) => tally.surprises.set(what, (tally.surprises.get(what) ?? 0) + 1);
+  tally.underway += 1;
   const sent = request(new URL(path, url), {
     method: body === undefined ? 'GET' : 'POST',
     agent,
@@ -198,6 +201,9 @@ function send(url: string, agent: Agent | false, next: Sent, tally: Tally): void
     // RFC 9112, section 9.3.1: an idle connection may be ended at the moment at which it is used.
     if (sent.reusedSocket && 'code' in error && error.code === 'ECONNRESET') send(url, false, next, tally);
     else surprise(`${path}: ${error.message}`);
+  });
+  sent.on('close', () => {
+    tally.underway -= 1;
   });
   sent.on('response', (response) => {
     tally.requests += 1;
@@ -231,7 +237,7 @@ async function soak(minutes: number, store: string | undefined): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-soak-'));
   const { child, url, metrics } = await startService(directory, store ?? `sqlite:${join(directory, 'state.db')}`);
   const agent = new Agent({ keepAlive: true });
-  const tally: Tally = { requests: 0, surprises: new Map() };
+  const tally: Tally = { underway: 0, requests: 0, surprises: new Map() };
   let bearer = await token();
   const mixed = mixture(() => bearer, metrics);
   let turn = 0;
@@ -280,6 +286,7 @@ async function soak(minutes: number, store: string | undefined): Promise<void> {
     console.log(columns.join(''));
   }
   for (const timer of timers) clearInterval(timer);
+  while (tally.underway > 0) await sleep(10);
   agent.destroy();
   for (const process of [child, idle]) {
     process.disconnect();
