@@ -1,5 +1,6 @@
 import type { CategoryForecast, ForecastResponse } from '../protocol/streams.ts';
 import { type Cell, table } from './table.ts';
+import { UNKNOWN_TENANT } from './tenant.ts';
 import type { Terminal } from './terminal.ts';
 
 const HEADER = ['CATEGORY', 'CALLS/S', 'BYTES/S', 'BYTES/CALL', 'GB/DAY', 'DROPPED/S'];
@@ -11,6 +12,16 @@ export function forecastTable(
   const rows = Object.entries(categories).map(([name, figures]) => rowOf(name, figures));
   const processes = `${instances.answered} of ${instances.asked} ${instances.asked === 1 ? 'process' : 'processes'}`;
   return `${table(terminal, HEADER, rows)}\n\n${terminal.paint(`measured for ${duration} in ${processes}`, undefined)}`;
+}
+
+/** Says what the figures leave out. */
+export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances, tenantKnown }: ForecastResponse): void {
+  const missing = instances.asked - instances.answered;
+  if (missing > 0) {
+    const [who, them] = missing === 1 ? ['1 process', 'it'] : [`${missing} processes`, 'them'];
+    terminal.note(`${who} of ${instances.asked} did not answer: the figures leave ${them} out.`);
+  }
+  if (tenantKnown === false) terminal.note(UNKNOWN_TENANT);
 }
 
 function rowOf(name: string, figures: CategoryForecast): Cell[] {

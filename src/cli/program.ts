@@ -97,7 +97,15 @@ function addAction(parser: Parser, command: Command, { terminal, outcome }: Pars
 function parserOption(name: string, { type, help, value = 'VALUE', short, group }: Option): ParserOption {
   const flags = `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` <${value}>` : ''}`;
   const option = new ParserOption(flags, help);
+  if (type === 'string') option.argParser((given: string, before: unknown) => onlyValue(name, given, before));
   return group === undefined ? option : option.helpGroup(group);
+}
+
+/** Of two values one would be ignored, and an empty one is mostly a variable of a script that has none. */
+function onlyValue(name: string, given: string, before: unknown): string {
+  if (before !== undefined) throw new UsageError(`--${name} was given more than once`);
+  if (given.trim() === '') throw new UsageError(`--${name} must not be empty`);
+  return given;
 }
 
 function textBelow(entry: Group | Command): string[] {

@@ -121,6 +121,14 @@ export const AUDIT_ACTIONS = [
 export const MAX_BODY_BYTES = 64 * 1024;
 /** Maximum length of `options.reason`, in characters. */
 export const MAX_REASON_LENGTH = 500;
+/** Largest limits of a control's budget: calls a second, and calls or bytes in all. */
+export const MAX_BUDGET_RATE = 1_000_000;
+export const MAX_BUDGET_TOTAL = 1_000_000_000;
+/** Longest forecast, in seconds. */
+export const MAX_FORECAST_SECONDS = 60;
+/** Most lines of a tail, in a second and in all. */
+export const MAX_TAIL_RATE = 10_000;
+export const MAX_TAIL_LINES = 1_000_000_000;
 /** Maximum clock skew of a control request's `Date` header, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 5 * 60_000;
 /** How long a control response is kept for retries with the same request id, in milliseconds. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CONTROL_ACTIONS, MAX_REASON_LENGTH } from './constants.ts';
+import { CONTROL_ACTIONS, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL, MAX_REASON_LENGTH } from './constants.ts';
 import { isCategoryName } from './names.ts';
 import { parseDuration } from './time.ts';
 
@@ -16,7 +16,9 @@ const categoryList = z
   .refine((names) => new Set(names).size === names.length, 'must not hold a category twice');
 
 /** One category or several, parsed to a list. */
-export const categorySelection = z.union([categoryName.transform((name) => [name]), categoryList]);
+export const categorySelection = z.union([categoryName.transform((name) => [name]), categoryList], {
+  error: ({ input }) => (input === undefined ? 'is required' : undefined),
+});
 
 /** A Duration, parsed to whole seconds. */
 export const duration = z.union([z.number(), z.string()]).transform((value, context) => {
@@ -32,14 +34,14 @@ export const duration = z.union([z.number(), z.string()]).transform((value, cont
 /** C0 and C1 control characters. A reason is printed in logs and consoles. */
 const CONTROL_CHARACTERS = /\p{Cc}/u;
 
-const total = z.number().int().min(1).max(1e9);
+const total = z.number().int().min(1).max(MAX_BUDGET_TOTAL);
 
 /** What the control's categories may emit; `false` for as much as they like. */
 const budget = z.union([
   z.literal(false),
   z
     .strictObject({
-      callsPerSecond: z.number().int().min(1).max(1_000_000).optional(),
+      callsPerSecond: z.number().int().min(1).max(MAX_BUDGET_RATE).optional(),
       calls: total.optional(),
       bytes: total.optional(),
     })

@@ -1,15 +1,15 @@
 import { z } from 'zod';
+import { MAX_FORECAST_SECONDS } from './constants.ts';
 import { categorySelection, duration } from './control-request.ts';
 import type { Shape } from './documented.ts';
 import type { ForecastRequest } from './streams.ts';
 
-/** Longest forecast, in seconds. */
-const MAX_SECONDS = 60;
-
 /** The body of `POST /rdcp/v1/forecast`. A single category name is parsed to a list; the duration to seconds. */
 export const forecastRequestSchema = z.strictObject({
   categories: categorySelection,
-  duration: duration.refine((seconds) => seconds <= MAX_SECONDS, `must be at most ${MAX_SECONDS}s`).default(10),
+  duration: duration
+    .refine((seconds) => seconds <= MAX_FORECAST_SECONDS, `must be at most ${MAX_FORECAST_SECONDS}s`)
+    .default(10),
   protocol: z.string().optional(),
 } satisfies Shape<ForecastRequest & { readonly protocol?: string }>);
 

@@ -42,6 +42,8 @@ export interface ForecastResponse extends RdcpAnswer {
   /** Such as `10s`. */
   readonly duration: string;
   readonly instances: AskedInstances;
+  /** Present where the service knows tenants, and the one that was named is none of them. */
+  readonly tenantKnown?: false;
   readonly categories: Readonly<Record<string, CategoryForecast>>;
 }
 

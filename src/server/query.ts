@@ -31,7 +31,7 @@ export function parseQuery<T extends object>(querystring: string, rules: Rules<T
 
 /** The error for a query parameter. */
 export function malformed(name: string, problem: string, details: object = {}): RdcpError {
-  const field = name.slice(0, 64);
+  const field = name === '' ? "''" : name.slice(0, 64);
   return new RdcpError('RDCP_MALFORMED_REQUEST', `Query parameter ${field} ${problem}`, {
     details: { field, ...details },
   });

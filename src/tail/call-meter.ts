@@ -5,11 +5,13 @@ import type { Tap } from '../emit/taps.ts';
 import { BudgetModel } from './budget-model.ts';
 import type { Measured } from './types.ts';
 
-/** Most calls that are built in one interval of the timer. */
-const MAX_SAMPLES = 10;
+/** Most calls of a category that are built in one interval of the timer, and most of all categories of a forecast. */
+const MAX_SAMPLES = { each: 10, all: 100 };
 
 export interface CallMeterOptions {
   readonly tenantId: string | undefined;
+  /** Categories that are measured together. */
+  readonly categories: number;
   /** The category's configured budget. */
   readonly budget: Rate | undefined;
   readonly now: () => number;
@@ -24,7 +26,9 @@ export class CallMeter implements Tap {
   #calls = 0;
   /** Calls in the current interval. */
   #recent = 0;
-  #samples = 0;
+  /** Calls that may be built in an interval. Below one, what is saved over several intervals is one. */
+  readonly #share: number;
+  #samplesLeft: number;
   /** One call in so many is built. */
   #every = 1;
   #untilNext = 1;
@@ -34,6 +38,9 @@ export class CallMeter implements Tap {
 
   constructor(options: CallMeterOptions) {
     this.#options = options;
+    this.#share = Math.min(MAX_SAMPLES.each, MAX_SAMPLES.all / options.categories);
+    // A category with a single call has a size too.
+    this.#samplesLeft = Math.max(1, this.#share);
     this.#budget = options.budget && new BudgetModel(options.budget);
   }
 
@@ -48,8 +55,8 @@ export class CallMeter implements Tap {
     if (this.#untilNext > 0) return false;
     // Random steps: calls often alternate, and a fixed one would always meet the same.
     this.#untilNext = 1 + Math.floor(this.#options.random() * (2 * this.#every - 1));
-    if (this.#samples >= MAX_SAMPLES) return false;
-    this.#samples += 1;
+    if (this.#samplesLeft < 1) return false;
+    this.#samplesLeft -= 1;
     return true;
   }
 
@@ -63,9 +70,9 @@ export class CallMeter implements Tap {
   tick(milliseconds: number): void {
     this.#calls += this.#recent;
     this.#budget?.pass(milliseconds / 1000, this.#recent, this.#bytesPerCall);
-    this.#every = Math.max(1, Math.ceil(this.#recent / MAX_SAMPLES));
+    this.#every = Math.max(1, Math.ceil(this.#recent / Math.max(1, this.#share)));
     this.#recent = 0;
-    this.#samples = 0;
+    this.#samplesLeft = Math.min(Math.max(1, this.#share), this.#samplesLeft + this.#share);
   }
 
   get result(): Measured {

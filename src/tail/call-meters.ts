@@ -19,7 +19,7 @@ export class CallMeters {
 
   constructor({ budgetOf, ...options }: CallMetersOptions, { categories, tenantId }: TapFilter) {
     this.#tapping = new Tapping(options, categories, ({ name }) => {
-      const meter = new CallMeter({ ...options, tenantId, budget: budgetOf(name) });
+      const meter = new CallMeter({ ...options, tenantId, categories: categories.length, budget: budgetOf(name) });
       this.#meters.set(name, meter);
       return meter;
     });

@@ -158,13 +158,16 @@ describe('tail and forecast from the command line', () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^Measuring for 10s\.\nCATEGORY .*\nSQL +50 +5000 +- +0\.400 +30\n\nmeasured for 10s in 2 of 3 processes\n\nenable this category for 15m\? \[y\/N\] Nothing was changed\.\n$/,
+      /^Measuring for 10s\.\nCATEGORY .*\nSQL +50 +5000 +- +0\.400 +30\n\nmeasured for 10s in 2 of 3 processes\n\n1 process of 3 did not answer: [^\n]*\nenable this category for 15m\? \[y\/N\] Nothing was changed\.\n$/,
     );
     assert.deepEqual(
       there.seen.map(({ target, body }) => [target, body]),
       [['POST /rdcp/v1/forecast', '{"categories":["SQL"]}']],
     );
-    assert.equal((await run(['forecast', 'SQL', '--url', there.url])).code, 3);
+    for (const format of ['table', 'json']) {
+      const { code, stderr } = await run(['forecast', 'SQL', '-o', format, '--url', there.url]);
+      assert.deepEqual([code, stderr], [3, '1 process of 3 did not answer: the figures leave it out.\n']);
+    }
   });
 
   it('misspelt names get the nearest ones, wrong numbers are wrong use', async () => {

@@ -69,6 +69,30 @@ test('one call in so many is built, and the size is that of all', async () => {
   assert.ok(Math.abs(load.bytesPerSecond / load.callsPerSecond - line) < 0.01);
 });
 
+test('a forecast of many categories builds no more calls than one of few, and measures each', async () => {
+  const net = network();
+  const names = Array.from({ length: 400 }, (_, index) => `CATEGORY_${index}`);
+  const { gate, relay } = net.process('a', { categories: names });
+  const categories = names.map((name) => gate.category(name));
+  let built = 0;
+  const attributes = () => {
+    built++;
+    return {};
+  };
+  const { signal } = new AbortController();
+  const options = { milliseconds: 2000, processes: 1, delay: net.time.delay, signal };
+  const done = runForecast(relay, { categories: names, tenantId: undefined }, options);
+  for (let tenth = 0; tenth < 20; tenth++) {
+    for (const category of categories) for (let call = 0; call < 20; call++) category.debug('m', attributes);
+    await net.time.pass(100);
+  }
+  await net.time.pass(1100);
+  const loads = [...(await done).categories.values()];
+  // The timer ticks twenty times a second.
+  assert.ok(built <= 400 + 40 * 100, `${built} of 160,000`);
+  assert.ok(loads.every(({ callsPerSecond, bytesPerSecond }) => callsPerSecond > 150 && bytesPerSecond > 0));
+});
+
 test('what the budget would drop is said for a load that goes on, and nothing of bursts that it allows', async () => {
   // 100 calls a second, and 200 at once.
   const load = async (perTenth: (tenth: number) => number, seconds: number) => {

@@ -5,6 +5,7 @@ import type { AuditEntry, AuditResponse } from '../../protocol/messages.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { wholeNumber } from '../numbers.ts';
 import { present } from '../output.ts';
 import { type Cell, table } from '../table.ts';
 
@@ -56,14 +57,13 @@ async function page(client: Pick<RdcpClient, 'audit'>, filter: LimitedFilter): P
 type LimitedFilter = AuditFilter & { readonly limit: number };
 
 function filterOf(terminal: Terminal, values: Values): LimitedFilter {
-  const limit = Number(text(values, 'limit') ?? 20);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) throw new UsageError('--limit must be 1 to 1000');
+  const limit = wholeNumber(values, 'limit', 1000) ?? 20;
   const given = {
     since: instant(terminal, values, 'since'),
     until: instant(terminal, values, 'until'),
     action: oneOf(AUDIT_ACTIONS, values, 'action'),
     outcome: oneOf(OUTCOMES, values, 'outcome'),
-    category: text(values, 'category'),
+    category: text(values, 'category')?.toUpperCase(),
     client: text(values, 'client'),
     cursor: text(values, 'cursor'),
   };

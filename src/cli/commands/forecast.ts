@@ -1,8 +1,9 @@
+import { MAX_FORECAST_SECONDS } from '../../protocol/constants.ts';
 import type { ForecastResponse } from '../../protocol/streams.ts';
 import { parseDuration } from '../../protocol/time.ts';
 import { type Command, EXIT, type Option, type Terminal, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { forecastTable } from '../forecast-table.ts';
+import { forecastTable, noteGaps } from '../forecast-table.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
 import { present } from '../output.ts';
 import { duration } from '../times.ts';
@@ -29,13 +30,15 @@ export const forecast: Command = {
       measured(terminal, time, () => client.forecast(names, { duration: time })),
     );
     present(terminal, values, answer, () => terminal.show(forecastTable(terminal, answer)));
+    noteGaps(terminal, answer);
     return isWhole(answer) ? EXIT.done : EXIT.partial;
   },
 };
 
 function timeOf(values: Values): string {
   const time = duration(values, 'for') ?? USUAL;
-  if ((parseDuration(time) ?? 0) > 60) throw new UsageError('--for must be at most 60s');
+  if ((parseDuration(time) ?? 0) > MAX_FORECAST_SECONDS)
+    throw new UsageError(`--for must be at most ${MAX_FORECAST_SECONDS}s`);
   return time;
 }
 

@@ -1,11 +1,12 @@
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
 import { escapeUnprintable } from '../../printable.ts';
-import type { ControlAction } from '../../protocol/constants.ts';
+import { type ControlAction, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../protocol/constants.ts';
 import type { ControlResponse } from '../../protocol/messages.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { forecastTable } from '../forecast-table.ts';
+import { forecastTable, noteGaps } from '../forecast-table.ts';
 import { namesOf, parseSelection, type Selection, suggesting } from '../names.ts';
+import { wholeNumber } from '../numbers.ts';
 import { present } from '../output.ts';
 import { state, table } from '../table.ts';
 import { between, clockTime, duration, remaining } from '../times.ts';
@@ -123,21 +124,14 @@ function settingsOf(action: ControlAction, values: Values): ControlOptions {
 
 function budgetOf(values: Values): Pick<ControlOptions, 'otelrdcp_budget'> {
   const limits = {
-    callsPerSecond: limit(values, 'rate'),
-    calls: limit(values, 'calls'),
-    bytes: limit(values, 'bytes'),
+    callsPerSecond: wholeNumber(values, 'rate', MAX_BUDGET_RATE),
+    calls: wholeNumber(values, 'calls', MAX_BUDGET_TOTAL),
+    bytes: wholeNumber(values, 'bytes', MAX_BUDGET_TOTAL),
   };
   const limited = Object.values(limits).some((value) => value !== undefined);
   if (values.unlimited !== true) return limited ? { otelrdcp_budget: limits } : {};
   if (limited) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
   return { otelrdcp_budget: false };
-}
-
-function limit(values: Values, name: string): number | undefined {
-  const given = text(values, name);
-  if (given === undefined) return undefined;
-  if (!/^[1-9]\d{0,9}$/.test(given)) throw new UsageError(`--${name} must be a whole number from 1 to 9999999999`);
-  return Number(given);
 }
 
 interface Intent {
@@ -162,7 +156,9 @@ async function confirmed(
   if (values.forecast === true) {
     if (terminal.interactive) terminal.note('Measuring for 10s.');
     const plain = { paint: (text: string) => escapeUnprintable(text) };
-    terminal.note(`${forecastTable(plain, await suggesting(client, () => client.forecast(names)))}\n`);
+    const expected = await suggesting(client, () => client.forecast(names));
+    terminal.note(`${forecastTable(plain, expected)}\n`);
+    noteGaps(terminal, expected);
   }
   if (!asking || !terminal.interactive || (patterns.length === 0 && values.forecast !== true)) return names;
   const time = settings.duration === undefined ? '' : ` for ${settings.duration}`;

@@ -1,8 +1,11 @@
+import { MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../protocol/constants.ts';
 import type { TailEvent, TailLine } from '../../protocol/streams.ts';
-import { type Command, EXIT, type Terminal, text, UsageError, type Values } from '../command.ts';
+import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { namesOf, parseSelection, withNearest } from '../names.ts';
+import { wholeNumber } from '../numbers.ts';
 import { formatOf } from '../output.ts';
+import { UNKNOWN_TENANT } from '../tenant.ts';
 import { clockTime, duration } from '../times.ts';
 
 export const tail: Command = {
@@ -28,7 +31,10 @@ export const tail: Command = {
   run: async (terminal, values, operands) => {
     const selection = parseSelection(operands);
     const lasting = duration(values, 'for');
-    const limits = { rate: count(values, 'rate'), lines: count(values, 'lines') };
+    const limits = {
+      rate: wholeNumber(values, 'rate', MAX_TAIL_RATE),
+      lines: wholeNumber(values, 'lines', MAX_TAIL_LINES),
+    };
     const format = formatOf(values);
     const client = connect(terminal, values);
     const names = await namesOf(terminal, client, selection);
@@ -58,13 +64,6 @@ export const tail: Command = {
     return seen.endedEarly ? EXIT.refused : EXIT.done;
   },
 };
-
-function count(values: Values, name: string): number | undefined {
-  const given = text(values, name);
-  if (given === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(given)) throw new UsageError(`--${name} must be a whole number from 1`);
-  return Number(given);
-}
 
 /** What came so far. The server counts as well, and is not heard any more after Ctrl-C. */
 class Seen {
@@ -105,8 +104,7 @@ function note(terminal: Terminal, { event, data }: Exclude<TailEvent, { event: '
     const processes = data.instances === 1 ? '1 process' : `${data.instances} processes`;
     const until = clockTime(data.expiresAt, terminal.now());
     terminal.note(`Tailing ${data.categories.join(', ')} in ${processes} until ${until}; Ctrl-C ends it.`);
-    if (data.tenantKnown === false)
-      terminal.note("No tenant of this id is configured or has settings: 'rdcp tenants' lists those that are known.");
+    if (data.tenantKnown === false) terminal.note(UNKNOWN_TENANT);
   } else if (event === 'dropped') terminal.note(`${data.count} lines were dropped.`);
   else if (event === 'instance') terminal.note(`Process ${data.id} ${data.state}.`);
   else if (event === 'end') terminal.note(ENDS[data.reason] ?? `Ended: ${data.reason}.`);

@@ -11,9 +11,10 @@ import type { RecordAccess } from '../access-audit.ts';
 import { type Handler, required } from '../context.ts';
 import type { OpenStreams } from '../open-streams.ts';
 import { assertKnownHere } from './known-categories.ts';
+import { type TenantSources, tenantKnown } from './known-tenants.ts';
 import { opening, timestampNow } from './opening.ts';
 
-interface Sources {
+interface Sources extends Pick<TenantSources, 'config'> {
   readonly plane: ControlPlane;
   readonly fleet?: Fleet | undefined;
   readonly relay: () => Promise<Relay>;
@@ -27,7 +28,8 @@ const SECONDS_A_DAY = 86_400;
 const BYTES_IN_A_GIGABYTE = 1e9;
 
 /** `POST /rdcp/v1/forecast`: what categories emit, or would emit if they were on. */
-export function forecast({ plane, fleet, relay, streams, recordAccess, clock, delay }: Sources): Handler {
+export function forecast(sources: Sources): Handler {
+  const { plane, fleet, relay, streams, recordAccess, clock, delay } = sources;
   return async (ctx) => {
     const { categories, duration: seconds } = required(ctx, 'forecast');
     const { scope, tenantId } = required(ctx, 'tenancy');
@@ -50,6 +52,7 @@ export function forecast({ plane, fleet, relay, streams, recordAccess, clock, de
         ...opening(ctx, clock),
         duration: formatDuration(seconds),
         instances: result.instances,
+        ...tenantKnown(required(ctx, 'principal'), tenantId, sources),
         categories: Object.fromEntries([...result.categories].map(([name, load]) => [name, shown(load, metric)])),
       };
       return { body };

@@ -1,3 +1,4 @@
+import type { Principal } from '../../auth/principal.ts';
 import type { ResolvedConfig } from '../../config.ts';
 import type { ControlPlane } from '../../control/types.ts';
 
@@ -12,4 +13,15 @@ export function knownTenants({ config, plane }: TenantSources): Map<string, numb
   const known = new Map<string, number | undefined>(Object.keys(configured).map((id) => [id, undefined]));
   for (const [key, { changedAt }] of plane.scopes()) known.set(key, changedAt);
   return known;
+}
+
+/** Tells an operator who may have misspelt a tenant. Credentials of a tenant learn nothing of others. */
+export function tenantKnown(
+  principal: Principal,
+  tenantId: string | undefined,
+  sources: TenantSources,
+): { readonly tenantKnown?: false } {
+  if (principal.tenantId !== undefined || tenantId === undefined) return {};
+  const known = knownTenants(sources);
+  return known.size > 0 && !known.has(tenantId) ? { tenantKnown: false } : {};
 }

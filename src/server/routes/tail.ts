@@ -3,7 +3,7 @@ import type { Clock, Delay, Schedule } from '../../clock.ts';
 import type { ResolvedConfig } from '../../config.ts';
 import type { ControlPlane } from '../../control/types.ts';
 import type { Fleet } from '../../fleet/types.ts';
-import type { Scope } from '../../protocol/constants.ts';
+import { MAX_TAIL_LINES, MAX_TAIL_RATE, type Scope } from '../../protocol/constants.ts';
 import type { AuditedTail } from '../../protocol/messages.ts';
 import { isCategoryName } from '../../protocol/names.ts';
 import type { TailOpen } from '../../protocol/streams.ts';
@@ -18,12 +18,10 @@ import type { OpenStreams } from '../open-streams.ts';
 import { malformed, parseQuery, type Rules, wholeNumber } from '../query.ts';
 import type { StreamPlaces } from '../stream-places.ts';
 import { assertKnownHere } from './known-categories.ts';
-import { knownTenants, type TenantSources } from './known-tenants.ts';
+import { tenantKnown } from './known-tenants.ts';
 
 /** The default duration, in seconds. */
 const DEFAULT_SECONDS = 300;
-const MAX_RATE = 10_000;
-const MAX_LINES = 1_000_000_000;
 
 interface Query {
   readonly categories: readonly string[];
@@ -35,13 +33,16 @@ interface Query {
 }
 
 const RULES: Rules<Query> = {
-  categories: { parse: parseCategories, allowed: 'names of categories, each once, with commas between them' },
+  categories: {
+    parse: parseCategories,
+    allowed: 'names of categories such as SQL_POOL, each once, with commas between them',
+  },
   duration: {
     parse: (value) => parseDuration(/^\d{1,15}$/.test(value) ? Number(value) : value),
     allowed: 'a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d',
   },
-  rate: wholeNumber(1, MAX_RATE),
-  lines: wholeNumber(1, MAX_LINES),
+  rate: wholeNumber(1, MAX_TAIL_RATE),
+  lines: wholeNumber(1, MAX_TAIL_LINES),
   log: { parse: (value) => ({ true: true, false: false })[value], allowed: 'true or false' },
 };
 
@@ -95,7 +96,7 @@ export function tail(sources: TailSources): Step {
         instances: summary?.instances ?? 1,
         categories,
         expiresAt: timestamp(clock.now() + seconds * 1000),
-        ...(principal.tenantId === undefined && isUnknown(tenantId, sources) && { tenantKnown: false }),
+        ...tenantKnown(principal, tenantId, sources),
       };
     } catch (error) {
       leave();
@@ -120,13 +121,6 @@ export function tail(sources: TailSources): Step {
     stream.send('open', JSON.stringify(open));
     lineTail.begin(running);
   };
-}
-
-/** Whether the service knows tenants, and not this one. */
-function isUnknown(tenantId: string | undefined, sources: TenantSources): boolean {
-  if (tenantId === undefined) return false;
-  const known = knownTenants(sources);
-  return known.size > 0 && !known.has(tenantId);
 }
 
 function readerOf(stream: EventStream): TailReader {

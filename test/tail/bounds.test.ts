@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRdcpClient } from '../../src/client/client.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import { forecastRequestSchema } from '../../src/protocol/forecast-request.ts';
+import type { ErrorResponse } from '../../src/protocol/messages.ts';
+import { startServer } from '../support/server.ts';
+import { LEVELS, startTenantServer } from '../support/tenants.ts';
+
+const A_DURATION = 'must be a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d';
+const LONGEST = 'A'.repeat(64);
+
+test('every parameter of a tail is taken up to its bounds, and not beyond', async (t) => {
+  const server = await startServer(t, {
+    config: {
+      limits: { controlPerMinute: 1000 },
+      controls: { maxDuration: '1h' },
+      categories: { [LONGEST]: {}, HTTP: {} },
+    },
+  });
+  // HEAD checks all that GET does, and taps nothing.
+  const statusOf = async (query: string) =>
+    (await server.request(`${PATHS.tail}?${query}`, { key: 'admin', method: 'HEAD' })).status;
+  for (const query of [
+    `categories=${LONGEST}`,
+    `categories=HTTP,${LONGEST}`,
+    'categories=H%54TP',
+    ...['1', '1s', '3600', '1h', '60m', '01'].map((value) => `categories=HTTP&duration=${value}`),
+    ...['1', '10000', '0010000'].map((value) => `rate=${value}&categories=HTTP`),
+    ...['1', '1000000000'].map((value) => `categories=HTTP&lines=${value}`),
+    'categories=HTTP&log=true',
+    'categories=HTTP&log=false',
+  ]) {
+    assert.equal(await statusOf(query), 200, query);
+  }
+
+  const NAMES = 'must be names of categories such as SQL_POOL, each once, with commas between them';
+  const KNOWN = 'is not one of categories, duration, rate, lines, log';
+  const beyond: readonly (readonly [query: string, field: string, problem: string])[] = [
+    ['', 'categories', 'is required'],
+    ...['', ',', 'HTTP,', ',HTTP', 'HTTP,,HTTP', 'HTTP,HTTP', 'http', 'HTTP%00', 'H%zz', 'HT TP', `${LONGEST}A`].map(
+      (value) => [`categories=${value}`, 'categories', NAMES] as const,
+    ),
+    ['categories=HTTP&categories=HTTP', 'categories', 'was given more than once'],
+    ...['', '0', '0s', '-1', '1.5', '1e1', '%2B5', '1H', '1 s', '5x', '9'.repeat(16)].map(
+      (value) => [`categories=HTTP&duration=${value}`, 'duration', A_DURATION] as const,
+    ),
+    ...['3601', '3601s', '61m', '2h', '1d'].map(
+      (value) => [`categories=HTTP&duration=${value}`, 'duration', 'must be at most 1h'] as const,
+    ),
+    ...['', '0', '10001', '-1', '1.5', '1e3', '%2B5', '%205', 'all', '9'.repeat(30)].map(
+      (value) => [`categories=HTTP&rate=${value}`, 'rate', 'must be a whole number from 1 to 10000'] as const,
+    ),
+    ...['', '0', '1000000001', 'all'].map(
+      (value) => [`categories=HTTP&lines=${value}`, 'lines', 'must be a whole number from 1 to 1000000000'] as const,
+    ),
+    ...['', 'TRUE', '1', 'yes'].map(
+      (value) => [`categories=HTTP&log=${value}`, 'log', 'must be true or false'] as const,
+    ),
+    ...['Categories', 'categories[]', 'tenant', '__proto__', 'constructor'].map(
+      (name) => [`categories=HTTP&${name}=1`, name, KNOWN] as const,
+    ),
+    ['categories=HTTP&=1', "''", KNOWN],
+    [`categories=HTTP&${'x'.repeat(200)}=1`, 'x'.repeat(64), KNOWN],
+  ];
+  for (const [query, field, problem] of beyond) {
+    const { status, body } = await server.request<ErrorResponse>(`${PATHS.tail}?${query}`, { key: 'admin' });
+    const { code, message, details } = body.error;
+    assert.deepEqual([status, code, details?.field], [400, 'RDCP_MALFORMED_REQUEST', field], query);
+    assert.equal(message, `Query parameter ${field} ${problem}`);
+  }
+});
+
+test('every field of a forecast is taken up to its bounds, and not beyond', async (t) => {
+  const taken = (body: object) => forecastRequestSchema.parse(body);
+  assert.deepEqual(taken({ categories: 'HTTP' }), { categories: ['HTTP'], duration: 10 });
+  for (const [given, seconds] of [
+    [1, 1],
+    ['1s', 1],
+    [60, 60],
+    ['60s', 60],
+    ['1m', 60],
+  ]) {
+    assert.equal(taken({ categories: [LONGEST], duration: given }).duration, seconds);
+  }
+
+  const server = await startServer(t, { config: { limits: { controlPerMinute: 1000 } } });
+  const NAME = 'must be a category name: ^[A-Z][A-Z0-9_]{0,63}$, or ^X-[A-Z][A-Z0-9_-]{0,61}$ for a custom one';
+  const beyond: readonly (readonly [body: object, field: string, problem: string])[] = [
+    ...[0, -1, 1.5, 1e21, '', '0s', '10', '61', '1 s', '1S', '9999999999999999s'].map(
+      (duration) => [{ categories: 'HTTP', duration }, 'duration', A_DURATION] as const,
+    ),
+    ...[61, '61s', '2m', '1h', '1d', '999999999999999s'].map(
+      (duration) => [{ categories: 'HTTP', duration }, 'duration', 'must be at most 60s'] as const,
+    ),
+    ...[null, true, [], {}].map(
+      (duration) => [{ categories: 'HTTP', duration }, 'duration', 'must be a number or a string'] as const,
+    ),
+    [{}, 'categories', 'is required'],
+    ...[null, 5, {}].map((categories) => [{ categories }, 'categories', 'must be a string or an array'] as const),
+    ...['', 'http', 'HTTP,DATABASE', `${LONGEST}A`, '__proto__', 'HTTP\u0000'].map(
+      (categories) => [{ categories }, 'categories', NAME] as const,
+    ),
+    [{ categories: ['HTTP', 'http'] }, 'categories.1', NAME],
+    [{ categories: [['HTTP']] }, 'categories.0', 'must be a string, received array'],
+    [{ categories: [] }, 'categories', 'must hold at least one category'],
+    [{ categories: ['HTTP', 'HTTP'] }, 'categories', 'must not hold a category twice'],
+    [{ categories: 'HTTP', protocol: 5 }, 'protocol', 'must be a string, received number'],
+    [{ categories: 'HTTP', tenant: 'acme' }, 'tenant', 'is not a known field'],
+    [{ categories: 'HTTP', ['y'.repeat(200)]: 1 }, 'y'.repeat(64), 'is not a known field'],
+  ];
+  const ask = (body: object) => server.request<ErrorResponse>(PATHS.forecast, { key: 'control', method: 'POST', body });
+  for (const [body, field, problem] of beyond) {
+    const { status, body: answer } = await ask(body);
+    const { code, message, details } = answer.error;
+    const given = JSON.stringify(body);
+    assert.deepEqual([status, code, details?.field], [400, 'RDCP_MALFORMED_REQUEST', field], given);
+    assert.equal(message, `${field} ${problem}`, given);
+  }
+  const { status, body } = await ask({ categories: 'HTTP', protocol: 'rdcp/2.0' });
+  assert.deepEqual([status, body.error.code], [400, 'RDCP_VERSION_UNSUPPORTED']);
+});
+
+test('a forecast of a tenant that the service does not know says so to an operator, and to no tenant', async (t) => {
+  const server = await startTenantServer(t, { ...LEVELS.namespace, tenants: { acme: {} } });
+  const knows = async (who: 'admin' | 'beta', tenantId?: string) => {
+    const client = createRdcpClient({ baseUrl: server.url, ...server.as(who), ...(tenantId && { tenantId }) });
+    return (await client.forecast('HTTP', { duration: 1 })).tenantKnown;
+  };
+  const asked = [knows('admin', 'acmee'), knows('admin', 'acme'), knows('admin'), knows('beta')];
+  assert.deepEqual(await Promise.all(asked), [false, undefined, undefined, undefined]);
+});
