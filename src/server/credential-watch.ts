@@ -5,8 +5,11 @@ import type { Scope } from '../protocol/constants.ts';
 import { type Context, required } from './context.ts';
 import type { Identify } from './identify.ts';
 
-/** Interval of checks, in milliseconds: a revoked credential ends a stream within a second. */
-const CHECK_MS = 800;
+/**
+ * Interval of checks, in milliseconds. A revoked credential ends a stream within a second, of which files of keys and sessions
+ * that another process revoked take up to 500 ms to be noticed.
+ */
+const CHECK_MS = 400;
 
 export interface CredentialWatchOptions {
   readonly identify: Identify;
