@@ -20,6 +20,8 @@ export class Catalogue {
   readonly #loggers = new Map<string, Logger>();
   /** Loggers by the name of their category. */
   readonly #members = new Map<string, Set<Logger>>();
+  /** Names that a logger has just given up, with its description. */
+  readonly #movedFrom = new Map<string, string>();
   readonly #warn: (message: string) => void;
   #full = false;
 
@@ -45,7 +47,9 @@ export class Catalogue {
         // Without a default, that of an own category of this name counts.
         ...(enabledByDefault && { enabled: true }),
       });
-      gated.suggestDescription(about.description ?? descriptionOf(kind, name, version));
+      const { description = descriptionOf(kind, name, version) } = about;
+      gated.suggestDescription(description, this.#movedFrom.get(assigned.name));
+      this.#movedFrom.delete(assigned.name);
       const category = new LoggerCategory(gated, () => this.#setDefault(category.name));
       category.enabledByDefault = enabledByDefault;
       const logger = { name, kind, version, category };
@@ -92,6 +96,7 @@ export class Catalogue {
     const { name: from, description } = category.gated;
     const gated = this.#gate.category(to, category.enabledByDefault ? { enabled: true } : {});
     gated.suggestDescription(description);
+    this.#movedFrom.set(from, description);
     category.move(gated);
     this.#members.get(from)?.delete(logger);
     this.#join(to, logger);

@@ -19,7 +19,7 @@ export interface Decider {
   allows(category: CategoryHandle, admitted: boolean): boolean;
   watch(category: CategoryHandle, listener: (wanted: boolean) => void): () => void;
   setDefault(category: CategoryHandle, enabled: boolean): void;
-  suggestDescription(category: CategoryHandle, description: string): void;
+  suggestDescription(category: CategoryHandle, description: string, instead?: string): void;
 }
 
 /**
@@ -89,8 +89,8 @@ export class CategoryHandle implements GatedCategory {
     this.decider.setDefault(this, enabled);
   }
 
-  suggestDescription(description: string): void {
-    this.decider.suggestDescription(this, description);
+  suggestDescription(description: string, instead?: string): void {
+    this.decider.suggestDescription(this, description, instead);
   }
 }
 
@@ -165,9 +165,10 @@ export class CategoryRegistry {
   }
 
   /** Describes a category until a registration does. */
-  suggestDescription(name: string, description: string): void {
-    const entry = this.#entries.get(name);
-    if (entry?.descriptor.description === '') entry.descriptor.description = description;
+  suggestDescription(name: string, description: string, instead = ''): void {
+    const descriptor = this.#entries.get(name)?.descriptor;
+    if (descriptor === undefined) return;
+    if (descriptor.description === '' || descriptor.description === instead) descriptor.description = description;
   }
 
   /** Returns the category's index, or -1. */

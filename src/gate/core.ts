@@ -106,8 +106,8 @@ export class GateCore implements Gate, Decider {
     for (const attachment of [...this.#attachments]) attachment.registered(descriptor);
   };
 
-  suggestDescription({ name }: CategoryHandle, description: string): void {
-    this.#registry.suggestDescription(name, description);
+  suggestDescription({ name }: CategoryHandle, description: string, instead?: string): void {
+    this.#registry.suggestDescription(name, description, instead);
   }
 
   setDefault({ name }: CategoryHandle, enabled: boolean): void {

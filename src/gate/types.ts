@@ -89,8 +89,11 @@ export interface GatedCategory extends Category {
   onWanted(listener: (wanted: boolean) => void): () => void;
   /** Changes the state that the category has where nobody switched it. */
   setDefault(enabled: boolean): void;
-  /** Describes the category until a registration does. */
-  suggestDescription(description: string): void;
+  /**
+   * Describes the category until a registration does.
+   * @param instead an earlier suggestion that no longer holds
+   */
+  suggestDescription(description: string, instead?: string): void;
 }
 
 /** What the code says of a category. The configuration takes precedence. */

@@ -166,6 +166,10 @@ test('the logger with the better claim gets the name, and the other one goes on 
   assert.deepEqual([dashed.wanted, heard], [true, [true, false, true]]);
   assert.equal(adopter.sourceOf('KOA_ROUTER')?.name, 'koa-router');
   assert.equal(adopter.sourceOf(dashed.name)?.name, 'koa.router');
+  assert.deepEqual(
+    gate.categories().map(({ description }) => description),
+    ['debug lines of koa-router (debug 1.0.0)', 'debug lines of koa.router (debug 1.0.0)'],
+  );
 });
 
 test('a logger and an own category of the same name are one switch', () => {
