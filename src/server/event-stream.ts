@@ -59,12 +59,18 @@ export class EventStream {
     return true;
   }
 
-  /** Ends the answer, with one more event. */
-  end(event?: { readonly name: string; readonly data: string }): void {
+  /**
+   * Ends the answer, with one more event.
+   * @param event `retry` is how long an EventSource waits until it connects again by itself, in milliseconds
+   */
+  end(event?: { readonly name: string; readonly data: string; readonly retry?: number | undefined }): void {
     this.#stop();
     const res = this.#res;
     if (res.destroyed || res.writableEnded) return;
-    if (event !== undefined) this.#write(`event: ${event.name}\ndata: ${event.data}\n\n`);
+    if (event !== undefined) {
+      const retry = event.retry === undefined ? '' : `retry: ${event.retry}\n\n`;
+      this.#write(`${retry}event: ${event.name}\ndata: ${event.data}\n\n`);
+    }
     res.end();
     const cancel = this.#delay(LAST_MS, () => cutOff(res));
     res.once('close', cancel);

@@ -178,6 +178,14 @@ test('a key that is taken out of its file ends the tails of it', async (t) => {
   assert.equal((lastOf(events) as { reason: string }).reason, 'revoked');
 });
 
+test('an EventSource does not connect again after a tail that is over', async (t) => {
+  const server = await startServer(t);
+  const response = await fetch(`${server.url}${PATHS.tail}?categories=HTTP&duration=1`, {
+    headers: { [HEADERS.apiKey]: KEYS.admin },
+  });
+  assert.match(await response.text(), /\n\nretry: 86400000\n\nevent: end\ndata: \{"reason":"expired",.*\}\n\n$/);
+});
+
 test('a server that closes ends its tails and forecasts first, and waits for none', async (t) => {
   const server = await startServer(t);
   const forecast = clientOf(server).forecast('HTTP', { duration: 60 });

@@ -46,6 +46,9 @@ const RULES: Rules<Query> = {
   log: { parse: (value) => ({ true: true, false: false })[value], allowed: 'true or false' },
 };
 
+/** A day, the longest time that timers of every EventSource can wait. */
+const NO_RETRY_MS = 86_400_000;
+
 export interface TailSources {
   readonly config: Pick<ResolvedConfig, 'tenancy'>;
   readonly plane: ControlPlane;
@@ -129,7 +132,11 @@ function readerOf(stream: EventStream): TailReader {
     line: (line) => stream.send('line', line),
     dropped: send('dropped'),
     instance: send('instance'),
-    end: (data) => stream.end({ name: 'end', data: JSON.stringify(data) }),
+    // An EventSource would connect again after what was meant to end, so that a tail of five minutes lasted for ever.
+    end: (data) => {
+      const retry = data.reason === 'shutdown' ? undefined : NO_RETRY_MS;
+      stream.end({ name: 'end', data: JSON.stringify(data), retry });
+    },
   };
 }
 
