@@ -1,23 +1,35 @@
-// Makes dist/: each entry bundled into few files, as ES modules and as CommonJS, with declarations for both. With
+// Makes dist/: all code once, as CommonJS in few files, with an ES module over each entry, and declarations for both. With
 // `--benchmarks`, what they measure below the entries as well. It calls Rolldown's JavaScript API, because Rolldown's
 // command prints a table that cannot be turned off.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type BuildOptions, build, type OutputBundle, type OutputOptions } from 'rolldown';
 import { parseAst } from 'rolldown/parseAst';
 import { dts } from 'rolldown-plugin-dts';
 
 const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'store-contract'];
-/** Files of their own, so that they run before any chunk. */
-const NODE_CHECKS = ['ends-on-old-node', 'throws-on-old-node'];
+/** ES modules that hand on what is in the CommonJS file of the same name. */
+const FACES = ['index', 'redis', 'store-contract'];
+/** ES modules with the code itself, small: bundlers take them apart, and browsers load the client as it is. */
+const MODULES = ['api', 'client'];
 /** What `register` loads in the main thread, and in a worker thread. */
 const REGISTER = ['register/process', 'register/thread'];
-const COMMANDS = { 'cli/main': 'src/cli/main.ts', 'demo/main': 'examples/demo/main.ts' };
-/** What `demo/main` starts. With a top-level `await` in any of these files Rolldown would split all entries into more. */
-const DEMO = { 'demo/shop': 'examples/shop/main.ts', 'demo/control': 'examples/demo/control.ts' };
+/** Programs: the command, and the shop of the demo. */
+const PROGRAMS = { 'cli/main': 'src/cli/main.ts', 'demo/shop': 'examples/shop/main.ts' };
+/** The command that `npx` runs, and what controls its shop where there is no SDK. */
+const DEMO = { 'demo/main': 'examples/demo/main.ts', 'demo/control': 'examples/demo/control.ts' };
 
 /**
  * Packages are not bundled: an application decides which version of each it gets. But for zod, of which we use a fifth: the
@@ -25,6 +37,8 @@ const DEMO = { 'demo/shop': 'examples/shop/main.ts', 'demo/control': 'examples/d
  * service has to install it.
  */
 const EXTERNAL = /^(?!(?:zod|commander|fastest-levenshtein)$)[@\w](?!:)/;
+const HANDED_ON = 'globalThis[Symbol.for("opentelemetry-instrumentation-rdcp.es-modules")]';
+const CHECK = 'check:';
 const COMMON = {
   platform: 'node',
   external: EXTERNAL,
@@ -84,25 +98,77 @@ function lineStarts(node: unknown, starts: number[] = [0]): number[] {
 
 /**
  * Code that several entries need, put together by what loads it: without names, each combination is a file of its own.
- * `protocol` is all that the client needs, also in browsers, and `rdcp --version`; `shared` has no dependency that takes long to load.
+ * `protocol` is what `rdcp --version` and most commands load: it has no dependency that takes long.
  */
 const SHARED: NonNullable<Exclude<OutputOptions['codeSplitting'], boolean | undefined>> = {
   groups: [
     {
       name: 'protocol',
-      test: /rolldown\/runtime|\/src\/(?:errors|printable|version|store\/fleet-store|protocol\/(?:constants|time|names|emission))\.ts$/,
-      priority: 2,
-    },
-    {
-      name: 'shared',
-      test: /\/src\/(?:clock|conditions|deadline|diagnostics|semconv|auth\/(?:api-key|dev-key)|server\/(?:client-address|error-answer)|protocol\/(?:audit-entry|duplicate-names)|store\/(?:audit-query|prune-plan|settings-json|subscribers))\.ts$/,
+      test: /\/src\/(?:errors|printable|version|auth\/(?:api-key|dev-key)|store\/fleet-store|protocol\/(?:constants|duplicate-names|emission|names|time))\.ts$/,
       priority: 1,
     },
     {
       name: 'config-and-stores',
-      test: /\/node_modules\/zod\/|\/src\/(?:config|telemetry|auth\/keys-file|audit\/(?:chain|log-record|signature)|store\/open)\.ts$/,
+      test: /\/node_modules\/zod\/|\/src\/(?:clock|conditions|config|deadline|diagnostics|semconv|telemetry|auth\/keys-file|audit\/(?:chain|log-record|signature)|protocol\/audit-entry|server\/(?:client-address|error-answer)|store\/(?:audit-query|open|prune-plan|settings-json|subscribers))\.ts$/,
     },
   ],
+};
+
+/** The check of Node's version stands in the entries themselves, so that it runs before any chunk is loaded. */
+const checksOfNode = {
+  name: 'checks-of-node',
+  resolveId: (id: string) =>
+    id.endsWith('-on-old-node.ts') ? { id: CHECK + basename(id, '.ts'), external: true } : undefined,
+  async generateBundle(_options: unknown, files: OutputBundle) {
+    for (const file of Object.values(files)) {
+      if (file.type !== 'chunk') continue;
+      for (const [call, name = ''] of file.code.matchAll(/require\("check:([\w-]+)"\);/g)) {
+        for (const folder of ['dist', 'benchmarks/built']) rmSync(folder, { recursive: true, force: true });
+        const { output } = await build({
+          ...COMMON,
+          input: `src/${name}.ts`,
+          write: false,
+          output: { ...OUTPUT, format: 'iife' },
+        });
+        file.code = file.code.replace(call, '').replace('"use strict";', (strict) => `${strict}\n${output[0].code}`);
+      }
+    }
+  },
+};
+
+/**
+ * OpenTelemetry's packages are ES modules and CommonJS, and a process that has both has two copies. So where one of our ES
+ * modules is loaded, it hands on those that an ES module gets (`src/handed-on.ts`). And jose is an ES module alone.
+ */
+const otherModules = {
+  name: 'other-modules',
+  generateBundle(_options: unknown, files: OutputBundle) {
+    for (const file of Object.values(files)) {
+      if (file.type !== 'chunk') continue;
+      file.code = file.code
+        .replace(/require\("(@opentelemetry\/[\w-]+)"\)/g, `(${HANDED_ON}?.("$1")??$&)`)
+        .replace(/Promise\.resolve\(\)\.then\(\(\)=>[^()]*\(require\("jose"\),1\)\)/, '$&.catch(()=>import("jose"))');
+    }
+  },
+};
+
+/** Rolldown's helpers are a chunk of their own, and reading a file costs more than what is in it: they go into `protocol`. */
+const withoutRuntime = {
+  name: 'without-runtime',
+  generateBundle(_options: unknown, files: OutputBundle) {
+    const { 'chunks/rolldown-runtime.js': runtime, 'chunks/protocol.js': protocol } = files;
+    if (runtime?.type !== 'chunk' || protocol?.type !== 'chunk')
+      throw new Error('no chunk rolldown-runtime, or no protocol');
+    protocol.code += `exports.runtime=(exports=>{${runtime.code};return exports})({});`;
+    delete files[runtime.fileName];
+    for (const file of Object.values(files)) {
+      if (file.type === 'chunk')
+        file.code = file.code.replace(
+          /require\("([./\w-]+\/)rolldown-runtime\.js"\)/,
+          'require("$1protocol.js").runtime',
+        );
+    }
+  },
 };
 
 /** A smaller renderer with the part of preact that the page uses. The types are preact's. */
@@ -175,25 +241,12 @@ const minified = (names: { readonly function: boolean; readonly class: boolean }
   codegen: { removeWhitespace: true },
 });
 
-/** Code that several entries need is in shared chunks, once. What is loaded by `import()` is a chunk of its own. */
-function bundle(entries: Readonly<Record<string, string>>, output: OutputOptions): BuildOptions {
-  return {
-    ...COMMON,
-    checks: { emptyImportMeta: false, bundlerTimings: false }, // `register` knows its CommonJS by an empty import.meta
-    input: { ...entries },
-    plugins: [withoutJsonSchema],
-    output: {
-      chunkFileNames: 'chunks/[name].js',
-      cleanDir: true,
-      minifyInternalExports: true,
-      codeSplitting: SHARED,
-      minify: minified({ function: true, class: true }),
-      comments: false,
-      plugins: [lines, latin1],
-      ...output,
-    },
-  };
-}
+const OUTPUT: OutputOptions = {
+  chunkFileNames: 'chunks/[name].js',
+  minifyInternalExports: true,
+  minify: minified({ function: true, class: true }),
+  comments: false,
+};
 
 const sources = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
 
@@ -247,25 +300,47 @@ async function declare(values: ReadonlyMap<string, readonly string[]>): Promise<
   }
 }
 
-const { output } = await build(
-  bundle({ ...sources([...ENTRIES, ...NODE_CHECKS, ...REGISTER]), ...COMMANDS, ...DEMO }, { dir: 'dist' }),
-);
-await build(
-  bundle(sources([...ENTRIES, ...NODE_CHECKS, ...REGISTER]), {
+for (const folder of ['dist', 'benchmarks/built']) rmSync(folder, { recursive: true, force: true });
+const { output } = await build({
+  ...COMMON,
+  checks: { emptyImportMeta: false, bundlerTimings: false }, // `register` knows its CommonJS by an empty import.meta
+  input: { ...sources([...ENTRIES, ...REGISTER]), ...PROGRAMS },
+  plugins: [withoutJsonSchema, checksOfNode],
+  output: {
+    ...OUTPUT,
     dir: 'dist/cjs',
     format: 'cjs',
+    strict: true,
     dynamicImportInCjs: false,
-    minify: minified({ function: false, class: true }),
-    plugins: [latin1],
-  }),
+    codeSplitting: SHARED,
+    plugins: [otherModules, withoutRuntime, lines, latin1],
+  },
+});
+const exported = new Map(
+  output.flatMap((file) => (file.type === 'chunk' && file.isEntry ? [[file.name, file.exports]] : [])),
 );
+await build({
+  ...COMMON,
+  input: { ...sources([...MODULES, 'es-modules']), ...DEMO },
+  output: { ...OUTPUT, dir: 'dist', plugins: [lines, latin1] },
+});
+await build({ ...COMMON, input: sources(['register']), output: { ...OUTPUT, dir: 'dist', plugins: [lines, latin1] } });
+for (const face of FACES) {
+  const names = exported.get(face)?.join(', ');
+  writeFileSync(
+    `dist/${face}.js`,
+    `import './es-modules.js';\nimport commonJs from './cjs/${face}.js';\nexport const { ${names} } = commonJs;\n`,
+  );
+}
+mkdirSync('dist/cli');
+for (const program of Object.keys(PROGRAMS)) {
+  writeFileSync(`dist/${program}.js`, `#!/usr/bin/env node\nimport '../cjs/${program}.js';\n`);
+}
 await build(PAGE);
 for (const file of ['index.html', 'icon.svg']) copyFileSync(`src/console/${file}`, `dist/console/${file}`);
 writeFileSync('dist/console/console.css', ['console', 'views'].map(styles).join(''));
-for (const command of Object.keys(COMMANDS)) chmodSync(`dist/${command}.js`, 0o755);
-await declare(
-  new Map(output.flatMap((file) => (file.type === 'chunk' && file.isEntry ? [[file.name, file.exports]] : []))),
-);
+for (const command of ['cli/main', 'demo/main']) chmodSync(`dist/${command}.js`, 0o755);
+await declare(exported);
 for (const [name, file] of [
   ['zod', 'LICENSE'],
   ['commander', 'LICENSE'],

@@ -47,9 +47,13 @@ const BRAND = Symbol.for('opentelemetry-instrumentation-rdcp.error');
  * no text of a library. The underlying error is in `cause`, which is never sent.
  */
 export class RdcpError extends Error {
+  /** A stable code, such as `RDCP_CATEGORY_NOT_FOUND`. */
   readonly code: ErrorCode;
+  /** Machine-readable facts for the client. `undefined` if there are none. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
+  /** Kind of the credential, where authentication failed. */
   readonly method: string | undefined;
+  /** Headers of the error response. `undefined` if there are none. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(code: ErrorCode, message: string, options: RdcpErrorOptions = {}) {
@@ -60,6 +64,12 @@ export class RdcpError extends Error {
     this.method = options.method;
     this.headers = options.headers;
     Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** `instanceof` knows the errors of another copy of this package too: `./client` has one of its own. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: subclasses inherit this
+    return this === RdcpError ? isRdcpError(value) : Function.prototype[Symbol.hasInstance].call(this, value);
   }
 
   /** The HTTP status of {@link RdcpError.code}. */

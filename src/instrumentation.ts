@@ -92,12 +92,14 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     await rdcp?.close();
   }
 
+  /** Called by OpenTelemetry's SDK: metrics go to this provider from then on. */
   override setMeterProvider(meterProvider: MeterProvider): void {
     super.setMeterProvider(meterProvider);
     this.#meterProviderGiven = meterProvider !== metrics.getMeterProvider();
     for (const listener of this.#listeners) listener();
   }
 
+  /** Called by OpenTelemetry's SDK: spans go to this provider from then on. */
   override setTracerProvider(tracerProvider: TracerProvider): void {
     super.setTracerProvider(tracerProvider);
     this.#tracerProviderGiven = tracerProvider !== trace.getTracerProvider();

@@ -8,12 +8,15 @@ export interface LoggerConfig {
   readonly enabled: boolean;
   /** Of 2.x. */
   readonly disabled: boolean;
+  /** Records of a lower severity number are dropped; 0 drops none. */
   readonly minimumSeverity: number;
+  /** Whether records of traces that are not sampled are dropped. */
   readonly traceBased: boolean;
 }
 
 /** A scope, as OpenTelemetry's `InstrumentationScope`. */
 export interface LoggerScope {
+  /** Name of the scope. */
   readonly name: string;
 }
 

@@ -49,9 +49,11 @@ export interface ControlOptions {
 
 /** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */
 export interface ControlCommand {
+  /** What to do. */
   readonly action: ControlAction;
   /** May be omitted for `reset` and `status`, to select every category. */
   readonly categories?: CategorySelection;
+  /** For how long, why, and within which limits. @default none */
   readonly options?: ControlOptions;
 }
 
@@ -125,6 +127,7 @@ export interface RdcpClient {
    * console: open `rdcp/console/#code=CODE`. An addition of this implementation.
    */
   consoleCode(options?: RequestOptions): Promise<ConsoleCodeResponse>;
+  /** Issues, refreshes and revokes tokens. */
   readonly tokens: RdcpTokens;
 }
 

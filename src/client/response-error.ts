@@ -2,7 +2,9 @@ import { ERROR_STATUS, type ErrorCode, RdcpError } from '../errors.ts';
 
 /** The parts of an error response. */
 export interface ResponseFacts {
+  /** HTTP status of the response. */
   readonly status: number;
+  /** Id of the request (`X-RDCP-Request-ID`). */
   readonly requestId: string;
   /** The parsed body, or `undefined` if it is not JSON. */
   readonly body: unknown;

@@ -2,11 +2,21 @@ import { SEVERITY } from '../telemetry.ts';
 
 /** The part of OpenTelemetry's log records that is the same on both lines, 2.x and 3.x. */
 export interface LogRecord {
+  /** From 1 (TRACE) to 24 (FATAL). */
   readonly severityNumber?: number | undefined;
+  /** The message. */
   readonly body?: unknown;
+  /** Name of an event. */
   readonly eventName?: string | undefined;
+  /** Its attributes. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
-  readonly instrumentationScope?: { readonly name: string } | undefined;
+  /** What emitted it. */
+  readonly instrumentationScope?:
+    | {
+        /** Name of the scope. */
+        readonly name: string;
+      }
+    | undefined;
 }
 
 /** The part of OpenTelemetry's `LogRecordProcessor` that is the same on both lines, 2.x and 3.x. */

@@ -12,13 +12,17 @@ export interface DebugRecord {
   readonly timestamp: string;
   /** `WARN` for a record about calls that the budget dropped. */
   readonly severity: 'DEBUG' | 'WARN';
+  /** Name of the category. */
   readonly category: string;
+  /** The line's message. */
   readonly message: string;
+  /** Its attributes, with secrets masked. */
   readonly attributes: { readonly [name: string]: Value };
   /** The tenant in whose context the call was made. */
   readonly tenant?: string;
   /** The active trace and span. */
   readonly traceId?: string;
+  /** Span that the call belongs to, 16 hex digits. */
   readonly spanId?: string;
 }
 

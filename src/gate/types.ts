@@ -39,7 +39,9 @@ export interface Span {
 
 /** A named group of debug points that is switched as a unit. The same name returns the same object, process-wide. */
 export interface Category {
+  /** Its name, such as `DATABASE`. */
   readonly name: string;
+  /** What its registration says of it; empty if nothing. */
   readonly description: string;
   /** Whether a debug call would be emitted now, for the current tenant. */
   readonly enabled: boolean;

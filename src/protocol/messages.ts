@@ -15,14 +15,19 @@ import type { Timestamp } from './time.ts';
 
 /** Whose settings an answer is about. Present where there are tenants. */
 export interface TenantContext {
+  /** The tenant's id. */
   readonly id: string;
+  /** How far the service separates its tenants, as configured. */
   readonly isolationLevel: IsolationLevel;
+  /** `tenant-isolated` where the settings are the tenant's own, `global` where they are for everybody. */
   readonly scope: 'global' | 'tenant-isolated';
 }
 
 /** Fields of every response. */
 export interface RdcpAnswer {
+  /** Name and version of the protocol. */
   readonly protocol: typeof PROTOCOL;
+  /** When the response was made. */
   readonly timestamp: Timestamp;
   /** In every response to an authenticated request in multi-tenant mode. */
   readonly tenant?: TenantContext;
@@ -30,34 +35,56 @@ export interface RdcpAnswer {
 
 /** The server's capabilities (RDCP 1.0, GET /.well-known/rdcp). */
 export interface WellKnownDocument {
+  /** Name and version of the protocol. */
   readonly protocol: typeof PROTOCOL;
   /** In responses to an authenticated request in multi-tenant mode. */
   readonly tenant?: TenantContext;
+  /** Paths of the endpoints that every server of the protocol has. */
   readonly endpoints: {
+    /** Lists the categories, with their state and calls. */
     readonly discovery: string;
+    /** Switches categories. */
     readonly control: string;
+    /** Says which categories are on. */
     readonly status: string;
+    /** Says whether the server works. */
     readonly health: string;
   };
+  /** What of the protocol's optional parts this server has. */
   readonly capabilities: {
+    /** Whether it keeps settings for each tenant. */
     readonly multiTenancy: boolean;
+    /** Whether it measures calls and the process. */
     readonly performanceMetrics: boolean;
+    /** Whether a category can be switched for a time. */
     readonly temporaryControls: boolean;
+    /** Whether it records who did what. */
     readonly auditTrail: boolean;
   };
+  /** How clients authenticate. */
   readonly security: {
+    /** The configured level of security. */
     readonly level: SecurityLevel;
+    /** Kinds of credentials that are accepted. */
     readonly methods: readonly Exclude<AuthMethod, 'hybrid'>[];
+    /** Scopes that a credential may have. */
     readonly scopes: readonly Scope[];
+    /** Whether every request but health and this one needs a credential. */
     readonly required: boolean;
+    /** Whether credentials can be replaced while the server runs. */
     readonly keyRotation: boolean;
+    /** Whether the server issues tokens that can be refreshed. */
     readonly tokenRefresh: boolean;
   };
+  /** Paths of the endpoints of this implementation that this server has, by name: `metrics`, `audit`, `tail`, … */
   readonly otelrdcp_endpoints: Readonly<Record<string, string>>;
   /** In responses to a request with a valid credential. */
   readonly otelrdcp_authenticated?: true;
   /** Where the console is, if the server has it. */
-  readonly otelrdcp_console?: { readonly page: string };
+  readonly otelrdcp_console?: {
+    /** Its path. */
+    readonly page: string;
+  };
   /** In responses to a credential with the scope `status`. */
   readonly otelrdcp_emit?: Emission;
 }
@@ -67,26 +94,36 @@ export type StateOrigin = 'default' | 'global' | 'tenant' | 'temporary';
 
 /** What a control lets its categories emit. When `calls` or `bytes` are used up, the control ends. */
 export interface ControlBudget {
+  /** Calls a second. */
   readonly callsPerSecond?: number | undefined;
+  /** Calls in all, over all processes that share the store. */
   readonly calls?: number | undefined;
+  /** Bytes of text in all, over all processes that share the store. */
   readonly bytes?: number | undefined;
 }
 
 /** A budget in force, and what is left of it now. */
 export interface BudgetState {
+  /** Most calls a second. */
   readonly callsPerSecond?: number;
   /** Calls that may come at once. */
   readonly burst?: number;
+  /** Most bytes of text a second. */
   readonly bytesPerSecond?: number;
   /** Calls that there is room for at once. */
   readonly callsLeftNow?: number;
   /** Of a control's totals, where it has any. */
   readonly callsLeft?: number;
+  /** Bytes of text, where the control has a total of them. */
   readonly bytesLeft?: number;
 }
 
 /** The logger of another library that a category controls. */
 export interface DiscoveredSource {
+  /**
+   * What the logger belongs to: a library, `util.debuglog` (`debuglog`), a diagnostics channel, an OpenTelemetry
+   * scope (`otel`), or a call of `adopt()` (`custom`).
+   */
   readonly kind: 'debug' | 'pino' | 'winston' | 'nest' | 'debuglog' | 'channel' | 'otel' | 'custom';
   /** The logger's own name. Of several, the first in alphabetical order. */
   readonly name: string;
@@ -98,51 +135,84 @@ export interface DiscoveredSource {
 
 /** Who made a temporary control, when and why. */
 export interface DiscoveredControl {
+  /** User of the credential. */
   readonly userId?: string;
+  /** Client of the credential. */
   readonly clientId?: string;
+  /** What the operator gave as the reason. */
   readonly reason?: string;
+  /** When it was made. */
   readonly since: Timestamp;
 }
 
 /** A category with its state, why it has that, and what it emits. */
 export interface DiscoveredCategory {
+  /** Its name, such as `DATABASE`. */
   readonly name: string;
+  /** What its registration says of it; empty if nothing. */
   readonly description: string;
+  /** Whether it is on, for those that the answer is about. */
   readonly enabled: boolean;
+  /** Whether a temporary control decides. */
   readonly temporary: boolean;
-  readonly metrics: { readonly callsTotal: number; readonly callsPerSecond: number };
+  /** Its calls while it was on. */
+  readonly metrics: {
+    /** Since the process started. */
+    readonly callsTotal: number;
+    /** Over the last 60 seconds, or the life of the process if that is shorter. */
+    readonly callsPerSecond: number;
+  };
   /** Default state from its registration. */
   readonly otelrdcp_default: boolean;
+  /** What decides whether it is on. */
   readonly otelrdcp_origin: StateOrigin;
+  /** When the temporary control ends. */
   readonly otelrdcp_expiresAt?: Timestamp;
   /** Who made the temporary control that decides. A tenant does not see it of a control for everybody. */
   readonly otelrdcp_control?: DiscoveredControl;
   /** Of a category that is on: what it may emit in the process that answers; `false` for anything. */
   readonly otelrdcp_budget?: BudgetState | false;
   /** Of a category that is off: its configured budget, in calls per second; `false` for no limit. */
-  readonly otelrdcp_configuredBudget?: { readonly callsPerSecond: number } | false;
+  readonly otelrdcp_configuredBudget?:
+    | {
+        /** Most calls a second. */
+        readonly callsPerSecond: number;
+      }
+    | false;
   /** Its calls whose output was dropped, where there are any. */
   readonly otelrdcp_dropped?: number;
   /** Of an adopted category, in the process that answers. */
   readonly otelrdcp_source?: DiscoveredSource;
 }
 
+/** The registered categories. */
 export interface DiscoveryResponse extends RdcpAnswer {
+  /** Every registered category, sorted by name. */
   readonly categories: readonly DiscoveredCategory[];
+  /** Calls of all categories. */
   readonly performance: {
+    /** Since the process started. */
     readonly totalCalls: number;
+    /** Over the last 60 seconds. */
     readonly callsPerSecond: number;
+    /** Calls since the process started, by category. */
     readonly categoryBreakdown: Readonly<Record<string, number>>;
   };
 }
 
 /** What a control request made of one category. */
 export interface ChangeRecord {
+  /** Name of the category. */
   readonly category: string;
+  /** Whether it was on before. */
   readonly previousState: boolean;
+  /** Whether it is on now. */
   readonly newState: boolean;
+  /** Whether the change ends by itself. */
   readonly temporary: boolean;
+  /** When the change was made. */
   readonly effectiveAt: Timestamp;
+  /** When a temporary change ends. */
   readonly expiresAt?: Timestamp;
 }
 
@@ -158,11 +228,17 @@ export interface FleetSummary {
   readonly pending: readonly string[];
 }
 
+/** What a control request did. */
 export interface ControlResponse extends RdcpAnswer {
+  /** The action of the request. */
   readonly action: ControlAction;
+  /** Names of the categories that it was done to, `*` resolved. */
   readonly categories: readonly string[];
+  /** `partial` if it is in force here, but not in every process or not in the store. */
   readonly status: 'success' | 'partial' | 'failed';
+  /** What was done, in one sentence. */
   readonly message: string;
+  /** One for each category. */
   readonly changes: readonly ChangeRecord[];
   /** With a shared store; absent while the store is unreachable. */
   readonly otelrdcp_fleet?: FleetSummary;
@@ -170,26 +246,42 @@ export interface ControlResponse extends RdcpAnswer {
   readonly otelrdcp_dryRun?: true;
 }
 
+/** Which categories are on. */
 export interface StatusResponse extends RdcpAnswer {
+  /** False while the whole instrumentation is switched off: then no category is on. */
   readonly enabled: boolean;
+  /** Whether each registered category is on, by name. */
   readonly categories: Readonly<Record<string, boolean>>;
-  readonly performance: { readonly totalCalls: number; readonly callsPerSecond: number };
+  /** Calls of all categories. */
+  readonly performance: {
+    /** Since the process started. */
+    readonly totalCalls: number;
+    /** Over the last 60 seconds. */
+    readonly callsPerSecond: number;
+  };
   /** With a shared store: which processes have applied its newest revision. */
   readonly otelrdcp_fleet?: FleetSummary;
 }
 
 /** One process that shares the store. */
 export interface FleetMember {
+  /** Id of the process (`service.instance.id`). */
   readonly id: string;
+  /** Name of its host. */
   readonly host: string;
+  /** Its process id on that host. */
   readonly pid: number;
+  /** Name of its service (`service.name`). */
   readonly service: string;
+  /** Version of its service (`service.version`), if known. */
   readonly version?: string;
+  /** When it started. */
   readonly startedAt: Timestamp;
   /** Revision that the process has applied; absent if it has applied none of the store's current history. */
   readonly applied?: number;
   /** Whether the process has not applied the newest revision. */
   readonly pending: boolean;
+  /** When it last announced itself in the store. */
   readonly lastSeenAt: Timestamp;
 }
 
@@ -203,8 +295,11 @@ export interface FleetResponse extends RdcpAnswer {
 
 /** The result of one health check. */
 export interface HealthCheckRecord {
+  /** What is checked: `store`, `audit`, or a check of the application. */
   readonly name: string;
+  /** `warn`: works, with a restriction. */
   readonly status: 'pass' | 'warn' | 'fail';
+  /** How long the check took, in milliseconds, such as `2ms`. */
   readonly duration: string;
   /** Why the check does not pass, for the operator. */
   readonly otelrdcp_reason?: string;
@@ -212,7 +307,9 @@ export interface HealthCheckRecord {
   readonly otelrdcp_since?: Timestamp;
 }
 
+/** Whether the server works. */
 export interface HealthResponse extends RdcpAnswer {
+  /** The worst of the checks. `unhealthy` comes with the HTTP status 503. */
   readonly status: 'healthy' | 'degraded' | 'unhealthy';
   /** Empty for requests without a credential: a load balancer's probe gets only the overall status. */
   readonly checks: readonly HealthCheckRecord[];
@@ -225,9 +322,13 @@ export type MetricUnit = 'percent' | 'bytes' | 'per_second' | 'count' | 'millise
 
 /** A measurement with its unit. */
 export interface MetricValue {
+  /** The measured value. */
   readonly value: number;
+  /** What it is counted in. */
   readonly unit: MetricUnit;
+  /** Always true: nothing is estimated. */
   readonly measured: true;
+  /** When it was measured. */
   readonly timestamp: Timestamp;
 }
 
@@ -241,24 +342,43 @@ export type ProcessMetricName =
   | 'eventLoopDelay'
   | 'temporaryControls';
 
+/** Measurements of the process and of each category. */
 export interface MetricsResponse extends RdcpAnswer {
+  /** Of the process, by name. */
   readonly metrics: Readonly<Partial<Record<ProcessMetricName, MetricValue>>>;
+  /** Of each category, by its name. */
   readonly categories: Readonly<
-    Record<string, { readonly callsTotal: MetricValue; readonly callsPerSecond: MetricValue }>
+    Record<
+      string,
+      {
+        /** Since the process started. */
+        readonly callsTotal: MetricValue;
+        /** Over the last 60 seconds. */
+        readonly callsPerSecond: MetricValue;
+      }
+    >
   >;
 }
 
 /** A tenant and the categories that are on for it. */
 export interface TenantSummary {
+  /** The tenant's id. */
   readonly id: string;
+  /** Its configured name, if it has one. */
   readonly name?: string;
+  /** How far the service separates its tenants, as configured. */
   readonly isolationLevel: IsolationLevel;
+  /** Whose settings decide for it. */
   readonly scope: TenantContext['scope'];
+  /** Whether each category is on for it, by name. */
   readonly categories: Readonly<Record<string, boolean>>;
+  /** Number of its temporary controls in force. */
   readonly temporaryControls: number;
+  /** When its own settings last changed, if ever. */
   readonly lastChangedAt?: Timestamp;
 }
 
+/** The tenants that the credential may see. */
 export interface TenantsResponse extends RdcpAnswer {
   /** Sorted by id, up to the limit of one response. */
   readonly tenants: readonly TenantSummary[];
@@ -273,10 +393,15 @@ export type AuditOutcome = 'success' | 'partial' | 'failed' | 'denied';
 
 /** Who made a request, as far as the credential says. */
 export interface AuditIdentity {
+  /** Kind of the credential. */
   readonly method?: AuthMethod;
+  /** User of the credential. */
   readonly userId?: string;
+  /** Client of the credential. */
   readonly clientId?: string;
+  /** Scopes of the credential. */
   readonly scopes?: readonly string[];
+  /** Session of the token. */
   readonly sessionId?: string;
 }
 
@@ -308,19 +433,40 @@ export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown';
 
 /** One entry of the audit trail, in the store and in responses. */
 export interface AuditEntry {
+  /** The entry's own id, a UUID. */
   readonly id: string;
+  /** When it was written. */
   readonly timestamp: Timestamp;
+  /** What was done or tried. */
   readonly action: AuditAction;
+  /** Categories that it was about. */
   readonly categories: readonly string[];
+  /** What changed; empty for anything but a change. */
   readonly changes: readonly ChangeRecord[];
+  /** How it ended. */
   readonly outcome: AuditOutcome;
+  /** Who did it; empty for what the server does by itself, such as an expiry. */
   readonly identity: AuditIdentity;
-  readonly tenant?: { readonly id: string; readonly name?: string };
+  /** Tenant that it was for; absent if for everybody. */
+  readonly tenant?: {
+    /** Its id. */
+    readonly id: string;
+    /** Its configured name, if it has one. */
+    readonly name?: string;
+  };
+  /** Id of the request (`X-RDCP-Request-ID`). */
   readonly requestId?: string;
+  /** What the operator gave as the reason. */
   readonly reason?: string;
   /** The option of the control. */
   readonly otelrdcp_budget?: ControlBudget | false;
-  readonly source?: { readonly address?: string; readonly userAgent?: string };
+  /** Where the request came from. */
+  readonly source?: {
+    /** IP address of the client. */
+    readonly address?: string;
+    /** Its `User-Agent`. */
+    readonly userAgent?: string;
+  };
   /** On a `tail`: its beginning, or its end with what the reader got. */
   readonly otelrdcp_tail?: AuditedTail;
   /** Error code, on refusals and failures. */
@@ -332,12 +478,22 @@ export interface AuditEntry {
     /** Latest `retainUntil` of the dropped entries. */
     readonly until: Timestamp;
     /** The last dropped entry of each chain. */
-    readonly chains: readonly { readonly instanceId: string; readonly sequence: number; readonly hash: string }[];
+    readonly chains: readonly {
+      /** Process that wrote the chain. */
+      readonly instanceId: string;
+      /** Its position in the chain. */
+      readonly sequence: number;
+      /** Its hash. */
+      readonly hash: string;
+    }[];
   };
+  /** What makes the trail verifiable: its place in a chain of hashes. */
   readonly compliance: {
     /** Absent in the first format, whose prune entries have no `dropped`. */
     readonly format?: 2;
+    /** The configured level of security when it was written. */
     readonly securityLevel: SecurityLevel;
+    /** Process that wrote it. Each process has a chain of its own. */
     readonly instanceId: string;
     /** Position in this process's chain, from 1. */
     readonly sequence: number;
@@ -350,16 +506,24 @@ export interface AuditEntry {
     readonly previousRetainUntil?: Timestamp;
     /** SHA-256 over the canonical JSON (RFC 8785) of the entry without this field and `signature`, lower-case hex. */
     readonly hash: string;
+    /** The entry is kept at least until then. */
     readonly retainUntil: Timestamp;
     /**
      * Ed25519 over `rdcp.audit.entry:` and the hash, base64url; not a part of what is hashed. The last entry of each write has
      * it, and vouches for all that come before it in the chain.
      */
-    readonly signature?: { readonly keyId: string; readonly value: string };
+    readonly signature?: {
+      /** Id of the key that signed. */
+      readonly keyId: string;
+      /** The signature. */
+      readonly value: string;
+    };
   };
 }
 
+/** A page of the audit trail. */
 export interface AuditResponse extends RdcpAnswer {
+  /** Newest first. */
   readonly entries: readonly AuditEntry[];
   /** `cursor` of the next page; absent on the last page. */
   readonly otelrdcp_next?: string;
@@ -367,12 +531,19 @@ export interface AuditResponse extends RdcpAnswer {
 
 /** The specification's auth context: response of the session endpoint. */
 export interface SessionResponse extends RdcpAnswer {
+  /** Always true: a request without a valid credential is answered with 401. */
   readonly authenticated: true;
+  /** Kind of the credential. */
   readonly method: AuthMethod;
+  /** User of the credential. */
   readonly userId: string;
+  /** Tenant that the credential is bound to, if any. */
   readonly tenantId?: string;
+  /** What it allows. */
   readonly scopes: readonly string[];
+  /** Session of a token. */
   readonly sessionId?: string;
+  /** When the credential ends; absent if it does not. */
   readonly expiresAt?: Timestamp;
   /** Present if the endpoint serves the console. */
   readonly otelrdcp_console?: ConsoleSettings;
@@ -385,13 +556,17 @@ export interface ConsoleSettings {
   /** Longest temporary control, and longest tail. */
   readonly maxDurationSeconds: number;
   /** Where this credential may tail: lines a second, unless it asks for another rate. */
-  readonly tail?: { readonly rate: number };
+  readonly tail?: {
+    /** Lines a second. */
+    readonly rate: number;
+  };
 }
 
 /** Response of `POST /rdcp/v1/console/code`. */
 export interface ConsoleCodeResponse extends RdcpAnswer {
   /** Works once, from the same machine. */
   readonly code: string;
+  /** How long it works. */
   readonly expiresInSeconds: number;
 }
 
@@ -399,14 +574,18 @@ export interface ConsoleCodeResponse extends RdcpAnswer {
 export interface ConsoleSessionResponse extends RdcpAnswer {
   /** The credential that the code was made with. */
   readonly credential: {
+    /** How to send it: `X-RDCP-API-Key` or `Authorization`. */
     readonly kind: 'api-key' | 'bearer';
+    /** The API key or the token. */
     readonly value: string;
   };
 }
 
 /** Response of the token endpoint (RFC 6749, section 5.1; RFC 8693, section 2.2.1). */
 export interface TokenGrant {
+  /** The token, for the header `Authorization`. */
   readonly access_token: string;
+  /** How it is sent. */
   readonly token_type: 'Bearer';
   /** Lifetime of the access token, in seconds. */
   readonly expires_in: number;
@@ -418,6 +597,7 @@ export interface TokenGrant {
   readonly issued_token_type?: string;
 }
 
+/** An issued or refreshed token. */
 export interface TokenResponse extends RdcpAnswer, TokenGrant {}
 
 /** Response of the introspection endpoint (RFC 7662, section 2.2). Inactive tokens have no further fields. */
@@ -425,42 +605,62 @@ export type IntrospectionResponse = { readonly active: false } | ActiveToken;
 
 /** A token that is accepted (RFC 7662, section 2.2). */
 export interface ActiveToken {
+  /** True for a token that is accepted. */
   readonly active: true;
   /** `N_A` for a refresh token, which resource servers must not accept (RFC 8693, section 2.2.1). */
   readonly token_type: 'Bearer' | 'N_A';
+  /** What it is for: requests, or getting a new access token. */
   readonly token_use: 'access_token' | 'refresh_token';
   /** Separated by single spaces. */
   readonly scope: string;
+  /** Client that it was issued to. */
   readonly client_id?: string;
+  /** User that it stands for. */
   readonly sub: string;
+  /** Who issued it. */
   readonly iss: string;
+  /** Servers that it is for. */
   readonly aud: string | readonly string[];
   /** Seconds since the epoch. */
   readonly exp: number;
   /** Seconds since the epoch. */
   readonly iat?: number;
+  /** The token's own id. */
   readonly jti?: string;
   /** The session that the token belongs to. */
   readonly sid: string;
+  /** Tenant that it is bound to, if any. */
   readonly tenant_id?: string;
   /** Thumbprint of the certificate that the token is bound to (RFC 8705, section 3.2). */
-  readonly cnf?: { readonly 'x5t#S256': string };
+  readonly cnf?: {
+    /** SHA-256 of the certificate, base64url. */
+    readonly 'x5t#S256': string;
+  };
 }
 
 /** Authorization server metadata (RFC 8414, section 2). */
 export interface AuthorizationServerMetadata {
+  /** The `iss` of the tokens. */
   readonly issuer: string;
+  /** URL that issues and refreshes tokens. */
   readonly token_endpoint: string;
+  /** How a client authenticates there. */
   readonly token_endpoint_auth_methods_supported: readonly string[];
+  /** URL that ends a session (RFC 7009). */
   readonly revocation_endpoint: string;
+  /** How a client authenticates there. */
   readonly revocation_endpoint_auth_methods_supported: readonly string[];
+  /** URL that says what a token is worth (RFC 7662). */
   readonly introspection_endpoint: string;
+  /** How a client authenticates there. */
   readonly introspection_endpoint_auth_methods_supported: readonly string[];
   /** URL of the public keys that verify tokens. */
   readonly jwks_uri?: string;
+  /** What a token can be had for. */
   readonly grant_types_supported: readonly string[];
   /** Required by the RFC; empty because there is no authorization endpoint. */
   readonly response_types_supported: readonly string[];
+  /** Scopes that a token may have. */
   readonly scopes_supported: readonly Scope[];
   /** RFC 8705: tokens requested with a client certificate are bound to it. */
   readonly tls_client_certificate_bound_access_tokens: boolean;
@@ -468,20 +668,29 @@ export interface AuthorizationServerMetadata {
 
 /** Error of an OAuth endpoint (RFC 6749, section 5.2). */
 export interface OAuthErrorResponse {
+  /** Code of the error, as OAuth defines it. */
   readonly error: string;
+  /** What was wrong, in a sentence. */
   readonly error_description?: string;
 }
 
 /** The error envelope. The specification puts `protocol` both next to `error` (every body) and inside it (Errors). */
 export interface ErrorResponse {
+  /** Name and version of the protocol. */
   readonly protocol: typeof PROTOCOL;
   /** In responses to an authenticated request in multi-tenant mode. */
   readonly tenant?: TenantContext;
+  /** What went wrong. */
   readonly error: {
+    /** A stable code, such as `RDCP_CATEGORY_NOT_FOUND`. */
     readonly code: string;
+    /** What was wrong and what is allowed, in a sentence. */
     readonly message: string;
+    /** Kind of the credential, where authentication failed. */
     readonly method?: string;
+    /** Machine-readable facts: `field`, `unknown`, `maximum`, … */
     readonly details?: Readonly<Record<string, unknown>>;
+    /** Name and version of the protocol. */
     readonly protocol: typeof PROTOCOL;
   };
 }

@@ -14,6 +14,7 @@ import type { Timestamp } from './time.ts';
 
 /** The body of a forecast request. */
 export interface ForecastRequest {
+  /** Names of the categories, or `*` for all. */
   readonly categories: string | readonly string[];
   /** Seconds, or `<n>s` or `1m`: 1 to 60 seconds. @default 10 */
   readonly duration?: number | string;
@@ -21,11 +22,13 @@ export interface ForecastRequest {
 
 /** What a category would emit if it were on, or emits if it is. */
 export interface CategoryForecast {
+  /** Calls a second. */
   readonly callsPerSecond: MetricValue;
   /** As lines of text. */
   readonly bytesPerSecond: MetricValue;
   /** Absent if there was no call. */
   readonly bytesPerCall?: MetricValue;
+  /** Its bytes a second, for a whole day. */
   readonly gigabytesPerDay: MetricValue;
   /** Calls a second that the configured budget of the category would drop. */
   readonly droppedByBudget: MetricValue;
@@ -33,7 +36,9 @@ export interface CategoryForecast {
 
 /** How many processes were asked, and how many of them answered in time. */
 export interface AskedInstances {
+  /** Processes that were asked. */
   readonly asked: number;
+  /** Processes that answered in time. */
   readonly answered: number;
 }
 
@@ -41,9 +46,11 @@ export interface AskedInstances {
 export interface ForecastResponse extends RdcpAnswer {
   /** Such as `10s`. */
   readonly duration: string;
+  /** How many processes the sums are of. */
   readonly instances: AskedInstances;
   /** Present where the service knows tenants, and the one that was named is none of them. */
   readonly tenantKnown?: false;
+  /** By the category's name. */
   readonly categories: Readonly<Record<string, CategoryForecast>>;
 }
 
@@ -62,7 +69,9 @@ export interface TailOpen {
   readonly revision: number;
   /** Processes asked for their lines. Each is named in an `instance` event once it has joined. */
   readonly instances: number;
+  /** Names of the categories whose lines come. */
   readonly categories: readonly string[];
+  /** When the server ends the tail. */
   readonly expiresAt: Timestamp;
   /** Present where the service knows tenants, and the one that was named is none of them. */
   readonly tenantKnown?: false;
@@ -70,11 +79,17 @@ export interface TailOpen {
 
 /** A debug call, from any process of the fleet. */
 export interface TailLine {
+  /** When the call was made. */
   readonly timestamp: Timestamp;
+  /** Name of the category. */
   readonly category: string;
+  /** The line's message. */
   readonly message: string;
+  /** Its attributes, with secrets masked. */
   readonly attributes: { readonly [name: string]: JsonValue };
+  /** Trace that the call belongs to, 32 hex digits. */
   readonly traceId?: string;
+  /** Span that the call belongs to, 16 hex digits. */
   readonly spanId?: string;
   /** Id of the tenant in whose context the call was made. */
   readonly tenant?: string;
@@ -94,15 +109,19 @@ export interface TailDropped {
 
 /** A process began or stopped to send its lines. */
 export interface TailInstance {
+  /** Id of the process, as in the fleet. */
   readonly id: string;
+  /** What it began or stopped. */
   readonly state: 'joined' | 'left';
 }
 
 /** The last event of a tail that the server ended. */
 export interface TailEnd {
+  /** Why it ended. */
   readonly reason: TailEndReason;
   /** Lines sent, and lines dropped, in all. */
   readonly lines: number;
+  /** Lines dropped, in all. */
   readonly dropped: number;
 }
 
@@ -116,22 +135,34 @@ export type TailEvent =
 
 /** The state when a watcher begins, or returns after it missed something. */
 export interface EventsSnapshot extends RdcpAnswer {
+  /** The store's newest revision; 0 without a shared store. */
   readonly revision: number;
+  /** Every registered category, sorted by name. */
   readonly categories: readonly DiscoveredCategory[];
-  readonly performance: { readonly totalCalls: number; readonly callsPerSecond: number };
+  /** Calls of all categories. */
+  readonly performance: {
+    /** Since the process started. */
+    readonly totalCalls: number;
+    /** Over the last 60 seconds. */
+    readonly callsPerSecond: number;
+  };
   /** With a shared store. */
   readonly fleet?: EventsFleet;
 }
 
 /** The processes that share the store. A tenant sees only their number. */
 export interface EventsFleet extends FleetSummary {
+  /** The processes, sorted by host, then process id. */
   readonly members?: readonly Omit<FleetMember, 'lastSeenAt'>[];
 }
 
 /** Calls a second, of the categories that have any. */
 export interface EventsRates {
+  /** When they were measured. */
   readonly timestamp: Timestamp;
+  /** Of all categories. */
   readonly callsPerSecond: number;
+  /** By the category's name. */
   readonly categories: Readonly<Record<string, number>>;
   /** Of categories that are on, and use their budget or have dropped calls, in the process that answers. */
   readonly budgets?: Readonly<Record<string, EventsBudget>>;

@@ -5,17 +5,21 @@ export type ValidationResult = ValidCredential | { readonly valid: false };
 
 /** Result for a valid credential. Unknown fields are dropped. */
 export interface ValidCredential {
+  /** True for a valid credential. */
   readonly valid: true;
   /** Kind of credential. `mtls` and `hybrid` require a client certificate on the connection. */
   readonly method: AuthMethod;
+  /** User of the credential, 1 to 255 of `a-z A-Z 0-9 . _ -`. */
   readonly userId: string;
   /** Tenant of the credential. @default none */
   readonly tenantId?: string | undefined;
+  /** What it allows. */
   readonly scopes: readonly Scope[];
   /** Shown in the audit trail. @default none */
   readonly sessionId?: string | undefined;
   /** When access ends, as a Timestamp. @default never */
   readonly expiresAt?: string | undefined;
+  /** Further facts about it. @default none */
   readonly metadata?: ValidationMetadata | undefined;
 }
 
@@ -23,6 +27,8 @@ export interface ValidCredential {
 export interface ValidationMetadata {
   /** Client id shown in the audit trail. @default none */
   readonly clientId?: string | undefined;
+  /** Accepted as the specification has it, and not used. @default none */
   readonly clientVersion?: string | undefined;
+  /** Accepted as the specification has it, and not used. @default none */
   readonly ipAddress?: string | undefined;
 }

@@ -3,13 +3,17 @@ import nodeModule, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { RdcpError } from '../errors.ts';
+import { handedOn } from '../handed-on.ts';
 
 // Loads packages that only `register` needs. Loading is synchronous, because a module with a top-level `await` cannot be
-// required. The ES module build loads the packages' ES modules: their CommonJS would load a second copy of OpenTelemetry's API.
+// required. ES modules where there are any: their CommonJS would load a second copy of OpenTelemetry's API.
 
 const require = createRequire(import.meta.url);
-/** `undefined` in the CommonJS build. */
-const resolve = import.meta.resolve as ((name: string) => string) | undefined;
+/** Loads an ES module. `undefined` where `register` itself was loaded as CommonJS. */
+const load =
+  (import.meta.resolve as unknown) === undefined
+    ? handedOn()
+    : (name: string) => require(fileURLToPath(import.meta.resolve(name)));
 
 /**
  * Loads a package that the application has to install.
@@ -17,7 +21,7 @@ const resolve = import.meta.resolve as ((name: string) => string) | undefined;
  */
 export function loadPackage(name: string) {
   try {
-    return require(resolve === undefined ? name : fileURLToPath(resolve(name)));
+    return (load ?? require)(name);
   } catch (cause) {
     throw new RdcpError('RDCP_CONFIG_INVALID', `missing package ${name}: run npm install ${name}`, { cause });
   }
@@ -26,7 +30,7 @@ export function loadPackage(name: string) {
 /** Loads a dependency of another package, in the version that the other package uses. */
 export function loadPackageOf(owner: string, name: string) {
   const requireThere = createRequire(require.resolve(owner));
-  return requireThere(resolve === undefined ? name : (esModuleOf(name, requireThere.resolve(owner)) ?? name));
+  return requireThere(load === undefined ? name : (esModuleOf(name, requireThere.resolve(owner)) ?? name));
 }
 
 /** The file that `import` of a package would load. `import.meta.resolve` cannot resolve from another file. */

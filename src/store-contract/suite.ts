@@ -1,5 +1,6 @@
 /** One case of the contract, for any test runner: `test(name, run)`. */
 export interface ContractCase {
+  /** What the case shows, as a sentence. */
   readonly name: string;
   /** Rejects where the store does not keep the contract. Each run makes a fixture of its own, and disposes of it. */
   run(): Promise<void>;

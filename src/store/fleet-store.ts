@@ -8,8 +8,11 @@ export interface Position {
 
 /** One process that shares a store with others. */
 export interface Instance {
+  /** Id of the process (`service.instance.id`). */
   readonly id: string;
+  /** Name of its host. */
   readonly host: string;
+  /** Its process id on that host. */
   readonly pid: number;
   /** Name of the service (`service.name` of the OpenTelemetry resource). */
   readonly service: string;

@@ -12,7 +12,9 @@ const MOST_RETAINED = 5_000;
 
 /** An entry and its position in the store. */
 export interface Placed<P> {
+  /** Where the store keeps the entry. */
   readonly place: P;
+  /** The entry. */
   readonly entry: AuditEntry;
 }
 
@@ -20,6 +22,7 @@ export interface Placed<P> {
 export interface PrunePlan<P> {
   /** In the order of writing. */
   readonly places: readonly P[];
+  /** The last entry to drop of each chain. */
   readonly heads: readonly DroppedHead[];
 }
 

@@ -17,6 +17,7 @@ export type RedisListener = (message: string, channel: string) => void;
 
 /** A command still unsent when it is aborted or times out is never sent. */
 export interface RedisSendOptions {
+  /** Ends the wait for the reply. */
   readonly abortSignal?: AbortSignal;
   /** The name in version 4. */
   readonly signal?: AbortSignal;
@@ -24,6 +25,7 @@ export interface RedisSendOptions {
 
 /** Created by `createClient`. */
 export interface RedisNode extends RedisEmitter {
+  /** Whether it is connected. */
   readonly isReady: boolean;
   /** Connects; rejects if that fails. */
   connect(): Promise<unknown>;
@@ -35,7 +37,13 @@ export interface RedisNode extends RedisEmitter {
   subscribe(channels: string[], listener: RedisListener): Promise<unknown>;
   /** Returns a client with the same options, and others, that is not connected. */
   duplicate(overrides?: object): RedisNode;
-  readonly options?: { readonly socket?: object | undefined } | undefined;
+  /** What it was created with. */
+  readonly options?:
+    | {
+        /** How it connects. */
+        readonly socket?: object | undefined;
+      }
+    | undefined;
 }
 
 interface Version4Node extends RedisNode {
@@ -50,6 +58,7 @@ export interface OwnRedisNode extends RedisNode {
 
 /** Created by `createClientPool`, from version 5 on. */
 export interface RedisPool extends RedisEmitter {
+  /** Number of connections. */
   readonly totalClients: number;
   /** Sends a command and resolves with its reply. */
   sendCommand(args: string[], options?: RedisSendOptions): Promise<unknown>;
@@ -59,6 +68,7 @@ export interface RedisPool extends RedisEmitter {
 
 /** Created by `createSentinel`, from version 5 on. */
 export interface RedisSentinel extends RedisEmitter {
+  /** Whether it is connected or connecting. */
   readonly isOpen: boolean;
   /** The present primary. */
   getMasterNode(): unknown;

@@ -6,8 +6,11 @@ import type { TokenStore } from './token-store.ts';
 
 /** Who made a temporary control. */
 export interface Maker {
+  /** User of the credential. */
   readonly userId?: string;
+  /** Client of the credential. */
   readonly clientId?: string;
+  /** What the operator gave as the reason. */
   readonly reason?: string;
   /** Wall time, milliseconds since the epoch. */
   readonly at: number;
@@ -15,7 +18,9 @@ export interface Maker {
 
 /** A temporary control: what a category is set to until a point in wall time (milliseconds since the epoch). */
 export interface Overlay {
+  /** Whether the category is on until then. */
   readonly enabled: boolean;
+  /** When it ends: wall time, milliseconds since the epoch. */
   readonly expiresAt: number;
   /** What its category may emit. @default the configured budget */
   readonly budget?: ControlBudget | false | undefined;
@@ -27,6 +32,7 @@ export interface Overlay {
 export interface Setting {
   /** `undefined` means that the category inherits. */
   readonly permanent?: boolean | undefined;
+  /** What is in force until it ends, before `permanent`. */
   readonly temporary?: Overlay | undefined;
 }
 
@@ -43,7 +49,9 @@ export const GLOBAL_SCOPE: ScopeKey = '*';
 
 /** One scope as the store holds it. A scope that was never written has revision 0 and no settings. */
 export interface ScopeState {
+  /** Counts the scope's commits. */
   readonly revision: number;
+  /** Its settings. */
   readonly settings: Settings;
   /** Wall time of the last commit, milliseconds since the epoch. */
   readonly changedAt?: number;
@@ -68,13 +76,16 @@ export interface ReplayRecord {
 export interface Commit {
   /** Absent when only the trail (and a replay record) is written: a refusal, a `status` action. */
   readonly state?: {
+    /** The scope to write. */
     readonly scope: ScopeKey;
     /** The commit takes effect only while the scope still has this revision. */
     readonly expectedRevision: number;
     /** The store may keep this very map: it must not change afterwards. */
     readonly settings: Settings;
   };
+  /** The entry to add to the trail. */
   readonly audit: AuditEntry;
+  /** The answer to keep for retries. @default none */
   readonly replay?: ReplayRecord;
   /** Wall time of the commit, milliseconds since the epoch. */
   readonly now: number;
@@ -112,9 +123,13 @@ export interface AuditQuery {
   readonly since?: number;
   /** Exclusive, milliseconds since the epoch. */
   readonly until?: number;
+  /** Only entries of this action. */
   readonly action?: AuditAction;
+  /** Only entries about this category. */
   readonly category?: string;
+  /** Only entries of this client id. */
   readonly client?: string;
+  /** Only entries with this outcome. */
   readonly outcome?: AuditOutcome;
   /** Only entries of this tenant. */
   readonly tenant?: string;
@@ -130,6 +145,7 @@ export interface AuditPage {
 
 /** How a store lost acknowledged changes: it was found empty, or restored from an older copy. */
 export interface StoreReset {
+  /** `empty`: there was nothing; `rollback`: revisions went back. */
   readonly reason: 'empty' | 'rollback';
   /** Identifies the store's content from then on: the same for all processes that notice one loss, new for the next. */
   readonly history: string;

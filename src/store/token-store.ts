@@ -12,11 +12,13 @@ export interface TokenSession {
 
 /** Replaces a refresh token of a session. */
 export interface Rotation {
+  /** Id of the session. */
   readonly id: string;
   /** Hash of the presented token. */
   readonly expected: string;
   /** Hash of the token that replaces it. */
   readonly next: string;
+  /** Wall time, milliseconds since the epoch. */
   readonly now: number;
   /** When the session's last access token expires, in case it is revoked; milliseconds since the epoch. */
   readonly revokedUntil: number;
@@ -33,6 +35,7 @@ export type RotationOutcome =
 
 /** A session whose access tokens must be rejected, although they have not expired. */
 export interface Revocation {
+  /** Id of the session. */
   readonly sessionId: string;
   /** When its last access token expires; milliseconds since the epoch. */
   readonly until: number;

@@ -11,11 +11,7 @@ import type { Report } from '../../benchmarks/measurement.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 
 const MOST_FILES = 300;
-/**
- * With 125 KB of the console, which browsers alone load, and 110 KB of checks for other servers (`rdcp conformance`), which
- * nothing but that command loads.
- */
-const MOST_BYTES = 1_700_000;
+const MOST_BYTES = 1_500_000;
 
 /** By what the benchmarks `import` and `start-up` call it: ratios, megabytes and counts. */
 const MOST: Readonly<Record<string, number>> = {

@@ -47,6 +47,14 @@ describe('a name in the signatures of', () => {
     });
   }
 
+  it('is explained, and each of its members', () => {
+    const symbols = ENTRIES.flatMap((entry) => exportsOf(project, entry));
+    const members = new Map(symbols.flatMap((symbol) => membersOf(project, symbol)));
+    assert.ok(members.has('DiscoveredCategory.metrics.callsTotal') && members.has('RdcpClient.tokens'));
+    const unexplained = [...members].filter(([, text]) => !text.trimStart().startsWith('/**'));
+    assert.deepEqual(unexplained.map(([name]) => name).sort(), []);
+  });
+
   it('is found: createRdcp takes a configuration and returns a remote control', () => {
     const [createRdcp] = root.filter(({ name }) => name === 'createRdcp');
     assert.ok(createRdcp);
@@ -88,6 +96,34 @@ function namesIn(project: Project, symbol: Named): Named[] {
     visit(node);
   }
   return [...found.values()];
+}
+
+const MEMBERS: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.PropertySignature,
+  SyntaxKind.MethodSignature,
+  SyntaxKind.PropertyDeclaration,
+  SyntaxKind.MethodDeclaration,
+  SyntaxKind.GetAccessor,
+]);
+
+/** Interfaces and classes of this package, with their members and those of objects in them: the text with what stands before it. */
+function membersOf(project: Project, symbol: Named): [name: string, text: string][] {
+  if (!isOurs(symbol)) return [];
+  return symbol.declarations.flatMap((declaration) => {
+    const node = declaration.resolve(project);
+    if (node?.kind !== SyntaxKind.InterfaceDeclaration && node?.kind !== SyntaxKind.ClassDeclaration) return [];
+    const { text } = node.getSourceFile();
+    const found: [string, string][] = [[symbol.name, text.slice(node.pos, node.end)]];
+    const visit = (inner: Node, path: string): void => {
+      const member = MEMBERS.has(inner.kind);
+      const [name = ''] = member ? (/[\w$#]+(?='?\??[:(<;])/.exec(inner.getText()) ?? []) : [];
+      if (member && name !== '#private') found.push([`${path}.${name}`, text.slice(inner.pos, inner.end)]);
+      const callable = inner.kind === SyntaxKind.MethodSignature || inner.kind === SyntaxKind.MethodDeclaration;
+      if (!callable) inner.forEachChild((child) => visit(child, member ? `${path}.${name}` : path));
+    };
+    node.forEachChild((child) => visit(child, symbol.name));
+    return found;
+  });
 }
 
 function isOurs({ declarations }: Named): boolean {

@@ -136,6 +136,10 @@ await instrumentation.close();
 /** Imports and requires every entry but that of the Redis store. */
 export const EVERY_ENTRY = `
 import { createRequire } from 'node:module';
+import { RdcpError } from 'opentelemetry-instrumentation-rdcp';
+import { RdcpError as ClientError, RdcpResponseError } from 'opentelemetry-instrumentation-rdcp/client';
+const error = new ClientError('RDCP_TIMEOUT', 'late');
+if (!(error instanceof RdcpError) || error instanceof RdcpResponseError) console.log('an error of the client');
 const require = createRequire(import.meta.url);
 for (const entry of ${JSON.stringify(SUBPATHS)}) {
   const imported = Object.keys(await import(entry));
@@ -143,6 +147,25 @@ for (const entry of ${JSON.stringify(SUBPATHS)}) {
   if (!imported.every((name) => required.includes(name))) console.log(entry, imported, required);
 }
 console.log('all');
+`;
+
+/** A service that a bundler puts into one file: a category is switched by the client. */
+export const BUNDLED = `
+import { createHash } from 'node:crypto';
+import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
+import { createRdcpClient } from 'opentelemetry-instrumentation-rdcp/client';
+
+const apiKey = 'a-secret-of-thirty-two-characters';
+const hash = 'sha256:' + createHash('sha256').update(apiKey).digest('hex');
+const apiKeys = [{ id: 'k', hash, clientId: 'test', scopes: ['control'] }];
+const payments = category('PAYMENTS');
+const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, emit: { to: () => {} } });
+void rdcp.listen().then(async ({ url }) => {
+  await createRdcpClient({ baseUrl: url, apiKey }).enable('PAYMENTS', { duration: '5m' });
+  console.log(payments.enabled ? 'switched' : 'off');
+  await rdcp.close();
+});
 `;
 
 /** Prints every module that an entry loads. */
