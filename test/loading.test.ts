@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createRdcp } from '../src/rdcp.ts';
 import { built } from './support/built.ts';
+import { PROGRAM_ENV } from './support/program-env.ts';
 
 const KEY = 'a-secret-of-thirty-two-characters';
 
@@ -31,7 +32,7 @@ async function run(t: TestContext, program: string, preload: readonly string[] =
   writeFileSync(join(cwd, 'app.mjs'), program);
   const imports = ['./heavy.mjs', ...preload].flatMap((file) => ['--import', file]);
   const env = {
-    PATH: process.env.PATH,
+    ...PROGRAM_ENV,
     RDCP_API_KEY: KEY,
     RDCP_PORT: '0',
     OTEL_EXPORTER_PROMETHEUS_PORT: '0',

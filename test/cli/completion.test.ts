@@ -12,6 +12,14 @@ import { withProgram } from '../examples/required-program.ts';
 import { built } from '../support/built.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
 
+/** Categories that come too late are left out, since a person waits: then the key is pressed once more. */
+async function categoriesOf(press: () => Promise<string[]>): Promise<string[]> {
+  for (let tries = 1; ; tries += 1) {
+    const found = await press();
+    if (tries === 10 || found.some((line) => /^complete_/i.test(line))) return found;
+  }
+}
+
 describe('completion of the command line', { concurrency: 2 }, () => {
   const viewer = makeKey({ id: 'viewer', scopes: ['discovery'] });
   const service = createRdcp({ server: { port: 0 }, security: { apiKeys: [viewer.record] }, announce: false });
@@ -30,7 +38,7 @@ describe('completion of the command line', { concurrency: 2 }, () => {
     assert.deepEqual([code, stderr], [0, '']);
     return stdout.split('\n').filter((line) => line !== '');
   };
-  const texts = async (...words: string[]) => (await offered(words)).map((line) => line.split('\t')[0]);
+  const texts = async (...words: string[]) => (await offered(words)).map((line) => line.split('\t')[0] ?? '');
 
   it('offers commands, subcommands, options and the values of options', async () => {
     assert.deepEqual(await texts('en'), ['enable']);
@@ -45,21 +53,20 @@ describe('completion of the command line', { concurrency: 2 }, () => {
   });
 
   it('offers the categories of the service that the words name, but those given', async () => {
-    assert.deepEqual(await texts('enable', 'COMPLETE_'), ['COMPLETE_POOL', 'COMPLETE_QUERIES']);
-    assert.deepEqual(await texts('disable', '--for', '5m', 'COMPLETE_POOL', ''), ['COMPLETE_QUERIES']);
-    assert.deepEqual(await texts('enable', 'complete_p'), ['complete_pool']);
-    assert.deepEqual(await offered(['enable', 'COMPLETE_P']), ['COMPLETE_POOL\tthe pool: with a tab']);
+    const categories = (...words: string[]) => categoriesOf(() => texts(...words));
+    assert.deepEqual(await categories('enable', 'COMPLETE_'), ['COMPLETE_POOL', 'COMPLETE_QUERIES']);
+    assert.deepEqual(await categories('disable', '--for', '5m', 'COMPLETE_POOL', ''), ['COMPLETE_QUERIES']);
+    assert.deepEqual(await categories('enable', 'complete_p'), ['complete_pool']);
+    const described = await categoriesOf(() => offered(['enable', 'COMPLETE_P']));
+    assert.deepEqual(described, ['COMPLETE_POOL\tthe pool: with a tab']);
     assert.deepEqual(await texts('enable', '--url', 'http://127.0.0.1:1', ''), []);
   });
 
   it('is silent where the service refuses, is slow, or names what is no category', async (t) => {
     assert.deepEqual(await offered(['enable', ''], { RDCP_API_KEY: 'x'.repeat(40) }), []);
-    const answers = [
-      '{"protocol":"rdcp/1.0","categories":[{"name":"$(touch x)"},{"name":"GOOD","description":""}]}',
-      '',
-    ];
+    let answer =
+      '{"protocol":"rdcp/1.0","categories":[{"name":"$(touch x)"},{"name":"COMPLETE_GOOD","description":""}]}';
     const server = createServer((_, response) => {
-      const answer = answers.shift();
       if (answer !== '') response.end(answer);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -68,7 +75,9 @@ describe('completion of the command line', { concurrency: 2 }, () => {
       server.close();
     });
     const strange = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    assert.deepEqual(await offered(['enable', ''], { RDCP_URL: strange }), ['GOOD\t']);
+    const good = await categoriesOf(() => offered(['enable', ''], { RDCP_URL: strange }));
+    assert.deepEqual(good, ['COMPLETE_GOOD\t']);
+    answer = '';
     const started = performance.now();
     assert.deepEqual(await offered(['enable', ''], { RDCP_URL: strange }), []);
     assert.ok(performance.now() - started < 5000);
@@ -94,11 +103,13 @@ describe('completion of the command line', { concurrency: 2 }, () => {
       PATH: `${bin}:${process.env.PATH}`,
     };
     const args = [ending, `source '${file}'\n${script}`];
-    const found = await promisify(execFile)(name, name === 'bash' ? ['--norc', ...args] : args, {
-      env,
-      cwd: directory,
+    return categoriesOf(async () => {
+      const found = await promisify(execFile)(name, name === 'bash' ? ['--norc', ...args] : args, {
+        env,
+        cwd: directory,
+      });
+      return found.stdout.split('\n').filter((line) => line !== '');
     });
-    return found.stdout.split('\n').filter((line) => line !== '');
   }
 
   it('works in bash', async (t) => {

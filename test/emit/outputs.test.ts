@@ -17,6 +17,7 @@ import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
 import { built } from '../support/built.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 
 // The one that NodeSDK makes by itself.
 const require = createRequire(createRequire(import.meta.url).resolve('@opentelemetry/sdk-node'));
@@ -200,7 +201,7 @@ describe('a NodeSDK of the application', () => {
     return spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
       timeout: 30_000,
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+      env: { ...PROGRAM_ENV, ...env },
     });
   };
 

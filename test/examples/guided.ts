@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 import { type Child, start, until } from './child.ts';
 
 /** Certificates are made first, by a dozen processes. */
@@ -18,8 +19,7 @@ export interface Guided {
 export async function startGuided(main: string, variables: Readonly<Record<string, string>>): Promise<Guided> {
   assertBuilt();
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-example-'));
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(OTEL|RDCP|NODE)_/.test(name));
-  const env = { ...Object.fromEntries(inherited), ...variables };
+  const env = { ...PROGRAM_ENV, ...variables };
   const child = await start(process.execPath, [join(ROOT, main)], { cwd, env });
   const end = async () => {
     await child.end();

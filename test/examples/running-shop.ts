@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ControlResponse, DiscoveredCategory, DiscoveryResponse } from '../../src/protocol/messages.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { freePort } from '../support/free-port.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 import { type Child, start, until } from './child.ts';
 
 const MAIN = join(ROOT, 'examples/shop/main.ts');
@@ -24,12 +24,11 @@ export interface RunningShop {
   end(): Promise<number | NodeJS.Signals | null>;
 }
 
-/** The environment of this process without what would change the example, and with what it needs. */
+/** The environment of the example, with ports of its own. */
 export async function shopEnvironment(): Promise<NodeJS.ProcessEnv & { RDCP_PORT: string; METRICS_PORT: string }> {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(OTEL|RDCP|SHOP|NODE)_/.test(name));
-  const [rdcp, metrics] = await freePorts(2);
+  const [rdcp, metrics] = [await freePort(), await freePort()];
   return {
-    ...Object.fromEntries(inherited),
+    ...PROGRAM_ENV,
     SHOP_PORT: '0',
     SHOP_RATE: '10',
     RDCP_PORT: String(rdcp),
@@ -85,24 +84,4 @@ export async function startShop(): Promise<RunningShop> {
     },
     scrape: async () => (await fetch(metrics)).text(),
   };
-}
-
-/** The exporter cannot be told to take any port, so ports are tried out first, all at once so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  return Promise.all(
-    servers.map(async (server) => {
-      const address = server.address();
-      server.close();
-      await once(server, 'close');
-      assert.ok(typeof address === 'object' && address !== null);
-      return address.port;
-    }),
-  );
 }

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 
 const NAME = 'opentelemetry-instrumentation-rdcp';
 const run = promisify(execFile);
@@ -143,7 +144,7 @@ export function finish(
   timeout = 60_000,
 ): Promise<Finished> {
   return new Promise((resolve) => {
-    const options = { cwd, env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, timeout };
+    const options = { cwd, env: { ...PROGRAM_ENV, ...env }, timeout };
     execFile(file, [...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
     });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { start, until } from '../examples/child.ts';
 import { freePort } from '../support/free-port.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 import type { Consumer } from './consumer.ts';
 
 const NAME = 'opentelemetry-instrumentation-rdcp';
@@ -20,10 +21,9 @@ export interface Shown {
 export async function followDemo(t: TestContext, consumer: Consumer): Promise<Shown> {
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-demo-'));
   const main = join(consumer.directory, 'node_modules', NAME, 'dist/demo/main.js');
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(OTEL|RDCP|SHOP|NODE)_/.test(name));
   const metrics = String(await freePort());
   const ports = { SHOP_PORT: '0', RDCP_PORT: String(await freePort()), OTEL_EXPORTER_PROMETHEUS_PORT: metrics };
-  const env = { ...Object.fromEntries(inherited), ...ports };
+  const env = { ...PROGRAM_ENV, ...ports };
   const demo = await start(process.execPath, [main, 'demo'], { cwd, env });
   t.after(async () => {
     await demo.end('SIGKILL');

@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openReceiver } from '../register/otlp-receiver.ts';
 import { freePort } from '../support/free-port.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 import { type Consumer, installInto, LINES, packInto } from './consumer.ts';
 import { FLOODED_SERVICE } from './scripts.ts';
 
@@ -46,7 +47,7 @@ async function startService(consumer: Consumer, env: Record<string, string>): Pr
     ['--expose-gc', '--import', 'opentelemetry-instrumentation-rdcp/register', file],
     {
       cwd: consumer.directory,
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+      env: { ...PROGRAM_ENV, ...env },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     },
   );

@@ -6,7 +6,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { runsApplication } from '../../src/register/application.ts';
 import { start } from '../examples/child.ts';
 import { built, ROOT } from '../support/built.ts';
-import { freePort, KEY, REGISTER } from './running.ts';
+import { freePort } from '../support/free-port.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
+import { KEY, REGISTER } from './running.ts';
 
 const INHERITED = { NODE_OPTIONS: `--import ${REGISTER}` };
 const NAMED = ['--import', REGISTER];
@@ -98,11 +100,10 @@ describe('which process runs an application', () => {
 describe('with register in NODE_OPTIONS', { concurrency: 2 }, () => {
   async function inherit(t: TestContext, command: string, files: Record<string, string>) {
     const cwd = directory(t, files);
-    const inherited = Object.entries(process.env).filter(([name]) => !/^(OTEL|RDCP|NODE|npm)_/.test(name));
     const child = await start('sh', ['-c', command], {
       cwd,
       env: {
-        ...Object.fromEntries(inherited),
+        ...PROGRAM_ENV,
         PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
         ...INHERITED,
         RDCP_API_KEY: KEY,

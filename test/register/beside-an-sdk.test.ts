@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { samples } from '../metrics/scrape.ts';
+import { freePort } from '../support/free-port.ts';
 import { openReceiver } from './otlp-receiver.ts';
-import { API, announced, enable, freePort, KEY, REGISTER, start } from './running.ts';
+import { API, announced, enable, KEY, REGISTER, start } from './running.ts';
 
 const AUTO_INSTRUMENTATIONS = '@opentelemetry/auto-instrumentations-node/register';
 

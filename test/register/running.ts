@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { built } from '../support/built.ts';
+import { freePort } from '../support/free-port.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 
 export const KEY = 'a-secret-of-thirty-two-characters';
 /** The API as this package finds it: the application runs in a directory of its own. */
@@ -39,7 +41,7 @@ export async function start(t: TestContext, { env = {}, app, options = ['--impor
   }
   const child = spawn(process.execPath, [...options, file], {
     cwd,
-    env: { PATH: process.env.PATH, RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort), ...env },
+    env: { ...PROGRAM_ENV, RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   t.after(() => {
@@ -56,26 +58,16 @@ export async function start(t: TestContext, { env = {}, app, options = ['--impor
   return { child, output, closed, cwd, metricsPort };
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, 'localhost');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  assert.ok(typeof address === 'object' && address !== null);
-  return address.port;
-}
-
 /** A port that another server has, which answers whatever it is asked. */
 export async function takenPort(t: TestContext, host: string): Promise<number> {
-  const server = createHttpServer((_req, res) => res.end('{}')).listen(0, host);
+  const server = createServer((_req, res) => res.end('{}')).listen(0, host);
   t.after(() => server.close());
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
 
 export async function until(condition: () => boolean, child: ChildProcess, output: { stderr: string }): Promise<void> {
-  for (const end = Date.now() + 20_000; !condition(); ) {
+  for (const end = Date.now() + 60_000; !condition(); ) {
     assert.equal(child.exitCode, null, output.stderr);
     assert.ok(Date.now() < end, `timed out; stderr: ${output.stderr}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
