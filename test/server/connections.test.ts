@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { constants } from 'node:http2';
@@ -86,8 +87,12 @@ for (const [name, bytes] of [
 
 test('half a request that has to make room is answered 408', async (t) => {
   const url = await listening(t, { places: { total: 10, perAddress: 1 } });
+  const sockets: Socket[] = [];
+  const accepted = (message: unknown) => void sockets.push((message as { readonly socket: Socket }).socket);
+  subscribe('net.server.socket', accepted);
+  t.after(() => unsubscribe('net.server.socket', accepted));
   const text = exchange(url, HALF);
-  await sleep(100);
+  while (sockets[0]?.bytesRead !== HALF.length) await sleep(5);
   await hold(t, url, 1);
   assert.equal(parseAnswer(await text)?.status, 408);
 });

@@ -3,15 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import {
-  CONVERGED_MS,
-  eventually,
-  type Follower,
-  follow,
-  oneAfterTheOther,
-  PATIENCE_MS,
-  rejectsSoon,
-} from './follower.ts';
+import { CONVERGED_MS, eventually, type Follower, follow, oneAfterTheOther, rejectsSoon } from './follower.ts';
 import type { Pair } from './redis-topologies.ts';
 import { auditIds, change, committedRevision, NOW, until } from './samples.ts';
 import { toggleAtOnce } from './toggles.ts';
@@ -34,7 +26,7 @@ export function failoverContract(
     beforeEach(async () => {
       prefix = `${randomUUID()}:`;
       opened = clients().map((client) => createRedisStore({ client, prefix }));
-      followers = await Promise.all(opened.map((store) => eventually(() => follow(store), PATIENCE_MS)));
+      followers = await Promise.all(opened.map(follow));
       [a] = followers as [Follower];
     });
     afterEach(async () => {

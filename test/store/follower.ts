@@ -21,7 +21,7 @@ export async function follow(store: StateStore): Promise<Follower> {
   const follower: Follower = { store, heard: new Map(), resets: [] };
   store.subscribe((scope, state) => follower.heard.set(scope, state));
   store.onReset?.(({ reason }) => follower.resets.push({ reason }));
-  await store.load();
+  await eventually(() => store.load(), PATIENCE_MS);
   return follower;
 }
 

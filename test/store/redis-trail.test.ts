@@ -4,6 +4,7 @@ import { createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry } from '../../src/protocol/messages.ts';
 import { createRedisStore } from '../../src/store/redis.ts';
 import { chain } from '../audit/entries.ts';
+import { PATIENCE_MS } from './follower.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
 import { appendAudit, auditIds } from './samples.ts';
 
@@ -11,7 +12,7 @@ const STREAM = '{rdcp}:audit';
 
 async function opened(t: TestContext) {
   const server = await startRedis();
-  const store = createRedisStore({ url: server.url });
+  const store = createRedisStore({ url: server.url, deadlineMs: PATIENCE_MS });
   t.after(async () => {
     await store.close();
     await server.close();

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
-import { eventually, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
+import { follow, rejectsSoon } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { change, committedRevision, until } from './samples.ts';
 
@@ -82,7 +82,7 @@ export function redisVersionContract(installedAs: string, { createClient }: Redi
       await server.kill();
       for (const store of stores) await rejectsSoon(store.check());
       await server.start();
-      const [one, other] = await Promise.all(stores.map((store) => eventually(() => follow(store), PATIENCE_MS)));
+      const [one, other] = await Promise.all(stores.map(follow));
       assert.ok(one && other);
       assert.equal(committedRevision(await one.store.commit(change('acme', 0, {}))), 1);
       await until(() => other.heard.has('acme'), 'the change');

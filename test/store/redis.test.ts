@@ -1,3 +1,5 @@
+// In a process of its own: it starts a server for all of its tests.
+
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -5,6 +7,7 @@ import { openStore } from '../../src/store/open.ts';
 import { createRedisStore } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
+import { eventually, PATIENCE_MS } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 
 const missing = whyNoRedis();
@@ -20,7 +23,7 @@ if (missing !== false) {
   test('a redis URL in the configuration opens a Redis store', async () => {
     const store = openStore(server.url);
     assert.equal(store.name, 'redis');
-    await store.check();
+    await eventually(() => store.check(), PATIENCE_MS);
     await store.close();
   });
 
@@ -29,7 +32,7 @@ if (missing !== false) {
     const opened: StateStore[] = [];
     return {
       async open() {
-        const store = createRedisStore({ url: server.url, prefix });
+        const store = createRedisStore({ url: server.url, prefix, deadlineMs: PATIENCE_MS });
         opened.push(store);
         return store;
       },
