@@ -126,7 +126,7 @@ export function lockNobodyOut(tries: number): void {
       const [path, form] = junk[count % junk.length] ?? [TOKEN_PATHS.token, {}];
       return ask(path, NAT, { form });
     });
-    while (sent < 1000) await sleep(10);
+    while (sent < 25 * tries) await sleep(10);
     const rounds = tries / 2;
     const served = { exchange: 0, refresh: 0, revoke: 0, use: 0 };
     const form = async (path: string, fields: Record<string, string>) => {

@@ -108,3 +108,23 @@ export function endsThoughClockJumps(jumps: readonly Jump[]): void {
     });
   }
 }
+
+/** Starts a service a second time, whose first process ended by that signal. */
+export function goesOnAfter(signal: 'SIGKILL' | 'SIGTERM'): void {
+  it(`goes on after a restart by ${signal} with the end that it had`, async (t) => {
+    const here = host(t);
+    const first = await here.start();
+    const end = await enableFor(first, here.enoughForAStart);
+    const expiresAt = await expiryOf(first);
+    first.child.kill(signal);
+    await first.ended;
+    const second = await here.start();
+    assert.equal((await second.states()).DATABASE, true);
+    assert.equal(await expiryOf(second), expiresAt);
+    await passed(end);
+    assert.equal((await second.states()).DATABASE, false);
+    await assertOffSince(second, end);
+    assert.ok((await second.momentsOn()).length > 50, 'it was on until then');
+    await assertExpiredOnce(second);
+  });
+}

@@ -1,3 +1,5 @@
+// In a process of its own: it counts the warnings of the process.
+
 import assert from 'node:assert/strict';
 import { createSecureServer, type OutgoingHttpHeaders } from 'node:http2';
 import type { AddressInfo } from 'node:net';

