@@ -1,3 +1,5 @@
+// In a process of its own: it starts a server for all of its tests.
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,5 @@
+// In a process of its own: it starts a browser, and waits for it.
+
 import assert from 'node:assert/strict';
 import { createRdcpClient } from '../../src/client/client.ts';
 import { enable, signIn, waitForState } from './drive.ts';

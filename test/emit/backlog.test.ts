@@ -1,3 +1,5 @@
+// In a process of its own: it installs global providers of OpenTelemetry.
+
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';

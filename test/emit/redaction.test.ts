@@ -1,3 +1,5 @@
+// In a process of its own: it installs global providers of OpenTelemetry.
+
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { logs } from '@opentelemetry/api';

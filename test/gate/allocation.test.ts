@@ -1,3 +1,5 @@
+// In a process of its own: it measures the memory of the process.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';

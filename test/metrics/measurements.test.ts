@@ -1,3 +1,5 @@
+// In a process of its own: it measures the event loop.
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';

@@ -1,3 +1,5 @@
+// In a process of its own: it installs global providers of OpenTelemetry.
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import diagnosticsChannel from 'node:diagnostics_channel';

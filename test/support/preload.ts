@@ -1,4 +1,4 @@
-// Loaded into every test process before its tests (`--import`, in package.json).
+// Loaded into every test process before its tests (`--import`, in package.json and test/fast.ts).
 
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
@@ -6,16 +6,18 @@ import { join } from 'node:path';
 /** No test file takes a tenth of this. */
 const DEADLINE_MS = 600_000;
 
-// Half of a short test's time went into removing types and compiling. Programs that tests start use the cache too.
+const compiled = join(import.meta.dirname, '../../node_modules/.cache/compiled');
 if (process.env.NODE_V8_COVERAGE === undefined) {
-  const directory = join(import.meta.dirname, '../../node_modules/.cache/compiled');
-  enableCompileCache(directory);
-  process.env.NODE_COMPILE_CACHE = directory;
+  // Half of a short test's time went into removing types and compiling.
+  enableCompileCache(compiled);
 } else {
-  // Coverage counts functions that come from a cache with less precision. It is of the test processes: what the programs that
-  // they start would write, some of it megabytes each, takes longer to read than all tests.
+  // Coverage, for which the cache is off, is of the test processes: what the programs that they start would write, some of it
+  // megabytes each, takes longer to read than all tests.
   delete process.env.NODE_V8_COVERAGE;
+  delete process.env.NODE_DISABLE_COMPILE_CACHE;
 }
+// Programs that tests start use the cache too.
+process.env.NODE_COMPILE_CACHE = compiled;
 
 // A test has its `--test-timeout`; this is for a process that something keeps alive after its last test.
 setTimeout(() => {

@@ -1,3 +1,5 @@
+// In a process of its own: it measures the memory of the process.
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,3 +1,5 @@
+// In a process of its own: it starts an SDK of OpenTelemetry.
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, type TestContext, test } from 'node:test';

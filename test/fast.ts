@@ -1,0 +1,46 @@
+// The fast tier: `*.test.ts`. What a test file needs before its first test, the package and its libraries, takes longer than
+// most of its tests, so files of one folder share a process. A file that changes its process, or measures it, has its own, and
+// says so in its first line. Options are Node's: `npm run test:fast -- --test-name-pattern limit`.
+
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const ROOT = join(import.meta.dirname, '..');
+/** Tests of one process run one after the other. */
+const MOST_TOGETHER = 8;
+/** Folders whose tests run the package in their own process. Those of the others are about processes that they start. */
+const SHARING =
+  /^test\/(?:audit|auth|client|console|control|emit|gate|metrics|notify|oauth|protocol|server|store|tail|tenancy)\//;
+const OWN_PROCESS = /^\/\/ In a process of its own: /;
+
+const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
+const shares = (file: string) => SHARING.test(file) && !OWN_PROCESS.test(readFileSync(join(ROOT, file), 'utf8'));
+
+const folder = mkdtempSync(join(tmpdir(), 'rdcp-tests-'));
+try {
+  const together = Map.groupBy(files.filter(shares), dirname);
+  const groups = [...together].flatMap(([name, members]) => {
+    const count = Math.ceil(members.length / MOST_TOGETHER);
+    return Array.from({ length: count }, (_, at) => {
+      const group = join(folder, `${name.replaceAll('/', '-')}-${at + 1}.test.mjs`);
+      const imported = members.filter((_member, index) => index % count === at);
+      writeFileSync(group, imported.map((file) => `import '${pathToFileURL(join(ROOT, file))}';\n`).join(''));
+      return group;
+    });
+  });
+  const preload = join(import.meta.dirname, 'support/preload.ts');
+  const options = ['--test-concurrency=3', '--test-timeout=120000', '--test-reporter=spec', ...process.argv.slice(2)];
+  const alone = files.filter((file) => !shares(file));
+  const args = ['--import', preload, '--test', ...options, ...groups, ...alone];
+  // Coverage counts functions that come from the cache of compiled code with less precision.
+  const env = {
+    ...process.env,
+    ...(options.includes('--experimental-test-coverage') && { NODE_DISABLE_COMPILE_CACHE: '1' }),
+  };
+  process.exitCode = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env }).status ?? 1;
+} finally {
+  rmSync(folder, { recursive: true });
+}
