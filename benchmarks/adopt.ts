@@ -7,7 +7,7 @@ import { channel } from 'node:diagnostics_channel';
 import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import util from 'node:util';
-import { built, type Candidate, compare, ns, publish, time, verdict } from './measurement.ts';
+import { built, type Candidate, compare, ns, publish, type Surroundings, time, verdict } from './measurement.ts';
 
 const require = createRequire(import.meta.url);
 const { createRdcp }: typeof import('../src/index.ts') = await import(built('index.js'));
@@ -16,6 +16,7 @@ const { createRdcp }: typeof import('../src/index.ts') = await import(built('ind
 interface Calls {
   readonly off: () => void;
   readonly on?: () => void;
+  readonly within?: Surroundings;
 }
 
 /** Makes the loggers of a library: `quiet` is off, `loud` on. */
@@ -24,12 +25,15 @@ interface Logger {
   readonly create: (adopted: boolean) => Calls;
 }
 
+let callSites = 0;
+
 /**
  * A call site of its own: V8 compiles each for the functions that it has seen there, and in a service none sees the logger
- * with us and the one without.
+ * with us and the one without. The number makes each text another one: V8 keeps what it has learnt by the text.
  */
 function callSite(logger: unknown, call: string): () => void {
-  return new Function('logger', `return () => void ${call};`)(logger);
+  callSites += 1;
+  return new Function('logger', `/* ${callSites} */ return () => void ${call};`)(logger);
 }
 
 const debug = (load: () => unknown): Logger['create'] => {
@@ -66,17 +70,34 @@ const winston: Logger['create'] = () => {
   return { off: callSite(quiet, call), on: callSite(loud, call) };
 };
 
+/** Nest formats its lines; the stream that gets them drops them. */
 const nest: Logger['create'] = () => {
   const { ConsoleLogger } = require('@nestjs/common') as typeof import('@nestjs/common');
-  class Unwritten extends ConsoleLogger {
-    protected override printMessages(): void {}
-  }
   const [quiet, loud] = [
-    new Unwritten('nest', { logLevels: ['log'] }),
-    new Unwritten('loud', { logLevels: ['log', 'debug'] }),
+    new ConsoleLogger('nest', { logLevels: ['log'] }),
+    new ConsoleLogger('loud', { logLevels: ['log', 'debug'] }),
   ];
   const call = "logger.debug('m')";
-  return { off: callSite(quiet, call), on: callSite(loud, call) };
+  return { off: callSite(quiet, call), on: callSite(loud, call), within: withoutStdout };
+};
+
+/** What the application uses: it passes lines on to a `ConsoleLogger`. */
+const nestLogger: Logger['create'] = () => {
+  const { ConsoleLogger, Logger } = require('@nestjs/common') as typeof import('@nestjs/common');
+  Logger.overrideLogger(new ConsoleLogger('root', { logLevels: ['log'] }));
+  return { off: callSite(new Logger('nest'), "logger.debug('m')"), within: withoutStdout };
+};
+
+const withoutStdout: Surroundings = (run) => {
+  const { write } = process.stdout;
+  process.stdout.write = () => true;
+  const back = () => {
+    process.stdout.write = write;
+  };
+  const result = run();
+  if (result instanceof Promise) return result.finally(back) as typeof result;
+  back();
+  return result;
 };
 
 const debuglog: Logger['create'] = () => ({ off: callSite(util.debuglog('quiet'), "logger('m', { a: 1 })") });
@@ -95,7 +116,8 @@ const LOGGERS: readonly Logger[] = [
   { name: 'debug 2.6.9', create: debug(() => require('debug-2')) },
   { name: 'debug 4.3.1', create: debug(() => require('debug-4.3.1')) },
   { name: 'debug 4.4.3', create: debug(() => require('debug')) },
-  { name: 'Nest 11', create: nest },
+  { name: 'Nest 11, ConsoleLogger', create: nest },
+  { name: 'Nest 11, Logger', create: nestLogger },
   { name: 'util.debuglog', create: debuglog },
   { name: 'a diagnostics channel', create: diagnosticsChannel },
 ];
@@ -128,7 +150,11 @@ for (const [at, { name }] of LOGGERS.entries()) {
     const [own, ours] = [bare[at]![state], adopted[at]![state]];
     if (own === undefined || ours === undefined) continue;
     measured.push({ name, state });
-    candidates.push({ name: `${name} ${state}`, call: own }, { name: `${name} ${state}, adopted`, call: ours });
+    const surroundings = bare[at]!.within && { within: bare[at]!.within };
+    candidates.push(
+      { name: `${name} ${state}`, call: own, ...surroundings },
+      { name: `${name} ${state}, adopted`, call: ours, ...surroundings },
+    );
   }
 }
 const timings = await time(candidates);

@@ -51,6 +51,10 @@ export class LoggerCategory implements AdoptedCategory {
     return this.#gated.passes(text, describe, bytes, admitted);
   }
 
+  get tapped(): boolean {
+    return this.#gated.tapped;
+  }
+
   get decided(): boolean {
     return this.#gated.decided;
   }

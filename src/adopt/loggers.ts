@@ -1,3 +1,4 @@
+import type { Described } from '../gate/types.ts';
 import type { AdoptedCategory, Adoption } from './types.ts';
 
 /** Fields that name a logger, the first one that has a text; or a function of all its fields. */
@@ -7,6 +8,9 @@ export type LoggerNames =
 
 /** The name of a logger that has none of its own. */
 export const APPLICATION = 'APP';
+
+/** Describes a line that no tap wants: nothing reads it, and a function for each line would cost more than the decision. */
+export const undescribed = (): Described => ({ message: '' });
 
 /** What a library's loggers are adopted with. */
 export interface LoggerAdopter {

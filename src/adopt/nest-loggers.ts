@@ -1,5 +1,5 @@
 import { decision, writeDecided } from './decision.ts';
-import { APPLICATION, type LoggerAdopter } from './loggers.ts';
+import { APPLICATION, type LoggerAdopter, undescribed } from './loggers.ts';
 import { Patches } from './patches.ts';
 import type { AdoptedCategory } from './types.ts';
 
@@ -31,7 +31,8 @@ export interface NestCommon {
 }
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
-type ContextOf = (logger: NestLogger, args: readonly unknown[]) => unknown;
+/** @param count of the call's arguments. @param last of them */
+type ContextOf = (logger: NestLogger, count: number, last: unknown) => unknown;
 /** Whether the logger writes a line of the level by itself; `undefined` where only the logger behind it knows. */
 type Admits = (logger: unknown, level: string) => boolean | undefined;
 
@@ -55,6 +56,9 @@ abstract class ContextLoggers {
   protected active = true;
   readonly #adopter: LoggerAdopter;
   readonly #categories = new Map<string, AdoptedCategory>();
+  /** The context that was asked for last, and its category: a class often logs several lines in a row. */
+  #last: unknown;
+  #lastCategory: AdoptedCategory | undefined;
 
   constructor(adopter: LoggerAdopter) {
     this.#adopter = adopter;
@@ -67,6 +71,14 @@ abstract class ContextLoggers {
 
   /** Registers the category of a context. */
   protected category(context: unknown): AdoptedCategory | undefined {
+    if (context === this.#last && this.#lastCategory !== undefined) return this.#lastCategory;
+    const category = this.#lookUp(context);
+    this.#last = context;
+    this.#lastCategory = category;
+    return category;
+  }
+
+  #lookUp(context: unknown): AdoptedCategory | undefined {
     const name = typeof context === 'string' && context !== '' ? context : APPLICATION;
     const known = this.#categories.get(name);
     if (known !== undefined) return known;
@@ -98,40 +110,53 @@ abstract class ContextLoggers {
       original.apply(logger, args),
   ): void {
     const loggers = this;
-    this.patches.wrap<unknown>(target, level, (original) =>
-      Object.defineProperty(
-        function (this: unknown, ...args: unknown[]) {
-          const write = () => around(this, original, args);
-          if (!loggers.active || decision.taken || seen) return write();
-          const decided = loggers.#decide(this, level, args, contextOf, admits);
-          if (decided === 'drop') return undefined;
-          if (decided === 'as it is') return write();
-          return decided === 'write' ? writeDecided(write) : writeSeen(write);
-        },
-        'name',
-        { value: level, configurable: true },
-      ),
-    );
+    this.patches.wrap<unknown>(target, level, (original) => {
+      const gated: Call = function (...args) {
+        if (!loggers.active || decision.taken || seen) return around(this, original, args);
+        const category = loggers.#categoryOf(this, contextOf, args.length, args.at(-1));
+        if (category === undefined) return around(this, original, args);
+        const decided = loggers.#decide(this, category, level, args, admits);
+        if (decided === 'drop') return undefined;
+        const write = () => around(this, original, args);
+        if (decided === 'as it is') return write();
+        return decided === 'write' ? writeDecided(write) : writeSeen(write);
+      };
+      // V8 makes no array of arguments whose elements are read, or that are passed on by `apply`, and nothing else.
+      const method: Call = function (...args) {
+        if (!loggers.active || decision.taken || seen) return gated.apply(this, args);
+        const category = loggers.#categoryOf(this, contextOf, args.length, args[args.length - 1]);
+        if (category === undefined || category.wanted) return gated.apply(this, args);
+        return category.decided ? undefined : original.apply(this, args);
+      };
+      return Object.defineProperty(method, 'name', { value: level, configurable: true });
+    });
+  }
+
+  #categoryOf(logger: unknown, contextOf: ContextOf, count: number, last: unknown): AdoptedCategory | undefined {
+    try {
+      return this.category(contextOf(logger as NestLogger, count, last));
+    } catch (error) {
+      this.#adopter.failed(error);
+      return undefined;
+    }
   }
 
   #decide(
     logger: unknown,
+    category: AdoptedCategory,
     level: string,
     args: unknown[],
-    contextOf: ContextOf,
     admits: Admits,
   ): 'write' | 'drop' | 'seen' | 'as it is' {
-    let category: AdoptedCategory | undefined;
     try {
-      category = this.category(contextOf(logger as NestLogger, args));
-      if (category === undefined) return 'as it is';
       const { decided } = category;
       if (!category.wanted) return decided ? 'drop' : 'as it is';
       const admitted = admits(logger, level);
       if (!decided && admitted === undefined) return 'as it is';
       const [message] = args;
       const text = typeof message === 'string' ? message : '';
-      const passes = category.passes(text, () => describe(args), text.length + 64, admitted === true);
+      const described = category.tapped ? () => describe(args) : undescribed;
+      const passes = category.passes(text, described, text.length + 64, admitted === true);
       if (decided) return passes ? 'write' : 'drop';
       return admitted ? 'write' : 'seen';
     } catch (error) {
@@ -291,10 +316,8 @@ export class NestAdapterCopy extends ContextLoggers {
 export const ownContext: ContextOf = ({ context }) => context;
 
 /** The last argument, if it is a second text; else the logger's own context. */
-export const givenContext: ContextOf = ({ context }, args) => {
-  const last = args.at(-1);
-  return args.length > 1 && typeof last === 'string' ? last : context;
-};
+export const givenContext: ContextOf = ({ context }, count, last) =>
+  count > 1 && typeof last === 'string' ? last : context;
 
 function describe(args: readonly unknown[]): { message: string; attributes?: Record<string, string> } {
   const [message, ...rest] = args;

@@ -1,5 +1,6 @@
+import type { Described } from '../gate/types.ts';
 import { decision, writeLast } from './decision.ts';
-import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED } from './loggers.ts';
+import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED, undescribed } from './loggers.ts';
 import { Patches } from './patches.ts';
 import {
   describeLine,
@@ -351,32 +352,50 @@ export class PinoCopy {
         return copy.#admits(this, level) ? method.apply(this, args) : undefined;
       };
     }
-    if (admission === 'refused') {
-      const write: LogMethod = function (...args) {
-        return copy.#write(this, category, method, false, args);
+    // V8 makes no array of arguments whose elements are read, or that are passed on by `apply`, and nothing else.
+    const special = (admitted: boolean): LogMethod =>
+      function (...args) {
+        return copy.#writeSpecial(this, category, method, admitted, args);
       };
-      // V8 makes no array of arguments that are only passed on by `apply`.
+    if (admission === 'admitted') {
+      const writeSpecial = special(true);
       return function (...args) {
-        return category.wanted || decision.taken ? write.apply(this, args) : undefined;
+        if (copy.#isSpecial(category)) return writeSpecial.apply(this, args);
+        return copy.#passes(this, category, true, args[0], args[1]) ? method.apply(this, args) : undefined;
       };
     }
-    if (admission === 'admitted') {
+    const writeSpecial = special(false);
+    const writeRefused: LogMethod = function (...args) {
+      if (copy.#isSpecial(category)) return writeSpecial.apply(this, args);
+      if (!copy.#passes(this, category, false, args[0], args[1])) return undefined;
+      try {
+        return method.apply(this, args);
+      } catch (error) {
+        // Without us there would have been no line and no error.
+        copy.#adopter.failed(error, category);
+        return undefined;
+      }
+    };
+    if (admission === 'refused') {
       return function (...args) {
-        return copy.#write(this, category, method, true, args);
+        return category.wanted || decision.taken ? writeRefused.apply(this, args) : undefined;
       };
     }
     const { levelVal } = this.#symbols;
     const value = logger.levels.values[level]!;
     // Without the call of a function where pino compares as it does by default.
     const ascending = this.#isAscending(logger);
-    const write: LogMethod = function (...args) {
-      const admitted = ascending ? value >= (this[levelVal] as number) : copy.#admits(this, level);
-      if (!admitted && copy.#isSilent(this)) return undefined;
-      return copy.#write(this, category, method, admitted, args);
+    const writeAdmitted = this.#makeGated(logger, category, 'admitted', level, method);
+    const writeUnlessSilent: LogMethod = function (...args) {
+      return copy.#isSilent(this) ? undefined : writeRefused.apply(this, args);
+    };
+    const compare: LogMethod = function (...args) {
+      return copy.#admits(this, level) ? writeAdmitted.apply(this, args) : writeUnlessSilent.apply(this, args);
     };
     return function (...args) {
-      if (ascending && value < (this[levelVal] as number) && !category.wanted && !decision.taken) return undefined;
-      return write.apply(this, args);
+      if (!ascending) return compare.apply(this, args);
+      if (value >= (this[levelVal] as number)) return writeAdmitted.apply(this, args);
+      return category.wanted || decision.taken ? writeUnlessSilent.apply(this, args) : undefined;
     };
   }
 
@@ -385,7 +404,12 @@ export class PinoCopy {
     return values.every((a) => values.every((b) => this.#compare(logger, a, b) === a >= b));
   }
 
-  #write(
+  /** Whether more is to be done about a line than to let it pass or not. */
+  #isSpecial(category: AdoptedCategory): boolean {
+    return category.tapped || decision.taken || !this.#active;
+  }
+
+  #writeSpecial(
     logger: PinoLogger,
     category: AdoptedCategory,
     method: LogMethod,
@@ -394,22 +418,30 @@ export class PinoCopy {
   ): unknown {
     if (!this.#active) return admitted ? method.apply(logger, args) : undefined;
     if (decision.taken) return writeLast(() => method.apply(logger, args));
-    const first = args[0];
-    const second = args[1];
-    const text = typeof first === 'string' ? first : typeof second === 'string' ? second : '';
-    const bindings = logger[this.#symbols.chindings];
-    const bytes = text.length + 64 + (typeof bindings === 'string' ? bindings.length : 0);
     const describe = () => describeLine(logger, method, args, this.#symbols);
-    const passes = category.wanted ? category.passes(text, describe, bytes, admitted) : admitted && !category.decided;
-    if (!passes) return undefined;
+    if (!this.#passes(logger, category, admitted, args[0], args[1], describe)) return undefined;
     if (admitted) return method.apply(logger, args);
     try {
       return method.apply(logger, args);
     } catch (error) {
-      // Without us there would have been no line and no error.
       this.#adopter.failed(error, category);
       return undefined;
     }
+  }
+
+  #passes(
+    logger: PinoLogger,
+    category: AdoptedCategory,
+    admitted: boolean,
+    first: unknown,
+    second: unknown,
+    describe: () => Described = undescribed,
+  ): boolean {
+    if (!category.wanted) return admitted && !category.decided;
+    const text = typeof first === 'string' ? first : typeof second === 'string' ? second : '';
+    const bindings = logger[this.#symbols.chindings];
+    const bytes = text.length + 64 + (typeof bindings === 'string' ? bindings.length : 0);
+    return category.passes(text, describe, bytes, admitted);
   }
 
   #isEnabled(logger: PinoLogger, level: string, admitted: boolean): boolean {

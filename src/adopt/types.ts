@@ -110,6 +110,8 @@ export interface AdoptedCategory {
    * @returns whether the library may write the line
    */
   passes(text: string, describe: () => Described, bytes?: number, admitted?: boolean): boolean;
+  /** Whether any tap wants lines of the category. Only then does {@link passes} describe one. */
+  readonly tapped: boolean;
   /** Whether somebody switched the category for here and now. Elsewhere the logger's own level decides. */
   readonly decided: boolean;
   /** Whether an output or a tap wants a line here and now. @param admitted whether the logger's own level admits it */

@@ -1,15 +1,20 @@
 import { decision, writeLast } from './decision.ts';
-import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED } from './loggers.ts';
+import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED, undescribed } from './loggers.ts';
 import { Patches } from './patches.ts';
 import type { AdoptedCategory } from './types.ts';
 import { WeakList } from './weak-list.ts';
 import { LetThrough } from './winston-transports.ts';
 
+interface LeveledTransport {
+  readonly level?: string;
+}
+
 /** The parts of a winston logger that are used here. */
 export interface WinstonLogger {
   readonly level: string;
   readonly levels: Readonly<Record<string, number>>;
-  readonly transports: readonly object[];
+  readonly transports: readonly LeveledTransport[];
+  readonly _readableState?: { readonly pipes?: unknown };
   readonly silent?: boolean;
   readonly defaultMeta?: unknown;
   readonly format?: { transform(info: Info, options: unknown): unknown; readonly options?: unknown };
@@ -72,6 +77,8 @@ export class WinstonCopy {
   #decided: 'let through' | 'as it is' | undefined;
   /** Whether the line that is being formatted is let through. */
   #formatting = false;
+  /** Whether any line was marked as let through. */
+  #followsMarks = false;
   /** The id in a container of the logger that is being made. */
   #id: string | undefined;
 
@@ -109,6 +116,7 @@ export class WinstonCopy {
     this.#active = false;
     this.#patches.restore();
     this.#letThrough.restore();
+    this.#followsMarks = false;
     for (const logger of this.#loggers) delete logger[this.#state];
     this.#loggers.clear();
   }
@@ -140,6 +148,31 @@ export class WinstonCopy {
           return copy.#active ? copy.#write(this, original, args) : original.apply(this, args);
         },
     );
+    this.#patches.wrap(
+      prototype,
+      'child',
+      (original) =>
+        function child(this: WinstonLogger, ...args: unknown[]) {
+          const name = copy.#active ? nameOf(args[0], copy.#adopter.names) : undefined;
+          return original.apply(name === undefined ? this : copy.#relay(this, name), args);
+        },
+    );
+    this.#patches.wrap(
+      prototype,
+      'isLevelEnabled',
+      (original) =>
+        function isLevelEnabled(this: WinstonLogger, ...args: unknown[]) {
+          const admitted = original.apply(this, args) as boolean;
+          return copy.#active ? copy.#isEnabled(this, String(args[0]), admitted) : admitted;
+        },
+    );
+  }
+
+  /** Follows marked lines through the logger's format, from the first one on. */
+  #followMarks(prototype: object): void {
+    if (this.#followsMarks) return;
+    this.#followsMarks = true;
+    const copy = this;
     // What the format makes of a line may be another object.
     this.#patches.wrap(
       prototype,
@@ -162,24 +195,6 @@ export class WinstonCopy {
         function push(this: WinstonLogger, ...args: unknown[]) {
           if (copy.#formatting) copy.#letThrough.keep(args[0]);
           return original.apply(this, args);
-        },
-    );
-    this.#patches.wrap(
-      prototype,
-      'child',
-      (original) =>
-        function child(this: WinstonLogger, ...args: unknown[]) {
-          const name = copy.#active ? nameOf(args[0], copy.#adopter.names) : undefined;
-          return original.apply(name === undefined ? this : copy.#relay(this, name), args);
-        },
-    );
-    this.#patches.wrap(
-      prototype,
-      'isLevelEnabled',
-      (original) =>
-        function isLevelEnabled(this: WinstonLogger, ...args: unknown[]) {
-          const admitted = original.apply(this, args) as boolean;
-          return copy.#active ? copy.#isEnabled(this, String(args[0]), admitted) : admitted;
         },
     );
   }
@@ -264,13 +279,14 @@ export class WinstonCopy {
     const [info] = args;
     const decided = this.#decided ?? this.#decide(logger, info);
     this.#decided = undefined;
-    if (decided !== 'let through') this.#letThrough.unmark(info);
+    if (decided !== 'let through' && this.#followsMarks) this.#letThrough.unmark(info);
     if (decided === 'as it is') return original.apply(logger, args);
     if (decided === 'drop') {
       const callback = args.at(-1);
       if (typeof callback === 'function') process.nextTick(callback as () => void);
       return true;
     }
+    this.#followMarks(this.#prototype);
     this.#letThrough.mark(info as object, logger.transports);
     try {
       return decision.taken ? writeLast(() => original.apply(logger, args)) : original.apply(logger, args);
@@ -293,7 +309,8 @@ export class WinstonCopy {
       if (!category.wanted) return decided ? 'drop' : 'as it is';
       const text = typeof line.message === 'string' ? line.message : '';
       const admitted = decided || this.#admits(logger, level);
-      const passes = category.passes(text, () => describe(logger, line), text.length + 64, admitted);
+      const described = category.tapped ? () => describe(logger, line) : undescribed;
+      const passes = category.passes(text, described, text.length + 64, admitted);
       if (!decided) return 'as it is';
       return passes ? this.#letsThrough(logger, level) : 'drop';
     } catch (error) {
@@ -303,9 +320,11 @@ export class WinstonCopy {
   }
 
   /** Nothing has to be opened where every transport that takes INFO takes the level, too. */
-  #letsThrough({ levels, level: own, transports }: WinstonLogger, level: string): 'let through' | 'as it is' {
-    const [value, info] = [levels[level]!, levels.info];
-    for (const { level: threshold } of transports as readonly { readonly level?: string }[]) {
+  #letsThrough(logger: WinstonLogger, level: string): 'let through' | 'as it is' {
+    const { levels, level: own } = logger;
+    const value = levels[level]!;
+    const { info } = levels;
+    for (const { level: threshold } of transportsOf(logger)) {
       const limit = levels[threshold || own]!;
       const opens = !threshold || info === undefined || limit >= info;
       if (opens && !(limit >= value)) return 'let through';
@@ -328,11 +347,13 @@ export class WinstonCopy {
   }
 
   /** Whether a transport writes lines of the level, by the application's own levels. */
-  #admits({ levels, level: own, transports }: WinstonLogger, level: string): boolean {
+  #admits(logger: WinstonLogger, level: string): boolean {
+    const { levels, level: own } = logger;
     const value = levels[level];
     if (value === undefined) return false;
+    const transports = transportsOf(logger);
     if (transports.length === 0) return levels[own]! >= value;
-    return transports.some(({ level: threshold = own }: { level?: string }) => levels[threshold || own]! >= value);
+    return transports.some(({ level: threshold }) => levels[threshold || own]! >= value);
   }
 
   #levelsBelowInfo({ levels }: WinstonLogger): ReadonlySet<string> {
@@ -361,6 +382,13 @@ export class WinstonCopy {
       this.#adopter.failed(error);
     }
   }
+}
+
+/** The transports of a logger, without the filter that winston runs at each question for `transports`. */
+function transportsOf(logger: WinstonLogger): readonly LeveledTransport[] {
+  const pipes = logger._readableState?.pipes;
+  if (Array.isArray(pipes)) return pipes;
+  return typeof pipes === 'object' && pipes !== null ? [pipes] : logger.transports;
 }
 
 /** The line as the logger's format makes it, so that taps see no more than the application's output. */

@@ -18,6 +18,9 @@ type Outcome = AttributeFailure | DropCode | undefined;
 /** The composed processing of a category's calls. */
 export type Route = (message: string, given: Given, tenantId: string | undefined) => Outcome;
 
+/** The composed admission of lines that the caller writes itself. @returns why the line must not be written */
+export type Passage = (text: string, describe: () => Described, bytes: number, tenantId: string | undefined) => Outcome;
+
 export interface PipelineParts {
   readonly budgets: Budgets;
   readonly redacts: Redacts;
@@ -40,14 +43,8 @@ export interface Pipeline {
     given: Given,
     tenantId: string | undefined,
   ): AttributeFailure | undefined;
-  /** Admits a line that the caller writes itself, and serves the taps. @returns why it must not be written */
-  pass(
-    category: CategoryDescriptor,
-    text: string,
-    describe: () => Described,
-    bytes: number,
-    tenantId: string | undefined,
-  ): Outcome;
+  /** The same for lines that the caller writes itself: budget and taps. */
+  composePassage(category: CategoryDescriptor): Passage;
   /** Writes the record about calls that the budget dropped. */
   warn(category: Pick<CategoryDescriptor, 'name'>, surplus: Surplus): void;
 }
@@ -125,23 +122,32 @@ export function createPipeline({ budgets, redacts, outputs, taps }: PipelinePart
       if (wanted.some(({ logs }) => logs === true)) outputs.current()(copyOf(call));
       return failure;
     },
-    pass(category, text, describe, bytes, tenantId) {
-      const budget = budgets.ofCall(category, tenantId);
-      const dropped = budget?.admit(text);
-      if (dropped === undefined) budget?.spend(bytes);
-      if (taps.of(category).length === 0) return dropped;
-      const wanted = wanting(category, tenantId);
-      if (wanted.length === 0) return dropped;
-      let failure: AttributeFailure | undefined;
-      try {
-        const { message, attributes } = describe();
-        const built = build(category, message, attributes, tenantId);
-        give(wanted, category, built.call);
-        failure = built.failure;
-      } catch (error) {
-        failure = { error };
+    composePassage(category) {
+      const budget = budgets.of(category);
+      const ofTenants = budgets.ofTenants(category);
+      const tapped = taps.of(category).length > 0;
+      function admit(own: Budget | undefined, text: string, bytes: number): DropCode | undefined {
+        const dropped = own?.admit(text);
+        if (dropped === undefined) own?.spend(bytes);
+        return dropped;
       }
-      return dropped ?? failure;
+      if (!tapped && ofTenants === undefined) return (text, _describe, bytes) => admit(budget, text, bytes);
+      return (text, describe, bytes, tenantId) => {
+        const own = tenantId !== undefined && ofTenants?.has(tenantId) === true;
+        const dropped = admit(own ? ofTenants?.get(tenantId) : budget, text, bytes);
+        const wanted = tapped ? wanting(category, tenantId) : [];
+        if (wanted.length === 0) return dropped;
+        let failure: AttributeFailure | undefined;
+        try {
+          const { message, attributes } = describe();
+          const built = build(category, message, attributes, tenantId);
+          give(wanted, category, built.call);
+          failure = built.failure;
+        } catch (error) {
+          failure = { error };
+        }
+        return dropped ?? failure;
+      };
     },
     warn({ name }, { dropped, since }) {
       const from = timestamp(since);

@@ -3,7 +3,7 @@ import type { CategoryDescriptor, Refusal, Sink, Span } from '../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
 import { type Budgets, type ConfiguredBudgets, createBudgets } from './budgets.ts';
 import { createOutputs, type OutputOptions, type Outputs } from './outputs.ts';
-import { createPipeline, type Pipeline, type Route } from './pipeline.ts';
+import { createPipeline, type Passage, type Pipeline, type Route } from './pipeline.ts';
 import { createRedaction } from './redaction.ts';
 import { runInSpan } from './span.ts';
 import { createTaps, type Tap } from './taps.ts';
@@ -32,6 +32,7 @@ export function createSink(options: SinkOptions): EmissionSink {
   const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [] } = options;
   /** By category. Composed on the first call, and again after a switch. */
   const routes: (Route | undefined)[] = [];
+  const passages: (Passage | undefined)[] = [];
   /** By category: its budget, where every call draws on the same one. */
   const refusals: (Refusal | undefined)[] = [];
   const listeners = new Set<(index: number, tapped: boolean) => void>();
@@ -81,7 +82,10 @@ export function createSink(options: SinkOptions): EmissionSink {
     },
     tapped: (category, tenantId) => taps.of(category).some((tap) => tap.matches(tenantId)),
     tap: pipeline.tap,
-    pass: pipeline.pass,
+    pass(category, text, describe, bytes, tenantId) {
+      const passage = passages[category.index] ?? composePassage(category);
+      return passage(text, describe, bytes, tenantId);
+    },
     close() {
       budgets.close();
       outputs.close();
@@ -95,8 +99,15 @@ export function createSink(options: SinkOptions): EmissionSink {
     return route;
   }
 
+  function composePassage(category: CategoryDescriptor): Passage {
+    const passage = pipeline.composePassage(category);
+    passages[category.index] = passage;
+    return passage;
+  }
+
   function forget({ index }: Pick<CategoryDescriptor, 'index'>): void {
     routes[index] = undefined;
+    passages[index] = undefined;
     refusals[index] = undefined;
   }
 }

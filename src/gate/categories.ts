@@ -15,6 +15,7 @@ export interface Decider {
     bytes: number,
     admitted: boolean | undefined,
   ): boolean;
+  taps(category: CategoryHandle): boolean;
   decides(category: CategoryHandle): boolean;
   allows(category: CategoryHandle, admitted: boolean): boolean;
   watch(category: CategoryHandle, listener: (wanted: boolean) => void): () => void;
@@ -71,6 +72,10 @@ export class CategoryHandle implements GatedCategory {
 
   passes(text: string, describe: () => Described, bytes: number = text.length, admitted?: boolean): boolean {
     return this.wanted && this.decider.passes(this, text, describe, bytes, admitted);
+  }
+
+  get tapped(): boolean {
+    return this.decider.taps(this);
   }
 
   get decided(): boolean {

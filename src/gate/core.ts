@@ -369,6 +369,10 @@ export class GateCore implements Gate, Decider {
     }
   }
 
+  taps({ word, mask }: CategoryHandle): boolean {
+    return (this.#tapped[word]! & mask) !== 0;
+  }
+
   decides({ descriptor, word, mask }: CategoryHandle): boolean {
     const active = this.#active;
     if (active !== undefined && (this.#tenanted[word]! & mask) !== 0) {

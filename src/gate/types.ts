@@ -80,6 +80,8 @@ export interface GatedCategory extends Category {
    * @returns whether the caller may write the line
    */
   passes(text: string, describe: () => Described, bytes?: number, admitted?: boolean): boolean;
+  /** Whether any tap wants calls of the category, so that {@link passes} may describe a line. */
+  readonly tapped: boolean;
   /** Whether a control, a setting or the configuration decides here and now, and not the default in the code. */
   readonly decided: boolean;
   /**
