@@ -104,14 +104,24 @@ function reportLoaded(modules: readonly AdoptedModule[], events: LoadEvents): vo
   const cache: unknown = Reflect.get(nodeModule, '_cache');
   if (typeof cache !== 'object' || cache === null) return;
   for (const [file, entry] of Object.entries(cache as Record<string, NodeJS.Module | undefined>)) {
-    if (!modules.some((module) => endsWithFile(file.replaceAll('\\', '/'), module))) continue;
+    if (candidates(modules, file.replaceAll('\\', '/')).length === 0) continue;
     const found = entry?.loaded === true ? findModule(modules, pathToFileURL(file).href, events) : undefined;
     if (found === undefined || found.module.edit !== undefined) continue;
     events.loaded({ ...found, exports: entry?.exports, copy: { ...found.copy, loadedBefore: true } });
   }
 }
 
-const endsWithFile = (path: string, { file }: AdoptedModule) => path.endsWith(`/${file}`);
+/** Modules by the last part of their files' paths: nearly every file that is loaded is none of them. */
+const byLastPart = new WeakMap<readonly AdoptedModule[], ReadonlyMap<string, readonly AdoptedModule[]>>();
+
+/** The modules whose file a path ends with. */
+function candidates(modules: readonly AdoptedModule[], path: string): readonly AdoptedModule[] {
+  const known = byLastPart.get(modules) ?? Map.groupBy(modules, ({ file }) => lastPart(file));
+  byLastPart.set(modules, known);
+  return known.get(lastPart(path))?.filter(({ file }) => path.endsWith(`/${file}`)) ?? [];
+}
+
+const lastPart = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 interface Found {
   readonly module: AdoptedModule;
@@ -125,8 +135,7 @@ function findModule(modules: readonly AdoptedModule[], url: string, events: Load
   // Wrappers of import-in-the-middle: the library itself follows under its own URL.
   if (end !== -1 && url.includes('iitm=true', end)) return undefined;
   const path = end === -1 ? url : url.slice(0, end);
-  for (const module of modules) {
-    if (!endsWithFile(path, module)) continue;
+  for (const module of candidates(modules, path)) {
     const manifest = manifestOf(`${path.slice(0, -module.file.length)}package.json`);
     if (manifest?.name !== module.name) continue;
     const { name, version } = manifest;

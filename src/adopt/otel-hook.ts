@@ -20,11 +20,12 @@ export function watchByInstrumentation(
   const handedOver = modules.filter(({ edit }) => edit === undefined);
   const definitions = handedOver.map((module) => {
     const { name, versions, file } = module;
-    const handOver = (exports: unknown, version = '') => {
+    const handOver = (given: unknown, version = '') => {
+      const exports = module.esm === true ? given : ofCommonJs(given);
       if (satisfies(version, versions)) {
         loaded({ module, exports, copy: { name, version, url: `${name}/${file}`, loadedBefore: false } });
       } else if (!isSupported(modules, name, version)) unsupported(module, version);
-      return exports;
+      return given;
     };
     // The package's entry comes as the package, any other file as itself.
     const inner = new InstrumentationNodeModuleFile(`${name}/${file}`, ['*'], handOver, () => {});
@@ -36,4 +37,11 @@ export function watchByInstrumentation(
     }
   })(`${INSTRUMENTATION_NAME}/adopt`, VERSION, { enabled: true });
   return () => instrumentation.disable();
+}
+
+/** What a CommonJS file exports: of one that is imported OpenTelemetry's loader gives the namespace of its wrapper. */
+function ofCommonJs(given: unknown): unknown {
+  const isNamespace =
+    typeof given === 'object' && given !== null && Reflect.get(given, Symbol.toStringTag) === 'Module';
+  return isNamespace ? Reflect.get(given, 'default') : given;
 }

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { type Loaded, watchModules } from '../../src/adopt/hook.ts';
 import { watchByInstrumentation } from '../../src/adopt/otel-hook.ts';
 import type { AdoptedModule } from '../../src/adopt/types.ts';
+import { run } from './application.ts';
 
 const NOISY: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'lib/main.js' };
 const NOISY_MODULE: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'esm/main.js', esm: true };
@@ -212,4 +213,21 @@ test("where synchronous hooks are not safe, OpenTelemetry's hooks hand over what
     [[exported, '1.2.3']],
   );
   assert.deepEqual(unsupported, ['2.0.0']);
+});
+
+test("what is imported through OpenTelemetry's loader is handed over as it is required", async (t) => {
+  const app = `
+    import { watchByInstrumentation } from ${JSON.stringify(import.meta.resolve('../../src/adopt/otel-hook.ts'))};
+    const seen = [];
+    const modules = [['debug', 'src/index.js'], ['pino', 'pino.js']];
+    watchByInstrumentation(
+      modules.map(([name, file]) => ({ name, versions: '>=4 <11', file })),
+      { loaded: ({ exports }) => seen.push(exports), unsupported: () => {} },
+    );
+    const { default: debug } = await import('debug');
+    const { default: pino } = await import('pino');
+    console.log(JSON.stringify([debug, pino].map((each) => seen.filter((exports) => exports === each).length > 0)));
+    console.log(seen.every((exports) => typeof exports === 'function'));`;
+  const { stdout } = await run(t, app, { preload: ['./otel-hook.mjs'] });
+  assert.equal(stdout, '[true,true]\ntrue\n');
 });
