@@ -29,12 +29,9 @@ const MESSAGES: Record<RefusalReason, string> = {
  * not help guessing.
  */
 export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[method], cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_AUTH_FAILED', MESSAGES[reason], {
-    method,
-    details: { reason },
-    headers: { 'WWW-Authenticate': method === 'bearer' || method === 'hybrid' ? bearerChallenge : challenge([method]) },
-    cause,
-  });
+  const schemes = method === 'bearer' || method === 'hybrid' ? bearerChallenge : challenge([method]);
+  const options = { method, details: { reason }, headers: { 'WWW-Authenticate': schemes }, cause };
+  return withoutStack(() => new RdcpError('RDCP_AUTH_FAILED', MESSAGES[reason], options));
 }
 
 /** RFC 6750, section 3.1. */
@@ -64,7 +61,21 @@ export function codeRefusal(methods: readonly AuthMethod[]): RdcpError {
 
 /** Returns the error for a missing credential: 401 `RDCP_AUTH_REQUIRED`. */
 export function authenticationRequired(methods: readonly AuthMethod[]): RdcpError {
-  return new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', {
-    headers: { 'WWW-Authenticate': challenge(methods) },
-  });
+  const headers = { 'WWW-Authenticate': challenge(methods) };
+  return withoutStack(() => new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', { headers }));
+}
+
+/**
+ * Creates an error without a stack, whose capture is a tenth of what a flood of refusals costs. For errors that tell a
+ * client what it did, which nobody looks for in our code.
+ */
+export function withoutStack<E extends Error>(create: () => E): E {
+  const { stackTraceLimit } = Error;
+  // An application may have frozen the global objects.
+  if (!Reflect.set(Error, 'stackTraceLimit', 0)) return create();
+  try {
+    return create();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }

@@ -34,8 +34,11 @@ export class Connections {
   readonly #places: Places;
   readonly #streams: Places;
   readonly #open = new Set<Connection>();
-  /** By the object that a request refers to: the TCP socket, the TLS socket or the HTTP/2 session. */
-  readonly #byBearer = new WeakMap<object, Connection>();
+  /**
+   * By the object that a request refers to: the TCP socket, the TLS socket or the HTTP/2 session. No WeakMap: V8's minor
+   * collections keep the values of one, which refer to the socket, so each connection lived until the next major one.
+   */
+  readonly #byBearer = new Map<object, Connection>();
   #fullAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
@@ -105,9 +108,10 @@ export class Connections {
     const connection = new Connection(socket, address, this.#options.tls);
     if (!this.#places.take(connection)) return false;
     this.#open.add(connection);
-    this.#byBearer.set(socket, connection);
+    this.#know(socket, connection);
     socket.once('close', () => {
       this.#open.delete(connection);
+      for (const bearer of connection.bearers) this.#byBearer.delete(bearer);
       this.#places.leave(connection);
     });
     return true;
@@ -115,9 +119,16 @@ export class Connections {
 
   #of(req: IncomingMessage): Connection | undefined {
     const bearer = http2Stream(req)?.session ?? req.socket;
-    const known = this.#byBearer.get(bearer) ?? this.#under(req.socket);
-    if (known !== undefined) this.#byBearer.set(bearer, known);
-    return known;
+    const known = this.#byBearer.get(bearer);
+    if (known !== undefined) return known;
+    const connection = this.#under(req.socket);
+    if (connection !== undefined) this.#know(bearer, connection);
+    return connection;
+  }
+
+  #know(bearer: object, connection: Connection): void {
+    this.#byBearer.set(bearer, connection);
+    connection.bearers.push(bearer);
   }
 
   #under({ remotePort, remoteAddress }: Socket): Connection | undefined {
@@ -142,6 +153,8 @@ export class Connections {
 class Connection implements Occupant {
   readonly socket: Socket;
   readonly address: string | undefined;
+  /** What requests of this connection refer to. */
+  readonly bearers: object[] = [];
   readonly #tls: boolean;
   readonly #requests = new Set<ServerResponse>();
   #used = false;

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { constants } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { RequestHandler } from '../../src/server/app.ts';
 import { Connections } from '../../src/server/connections.ts';
@@ -217,6 +219,39 @@ test('the owner is told that there are too many connections, and of which addres
   now = 60_001;
   connections.check();
   assert.equal(lines.at(-1), 'connections is over');
+});
+
+test('a connection that was closed is freed by the next minor garbage collection', () => {
+  setFlagsFromString('--expose-gc');
+  const collect: (options?: { type: 'minor' }) => void = runInNewContext('gc');
+  const connections = new Connections({
+    limits: { total: 100, perAddress: 100 },
+    isProxy: () => false,
+    tls: false,
+    condition: { begin() {}, end() {} },
+    now: () => 0,
+  });
+  const server = new EventEmitter();
+  connections.guard(server as Parameters<typeof connections.guard>[0]);
+  class FakeSocket extends EventEmitter {
+    readonly remoteAddress = '127.0.0.1';
+    readonly memory = new Array(10_000).fill(0);
+    unref() {
+      return this;
+    }
+  }
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let round = 0; round < 40; round++) {
+    for (let each = 0; each < 10; each++) {
+      const socket = new FakeSocket();
+      server.emit('connection', socket);
+      socket.emit('close');
+    }
+    collect({ type: 'minor' });
+  }
+  const kept = (process.memoryUsage().heapUsed - before) / 2 ** 20;
+  assert.ok(kept < 5, `${kept} MiB of 400 connections with 31 MiB`);
 });
 
 test('somebody unknown who is refused loses the connection with the answer; a key keeps its own', async (t) => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Sender } from '../../auth/authenticator.ts';
 import { identityKey } from '../../auth/principal.ts';
+import { withoutStack } from '../../auth/refusal.ts';
 import { isRdcpError, RdcpError } from '../../errors.ts';
 import { clientAddress } from '../client-address.ts';
 import type { Context, Step } from '../context.ts';
@@ -69,8 +70,8 @@ export function quotaFields({ name, policy }: RateLimiter, { remaining, resetSec
 }
 
 export function quotaSpent({ limit, windowSeconds }: RateLimiter, { resetSeconds }: Standing): RdcpError {
-  return new RdcpError('RDCP_RATE_LIMITED', `More than ${limit} requests in ${windowSeconds} seconds`, {
-    details: { limit, windowSeconds, retryAfterSeconds: resetSeconds },
-    headers: { 'Retry-After': String(resetSeconds) },
-  });
+  const message = `More than ${limit} requests in ${windowSeconds} seconds`;
+  const details = { limit, windowSeconds, retryAfterSeconds: resetSeconds };
+  const headers = { 'Retry-After': String(resetSeconds) };
+  return withoutStack(() => new RdcpError('RDCP_RATE_LIMITED', message, { details, headers }));
 }
