@@ -44,6 +44,8 @@ export interface Terminal {
   drained(): Promise<void>;
   /** Writes to the output as it is: for cursor movements. */
   readonly screen: Screen;
+  /** Whether the screen can be painted over: a terminal whose kind is known. */
+  readonly repaints: boolean;
   /** Whether a person can be asked. */
   readonly interactive: boolean;
   /** An answer of the person; '' if there is none. */
@@ -83,6 +85,7 @@ export function createTerminal(host: Host): Terminal {
         else resolve();
       }),
     screen: stdout,
+    repaints: stdout.isTTY === true && !isDumb(env),
     // Node opens the standard input when it is looked at first.
     get interactive() {
       return stdout.isTTY === true && host.stdin?.isTTY === true;
@@ -98,9 +101,15 @@ export function createTerminal(host: Host): Terminal {
 }
 
 /** On terminals only. `FORCE_COLOR` (https://force-color.org) and `NO_COLOR` (https://no-color.org) say otherwise. */
-function showsColours({ FORCE_COLOR: force = '', NO_COLOR: no = '', TERM: kind }: Host['env'], { isTTY }: Screen) {
+function showsColours(env: Host['env'], { isTTY }: Screen): boolean {
+  const { FORCE_COLOR: force = '', NO_COLOR: no = '' } = env;
   if (force !== '') return force !== '0' && force !== 'false';
-  return no === '' && isTTY === true && kind !== 'dumb';
+  return no === '' && isTTY === true && !isDumb(env);
+}
+
+/** A terminal that says what it is knows escape sequences; those of Windows know them, and say nothing. */
+function isDumb({ TERM: kind = process.platform === 'win32' ? 'windows' : '' }: Host['env']): boolean {
+  return kind === '' || kind === 'dumb';
 }
 
 /** @param hidden reads key by key, so that the terminal does not echo them */

@@ -76,7 +76,7 @@ function environment(env: RunOptions['env']): Record<string, string | undefined>
   const read = /^(?:RDCP_.*|XDG_CONFIG_HOME|FORCE_COLOR|NO_COLOR)$/;
   const rest = Object.fromEntries(Object.entries(process.env).filter(([name]) => !read.test(name)));
   // No profile of the person who runs the tests.
-  return { ...rest, XDG_CONFIG_HOME: '/nonexistent', ...env };
+  return { ...rest, TERM: 'xterm', XDG_CONFIG_HOME: '/nonexistent', ...env };
 }
 
 export function temporaryDirectory(t: TestContext): string {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateApiKey } from '../../src/auth/api-key.ts';
 import { ensureDevKey, readDevKey } from '../../src/auth/dev-key.ts';
+import { built } from '../support/built.ts';
 import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
 import { service } from './service.ts';
 
@@ -247,6 +250,14 @@ for (const args of usage) {
     assert.equal(stderr.includes('secret'), false);
   });
 }
+
+test('notes that nobody reads end no command', async () => {
+  const child = spawn(process.execPath, [built('cli/main.js'), 'status', '--url', 'http://127.0.0.1:1'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  child.stderr.destroy();
+  assert.deepEqual(await once(child, 'exit'), [4, null]);
+});
 
 test('fleet lists the processes, how far each is and when it was heard of last', async (t) => {
   const member = { host: 'east-1', pid: 7, service: 'shop', startedAt: '2026-01-01T00:00:00.000Z' };

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcp } from '../../src/index.ts';
@@ -88,6 +91,14 @@ describe('commands that show what a service does', () => {
     await rdcp(['reset', '--all']);
   });
 
+  it('watch prints lines on a terminal that cannot be painted over', async () => {
+    const { finished } = await watched({ typed: '', env: { TERM: '' }, args: ['watch_*'] }, /WATCH_POOL on/);
+    await rdcp(['enable', 'WATCH_POOL']);
+    const { stdout } = await finished;
+    assert.equal(stdout.includes('\u001b'), false);
+    await rdcp(['reset', '--all']);
+  });
+
   it('watch asks again and again where a service has no stream of state', async (t) => {
     const metrics = { callsTotal: 0, callsPerSecond: 1 };
     const category = { name: 'SQL', description: '', enabled: true, temporary: false, metrics };
@@ -144,6 +155,28 @@ describe('commands that show what a service does', () => {
     assert.equal(JSON.parse(stdout).name, 'WATCH_POOL');
     assert.equal((await rdcp(['watch', 'NO_*'])).code, 1);
     await rdcp(['reset', '--all']);
+  });
+
+  it('wait goes on while the service that it asks restarts, until the time is over', async (t) => {
+    let asked = 0;
+    const server = createServer((_request, response) => {
+      asked += 1;
+      if (asked === 2) return void response.destroy();
+      const instances = [{ id: 'one', applied: asked }];
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ protocol: 'rdcp/1.0', revision: 3, instances }));
+      if (asked === 3) server.close();
+    });
+    t.after(() => server.closeAllConnections());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const env = { RDCP_API_KEY: admin.key };
+    assert.deepEqual(
+      (await run(['wait', '3', '--url', url], { env })).stdout,
+      'revision 3 applied by 1 of 1 processes\n',
+    );
+    assert.equal(asked, 3);
+    assert.equal((await run(['wait', '3', '--url', url], { env })).code, 4);
   });
 
   it('wait ends when every process has applied the revision, and with 3 when the time is over', async (t) => {

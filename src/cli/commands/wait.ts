@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRdcpError } from '../../errors.ts';
 import type { FleetResponse } from '../../protocol/messages.ts';
 import { parseDuration } from '../../protocol/time.ts';
 import { type Command, EXIT, UsageError } from '../command.ts';
@@ -25,10 +26,23 @@ export const wait: Command = {
     const client = connect(terminal, values);
     const interrupted = terminal.interruption();
     let answer = await client.fleet();
-    while (lagging(answer, revision).length > 0 && terminal.now() < end && !interrupted.aborted) {
+    let lost: unknown;
+    while (
+      (lost !== undefined || lagging(answer, revision).length > 0) &&
+      terminal.now() < end &&
+      !interrupted.aborted
+    ) {
       await sleep(PAUSE_MS, undefined, { signal: interrupted }).catch(() => undefined);
-      answer = await client.fleet();
+      try {
+        answer = await client.fleet();
+        lost = undefined;
+      } catch (error) {
+        // Processes restart while a release is rolled out, also the one that is asked.
+        if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
+        lost = error;
+      }
     }
+    if (lost !== undefined) throw lost;
     const behind = lagging(answer, revision);
     const { length } = answer.instances;
     present(terminal, values, { revision, instances: length, applied: length - behind.length, pending: behind }, () =>

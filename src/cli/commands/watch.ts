@@ -27,7 +27,7 @@ export const watch: Command = {
     const view =
       formatOf(values) === 'json'
         ? lines(terminal, ({ category }) => terminal.out(JSON.stringify(category)))
-        : terminal.screen.isTTY === true
+        : terminal.repaints
           ? painting(terminal, operands.length > 0)
           : lines(terminal, (change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
     const actors = new Actors(client);
@@ -159,9 +159,17 @@ function painting(terminal: Terminal, named: boolean): View {
       last = [...table(terminal, ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'], rows).split('\n'), ...more];
       paint(last);
     },
-    lost: (error) => paint([...last, terminal.paint(error.message, 'red')]),
+    lost: ({ message }) => {
+      const problem = folded(`${message}; asking again until it answers.`, screen.columns ?? 80);
+      paint([...last, ...problem.map((line) => terminal.paint(line, 'red'))]);
+    },
     end: () => painted > 0 && screen.write(SHOW),
   };
+}
+
+/** The terminal does not wrap lines meanwhile, because each must be one row. */
+function folded(text: string, columns: number): readonly string[] {
+  return text.match(new RegExp(`(?=\\S).{1,${Math.max(1, columns)}}(?=\\s|$)|\\S+`, 'g')) ?? [];
 }
 
 function rowOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[] {
