@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { watchByInstrumentation } from './otel-hook.ts';
+import { watchOtherLoaders } from './other-loaders.ts';
 import type { AdoptedModule, LibraryCopy } from './types.ts';
 import { isSupported, satisfies } from './versions.ts';
 
@@ -51,8 +52,20 @@ function watchByHooks(modules: readonly AdoptedModule[], events: LoadEvents): ()
     }
   };
   Object.defineProperty(globalThis, key, { value: handover, configurable: true });
+  const others = watchOtherLoaders((source, filename) => {
+    try {
+      if (candidates(modules, filename.replaceAll('\\', '/')).length === 0) return source;
+      const url = pathToFileURL(filename).href;
+      const found = source.includes(HANDOVER) ? undefined : findModule(modules, url, events);
+      return (found && changedSource(url, source, 'commonjs', found.module)) ?? source;
+    } catch (error) {
+      events.failed(error);
+      return source;
+    }
+  });
   const hooks = nodeModule.registerHooks({
     load(url, context, nextLoad) {
+      others.look(url);
       const result = nextLoad(url, context);
       try {
         const found = findModule(modules, url, events);
@@ -67,6 +80,7 @@ function watchByHooks(modules: readonly AdoptedModule[], events: LoadEvents): ()
   });
   return () => {
     hooks.deregister();
+    others.stop();
     // Files that were loaded keep the line.
     if (Reflect.get(globalThis, key) === handover) Reflect.deleteProperty(globalThis, key);
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import nodeModule, { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -9,6 +9,15 @@ import { type Loaded, watchModules } from '../../src/adopt/hook.ts';
 import { watchByInstrumentation } from '../../src/adopt/otel-hook.ts';
 import type { AdoptedModule } from '../../src/adopt/types.ts';
 import { run } from './application.ts';
+
+interface Compiling {
+  _compile(source: string, file: string): unknown;
+}
+
+interface Internals {
+  readonly _extensions: Record<'.js', (module: Compiling, file: string) => void>;
+  readonly prototype: Compiling;
+}
 
 const NOISY: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'lib/main.js' };
 const NOISY_MODULE: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'esm/main.js', esm: true };
@@ -230,4 +239,34 @@ test("what is imported through OpenTelemetry's loader is handed over as it is re
     console.log(seen.every((exports) => typeof exports === 'function'));`;
   const { stdout } = await run(t, app, { preload: ['./otel-hook.mjs'] });
   assert.equal(stdout, '[true,true]\ntrue\n');
+});
+
+test('a loader that compiles required files by itself, as tsx does, is watched, too', (t) => {
+  const { install, watch, seen, load } = project(t);
+  const { _extensions: extensions, prototype } = nodeModule as unknown as Internals;
+  const { '.js': ofNode } = extensions;
+  const compile = prototype._compile;
+  extensions['.js'] = (module, file) => void module._compile(readFileSync(file, 'utf8'), file);
+  t.after(() => {
+    extensions['.js'] = ofNode;
+  });
+  const file = install('noisy');
+  const stop = watch();
+  assert.deepEqual(load('noisy'), { loaded: true });
+  assert.deepEqual(
+    seen.map(({ exports, copy }) => [exports, copy.url]),
+    [[{ loaded: true }, pathToFileURL(file).href]],
+  );
+  stop();
+  assert.equal(prototype._compile, compile);
+});
+
+test('while Node.js loads files by itself, nothing of it is patched', (t) => {
+  const { install, watch, load } = project(t);
+  const { prototype } = nodeModule as unknown as Internals;
+  const compile = prototype._compile;
+  install('noisy');
+  watch();
+  load('noisy');
+  assert.equal(prototype._compile, compile);
 });
