@@ -285,13 +285,12 @@ class FileRefusal extends Error {}
 
 /** Primary result codes, https://www.sqlite.org/rescode.html. */
 const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 const WRONG_FILE: Readonly<Record<string | number, string>> = {
   [SQLITE_BUSY]: 'is locked by another program',
   8: 'cannot be written',
   10: 'cannot be read or written: I/O error',
-  [SQLITE_CORRUPT]: 'is damaged',
+  11: 'is damaged',
   13: 'cannot be written: the disk is full',
   14: 'cannot be opened',
   [SQLITE_NOTADB]: 'is not a SQLite database',
@@ -313,10 +312,9 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
 }
 
-/** Whether the file is no database, or its pages do not fit together. */
-export function isDamaged(error: unknown): boolean {
-  const code = primaryCode(error);
-  return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
+/** Whether the file begins like no SQLite database. */
+export function isForeign(error: unknown): boolean {
+  return primaryCode(error) === SQLITE_NOTADB;
 }
 
 /** The message leaves the path out: it ends in logs, and the operator knows the configuration. */

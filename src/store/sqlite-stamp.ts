@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { isDamaged, pragma } from './sqlite-file.ts';
+import { isForeign, pragma } from './sqlite-file.ts';
 
 /** How far a database has come. No number of a file ever falls. */
 export interface Stamp {
@@ -25,9 +25,10 @@ export function stampOf(database: DatabaseSync): Stamp {
 /**
  * Reads the file itself, without its log, in 0.25 ms. SQLite takes an immutable file as it is, without a lock, and a
  * connection to it releases no lock of the process's other connections.
- * @returns `'damaged'` when it is no database, `undefined` when it could not be read
+ * @returns `'foreign'` when it is no database; `undefined` when it could not be read, also because a checkpoint is incomplete:
+ * it writes the number of pages first, and on a full disk, or after a crash, not the pages
  */
-export function stampOfFile(path: string): Stamp | 'damaged' | undefined {
+export function stampOfFile(path: string): Stamp | 'foreign' | undefined {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   const url = pathToFileURL(path);
   url.searchParams.set('immutable', '1');
@@ -36,7 +37,7 @@ export function stampOfFile(path: string): Stamp | 'damaged' | undefined {
     database = new DatabaseSync(url, { readOnly: true });
     return stampOf(database);
   } catch (error) {
-    return isDamaged(error) ? 'damaged' : undefined;
+    return isForeign(error) ? 'foreign' : undefined;
   } finally {
     database?.close();
   }

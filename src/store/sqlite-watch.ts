@@ -79,7 +79,7 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
     if (overwritten || mtimeMs === known.at) return overwritten;
     const stamp = stampOfFile(path);
     // The log may still be of use to whoever repairs the file, so it stays until there is another database.
-    if (stamp === 'damaged') return true;
+    if (stamp === 'foreign') return true;
     const current = stamp && tryStamp(database);
     // Not to be read at the moment: the next look tries again.
     if (stamp === undefined || current === undefined) return false;

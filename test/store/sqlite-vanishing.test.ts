@@ -267,6 +267,19 @@ test('a file that was overwritten in place by no database takes no change, and l
   assert.equal(await foundAfterKill(), 3);
 });
 
+test('a file in which a checkpoint got stuck, as on a full disk, takes changes', async () => {
+  const store = open();
+  await set(store, 0);
+  takeLogOver();
+  await set(store, 1);
+  // The header's number of pages (https://www.sqlite.org/fileformat2.html, section 1.3) is written before the pages.
+  const content = readFileSync(file);
+  content.writeUInt32BE(content.readUInt32BE(28) + 3, 28);
+  overwrite(content);
+  assert.equal((await set(store, 2)).outcome, 'committed');
+  await store.check();
+});
+
 test('a file whose content stays, touched, written again or checkpointed by others, is whole', async () => {
   const store = open();
   await set(store, 0);
