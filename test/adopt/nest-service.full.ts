@@ -39,10 +39,20 @@ const SERVICE = `
 require('reflect-metadata');
 const { Controller, Get, Injectable, Logger, Module } = require('@nestjs/common');
 const { NestFactory } = require('@nestjs/core');
+const [, , kind] = process.argv;
+const own = kind === 'pino itself';
 class CatsService {
-  logger = new Logger('CatsService');
-  find() { this.logger.debug('looking for cats'); this.logger.log('cats found'); return ['cat']; }
+  constructor(logger = new Logger('CatsService')) {
+    this.logger = logger;
+    if (own) logger.setContext('CatsService');
+  }
+  find() {
+    this.logger.debug('looking for cats');
+    own ? this.logger.info('cats found') : this.logger.log('cats found');
+    return ['cat'];
+  }
 }
+if (own) Reflect.defineMetadata('design:paramtypes', [require('nestjs-pino').PinoLogger], CatsService);
 Injectable()(CatsService);
 class CatsController {
   constructor(cats) { this.cats = cats; }
@@ -52,9 +62,8 @@ Reflect.defineMetadata('design:paramtypes', [CatsService], CatsController);
 Controller('cats')(CatsController);
 Get()(CatsController.prototype, 'all', Object.getOwnPropertyDescriptor(CatsController.prototype, 'all'));
 class AppModule {}
-const [, , kind] = process.argv;
 const imports = [];
-if (kind === 'pino') imports.push(require('nestjs-pino').LoggerModule.forRoot({ pinoHttp: { level: 'info', autoLogging: false } }));
+if (kind.startsWith('pino')) imports.push(require('nestjs-pino').LoggerModule.forRoot({ pinoHttp: { level: 'info', autoLogging: false } }));
 Module({ imports, providers: [CatsService], controllers: [CatsController] })(AppModule);
 (async () => {
   const options = { bufferLogs: kind !== 'console', ...(kind === 'console' && { logger: ['log', 'warn', 'error'] }) };
@@ -64,7 +73,7 @@ Module({ imports, providers: [CatsService], controllers: [CatsController] })(App
     options.logger = WinstonModule.createLogger({ transports: [new winston.transports.Console()] });
   }
   const app = await NestFactory.create(AppModule, options);
-  if (kind === 'pino') app.useLogger(app.get(require('nestjs-pino').Logger));
+  if (kind.startsWith('pino')) app.useLogger(app.get(require('nestjs-pino').Logger));
   await app.listen(0);
   console.log('serves ' + app.getHttpServer().address().port);
 })();
@@ -136,7 +145,7 @@ for (const [line, packages] of Object.entries(LINES)) {
   test(`a service of Nest ${line} under register: each context is switched, whatever logger is behind`, async (t) => {
     const cwd = await install(t, packages);
     for (const file of ['service.cjs', 'service.mjs']) {
-      for (const kind of ['console', 'pino', 'winston']) await switches(t, cwd, file, kind);
+      for (const kind of ['console', 'pino', 'pino itself', 'winston']) await switches(t, cwd, file, kind);
     }
   });
 }

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { describe, it, type TestContext } from 'node:test';
+import type { Debugger } from 'debug';
+import type { Logger as PinoLogger } from 'pino';
+import { DEBUG } from '../../src/adopt/debug.ts';
+import { PINO } from '../../src/adopt/pino.ts';
+import { WINSTON } from '../../src/adopt/winston.ts';
+import { CATEGORY_NAME } from '../../src/gate/categories.ts';
+import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
+
+type Pino = typeof import('pino').default;
+type Winston = typeof import('winston');
+type CreateDebug = typeof import('debug');
+
+/** Names that no person would give. */
+const ODD_NAMES = [
+  'x'.repeat(300),
+  '\u001B[31mred\u001B[0m\n',
+  '\uD800lone',
+  '__proto__',
+  'constructor',
+  ' ',
+  '\u202Eevil',
+  '🐈',
+  'a\u0000b',
+];
+
+function setUp<T>(t: TestContext, name: 'debug' | 'pino' | 'winston') {
+  const { exports, version } = loadCopy<T>(name);
+  const bench = adoptionBench(t, [{ debug: DEBUG, pino: PINO, winston: WINSTON }[name]]);
+  bench.load(name, version, exports);
+  const lines: Record<string, unknown>[] = [];
+  const out = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const messages = () => lines.splice(0).map(({ msg, message }) => msg ?? message);
+  return { ...bench, exports, lines, out, written: messages, version };
+}
+
+describe('pino', () => {
+  it('a frozen logger is switched, and writes as ever afterwards', (t) => {
+    const { exports: pino, out, written, turn, names, warnings, leave } = setUp<Pino>(t, 'pino');
+    // pino itself makes no child of a frozen logger.
+    const root = pino({}, out);
+    const loggers = [Object.freeze(pino({ name: 'frozen' }, out)), Object.freeze(root.child({ module: 'part' }))];
+    assert.deepEqual(names(), ['APP', 'FROZEN', 'PART']);
+    for (const name of names()) turn(name, true);
+    for (const logger of loggers) logger.debug('d');
+    assert.deepEqual(written(), ['d', 'd']);
+    leave();
+    for (const logger of loggers) {
+      logger.debug('never');
+      logger.info('i');
+    }
+    assert.deepEqual([written(), warnings], [['i', 'i'], []]);
+  });
+
+  it('names that no person would give', (t) => {
+    const { exports: pino, out, written, turn, names, warnings } = setUp<Pino>(t, 'pino');
+    const loggers = ODD_NAMES.map((name) => pino({ name }, out));
+    assert.equal(new Set(names()).size, ODD_NAMES.length);
+    for (const name of names()) {
+      assert.match(name, CATEGORY_NAME);
+      turn(name, true);
+    }
+    for (const logger of loggers) logger.debug('d');
+    assert.deepEqual([written().length, warnings], [ODD_NAMES.length, []]);
+  });
+
+  it('bindings, mixins and functions for names that throw', (t) => {
+    const { exports: pino, out, written, turn, names } = setUp<Pino>(t, 'pino');
+    const root = pino(
+      {
+        name: 'odd',
+        mixin: () => ({
+          get bad() {
+            throw new Error('its own');
+          },
+        }),
+      },
+      out,
+    );
+    turn('ODD', true);
+    assert.doesNotThrow(() => root.debug('d'));
+    const bindings = {
+      get module(): string {
+        throw new Error('its own');
+      },
+    };
+    assert.throws(() => root.child(bindings), /its own/);
+    assert.deepEqual([written(), names()], [[], ['ODD']]);
+  });
+
+  it('streams of a multistream with a level of trace get what is let through, others what they took', (t) => {
+    const { exports: pino, written, out, turn } = setUp<Pino>(t, 'pino');
+    const errors: unknown[] = [];
+    const streams = [
+      { level: 'trace' as const, stream: out },
+      { level: 'error' as const, stream: { write: (line: string) => void errors.push(line) } },
+    ];
+    const logger = pino({ name: 'multi' }, pino.multistream(streams));
+    turn('MULTI', true);
+    logger.debug('d');
+    logger.error('e');
+    assert.deepEqual([written(), errors.length], [['d', 'e'], 1]);
+  });
+
+  it('the end of the adoption in the middle of a line', (t) => {
+    const { exports: pino, turn, leave, warnings } = setUp<Pino>(t, 'pino');
+    const lines: string[] = [];
+    const before: PinoLogger[] = [];
+    const stream = {
+      write: (line: string) => {
+        lines.push(JSON.parse(line).msg);
+        if (lines.length === 1) {
+          leave();
+          before[0]?.debug('after');
+          before[0]?.info('i');
+        }
+      },
+    };
+    const logger = pino({ name: 'middle' }, stream);
+    before.push(logger);
+    turn('MIDDLE', true);
+    logger.debug('d');
+    assert.deepEqual([lines, warnings], [['d', 'i'], []]);
+  });
+});
+
+describe('winston', () => {
+  it('a format that throws or drops the line does so as ever', (t) => {
+    const { exports: winston, turn, warnings, version: _version } = setUp<Winston>(t, 'winston');
+    const lines: string[] = [];
+    const stream = new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(JSON.parse(String(chunk)).message);
+        done();
+      },
+    });
+    const choosy = winston.format((info) => {
+      if (info.message === 'drop') return false;
+      if (info.message === 'throw') throw new Error('its own');
+      return info;
+    });
+    const logger = winston.createLogger({
+      defaultMeta: { service: 'choosy' },
+      format: winston.format.combine(choosy(), winston.format.json()),
+      transports: [new winston.transports.Stream({ stream })],
+    });
+    turn('CHOOSY', true);
+    logger.debug('drop');
+    logger.debug('d');
+    assert.throws(() => logger.info('throw'), /its own/);
+    assert.doesNotThrow(() => logger.debug('throw'));
+    logger.debug('after');
+    logger.info('i');
+    assert.deepEqual(lines, ['d', 'after', 'i'], String(warnings));
+  });
+});
+
+describe('debug', () => {
+  it('a frozen instance writes as ever', (t) => {
+    const { exports: createDebug, turn, messages, leave, warnings } = setUp<CreateDebug>(t, 'debug');
+    const log = Object.freeze(createDebug('frozen'));
+    turn('FROZEN', true);
+    log('ours');
+    leave();
+    log('never');
+    assert.deepEqual([messages(), warnings], [['ours'], []]);
+  });
+
+  it('custom formatters, extend() and destroy()', (t) => {
+    const { exports: createDebug, turn, messages, names } = setUp<CreateDebug>(t, 'debug');
+    createDebug.formatters.h = (value: Buffer) => value.toString('hex');
+    createDebug.formatters.x = () => {
+      throw new Error('its own');
+    };
+    const log = createDebug('app');
+    const part = log.extend('part');
+    assert.deepEqual(names(), ['APP', 'APP_PART']);
+    for (const name of names()) turn(name, true);
+    log('bytes %h of %s', Buffer.from([1, 255]), 'it');
+    part('part');
+    (part as Debugger & { destroy(): boolean }).destroy();
+    part('destroyed');
+    assert.throws(() => log('%x', 1), /its own/);
+    log('goes on');
+    assert.deepEqual(messages(), ['bytes 01ff of it', 'part', 'destroyed', 'goes on']);
+  });
+
+  it('names that no person would give', (t) => {
+    const { exports: createDebug, turn, messages, names, warnings } = setUp<CreateDebug>(t, 'debug');
+    const loggers = ODD_NAMES.map((name) => createDebug(name));
+    for (const name of names()) turn(name, true);
+    for (const log of loggers) log('d');
+    assert.deepEqual([messages().length, names().length, warnings], [ODD_NAMES.length, ODD_NAMES.length, []]);
+  });
+
+  it('a log function that the application replaces later, for all or for one, gets the lines', (t) => {
+    const { exports: createDebug, turn, messages, leave } = setUp<CreateDebug>(t, 'debug');
+    const [own, all]: unknown[][] = [[], []];
+    const log = createDebug('app');
+    turn('APP', true);
+    const native = createDebug.log;
+    createDebug.log = (...args: unknown[]) => void all!.push(args[0]);
+    log('to all');
+    log.log = (...args: unknown[]) => void own!.push(args[0]);
+    log('to its own');
+    assert.deepEqual([all!.length, own!.length, messages()], [1, 1, []]);
+    const replaced = createDebug.log;
+    leave();
+    assert.equal(createDebug.log, replaced, 'what the application has assigned stays');
+    assert.notEqual(native, replaced);
+    assert.deepEqual(
+      propertiesOf(log)
+        .flat()
+        .filter(([key]) => key === 'log').length,
+      1,
+    );
+  });
+
+  it('100,000 instances are one category', (t) => {
+    const { exports: createDebug, names, turn, messages } = setUp<CreateDebug>(t, 'debug');
+    let last = createDebug('many');
+    for (let made = 0; made < 100_000; made++) last = createDebug('many');
+    turn('MANY', true);
+    last('d');
+    assert.deepEqual([names(), messages()], [['MANY'], ['d']]);
+  });
+});
