@@ -2,6 +2,7 @@ import type { Described } from '../gate/types.ts';
 import { decision, writeLast } from './decision.ts';
 import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED, undescribed } from './loggers.ts';
 import { Patches } from './patches.ts';
+import { PinoLevels } from './pino-levels.ts';
 import {
   describeLine,
   type LogMethod,
@@ -39,11 +40,6 @@ interface Plan {
 /** More kinds of loggers in one category are unusual; plans of further ones are made each time. */
 const MAX_PLANS = 16;
 
-const HOOKS = Symbol.for('pino.hooks');
-const NO_HOOK = {};
-/** Levels that count as debug output of a logger without a level `info`. */
-const DEBUG_LEVELS: ReadonlySet<string> = new Set(['debug', 'trace', 'verbose', 'silly']);
-
 /**
  * The loggers of one copy of pino. Each gets gated methods in place of those below INFO: a bit test, then pino's own
  * method. The level, its changes and its listeners stay the application's.
@@ -53,7 +49,7 @@ const DEBUG_LEVELS: ReadonlySet<string> = new Set(['debug', 'trace', 'verbose', 
 export class PinoCopy {
   readonly #prototype: PinoPrototype;
   readonly #symbols: PinoSymbols;
-  readonly #setLevel: LogMethod;
+  readonly #levels: PinoLevels;
   #adopter: LoggerAdopter = UNADOPTED;
   readonly #state = Symbol('rdcp.adopted');
   readonly #patches = new Patches();
@@ -64,19 +60,15 @@ export class PinoCopy {
   readonly #loggers = new WeakList<PinoLogger>();
   /** Names of the loggers that had a category of their own when the adoption ended. */
   readonly #ownNames = new WeakMap<PinoLogger, string>();
-  /** pino's own methods, by level value and `logMethod` hook. */
-  readonly #methods = new Map<number, WeakMap<object, LogMethod>>();
   readonly #plans = new WeakMap<object, Plan[]>();
   /** States of children, by category. */
   readonly #childStates = new WeakMap<object, State>();
   readonly #isGated = new WeakSet<object>();
-  /** The levels below INFO, by the logger's `levels`. */
-  readonly #debugLevels = new WeakMap<object, ReadonlySet<string>>();
 
-  constructor({ prototype, symbols }: PinoParts) {
-    this.#prototype = prototype;
-    this.#symbols = symbols;
-    this.#setLevel = prototype[symbols.setLevel]!;
+  constructor(parts: PinoParts) {
+    this.#prototype = parts.prototype;
+    this.#symbols = parts.symbols;
+    this.#levels = new PinoLevels(parts);
   }
 
   start(): void {
@@ -194,7 +186,7 @@ export class PinoCopy {
     }
     if (Object.hasOwn(logger, this.#state)) {
       state.originals?.clear();
-      state.category?.setDefault(this.#admitsDebug(logger));
+      state.category?.setDefault(this.#levels.admitsDebug(logger));
     }
     this.#gate(logger, state);
   }
@@ -221,7 +213,7 @@ export class PinoCopy {
 
   /** Gives a logger a category of its own. */
   #begin(logger: PinoLogger, name: string, adopter = this.#stateOf(logger)?.adopter ?? this.#adopter): void {
-    const category = adopter.category(name, this.#admitsDebug(logger));
+    const category = adopter.category(name, this.#levels.admitsDebug(logger));
     const state: State = { name, category, adopter, originals: new Map() };
     Object.defineProperty(logger, this.#state, { value: state, configurable: true, writable: true });
     this.#gate(logger, state);
@@ -229,7 +221,7 @@ export class PinoCopy {
 
   /** The same for a logger that `child()` makes, perhaps one for each request. */
   #beginChild(child: PinoLogger, name: string, adopter: LoggerAdopter): void {
-    const category = adopter.category(name, this.#admitsDebug(child));
+    const category = adopter.category(name, this.#levels.admitsDebug(child));
     const known = category && this.#childStates.get(category);
     const state = known?.adopter === adopter && known.name === name ? known : { name, category, adopter };
     if (category !== undefined) this.#childStates.set(category, state);
@@ -252,7 +244,7 @@ export class PinoCopy {
 
   #planOf(logger: PinoLogger, category: AdoptedCategory | undefined, hasLevel: boolean): Plan {
     const { levels } = logger;
-    const hook = this.#hookOf(logger);
+    const hook = this.#levels.hookOf(logger);
     const compare = this.#symbols.levelComp && logger[this.#symbols.levelComp];
     const threshold = hasLevel ? logger[this.#symbols.levelVal] : undefined;
     const key = category ?? this;
@@ -270,10 +262,10 @@ export class PinoCopy {
   }
 
   #planMethods(logger: PinoLogger, category: AdoptedCategory | undefined, hasLevel: boolean): Plan['methods'] {
-    return [...this.#levelsBelowInfo(logger)].flatMap((level) => {
-      const admitted = this.#admits(logger, level);
-      if (hasLevel && !admitted && this.#isSilent(logger)) return [];
-      const method = this.#methodOf(logger, level);
+    return [...this.#levels.belowInfo(logger)].flatMap((level) => {
+      const admitted = this.#levels.admits(logger, level);
+      if (hasLevel && !admitted && this.#levels.isSilent(logger)) return [];
+      const method = this.#levels.methodOf(logger, level);
       if (method === undefined) return [];
       const admission = hasLevel ? (admitted ? 'admitted' : 'refused') : 'asks';
       const gated = this.#makeGated(logger, category, admission, level, method);
@@ -286,59 +278,6 @@ export class PinoCopy {
     return logger[this.#state] as State | undefined;
   }
 
-  /** A silent logger stays silent: that is no level but a decision of the application to have no output. */
-  #isSilent(logger: PinoLogger): boolean {
-    return logger[this.#symbols.levelVal] === Number.POSITIVE_INFINITY;
-  }
-
-  #admits(logger: PinoLogger, level: string): boolean {
-    return this.#compare(logger, logger.levels.values[level]!, logger[this.#symbols.levelVal] as number);
-  }
-
-  #admitsDebug(logger: PinoLogger): boolean {
-    const levels = this.#levelsBelowInfo(logger);
-    if (levels.has('debug')) return this.#admits(logger, 'debug');
-    return [...levels].some((level) => this.#admits(logger, level));
-  }
-
-  #compare(logger: PinoLogger, level: number, threshold: number): boolean {
-    const compare = this.#symbols.levelComp && logger[this.#symbols.levelComp];
-    return typeof compare === 'function' ? compare(level, threshold) : level >= threshold;
-  }
-
-  #levelsBelowInfo(logger: PinoLogger): ReadonlySet<string> {
-    const known = this.#debugLevels.get(logger.levels);
-    if (known !== undefined) return known;
-    const { values } = logger.levels;
-    const { info } = values;
-    const below = Object.keys(values).filter((level) =>
-      info === undefined ? DEBUG_LEVELS.has(level) : !this.#compare(logger, values[level]!, info),
-    );
-    const levels = new Set(below);
-    this.#debugLevels.set(logger.levels, levels);
-    return levels;
-  }
-
-  /** pino's own method of a level, whatever the logger's level is. */
-  #methodOf(logger: PinoLogger, level: string): LogMethod | undefined {
-    const value = logger.levels.values[level]!;
-    const methods = this.#methods.get(value) ?? new WeakMap<object, LogMethod>();
-    this.#methods.set(value, methods);
-    const hook = this.#hookOf(logger);
-    const known = methods.get(hook);
-    if (known !== undefined) return known;
-    const shadow = Object.create(logger, { emit: { value: () => false } });
-    this.#setLevel.call(shadow, level);
-    const method = shadow[level] as LogMethod;
-    if (typeof method !== 'function' || method === logger.silent) return undefined;
-    methods.set(hook, method);
-    return method;
-  }
-
-  #hookOf(logger: PinoLogger): object {
-    return (logger[HOOKS] as { readonly logMethod?: object } | undefined)?.logMethod ?? NO_HOOK;
-  }
-
   #makeGated(
     logger: PinoLogger,
     category: AdoptedCategory | undefined,
@@ -349,7 +288,7 @@ export class PinoCopy {
     const copy = this;
     if (category === undefined) {
       return function (...args) {
-        return copy.#admits(this, level) ? method.apply(this, args) : undefined;
+        return copy.#levels.admits(this, level) ? method.apply(this, args) : undefined;
       };
     }
     // V8 makes no array of arguments whose elements are read, or that are passed on by `apply`, and nothing else.
@@ -384,24 +323,19 @@ export class PinoCopy {
     const { levelVal } = this.#symbols;
     const value = logger.levels.values[level]!;
     // Without the call of a function where pino compares as it does by default.
-    const ascending = this.#isAscending(logger);
+    const ascending = this.#levels.isAscending(logger);
     const writeAdmitted = this.#makeGated(logger, category, 'admitted', level, method);
     const writeUnlessSilent: LogMethod = function (...args) {
-      return copy.#isSilent(this) ? undefined : writeRefused.apply(this, args);
+      return copy.#levels.isSilent(this) ? undefined : writeRefused.apply(this, args);
     };
     const compare: LogMethod = function (...args) {
-      return copy.#admits(this, level) ? writeAdmitted.apply(this, args) : writeUnlessSilent.apply(this, args);
+      return copy.#levels.admits(this, level) ? writeAdmitted.apply(this, args) : writeUnlessSilent.apply(this, args);
     };
     return function (...args) {
       if (!ascending) return compare.apply(this, args);
       if (value >= (this[levelVal] as number)) return writeAdmitted.apply(this, args);
       return category.wanted || decision.taken ? writeUnlessSilent.apply(this, args) : undefined;
     };
-  }
-
-  #isAscending(logger: PinoLogger): boolean {
-    const values = [...Object.values(logger.levels.values), Number.POSITIVE_INFINITY];
-    return values.every((a) => values.every((b) => this.#compare(logger, a, b) === a >= b));
   }
 
   /** Whether more is to be done about a line than to let it pass or not. */
@@ -446,20 +380,20 @@ export class PinoCopy {
 
   #isEnabled(logger: PinoLogger, level: string, admitted: boolean): boolean {
     const category = this.#stateOf(logger)?.category;
-    if (category === undefined || !this.#levelsBelowInfo(logger).has(level)) return admitted;
-    if (!admitted && this.#isSilent(logger)) return false;
+    if (category === undefined || !this.#levels.belowInfo(logger).has(level)) return admitted;
+    if (!admitted && this.#levels.isSilent(logger)) return false;
     return category.allows(admitted);
   }
 
   #restoreLogger(logger: PinoLogger): void {
     const originals = Object.hasOwn(logger, this.#state) ? this.#stateOf(logger)?.originals : undefined;
-    for (const level of this.#levelsBelowInfo(logger)) {
+    for (const level of this.#levels.belowInfo(logger)) {
       const { value } = Object.getOwnPropertyDescriptor(logger, level) ?? {};
       if (!this.#isGated.has(value as object)) continue;
       const original = originals?.get(level);
       if (original !== undefined) Object.defineProperty(logger, level, original);
       else if (!Object.hasOwn(logger, this.#symbols.levelVal)) delete logger[level];
-      else logger[level] = this.#admits(logger, level) ? this.#methodOf(logger, level) : logger.silent;
+      else logger[level] = this.#levels.admits(logger, level) ? this.#levels.methodOf(logger, level) : logger.silent;
     }
     delete logger[this.#state];
   }

@@ -3,18 +3,12 @@ import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED, undescribed } from 
 import { Patches } from './patches.ts';
 import type { AdoptedCategory } from './types.ts';
 import { WeakList } from './weak-list.ts';
-import { LetThrough } from './winston-transports.ts';
-
-interface LeveledTransport {
-  readonly level?: string;
-}
+import { LetThrough, type TransportsOwner, transportsOf } from './winston-transports.ts';
 
 /** The parts of a winston logger that are used here. */
-export interface WinstonLogger {
+export interface WinstonLogger extends TransportsOwner {
   readonly level: string;
   readonly levels: Readonly<Record<string, number>>;
-  readonly transports: readonly LeveledTransport[];
-  readonly _readableState?: { readonly pipes?: unknown };
   readonly silent?: boolean;
   readonly defaultMeta?: unknown;
   readonly format?: { transform(info: Info, options: unknown): unknown; readonly options?: unknown };
@@ -382,13 +376,6 @@ export class WinstonCopy {
       this.#adopter.failed(error);
     }
   }
-}
-
-/** The transports of a logger, without the filter that winston runs at each question for `transports`. */
-function transportsOf(logger: WinstonLogger): readonly LeveledTransport[] {
-  const pipes = logger._readableState?.pipes;
-  if (Array.isArray(pipes)) return pipes;
-  return typeof pipes === 'object' && pipes !== null ? [pipes] : logger.transports;
 }
 
 /** The line as the logger's format makes it, so that taps see no more than the application's output. */

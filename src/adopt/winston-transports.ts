@@ -82,3 +82,20 @@ function openLevels({ level }: Transport, levels: Levels, line: string): Levels 
   opened.set(levels, known.set(key, made));
   return made;
 }
+
+interface LeveledTransport {
+  readonly level?: string;
+}
+
+/** A logger, as the stream that its transports are piped from. */
+export interface TransportsOwner {
+  readonly transports: readonly LeveledTransport[];
+  readonly _readableState?: { readonly pipes?: unknown };
+}
+
+/** The transports of a logger, without the filter that winston runs at each question for `transports`. */
+export function transportsOf(logger: TransportsOwner): readonly LeveledTransport[] {
+  const pipes = logger._readableState?.pipes;
+  if (Array.isArray(pipes)) return pipes;
+  return typeof pipes === 'object' && pipes !== null ? [pipes] : logger.transports;
+}

@@ -155,6 +155,37 @@ describe('winston', () => {
     logger.info('i');
     assert.deepEqual(lines, ['d', 'after', 'i'], String(warnings));
   });
+
+  it('the end of the adoption in the middle of a line, and its properties afterwards', async (t) => {
+    const { exports: winston, turn, leave, warnings } = setUp<Winston>(t, 'winston');
+    const lines: string[] = [];
+    const transport = new winston.transports.Stream({
+      stream: new Writable({
+        write(chunk, _encoding, done) {
+          lines.push(JSON.parse(String(chunk)).message);
+          if (lines.length === 1) {
+            leave();
+            logger.debug('after');
+            logger.info('i');
+          }
+          setImmediate(done);
+        },
+      }),
+    });
+    const before = propertiesOf(transport)[0]!.map(([key]) => key);
+    const logger = winston.createLogger({ defaultMeta: { service: 'middle' }, transports: [transport] });
+    turn('MIDDLE', true);
+    logger.debug('d');
+    logger.debug('dropped');
+    // The callbacks of nested writes take several turns.
+    while (lines.length < 2) await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    assert.deepEqual([lines, warnings], [['d', 'i'], []]);
+    const added = propertiesOf(transport)[0]!
+      .map(([key]) => key)
+      .filter((key) => !before.includes(key));
+    assert.deepEqual(added.sort(), ['__winstonerror', '__winstonwarn', 'levels', 'parent'], "winston's own");
+  });
 });
 
 describe('debug', () => {
@@ -216,6 +247,21 @@ describe('debug', () => {
         .filter(([key]) => key === 'log').length,
       1,
     );
+  });
+
+  it('the end of the adoption in the middle of a line', (t) => {
+    const { exports: createDebug, turn, leave, messages } = setUp<CreateDebug>(t, 'debug');
+    const log = createDebug('middle');
+    const lines: unknown[] = [];
+    log.log = (...args: unknown[]) => {
+      lines.push(args[0]);
+      leave();
+      log('after');
+    };
+    turn('MIDDLE', true);
+    log('d');
+    log('dropped');
+    assert.deepEqual([lines.length, messages()], [1, []]);
   });
 
   it('100,000 instances are one category', (t) => {
