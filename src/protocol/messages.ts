@@ -96,9 +96,9 @@ export type StateOrigin = 'default' | 'global' | 'tenant' | 'temporary';
 export interface ControlBudget {
   /** Calls a second. */
   readonly callsPerSecond?: number | undefined;
-  /** Calls in all, over all processes that share the store. */
+  /** Calls in all, counted by each process for itself. */
   readonly calls?: number | undefined;
-  /** Bytes of text in all, over all processes that share the store. */
+  /** Bytes of text in all, counted by each process for itself. */
   readonly bytes?: number | undefined;
 }
 

@@ -34,9 +34,9 @@ describe('the recipes, with the packages that they are about', () => {
     name: string,
     packages: Readonly<Record<string, string>>,
     files: Readonly<Record<string, string>>,
+    alone = true,
   ) {
-    // As the recipes say: beside what a service has already.
-    const consumer = await installInto(join(directory, name), tarball, packages, { alone: true });
+    const consumer = await installInto(join(directory, name), tarball, packages, { alone });
     const keys = [{ id: 'k', hash: hashApiKey(KEY), clientId: 'k', scopes: ['admin'] }];
     for (const [path, text] of Object.entries({ ...files, 'keys.json': JSON.stringify({ keys }) })) {
       mkdirSync(join(consumer.directory, path, '..'), { recursive: true });
@@ -126,15 +126,20 @@ describe('the recipes, with the packages that they are about', () => {
     );
   });
 
-  it('auto-instrumentations', async (t) => {
+  const AUTO = { '0.81': 'after them', '0.82': 'together, in one command' } as const;
+  for (const [version, how] of Object.entries(AUTO)) {
+    it(`auto-instrumentations ${version}, installed ${how}`, (t) => besideAuto(t, version, how === AUTO['0.81']));
+  }
+
+  async function besideAuto(t: TestContext, version: string, alone: boolean) {
     const [port, control] = [await freePort(), await freePort()];
     const app = `
       import { createServer } from 'node:http';
       import { category } from 'opentelemetry-instrumentation-rdcp/api';
       const orders = category('ORDERS');
       createServer((request, response) => { orders.debug('listed'); response.end(); }).listen(${port});`;
-    const packages = { '@opentelemetry/auto-instrumentations-node': '0.81' };
-    const consumer = await project('auto', packages, { 'app.js': app });
+    const packages = { '@opentelemetry/auto-instrumentations-node': version };
+    const consumer = await project(`auto-${version}`, packages, { 'app.js': app }, alone);
     const [command = ''] = blocksOf('sh')
       .filter(({ document }) => document === 'docs/recipes.md')
       .flatMap(({ code }) => /^node (.*)$/m.exec(code)?.[1] ?? []);
@@ -149,7 +154,7 @@ describe('the recipes, with the packages that they are about', () => {
     const child = await running(t, consumer, command.split(' '), env);
     await showsLine(child, control, `http://127.0.0.1:${port}/`, 'ORDERS', /body: 'listed'/);
     assert.match(child.output.stderr, /attached to the OpenTelemetry SDK/);
-  });
+  }
 
   it('Next', async (t) => {
     const [port, control] = [await freePort(), await freePort()];
