@@ -18,6 +18,9 @@ export const FAULTS: Readonly<Record<Fault, string>> = {
 /** How long a truncated or overwritten file must stay unmodified before it counts as rewritten, in milliseconds. */
 const SETTLED_MS = 1000;
 
+/** Pause before a file that could not be read is read again, in milliseconds: each commit asks. */
+const UNREAD_MS = 100;
+
 /** Checks whether a connection's open files are still those at the path. */
 export interface SqliteWatch {
   /** Costs three calls of `stat`; after each checkpoint the file is also read once. */
@@ -54,6 +57,7 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
   /** What the file, without its log, was known to hold at its modification time. */
   let known = { at: main.mtimeMs, stamp: stampOfFile(path) };
   let overwritten = false;
+  let unreadAt = Number.NEGATIVE_INFINITY;
 
   function at(file: string): Stats | undefined {
     return statSync(file, { throwIfNoEntry: false });
@@ -76,13 +80,15 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
    * write anything, and SQLite goes on with its log as if nothing had happened.
    */
   function isOverwritten({ mtimeMs }: Stats): boolean {
-    if (overwritten || mtimeMs === known.at) return overwritten;
+    if (overwritten || mtimeMs === known.at || performance.now() - unreadAt < UNREAD_MS) return overwritten;
     const stamp = stampOfFile(path);
     // The log may still be of use to whoever repairs the file, so it stays until there is another database.
     if (stamp === 'foreign') return true;
     const current = stamp && tryStamp(database);
-    // Not to be read at the moment: the next look tries again.
-    if (stamp === undefined || current === undefined) return false;
+    if (stamp === undefined || current === undefined) {
+      unreadAt = performance.now();
+      return false;
+    }
     const earlier = known.stamp;
     overwritten = typeof earlier === 'object' && !canFollow(stamp, earlier, current);
     known = { at: mtimeMs, stamp };
