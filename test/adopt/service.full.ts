@@ -1,41 +1,141 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createRdcpClient } from '../../src/client.ts';
 import { built } from '../support/built.ts';
-import { run } from './application.ts';
 
-const KEY = 'a-secret-of-thirty-two-characters';
-
-test('an Express service without a line of ours: listed with its sources, switched, and counted as often as it wrote', async (t) => {
-  const app = `
-    import { once } from 'node:events';
-    import express from 'express';
-    const service = express().get('/', (req, res) => res.send('ok')).listen(0);
-    await once(service, 'listening');
-    const rdcp = 'http://127.0.0.1:' + process.env.RDCP_PORT + '/rdcp/v1/';
-    const headers = { 'X-RDCP-API-Key': '${KEY}', 'Content-Type': 'application/json' };
-    const discover = async () => (await (await fetch(rdcp + 'discovery', { headers })).json()).categories;
-    const control = (action) => fetch(rdcp + 'control', { method: 'POST', headers, body: JSON.stringify({ action, categories: ['ROUTER'] }) });
-    const use = async () => (await fetch('http://127.0.0.1:' + service.address().port)).text();
-    while (!(await fetch(rdcp + 'status', { headers }).catch(() => undefined))?.ok) await new Promise((done) => setTimeout(done, 20));
-    await use();
-    await control('enable');
-    for (let turn = 0; turn < 3; turn++) await use();
-    await control('disable');
-    await use();
-    console.log(JSON.stringify((await discover()).find(({ name }) => name === 'ROUTER')));
-    process.exit();`;
-  const { stdout, stderr } = await run(t, app, {
-    preload: [built('register.js')],
-    env: { RDCP_API_KEY: KEY, RDCP_PORT: '19465' },
+/** A service of published packages without a line of ours. Each path of its server uses one of them. */
+const SERVICE = `
+  import { once } from 'node:events';
+  import util from 'node:util';
+  import Router from '@koa/router';
+  import debug from 'debug';
+  import express from 'express';
+  import fastify from 'fastify';
+  import Koa from 'koa';
+  import mysql from 'mysql2';
+  import pino from 'pino';
+  import winston from 'winston';
+  const orders = pino({ name: 'orders' });
+  const mail = winston.createLogger({ defaultMeta: { service: 'mail' }, transports: [new winston.transports.Console()] });
+  const sql = debug('shop:sql');
+  const section = util.debuglog('shop-cache');
+  const port = (server) => server.address().port;
+  const listening = async (server) => (await once(server, 'listening'), port(server));
+  const koa = new Koa().use(new Router().get('/', (context) => { context.body = 'koa'; }).routes());
+  const koaPort = await listening(koa.listen(0, '127.0.0.1'));
+  const quick = fastify().get('/', () => 'fastify');
+  await quick.listen({ port: 0, host: '127.0.0.1' });
+  const get = (at) => fetch('http://127.0.0.1:' + at + '/').then((response) => response.text());
+  const query = () => new Promise((done) => {
+    const connection = mysql.createConnection({ host: '127.0.0.1', port: 1 });
+    connection.on('error', done);
+    connection.query('SELECT 1', done);
   });
-  const { otelrdcp_source: source, metrics, enabled } = JSON.parse(stdout);
-  const lines = stderr.filter((line) => line.startsWith('DEBUG ROUTER '));
-  assert.deepEqual([source.kind, source.name, source.count, enabled], ['debug', 'router', 1, false]);
-  assert.match(source.version, /^4\./);
-  assert.ok(lines.length >= 3, stderr.join('\n'));
-  assert.equal(metrics.callsTotal, lines.length);
-  assert.ok(
-    lines.some((line) => line.includes('dispatching GET /')),
-    lines[0],
-  );
+  const uses = {
+    pino: () => orders.debug({ id: 7 }, 'line of pino'),
+    winston: () => mail.debug('line of winston'),
+    debug: () => sql('line of debug'),
+    debuglog: () => section('line of debuglog'),
+    koa: () => get(koaPort),
+    fastify: () => get(port(quick.server)),
+    mysql: query,
+  };
+  const app = express().get('/:use', async (req, res) => { await uses[req.params.use]?.(); res.send('done'); });
+  console.log('serves ' + await listening(app.listen(0, '127.0.0.1')));`;
+
+/** Categories, with the path that makes lines of each, and what a line has. */
+const CATEGORIES: Readonly<Record<string, readonly [path: string, line: RegExp]>> = {
+  ORDERS: ['pino', /"msg":"line of pino"/],
+  MAIL: ['winston', /"message":"line of winston"/],
+  SHOP_SQL: ['debug', /DEBUG SHOP_SQL /],
+  SHOP_CACHE: ['debuglog', /DEBUG SHOP_CACHE /],
+  ROUTER: ['none', /DEBUG ROUTER /],
+  EXPRESS: ['none', /DEBUG EXPRESS /],
+  FASTIFY: ['fastify', /DEBUG FASTIFY /],
+  KOA_ROUTER: ['koa', /DEBUG KOA_ROUTER /],
+  MYSQL2: ['mysql', /DEBUG MYSQL2 /],
+  UNDICI: ['koa', /DEBUG UNDICI /],
+  HTTP_SERVER: ['none', /DEBUG HTTP_SERVER /],
+  NET: ['mysql', /DEBUG NET /],
+};
+
+async function serve(t: TestContext) {
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-service-'));
+  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
+  writeFileSync(join(cwd, 'app.mjs'), SERVICE);
+  // Each line is to come out: the default budget is 100 a second.
+  writeFileSync(join(cwd, 'rdcp.json'), '{ "controls": { "budget": false } }');
+  const child = spawn(process.execPath, ['--import', built('register.js'), 'app.mjs'], {
+    cwd,
+    env: { PATH: process.env.PATH, RDCP_CONFIG: 'rdcp.json', RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
+  });
+  const closed = once(child, 'close');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await closed;
+    rmSync(cwd, { recursive: true, force: true });
+  });
+  const output = { text: '' };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output.text += text;
+    });
+  }
+  const found = async (pattern: RegExp): Promise<string> => {
+    for (;;) {
+      const match = pattern.exec(output.text);
+      if (match !== null) return match[1] ?? match[0];
+      assert.equal(child.exitCode, null, output.text);
+      await new Promise((wait) => setTimeout(wait, 10));
+    }
+  };
+  const port = await found(/serves (\d+)/);
+  const baseUrl = await found(/remote control on (\S+?)[\s,;]/);
+  const operator = createRdcpClient({ baseUrl, apiKey: readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim() });
+  /** How many lines of a pattern were written from a position on. */
+  const lines = (pattern: RegExp, from: number) =>
+    output.text
+      .slice(from)
+      .split('\n')
+      .filter((line) => pattern.test(line)).length;
+  /** The lines of a pattern that requests for a path cause. */
+  const use = async (path: string, pattern: RegExp) => {
+    const from = output.text.length;
+    for (let times = 0; times < 3; times++) {
+      assert.equal(await (await fetch(`http://127.0.0.1:${port}/${path}`)).text(), 'done');
+    }
+    // The pipes of a child are read a moment later.
+    await new Promise((wait) => setTimeout(wait, 150));
+    return lines(pattern, from);
+  };
+  return { operator, use, lines, position: () => output.text.length };
+}
+
+test('a service without a line of ours: each category is listed, switched, and counted as often as it wrote', async (t) => {
+  const { operator, use, lines, position } = await serve(t);
+  const listed = async (name: string) => {
+    const { categories } = await operator.discovery();
+    const category = categories.find((each) => each.name === name);
+    assert.ok(category, `${name} is not among ${categories.map((each) => each.name)}`);
+    return category;
+  };
+  for (const [path] of Object.values(CATEGORIES)) await use(path, /./);
+  for (const [name, [path, line]] of Object.entries(CATEGORIES)) {
+    const { enabled, otelrdcp_source: source } = await listed(name);
+    assert.deepEqual([enabled, typeof source?.kind], [false, 'string'], name);
+    assert.equal(await use(path, line), 0, `${name} is off`);
+    const from = position();
+    await operator.enable(name);
+    assert.ok((await use(path, line)) >= 3, `${name} is on`);
+    await operator.disable(name);
+    await use(path, line);
+    assert.equal(await use(path, line), 0, `${name} is off again`);
+    // Those of the endpoint, which uses @koa/router, included.
+    assert.equal((await listed(name)).metrics.callsTotal, lines(line, from), `${name} is counted`);
+  }
 });
