@@ -2,7 +2,14 @@ import type { AuditDraft } from '../audit/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { Attachment, CategoryDescriptor, Gate, Sink } from '../gate/types.ts';
 import type { ControlBudget } from '../protocol/messages.ts';
-import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type ScopeState, type Settings } from '../store/state-store.ts';
+import {
+  GLOBAL_SCOPE,
+  type Maker,
+  type Overlay,
+  type ScopeKey,
+  type ScopeState,
+  type Settings,
+} from '../store/state-store.ts';
 import type { Announcer, ChangeOrigin } from './announcer.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';
 import { type ControlLimits, effectiveState, type Snapshot, sameOverlay, settingState } from './transition.ts';
@@ -178,17 +185,19 @@ export class GateBinding {
     const layers = states.layers(key);
     const ended = states.endedTogether();
     // A tenant does not learn who decides for everybody.
-    const own = (overlay: Overlay, name: string) =>
-      layers.tenant === undefined || layers.tenant.get(name)?.temporary === overlay;
+    const own = (by: Maker, name: string) => {
+      const setting = layers.tenant?.get(name);
+      return layers.tenant === undefined || setting?.by === by || setting?.temporary?.by === by;
+    };
     const view = categories.map((category) => {
-      const { enabled, overlay, origin } = effectiveState(category.name, layers, category.defaultEnabled, ended);
+      const { enabled, overlay, origin, by } = effectiveState(category.name, layers, category.defaultEnabled, ended);
       return {
         ...category,
         enabled: this.enabled && enabled,
         temporary: overlay !== undefined,
         origin,
         ...(overlay !== undefined && { expiresAt: overlay.expiresAt }),
-        ...(overlay?.by !== undefined && own(overlay, category.name) && { by: overlay.by }),
+        ...(by !== undefined && own(by, category.name) && { by }),
       };
     });
     this.#views.set(key, view);

@@ -1,8 +1,8 @@
-import type { Overlay, Setting, Settings } from '../store/state-store.ts';
+import type { Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
 import { settingOf } from './transition.ts';
 
 // A tenant's settings take a kilobyte as a Map, and there may be 100,000 tenants. At rest they are a string with one
-// code unit per category, plus the overlays. A string is the smallest array in V8: 16 bytes and two per unit.
+// code unit per category, plus the overlays and who made what is permanent. A string is the smallest array in V8: 16 bytes and two per unit.
 
 /** Category names by number, shared by all settings that were packed together. */
 interface Names {
@@ -39,7 +39,8 @@ export function createSettingsPacker(): (settings: Settings) => Settings {
     if (numbered.some(({ number }) => number === MAX_NAMES)) return settings;
     numbered.sort((a, b) => a.number - b.number);
     const overlays = numbered.flatMap(({ temporary }) => temporary ?? []);
-    return new PackedSettings(names, String.fromCharCode(...numbered.map(unitOf)), overlays);
+    const makers = new Map(numbered.flatMap(({ by }, at) => (by === undefined ? [] : [[at, by]])));
+    return new PackedSettings(names, String.fromCharCode(...numbered.map(unitOf)), overlays, makers);
   };
 }
 
@@ -59,10 +60,14 @@ class PackedSettings implements Settings {
   /** Overlays of the temporary units, in order; a single overlay is stored without an array. */
   readonly #overlays: Overlay | readonly Overlay[] | undefined;
 
-  constructor(names: Names, units: string, overlays: readonly Overlay[]) {
+  /** By place in the units, of permanent settings; most have none. */
+  readonly #makers: ReadonlyMap<number, Maker> | undefined;
+
+  constructor(names: Names, units: string, overlays: readonly Overlay[], makers: ReadonlyMap<number, Maker>) {
     this.#names = names;
     this.#units = units;
     this.#overlays = overlays.length > 1 ? overlays : overlays[0];
+    this.#makers = makers.size > 0 ? makers : undefined;
   }
 
   get size(): number {
@@ -92,10 +97,11 @@ class PackedSettings implements Settings {
 
   #settingAt(at: number): Setting | undefined {
     const unit = this.#units.charCodeAt(at);
-    return settingOf(
-      (unit & PERMANENT) === 0 ? undefined : (unit & ON) !== 0,
-      (unit & TEMPORARY) === 0 ? undefined : this.#overlayAt(at),
-    );
+    return settingOf({
+      permanent: (unit & PERMANENT) === 0 ? undefined : (unit & ON) !== 0,
+      by: this.#makers?.get(at),
+      temporary: (unit & TEMPORARY) === 0 ? undefined : this.#overlayAt(at),
+    });
   }
 
   #overlayAt(at: number): Overlay | undefined {

@@ -357,5 +357,5 @@ function changedBetween(before: Settings, after: Settings): Set<string> {
 
 function sameSetting(a: Setting | undefined, b: Setting | undefined): boolean {
   if (a === b) return true;
-  return a?.permanent === b?.permanent && sameOverlay(a?.temporary, b?.temporary);
+  return a?.permanent === b?.permanent && a?.by?.at === b?.by?.at && sameOverlay(a?.temporary, b?.temporary);
 }

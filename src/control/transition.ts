@@ -32,6 +32,8 @@ export interface EffectiveState {
   readonly origin: StateOrigin;
   /** Present when a temporary control decides, either the scope's own or the inherited global one. */
   readonly overlay?: Overlay;
+  /** Who made the control that decides. */
+  readonly by?: Maker | undefined;
 }
 
 /** Whether an overlay has ended. */
@@ -57,26 +59,28 @@ export function settingState(
   ended: Ended,
 ): EffectiveState | undefined {
   const overlay = setting?.temporary;
-  if (overlay !== undefined && !ended(overlay)) return { enabled: overlay.enabled, origin: 'temporary', overlay };
-  return setting?.permanent === undefined ? undefined : { enabled: setting.permanent, origin };
+  if (overlay !== undefined && !ended(overlay))
+    return { enabled: overlay.enabled, origin: 'temporary', overlay, by: overlay.by };
+  if (setting?.permanent === undefined) return undefined;
+  return { enabled: setting.permanent, origin, ...(setting.by && { by: setting.by }) };
 }
 
 // Most settings of many tenants are one of these two, so they share the objects.
 const ON: Setting = Object.freeze({ permanent: true });
 const OFF: Setting = Object.freeze({ permanent: false });
 
-/** Combines a permanent and a temporary state; `undefined` when there is neither. */
-export function settingOf(permanent: boolean | undefined, temporary: Overlay | undefined): Setting | undefined {
-  if (temporary !== undefined) return permanent === undefined ? { temporary } : { permanent, temporary };
-  if (permanent === undefined) return undefined;
-  return permanent ? ON : OFF;
+/** Combines a permanent state, who made it, and a temporary state; `undefined` when there is no state. */
+export function settingOf({ permanent, by, temporary }: Setting): Setting | undefined {
+  if (permanent === undefined) return temporary && { temporary };
+  if (temporary === undefined && by === undefined) return permanent ? ON : OFF;
+  return { permanent, ...(by && { by }), ...(temporary && { temporary }) };
 }
 
 /** Sets one category, or deletes it when the setting is empty. */
-export function putSetting(settings: Map<string, Setting>, category: string, { permanent, temporary }: Setting): void {
-  const setting = settingOf(permanent, temporary);
-  if (setting === undefined) settings.delete(category);
-  else settings.set(category, setting);
+export function putSetting(settings: Map<string, Setting>, category: string, setting: Setting): void {
+  const combined = settingOf(setting);
+  if (combined === undefined) settings.delete(category);
+  else settings.set(category, combined);
 }
 
 export function sameOverlay(a: Overlay | undefined, b: Overlay | undefined): boolean {
@@ -149,6 +153,7 @@ export function transition(
   for (const category of categories) {
     putSetting(settings, category, nextSetting(category, snapshot, request, expiresAt, by));
   }
+  forgetOldMakers(settings);
   if (expiresAt !== undefined) assertWithinLimit(settings, before, snapshot);
   return { categories, settings, changes: changesBetween(snapshot, replaced(snapshot, settings), categories, now) };
 }
@@ -161,7 +166,7 @@ export function expire(snapshot: Snapshot, now: number): Transition | undefined 
   const over = [...before].filter(([, { temporary }]) => temporary !== undefined && snapshot.ended(temporary));
   if (over.length === 0) return undefined;
   const settings = new Map(before);
-  for (const [category, { permanent }] of over) putSetting(settings, category, { permanent });
+  for (const [category, { permanent, by }] of over) putSetting(settings, category, { permanent, by });
   const categories = over.map(([category]) => category).sort();
   const inForce: Snapshot = { ...snapshot, ended: () => false };
   return { settings, categories, changes: changesBetween(inForce, replaced(snapshot, settings), categories, now) };
@@ -188,7 +193,7 @@ export function share(snapshot: Snapshot, overlays: ReadonlyMap<string, Overlay>
     }
     room -= another;
     categories.push(category);
-    putSetting(settings, category, { permanent: before.get(category)?.permanent, temporary });
+    putSetting(settings, category, { ...before.get(category), temporary });
   }
   const changes = changesBetween(snapshot, replaced(snapshot, settings), categories, now);
   return { settings, categories, changes, excess };
@@ -233,6 +238,19 @@ function makerOf({ userId, clientId }: AuditIdentity, { options }: ControlReques
   return { ...(userId && { userId }), ...(clientId && { clientId }), ...(reason && { reason }), at };
 }
 
+/** Permanent settings of a scope that say who made them. Each change writes all settings of its scope. */
+const MAX_MAKERS = 64;
+
+/** The newest ones keep it. */
+function forgetOldMakers(settings: Map<string, Setting>): void {
+  const made = [...settings].flatMap(([category, { by }]) => (by === undefined ? [] : { category, at: by.at }));
+  if (made.length <= MAX_MAKERS) return;
+  made.sort((a, b) => b.at - a.at);
+  for (const { category } of made.slice(MAX_MAKERS)) {
+    putSetting(settings, category, { ...settings.get(category), by: undefined });
+  }
+}
+
 /** The addressed scope's new setting for a category. */
 function nextSetting(
   category: string,
@@ -243,13 +261,13 @@ function nextSetting(
 ): Setting {
   if (action === 'reset') return {};
   const enabled = action === 'toggle' ? !stateOf(category, snapshot).enabled : action === 'enable';
-  if (expiresAt === undefined) return { permanent: enabled };
+  if (expiresAt === undefined) return { permanent: enabled, by };
   // A budget makes a control temporary, and limits nothing of what a toggle switches off.
-  if (!enabled && options?.temporary !== true && options?.duration === undefined) return { permanent: enabled };
+  if (!enabled && options?.temporary !== true && options?.duration === undefined) return { permanent: enabled, by };
   const current = (snapshot.tenant ?? snapshot.global).get(category);
   const budget = options?.otelrdcp_budget;
   return {
-    permanent: current?.permanent,
+    ...current,
     temporary: { enabled, expiresAt, ...(enabled && budget !== undefined && { budget }), ...(by && { by }) },
   };
 }

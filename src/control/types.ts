@@ -48,7 +48,7 @@ export interface CategoryView {
   readonly origin: StateOrigin;
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number;
-  /** Who made the temporary control that decides; absent in a tenant's view of everybody's control. */
+  /** Who made the control that decides; absent in a tenant's view of everybody's control. */
   readonly by?: Maker;
 }
 

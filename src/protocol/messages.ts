@@ -168,7 +168,7 @@ export interface DiscoveredCategory {
   readonly otelrdcp_origin: StateOrigin;
   /** When the temporary control ends. */
   readonly otelrdcp_expiresAt?: Timestamp;
-  /** Who made the temporary control that decides. A tenant does not see it of a control for everybody. */
+  /** Who made the control that decides. A tenant does not see it of a control for everybody. */
   readonly otelrdcp_control?: DiscoveredControl;
   /** Of a category that is on: what it may emit in the process that answers; `false` for anything. */
   readonly otelrdcp_budget?: BudgetState | false;

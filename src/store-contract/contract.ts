@@ -81,6 +81,7 @@ function stateContract(
         const settings = {
           ON: { permanent: true },
           OFF: { permanent: false },
+          MADE: { permanent: true, by: { userId: 'anna', reason: 'why', at: NOW } },
           OVERLAY: { temporary: { enabled: true, expiresAt: NOW + 1 } },
           BOTH: { permanent: true, temporary: { enabled: false, expiresAt: NOW + 86_400_000 } },
           'X-CUSTOM-NAME': { permanent: false, temporary: { enabled: true, expiresAt: NOW + 5 } },

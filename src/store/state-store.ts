@@ -4,7 +4,7 @@ import type { MessageStore } from './message-store.ts';
 import type { DroppedHead } from './prune-plan.ts';
 import type { TokenStore } from './token-store.ts';
 
-/** Who made a temporary control. */
+/** Who made a control. */
 export interface Maker {
   /** User of the credential. */
   readonly userId?: string;
@@ -32,6 +32,8 @@ export interface Overlay {
 export interface Setting {
   /** `undefined` means that the category inherits. */
   readonly permanent?: boolean | undefined;
+  /** Who made the permanent setting. @default not known */
+  readonly by?: Maker | undefined;
   /** What is in force until it ends, before `permanent`. */
   readonly temporary?: Overlay | undefined;
 }

@@ -6,8 +6,11 @@ import type { Overlay, Setting } from '../../src/store/state-store.ts';
 
 const plain = { noNullPrototype: true };
 const overlay: fc.Arbitrary<Overlay> = fc.record({ enabled: fc.boolean(), expiresAt: fc.nat() }, plain);
+const by = fc.record({ userId: fc.string(), reason: fc.string(), at: fc.nat() }, plain);
 const setting: fc.Arbitrary<Setting> = fc.oneof(
   fc.record({ permanent: fc.boolean() }, plain),
+  fc.record({ permanent: fc.boolean(), by }, plain),
+  fc.record({ permanent: fc.boolean(), by, temporary: overlay }, plain),
   fc.record({ temporary: overlay }, plain),
   fc.record({ permanent: fc.boolean(), temporary: overlay }, plain),
 );

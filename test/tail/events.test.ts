@@ -167,13 +167,44 @@ test('a temporary control tells who made it, when and why, and so does its event
   const { since, ...who } = control;
   assert.deepEqual(who, { userId: 'operator-client', clientId: 'operator-client', reason: 'slow checkout' });
   assert.ok(Date.parse(since) >= before && Date.parse(since) <= Date.now());
-  await client.enable('HTTP');
-  await client.disable('DATABASE');
+  await client.reset('DATABASE');
   const after = await client.discovery();
   assert.deepEqual(
     after.categories.filter((category) => 'otelrdcp_control' in category),
     [],
   );
+});
+
+test('a permanent control tells who made it and why, beneath a temporary one and after it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const store = `sqlite:${join(folder, 'state.sqlite')}`;
+  const server = await startServer(t, { store: await openStore(store) });
+  const [operator, admin] = [clientOf(server, 'operator'), clientOf(server)];
+  const madeBy = async (client = operator) =>
+    (await client.discovery()).categories.find(({ name }) => name === 'DATABASE')?.otelrdcp_control?.reason;
+  const [, event] = await read(operator.events(), ['snapshot', 'category'], 2, async (_event, count) => {
+    if (count === 1) await operator.enable('DATABASE', { temporary: false, reason: 'for the move' });
+  });
+  assert.equal(event?.event === 'category' && event.data.otelrdcp_control?.reason, 'for the move');
+  await admin.disable('DATABASE', { duration: '5m', reason: 'a break' });
+  assert.equal(await madeBy(), 'a break');
+  const restarted = await startServer(t, { store: await openStore(store) });
+  assert.equal(await madeBy(clientOf(restarted)), 'a break');
+  await admin.enable('DATABASE', { reason: 'still needed' });
+  assert.equal(await madeBy(), 'still needed', 'the same state, made by somebody else');
+});
+
+test('of very many permanent settings the newest say who made them', async (t) => {
+  const names = Array.from({ length: 70 }, (_, index) => `CATEGORY_${index}`);
+  const server = await startServer(t, { config: { categories: Object.fromEntries(names.map((name) => [name, {}])) } });
+  const client = clientOf(server);
+  await client.enable(names, { temporary: false, reason: 'r'.repeat(500) });
+  await client.enable('CATEGORY_69', { temporary: false, reason: 'the newest' });
+  const { categories } = await client.discovery();
+  const made = categories.filter(({ otelrdcp_control: by }) => by !== undefined);
+  assert.equal(made.length, 64);
+  assert.equal(made.find(({ name }) => name === 'CATEGORY_69')?.otelrdcp_control?.reason, 'the newest');
 });
 
 test('the same control made again by somebody else is an event, although the category stays as it is', async (t) => {
