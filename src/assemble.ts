@@ -229,6 +229,7 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
     },
     closing,
     conditions,
+    board,
     clock,
     randomUUID,
     report,

@@ -17,6 +17,8 @@ const SCHEMA = `
     service TEXT, wanted TEXT, pid INTEGER, url TEXT NOT NULL,
     PRIMARY KEY (service, wanted, pid)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS handed_over (key TEXT PRIMARY KEY, value TEXT NOT NULL, until REAL NOT NULL)
+    STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS said (id INTEGER PRIMARY KEY, event TEXT NOT NULL UNIQUE) STRICT;
 `;
 
@@ -48,6 +50,10 @@ export interface Board {
   addresses(service: string, wanted?: string): readonly { readonly pid: number; readonly url: string }[];
   /** Returns whether this process is the first to claim an event, and so reports it. True when the board fails. */
   claim(event: string): boolean;
+  /** Keeps a value for the first process that asks for it. @param until wall time, in milliseconds since the epoch */
+  handOver(key: string, value: string, until: number): void;
+  /** The value that was handed over, once; `undefined` when there is none, or its time is over. @param now as `until` */
+  take(key: string, now: number): string | undefined;
   /** Removes this process's addresses. Its counts stay. */
   close(): void;
 }
@@ -86,6 +92,9 @@ export function openBoard(folder: string, { process: self, pid, isRunning = isAl
   );
   const readAddresses = database.prepare('SELECT wanted, pid, url FROM address WHERE service = ? ORDER BY pid');
 
+  const keepValue = database.prepare('INSERT OR REPLACE INTO handed_over (key, value, until) VALUES (?, ?, ?)');
+  const takeValue = database.prepare('DELETE FROM handed_over WHERE key = ? RETURNING value, until');
+  const dropOldValues = database.prepare('DELETE FROM handed_over WHERE until <= ?');
   const claimEvent = database.prepare('INSERT OR IGNORE INTO said (event) VALUES (?)');
   const forgetEvents = database.prepare(`DELETE FROM said WHERE id <= ? - ${MAX_CLAIMED}`);
 
@@ -150,6 +159,16 @@ export function openBoard(folder: string, { process: self, pid, isRunning = isAl
         forgetEvents.run(lastInsertRowid);
       } catch {}
       return true;
+    },
+
+    handOver(key, value, until) {
+      keepValue.run(key, value, until);
+    },
+
+    take(key, now) {
+      const [found] = takeValue.all(key);
+      dropOldValues.run(now);
+      return found !== undefined && Number(found.until) > now ? String(found.value) : undefined;
     },
 
     close() {

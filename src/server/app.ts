@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
@@ -22,10 +21,9 @@ import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import { createAccessAudit } from './access-audit.ts';
 import { createClientAddresses } from './client-address.ts';
-import { ConsoleCodes } from './console-codes.ts';
-import { CONSOLE_FILES, type ConsoleFileName, createConsoleFiles } from './console-files.ts';
-import { consoleSettings } from './console-settings.ts';
-import type { RequestState, Step } from './context.ts';
+import type { CodeBoard } from './console-codes.ts';
+import { routeConsole } from './console-routes.ts';
+import type { RequestState } from './context.ts';
 import { createCredentialWatch } from './credential-watch.ts';
 import { createHealthChecks, type HealthCheck } from './health-checks.ts';
 import { readAsHttp1 } from './http2-request.ts';
@@ -35,7 +33,7 @@ import { answer } from './middleware/answer.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { authorize } from './middleware/authorize.ts';
 import { clockSkew } from './middleware/clock-skew.ts';
-import { consoleCodeRequest, controlRequest, forecastRequest } from './middleware/control-request.ts';
+import { controlRequest, forecastRequest } from './middleware/control-request.ts';
 import { errorBoundary } from './middleware/error-boundary.ts';
 import { fetchMetadata } from './middleware/fetch-metadata.ts';
 import { formBody } from './middleware/form-body.ts';
@@ -43,9 +41,9 @@ import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
 import { isOurs, knownPath, methodNotAllowed, rawPath } from './middleware/known-path.ts';
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
-import { loopbackOnly, sameMachineOnly } from './middleware/loopback-only.ts';
+import { loopbackOnly } from './middleware/loopback-only.ts';
 import { contentNegotiation, protocolVersion } from './middleware/negotiation.ts';
-import { limitAddress, limitRefusals, rateLimit } from './middleware/rate-limit.ts';
+import { limitAddress, rateLimit } from './middleware/rate-limit.ts';
 import { identifiers } from './middleware/request-id.ts';
 import { singleHeaders } from './middleware/single-headers.ts';
 import { tenancy } from './middleware/tenancy.ts';
@@ -55,8 +53,7 @@ import { createRateLimiter } from './rate-limit.ts';
 import { createRefusals } from './refusals.ts';
 import { readAsOriginForm } from './request-target.ts';
 import { audit } from './routes/audit.ts';
-import { consoleFile, consoleHeaders, consoleRedirect } from './routes/console.ts';
-import { consoleCode, consoleSession } from './routes/console-session.ts';
+import { consoleHeaders } from './routes/console.ts';
 import { control } from './routes/control.ts';
 import { discovery, type SourceOf } from './routes/discovery.ts';
 import { events } from './routes/events.ts';
@@ -130,6 +127,8 @@ export interface AppDependencies {
   readonly closing: () => boolean;
   /** Temporary problems. @default none */
   readonly conditions?: Pick<Conditions, 'watch' | 'holding'>;
+  /** Shared by the processes of a cluster. @default this process is alone */
+  readonly board?: (() => CodeBoard | undefined) | undefined;
   readonly clock: Clock;
   readonly randomUUID: () => string;
   /** Receives errors whose details the client does not see. */
@@ -273,37 +272,9 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       router.get(TOKEN_PATHS.metadata, endpoint(addresses, answer(oauthMetadata(config, tokens, tokens.issuerUrl))));
     }
   }
-  const files = new Set<string>();
   const visitors = createRateLimiter({ name: 'console', limit: readPerMinute, clock });
-  if (consoleSettings(config) !== undefined) {
-    const readFile = createConsoleFiles();
-    const serve = (path: string, step: Step) => {
-      files.add(path);
-      router.get(path, endpoint(limitAddress(visitors), step));
-    };
-    const codes = new ConsoleCodes({ clock, delay, randomCode: () => randomBytes(32).toString('base64url') });
-    streams.add(() => codes.clear());
-    const access = { codes, recordAccess, clock, methods, tenancy: read };
-    router.post(
-      CONSOLE_PATHS.code,
-      endpoint(credential, controls, read, sameMachineOnly(), answer(consoleCode(access))),
-    );
-    router.post(
-      CONSOLE_PATHS.session,
-      limitRefusals(
-        anonymous,
-        sameMachineOnly(),
-        jsonMediaType(),
-        jsonBody(),
-        consoleCodeRequest(),
-        answer(consoleSession(access)),
-      ),
-    );
-    serve(CONSOLE_PATHS.folder, consoleRedirect());
-    for (const name of Object.keys(CONSOLE_FILES) as ConsoleFileName[]) {
-      serve(CONSOLE_PATHS.page + (name === 'index.html' ? '' : name), consoleFile(name, readFile));
-    }
-  }
+  const console = { methods, recordAccess, identified: [credential, controls], tenancy: read, anonymous, visitors };
+  const files = routeConsole(router, { ...dependencies, streams, delay, ...console });
   const paths = new Set(router.stack.map(({ path }) => String(path)));
   const payers = new Map<string, Payers>(
     Object.values(PATHS).map((path) => [path, { identified: readers, failed: anonymous, anonymous }]),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import { identityKey, type Principal } from '../auth/principal.ts';
 import type { Clock, Delay } from '../clock.ts';
 import { CONSOLE_CODE_SECONDS } from '../protocol/constants.ts';
@@ -7,27 +7,43 @@ import { StreamPlaces } from './stream-places.ts';
 
 export type HandedOver = ConsoleSessionResponse['credential'];
 
-interface Open {
+interface Content {
   readonly principal: Principal;
   readonly credential: HandedOver;
+}
+
+interface Open extends Content {
   readonly until: number;
-  readonly forget: () => void;
+}
+
+/** What the processes of a cluster share. */
+export interface CodeBoard {
+  /** Keeps a value for the first process that asks for it, until a wall time. */
+  handOver(key: string, value: string, until: number): void;
+  take(key: string, now: number): string | undefined;
 }
 
 export interface ConsoleCodesOptions {
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly delay: Delay;
   /** 256 random bits, as text that a URL may hold. */
   readonly randomCode: () => string;
+  /** In a cluster the browser may reach another worker than the command did. @default this process alone */
+  readonly board?: (() => CodeBoard | undefined) | undefined;
+  readonly report: (error: unknown) => void;
 }
 
-/** Most codes that wait for their browser. */
+/** Most codes of this process that wait for their browser. */
 const MAX_CODES = { total: 64, perIdentity: 4 };
 
-/** One-time codes that stand for a credential for a minute. Kept under their hash, and in memory alone. */
+/**
+ * One-time codes that stand for a credential for a minute. Kept under their hash, and in memory alone; in a cluster on its
+ * board, sealed with the code itself, so that what is there is worth nothing without it.
+ */
 export class ConsoleCodes {
   readonly #options: ConsoleCodesOptions;
   readonly #open = new Map<string, Open>();
+  readonly #forget = new Map<string, () => void>();
   readonly #places = new StreamPlaces({ name: 'one-time codes', ...MAX_CODES });
 
   constructor(options: ConsoleCodesOptions) {
@@ -42,29 +58,80 @@ export class ConsoleCodes {
     const hash = hashOf(code);
     const forget = () => {
       cancel();
+      this.#forget.delete(hash);
       this.#open.delete(hash);
+      this.#taken(hash);
       free();
     };
     const cancel = delay(CONSOLE_CODE_SECONDS * 1000, forget);
-    const until = clock.monotonic() + CONSOLE_CODE_SECONDS * 1000;
-    this.#open.set(hash, { principal, credential, until, forget });
+    this.#forget.set(hash, forget);
+    if (!this.#handOver(hash, seal(code, { principal, credential }))) {
+      const until = clock.monotonic() + CONSOLE_CODE_SECONDS * 1000;
+      this.#open.set(hash, { principal, credential, until });
+    }
     return code;
   }
 
   /** The credential of a code, once; `undefined` for a code that is not valid. */
-  redeem(code: string): Pick<Open, 'principal' | 'credential'> | undefined {
-    const found = this.#open.get(hashOf(code));
-    found?.forget();
+  redeem(code: string): Content | undefined {
+    const hash = hashOf(code);
+    const found = this.#open.get(hash);
+    const sealed = found === undefined ? this.#taken(hash) : undefined;
+    this.#forget.get(hash)?.();
+    if (sealed !== undefined) return unseal(code, sealed);
     // A timer may be late.
     return found !== undefined && this.#options.clock.monotonic() < found.until ? found : undefined;
   }
 
   /** Forgets all. */
   clear(): void {
-    for (const { forget } of [...this.#open.values()]) forget();
+    for (const forget of [...this.#forget.values()]) forget();
+  }
+
+  /** @returns whether the other processes of the cluster can take it */
+  #handOver(hash: string, sealed: string): boolean {
+    const { board, clock, report } = this.#options;
+    try {
+      const shared = board?.();
+      shared?.handOver(hash, sealed, clock.now() + CONSOLE_CODE_SECONDS * 1000);
+      return shared !== undefined;
+    } catch (error) {
+      report(error);
+      return false;
+    }
+  }
+
+  #taken(hash: string): string | undefined {
+    const { board, clock, report } = this.#options;
+    try {
+      return board?.()?.take(hash, clock.now());
+    } catch (error) {
+      report(error);
+      return undefined;
+    }
   }
 }
 
+const CIPHER = 'aes-256-gcm';
+/** Each key seals one text. */
+const IV = Buffer.alloc(12);
+
+function seal(code: string, content: Content): string {
+  const cipher = createCipheriv(CIPHER, digest('key', code), IV);
+  const sealed = Buffer.concat([cipher.update(JSON.stringify(content)), cipher.final()]);
+  return Buffer.concat([cipher.getAuthTag(), sealed]).toString('base64');
+}
+
+function unseal(code: string, text: string): Content {
+  const bytes = Buffer.from(text, 'base64');
+  const decipher = createDecipheriv(CIPHER, digest('key', code), IV).setAuthTag(bytes.subarray(0, 16));
+  return JSON.parse(Buffer.concat([decipher.update(bytes.subarray(16)), decipher.final()]).toString());
+}
+
 function hashOf(code: string): string {
-  return createHash('sha256').update(code).digest('base64');
+  return digest('name', code).toString('base64');
+}
+
+function digest(use: 'name' | 'key', code: string): Buffer {
+  return createHash('sha256').update(`${use}\n${code}`).digest();
 }

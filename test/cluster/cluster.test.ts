@@ -1,8 +1,30 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { AuditResponse, FleetResponse } from '../../src/protocol/messages.ts';
+import { CONSOLE_PATHS, PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse, ConsoleSessionResponse, FleetResponse } from '../../src/protocol/messages.ts';
+import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
+import { KEYS } from '../support/server.ts';
 import { actAsOne, becomes, startCluster } from './cluster.ts';
+
+/** Each request of its own connection: the cluster gives these to its workers in turn. */
+async function onNewConnection(url: string, path: string, body: object) {
+  const content = JSON.stringify(body);
+  const text = requestText(
+    'POST',
+    path,
+    [
+      ['Host', new URL(url).host],
+      ['Content-Type', 'application/json'],
+      ['Content-Length', String(content.length)],
+      ...(path === CONSOLE_PATHS.code ? ([['X-RDCP-API-Key', KEYS.operator]] as const) : []),
+    ],
+    content,
+  );
+  const answer = parseAnswer(await exchange(url, text))?.body ?? '{}';
+  return JSON.parse(answer) as { readonly code?: string } & Partial<ConsoleSessionResponse>;
+}
 
 describe('node:cluster with the default store', { concurrency: 2 }, () => {
   actAsOne({ changes: ['register', 'workers'], lines: ['workers'], scrapes: ['register'] });
@@ -31,6 +53,28 @@ describe('node:cluster with the default store', { concurrency: 2 }, () => {
       body.entries.map(({ action }) => action),
       ['enable'],
     );
+  });
+
+  it('a one-time code for the console works whichever worker the browser reaches, and once', async (t) => {
+    const cluster = await startCluster(t, { remote: 'workers', workers: 3 });
+    const codes = await Promise.all(
+      Array.from({ length: 4 }, () => onNewConnection(cluster.url, CONSOLE_PATHS.code, {})),
+    );
+    const redeemed = await Promise.all(
+      codes
+        .flatMap(({ code }) => [code, code])
+        .map((code) => onNewConnection(cluster.url, CONSOLE_PATHS.session, { code })),
+    );
+    assert.deepEqual(
+      redeemed.map(({ credential }) => credential?.value ?? 'refused').sort(),
+      [...Array(4).fill(KEYS.operator), ...Array(4).fill('refused')].sort(),
+    );
+    const folder = join(cluster.base, cluster.folders()[0] ?? '');
+    const another = await onNewConnection(cluster.url, CONSOLE_PATHS.code, {});
+    for (const file of readdirSync(folder)) {
+      const bytes = readFileSync(join(folder, file)).toString('latin1');
+      assert.ok(!bytes.includes(KEYS.operator) && !bytes.includes(another.code ?? ''), `${file} holds no credential`);
+    }
   });
 
   it('leaves nothing behind', async (t) => {

@@ -62,6 +62,7 @@ export async function startCluster(t: TestContext, { remote, workers = 2, config
       const ofOrders = text.split('\n').filter((line) => line.includes('rdcp_category_name="ORDERS"'));
       return samples(ofOrders.join('\n'), 'rdcp_debug_calls_total', 'process_pid');
     },
+    base: join(cwd, `rdcp-cluster-${process.getuid?.()}`),
     folders: () => readdirSync(join(cwd, `rdcp-cluster-${process.getuid?.()}`)),
     enable: async () => (await service.control(ENABLE)).body,
     calls: async () => {
