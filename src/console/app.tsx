@@ -137,6 +137,17 @@ function Shell({ connection, expired }: { readonly connection: Connection; reado
 
   return (
     <>
+      {/* biome-ignore lint/a11y/useValidAnchor: it goes to a place on this page, but what stands after # names a view */}
+      <a
+        class="button skip"
+        href="#view"
+        onClick={(event) => {
+          event.preventDefault();
+          focusView();
+        }}
+      >
+        Skip to the content
+      </a>
       <Header
         connection={connection}
         service={service}
@@ -190,6 +201,10 @@ function useFocusOnChange(shown: string): void {
     if (before.current === shown) return;
     before.current = shown;
     scrollTo(0, 0);
-    document.getElementById('view')?.focus({ preventScroll: true });
+    focusView();
   }, [shown]);
+}
+
+function focusView(): void {
+  document.getElementById('view')?.focus({ preventScroll: true });
 }

@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 
 // What a person does on the page, by what a person sees.
@@ -31,4 +33,18 @@ export async function enable(page: Page, category: string, reason: string): Prom
 /** Waits until the row of a category says that it is on, or off. */
 export async function waitForState(page: Page, category: string, state: 'On' | 'Off'): Promise<void> {
   await rowOf(page, category).locator('.cell.state', { hasText: state }).waitFor();
+}
+
+/** Goes to a view without a new page: the credential is in memory. */
+export async function go(page: Page, hash: string): Promise<void> {
+  await page.evaluate((target) => {
+    location.hash = target;
+  }, hash);
+}
+
+/** Asks until it holds. */
+export async function until(what: string, holds: () => Promise<boolean>, milliseconds = 20_000): Promise<void> {
+  for (const end = Date.now() + milliseconds; !(await holds()); await sleep(50)) {
+    assert.ok(Date.now() < end, what);
+  }
 }

@@ -23,6 +23,7 @@ browserTest(
     third.signal('SIGSTOP');
     const receipt = await enable(page, 'HTTP', 'one is stopped');
     assert.match(receipt, /2 of 3/);
+    assert.match(receipt, new RegExp(`Behind: .*:${third.pid}`));
     await waitForState(page, 'HTTP', 'On');
     await page.getByText('A change is not everywhere yet: applied by 2 of 3.').waitFor();
     third.signal('SIGCONT');
@@ -32,8 +33,9 @@ browserTest(
     await third.kill();
     await page.getByRole('link', { name: 'Fleet' }).first().click();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
-    await page.getByText(String(third.pid)).waitFor({ state: 'detached', timeout: 30_000 });
-    await page.getByText(String(first.pid)).first().waitFor();
+    const listed = (pid: number) => page.locator('.fleet-row').getByText(String(pid));
+    await listed(third.pid).waitFor({ state: 'detached', timeout: 30_000 });
+    await listed(first.pid).waitFor();
     await page.getByRole('link', { name: 'Categories' }).first().click();
     await rowOf(page, 'QUEUE').waitFor();
     assert.match(await enable(page, 'QUEUE', 'the other two'), /2 of 2/);

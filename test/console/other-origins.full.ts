@@ -207,7 +207,7 @@ browserTest('a window that a stranger opens is out of its reach, and cannot be s
 browserTest('a link leads to the console, and to nothing else of the endpoint', async (t, browser) => {
   const service = await startService(t);
   const stranger = `http://localhost:${await startStranger(t)}/`;
-  const { page } = await openPage(t, browser, stranger, { provoked: [/status of 403/] });
+  const { page } = await openPage(t, browser, stranger, { provoked: [/status of 403/, /favicon\.ico/] });
   const follow = async (href: string) => {
     await page.goto(stranger);
     const answer = page.waitForResponse((response) => response.url().startsWith(service.url));

@@ -10,7 +10,7 @@ import { signIn, typeCredential } from './drive.ts';
 // A shop in an incident, for pictures of the console and for tests of how each of its states looks.
 
 const PEOPLE = { alice: ['admin'], robin: ['discovery', 'status'] } as const satisfies Record<string, readonly Scope[]>;
-const keyOf = (name: string) => `${name}-key-`.padEnd(40, 'k');
+export const keyOf = (name: string) => `${name}-key-`.padEnd(40, 'k');
 const apiKeys: readonly ApiKeyRecord[] = Object.entries(PEOPLE).map(([name, scopes]) => ({
   id: name,
   hash: hashApiKey(keyOf(name)),

@@ -31,14 +31,14 @@ export function Dialog({ title, onClose, children }: DialogProps) {
         onClose?.();
       }}
     >
-      <header class="bar tight">
+      <div class="bar tight dialog-head">
         <h2 id={id}>{title}</h2>
         {onClose && (
           <button type="button" class="button quiet close" aria-label="Close" onClick={onClose}>
             ×
           </button>
         )}
-      </header>
+      </div>
       {children}
     </dialog>
   );

@@ -1,5 +1,6 @@
 import type { ControlCommand } from '../../client.ts';
 import type { ControlBudget, ControlResponse } from '../../protocol/messages.ts';
+import { someOf } from '../parts/counted.ts';
 import type { Receipt } from './state.ts';
 
 /** What somebody asks for in the dialog. */
@@ -25,14 +26,18 @@ export function commandOf({ intent, categories, seconds, reason, budget }: Chang
 }
 
 /** The answer to a change in words: what is so now, for whom, and where. */
-export function receiptOf({ otelrdcp_fleet: fleet, status, changes, message }: ControlResponse, whom: string) {
+export function receiptOf(
+  { otelrdcp_fleet: fleet, status, changes, message }: ControlResponse,
+  whom: string,
+  processName = (id: string) => id,
+) {
   const namesOf = (on: boolean) => changes.filter(({ newState }) => newState === on).map(({ category }) => category);
   const parts = [true, false].flatMap((on) => {
     const names = namesOf(on);
     const subject = names.length > 3 ? `${names.length} categories` : names.join(', ');
     return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ' '}${whom}: ${subject}`];
   });
-  const behind = fleet?.pending.length ? ` Behind: ${fleet.pending.slice(0, 5).join(', ')}.` : '';
+  const behind = fleet?.pending.length ? ` Behind: ${someOf(fleet.pending.map(processName))}.` : '';
   const applied = fleet === undefined ? '' : `Applied by ${fleet.applied} of ${fleet.instances}.${behind}`;
   return {
     tone: status === 'success' ? 'good' : status === 'partial' ? 'warning' : 'error',

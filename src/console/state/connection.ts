@@ -134,6 +134,12 @@ export class Connection {
     this.store.dispatch({ type: 'known', known });
   }
 
+  /** What a process is called: its host and process id, where the credential may know them. */
+  processName(id: string): string {
+    const member = this.store.state.fleet?.members?.find((each) => each.id === id);
+    return member === undefined ? id.slice(0, 8) : `${member.host}:${member.pid}`;
+  }
+
   /** Opens the dialog for a change. */
   ask(intent: Intent, categories: readonly string[]): void {
     this.know({ asked: { intent, categories } });

@@ -3,11 +3,8 @@ import type { AuditEntry } from '../../protocol/messages.ts';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
 import { Loading, Notice } from '../parts/notice.tsx';
-import { Text } from '../parts/text.tsx';
-import { Time } from '../parts/time.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import type { Connection } from '../state/connection.ts';
-import { href } from '../state/route.ts';
 import { useRedraw } from '../state/use-redraw.ts';
 import { replaceQuery } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
@@ -16,13 +13,8 @@ import { AuditForm } from './audit/audit-form.tsx';
 import { AuditPages } from './audit/audit-pages.ts';
 import { ChainPanel } from './audit/chain-panel.tsx';
 import { EntryDialog } from './audit/entry-dialog.tsx';
-import { changesText, whoOf } from './audit/entry-text.ts';
-import { OutcomeBadge } from './audit/outcome-badge.tsx';
+import { ENTRY_HEIGHT, EntryRow } from './audit/entry-row.tsx';
 import type { ViewProps } from './view.ts';
-
-const ROW_HEIGHT = 44;
-/** Categories that a row names. */
-const MOST_CATEGORIES = 2;
 
 /** The entries of a search. It is begun again when another one is wanted. */
 function useAudit(connection: Connection, wanted: Wanted): AuditPages {
@@ -79,7 +71,7 @@ export function AuditView({ connection, route }: ViewProps) {
       <VirtualList
         items={entries}
         keyOf={({ id }) => id}
-        rowHeight={ROW_HEIGHT}
+        rowHeight={ENTRY_HEIGHT}
         renderRow={(entry) => (
           <EntryRow entry={entry} isBad={faultOf(pages, entry) !== undefined} onOpen={() => setOpened(entry)} />
         )}
@@ -108,53 +100,6 @@ export function AuditView({ connection, route }: ViewProps) {
 function faultOf({ chain }: AuditPages, { id }: AuditEntry): string | undefined {
   if (chain?.changed.includes(id)) return 'The content does not match its hash';
   return chain?.unlinked.includes(id) ? 'It does not link to the entry before' : undefined;
-}
-
-function EntryRow({
-  entry,
-  isBad,
-  onOpen,
-}: {
-  readonly entry: AuditEntry;
-  readonly isBad: boolean;
-  readonly onOpen: () => void;
-}) {
-  const { categories, tenant } = entry;
-  const more = categories.length - MOST_CATEGORIES;
-  const until = entry.changes[0]?.expiresAt;
-  return (
-    <div class={`line audit-row ${isBad ? 'broken' : ''}`}>
-      <Time at={entry.timestamp} />
-      <span class="action">
-        <button type="button" class="link" aria-haspopup="dialog" onClick={onOpen}>
-          {entry.action}
-        </button>
-        {entry.outcome !== 'success' && <OutcomeBadge outcome={entry.outcome} />}
-        {entry.count !== undefined && <span class="muted">× {entry.count.toLocaleString()}</span>}
-      </span>
-      <span class="names">
-        {categories.slice(0, MOST_CATEGORIES).map((name) => (
-          <a key={name} href={href('categories', name)}>
-            {name}
-          </a>
-        ))}
-        {more > 0 && <span class="muted">+{more}</span>}
-      </span>
-      <span class="change">
-        {changesText(entry.changes)}{' '}
-        {until !== undefined && (
-          <span class="muted">
-            until <Time at={until} />
-          </span>
-        )}{' '}
-        {tenant && <Text value={tenant.name ?? tenant.id} most={40} />}
-      </span>
-      <span class="who">
-        <Text value={whoOf(entry)} most={80} />
-      </span>
-      <span class="reason">{entry.reason !== undefined && <Text value={entry.reason} most={200} />}</span>
-    </div>
-  );
 }
 
 /** Loads the next page when the end comes into view. */

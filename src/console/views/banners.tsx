@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { someOf } from '../parts/counted.ts';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Connection } from '../state/connection.ts';
@@ -81,6 +82,7 @@ function Behind({ connection }: BannersProps) {
       <strong>
         A change is not everywhere yet: applied by {fleet.applied} of {fleet.instances}.
       </strong>{' '}
+      Behind: <Text value={someOf(fleet.pending.map((id) => connection.processName(id)))} />.{' '}
       <a href={href('fleet')}>Fleet</a>
     </div>
   );

@@ -16,6 +16,7 @@ import { HISTORY_SECONDS } from '../state/rate-history.ts';
 import { href } from '../state/route.ts';
 import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
+import { CategoryHistory } from './category-history.tsx';
 import { intentsOf } from './category-row.tsx';
 import { Budget, Until, Who, Whom } from './facts.tsx';
 import { OnBadge } from './on-badge.tsx';
@@ -127,7 +128,7 @@ function Details({ connection, category }: { readonly connection: Connection; re
             ),
         }}
       />
-      {connection.can('admin') && <a href={href('audit', undefined, { category: name })}>History in the audit trail</a>}
+      {connection.can('admin') && <CategoryHistory connection={connection} category={name} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { BudgetState, DiscoveredCategory, DiscoveredControl } from '../../protocol/messages.ts';
 import type { EventsBudget } from '../../protocol/streams.ts';
-import { counted } from '../parts/counted.ts';
+import { counted, someOf } from '../parts/counted.ts';
 import { Meter } from '../parts/meter.tsx';
 import { shortBytes, shortNumber } from '../parts/numbers.ts';
 import { Text } from '../parts/text.tsx';
@@ -37,12 +37,11 @@ export function Whom({
   if (tenant !== undefined) {
     return enabled ? <>{origin === 'global' ? 'everybody' : 'this tenant'}</> : null;
   }
-  const names = differing.slice(0, 2).join(', ') + (differing.length > 2 ? ` and ${differing.length - 2} more` : '');
-  if (differing.length === 0) return enabled ? <>everybody</> : null;
+  if (differing.length === 0) return enabled ? 'everybody' : null;
   return (
     <>
       {enabled ? 'everybody but ' : 'on for '}
-      <Text value={names} most={80} />
+      <Text value={someOf(differing, 2)} most={80} />
     </>
   );
 }

@@ -5,6 +5,7 @@ import { counted } from '../parts/counted.ts';
 import { Fields } from '../parts/fields.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { shortBytes, shortNumber } from '../parts/numbers.ts';
+import { Table } from '../parts/table.tsx';
 import type { Connection } from '../state/connection.ts';
 import type { Problem } from '../state/problem.ts';
 import { useNow } from '../state/use-now.ts';
@@ -90,14 +91,26 @@ function Result({ answer: { categories, instances } }: { readonly answer: Foreca
     forecasts.reduce((total, forecast) => total + forecast[name].value, 0);
   const { asked, answered } = instances;
   return (
-    <Fields
-      of={{
-        'Lines a second': shortNumber(sum('callsPerSecond')),
-        'Text a second': shortBytes(sum('bytesPerSecond')),
-        'Text a day': shortBytes(sum('gigabytesPerDay') * 1e9),
-        'Dropped by budget': `${shortNumber(sum('droppedByBudget'))} a second`,
-        'Measured in': `${answered} of ${counted(asked, 'process', 'processes')}`,
-      }}
-    />
+    <>
+      {forecasts.length > 1 && (
+        <Table
+          caption="Forecast by category"
+          head={['Category', 'Lines/s', 'Text/s', 'Dropped/s']}
+          rows={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => [
+            name,
+            [shortNumber(callsPerSecond.value), shortBytes(bytesPerSecond.value), shortNumber(droppedByBudget.value)],
+          ])}
+        />
+      )}
+      <Fields
+        of={{
+          'Lines a second': shortNumber(sum('callsPerSecond')),
+          'Text a second': shortBytes(sum('bytesPerSecond')),
+          'Text a day': shortBytes(sum('gigabytesPerDay') * 1e9),
+          'Dropped by budget': `${shortNumber(sum('droppedByBudget'))} a second`,
+          'Measured in': `${answered} of ${counted(asked, 'process', 'processes')}`,
+        }}
+      />
+    </>
   );
 }

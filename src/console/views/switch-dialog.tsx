@@ -3,7 +3,7 @@ import { MAX_REASON_LENGTH } from '../../protocol/constants.ts';
 import type { ControlBudget } from '../../protocol/messages.ts';
 import { formatDuration } from '../../protocol/time.ts';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/counted.ts';
+import { counted, someOf } from '../parts/counted.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { clockTime } from '../parts/times.ts';
@@ -30,9 +30,6 @@ const VERBS: Readonly<Record<Intent, string>> = {
   toggle: 'Toggle',
   reset: 'End now',
 };
-
-/** Names in the title; the rest is counted. */
-const NAMED = 3;
 
 interface SwitchDialogProps {
   readonly connection: Connection;
@@ -80,7 +77,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
     try {
       const answer = await connection.change(command, tenant, requestId);
       connection.askNothing();
-      connection.showReceipt(receiptOf(answer, whom));
+      connection.showReceipt(receiptOf(answer, whom, (id) => connection.processName(id)));
     } catch (error) {
       setProblem(connection.problemOf(error));
       setBusy(false);
@@ -157,7 +154,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
 
 function buttonText(verb: string, whom: string, noEnd: boolean, seconds: number | undefined): string {
   if (noEnd) return `${verb} without an end …`;
-  return `${verb} ${whom}${seconds === undefined ? '' : ` for ${formatDuration(seconds)}`}`;
+  return `${verb}${whom && ' '}${whom}${seconds === undefined ? '' : ` for ${formatDuration(seconds)}`}`;
 }
 
 /** Without tenants there is nobody to name. */
@@ -168,13 +165,7 @@ function everybodyOf({ session, hasTenants }: Connection): string {
 }
 
 function Names({ categories }: { readonly categories: readonly string[] }) {
-  const more = categories.length - NAMED;
-  return (
-    <>
-      <span class="name">{categories.slice(0, NAMED).join(', ')}</span>
-      {more > 0 && ` and ${more} more`}
-    </>
-  );
+  return <span class="name">{someOf(categories)}</span>;
 }
 
 interface TimeChoiceProps {

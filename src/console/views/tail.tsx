@@ -38,9 +38,9 @@ function useTail(connection: Connection) {
     /** Of processes that have left, too. */
     const labels = new Map<string, string>();
     const nameOf = (process: string) => {
-      const member = connection.store.state.fleet?.members?.find(({ id }) => id === process);
-      if (member !== undefined) labels.set(process, `${member.host}:${member.pid}`);
-      return labels.get(process) ?? process.slice(0, 8);
+      const name = connection.processName(process);
+      if (name.includes(':')) labels.set(process, name);
+      return labels.get(process) ?? name;
     };
     const drawNow = () => {
       frame = 0;

@@ -1,5 +1,9 @@
+import { useId, useState } from 'preact/hooks';
 import { isIdentifier } from '../../protocol/names.ts';
+import { Button } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { printable } from '../parts/printable.ts';
+import { useFocus } from '../parts/use-focus.ts';
 import type { Connection } from '../state/connection.ts';
 import { useStore } from '../state/use-store.ts';
 
@@ -18,26 +22,79 @@ const OTHER = '?';
 export function TenantChoice({ connection, label, value, onChoose }: TenantChoiceProps) {
   const tenants = useStore(connection, (state) => state.tenants) ?? [];
   const known = tenants.some(({ id }) => id === value);
+  const [asks, setAsks] = useState(false);
   return (
-    <select
-      aria-label={label}
-      value={value ?? ''}
-      onChange={({ currentTarget }) => {
-        const { value: chosen } = currentTarget;
-        const id = chosen === OTHER ? (prompt('Id of the tenant')?.trim() ?? '') : chosen;
-        if (chosen === '') onChoose(undefined);
-        else if (isIdentifier(id)) onChoose(id);
-        else currentTarget.value = value ?? '';
-      }}
-    >
-      <option value="">Everybody</option>
-      {value !== undefined && !known && <option value={value}>{value}</option>}
-      {tenants.map(({ id, name }) => (
-        <option key={id} value={id}>
-          {printable(name === undefined ? id : `${name} (${id})`, 60).text}
-        </option>
-      ))}
-      <option value={OTHER}>Another tenant …</option>
-    </select>
+    <>
+      <select
+        aria-label={label}
+        value={value ?? ''}
+        onChange={({ currentTarget }) => {
+          const { value: chosen } = currentTarget;
+          if (chosen !== OTHER) {
+            onChoose(chosen === '' ? undefined : chosen);
+            return;
+          }
+          currentTarget.value = value ?? '';
+          setAsks(true);
+        }}
+      >
+        <option value="">Everybody</option>
+        {value !== undefined && !known && <option value={value}>{value}</option>}
+        {tenants.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {printable(name === undefined ? id : `${name} (${id})`, 60).text}
+          </option>
+        ))}
+        <option value={OTHER}>Another tenant …</option>
+      </select>
+      {asks && (
+        <OtherTenant
+          onClose={() => setAsks(false)}
+          onChoose={(id) => {
+            setAsks(false);
+            onChoose(id);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface OtherTenantProps {
+  readonly onClose: () => void;
+  readonly onChoose: (id: string) => void;
+}
+
+/** Asks for the id of a tenant that has no settings yet. */
+function OtherTenant({ onClose, onChoose }: OtherTenantProps) {
+  const field = useFocus<HTMLInputElement>();
+  const help = useId();
+  const [wrong, setWrong] = useState(false);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    // It may be within the form of another dialog.
+    event.stopPropagation();
+    const id = field.current?.value.trim() ?? '';
+    if (isIdentifier(id)) onChoose(id);
+    else setWrong(true);
+  };
+  return (
+    <Dialog title="Another tenant" onClose={onClose}>
+      <form class="switch" onSubmit={submit} noValidate>
+        <label class="field">
+          <span>Id of the tenant</span>
+          <input ref={field} autocomplete="off" spellcheck={false} aria-invalid={wrong} aria-describedby={help} />
+        </label>
+        <p id={help} class={wrong ? 'wrong' : 'muted'} role={wrong ? 'alert' : undefined}>
+          1 to 255 letters, digits, dots, hyphens and underscores, as the service writes it.
+        </p>
+        <div class="bar">
+          <Button type="submit" kind="primary">
+            Choose
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
   );
 }

@@ -2,6 +2,7 @@ import type { AuditEntry } from '../../../protocol/messages.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Fields } from '../../parts/fields.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { href } from '../../state/route.ts';
 import { stateText, whoOf } from './entry-text.ts';
@@ -36,30 +37,21 @@ export function EntryDialog({ entry, fault, onClose }: EntryDialogProps) {
         }}
       />
       {changes.length > 0 && (
-        <table class="figures">
-          <caption class="visually-hidden">Changes</caption>
-          <thead>
-            <tr>
-              {['Category', 'Before', 'After', 'Until'].map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {changes.slice(0, MOST).map(({ category, previousState, newState, temporary, expiresAt }) => (
-              <tr key={category}>
-                <th scope="row">
-                  <a href={href('categories', category)}>{category}</a>
-                </th>
-                <td>{stateText(previousState)}</td>
-                <td>{stateText(newState)}</td>
-                <td>{expiresAt === undefined ? !temporary && 'for good' : <Time at={expiresAt} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          caption="Changes"
+          head={['Category', 'Before', 'After', 'Until']}
+          nameOf={(category) => <a href={href('categories', category)}>{category}</a>}
+          rows={changes
+            .slice(0, MOST)
+            .map(({ category, previousState, newState, temporary, expiresAt }) => [
+              category,
+              [
+                stateText(previousState),
+                stateText(newState),
+                expiresAt === undefined ? !temporary && 'for good' : <Time at={expiresAt} />,
+              ],
+            ])}
+        />
       )}
       <Fields of={{ Everything: json }} />
       <CopyButton label="Copy JSON" text={() => json} />

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { createAuthority } from '../support/certificate.ts';
+import { enable, waitForState } from './drive.ts';
+import { assertAccessible, browserTest, openPage, startService } from './support.ts';
+
+const authority = createAuthority();
+
+/** A service that asks every client for a certificate, and knows one of them. */
+async function startWithCertificates(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-tls-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const { cert, key } = authority.issue('localhost', { usage: 'server' });
+  const files = { certFile: join(folder, 'cert'), keyFile: join(folder, 'key'), clientCaFile: join(folder, 'ca') };
+  writeFileSync(files.certFile, cert);
+  writeFileSync(files.keyFile, key, { mode: 0o600 });
+  writeFileSync(files.clientCaFile, authority.cert);
+  const identity = { subject: 'CN=anna', userId: 'anna', scopes: ['discovery', 'status', 'control'] as const };
+  return startService(t, {
+    console: true,
+    server: { tls: files },
+    security: { mtls: { identities: [{ ...identity, scopes: [...identity.scopes] }] } },
+  });
+}
+
+/** A browser that shows this certificate. */
+function showing({ url }: { readonly url: string }, commonName: string) {
+  const { cert, key } = authority.issue(commonName, { usage: 'client' });
+  const certificate = { origin: new URL(url).origin, cert: Buffer.from(cert), key: Buffer.from(key) };
+  return { ignoreHTTPSErrors: true, clientCertificates: [certificate] };
+}
+
+browserTest('a client certificate that the service knows signs in, without a word', async (t, browser) => {
+  const service = await startWithCertificates(t);
+  const { page } = await openPage(t, browser, service.console, showing(service, 'anna'));
+  await page.getByRole('grid', { name: 'Categories' }).waitFor();
+  assert.equal(await page.locator('#credential').count(), 0);
+  await page.locator('.menu summary').click();
+  await page.getByText('mtls', { exact: true }).waitFor();
+  await page.locator('.menu summary').click();
+  assert.match(await enable(page, 'DATABASE', 'slow checkout'), /DATABASE/);
+  await waitForState(page, 'DATABASE', 'On');
+  assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0, 'the certificate has no scope for it');
+  await assertAccessible(page, 'signed in by certificate');
+});
+
+browserTest('a client certificate without an identity asks for a credential', async (t, browser) => {
+  const service = await startWithCertificates(t);
+  const { page } = await openPage(t, browser, service.console, showing(service, 'stranger'));
+  await page.locator('#credential').waitFor();
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { createRdcpClient } from '../../src/client.ts';
+import { go, rowOf, signIn, until, waitForState } from './drive.ts';
+import { beginIncident, keyOf, openScene } from './scene.ts';
+import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
+
+browserTest('the list says who switched a category on for good, and why', async (t, browser) => {
+  const service = await startService(t);
+  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  await client.enable('CACHE', { temporary: false, reason: 'counting differs' });
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.reader);
+  await rowOf(page, 'CACHE').getByText('admin: counting differs').waitFor();
+  await client.enable('ORDERS', { temporary: false, reason: 'while somebody looks' });
+  await rowOf(page, 'ORDERS').getByText('admin: while somebody looks').waitFor();
+});
+
+browserTest('the first Tab is a link past the head of the page', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.admin);
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await page.keyboard.press('Tab');
+  const link = page.getByRole('link', { name: 'Skip to the content' });
+  assert.equal(await link.evaluate((element) => element === document.activeElement), true);
+  assert.ok(((await link.boundingBox())?.width ?? 0) > 50, 'it is seen');
+  await assertAccessible(page, 'the skip link');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'view');
+  assert.equal(new URL(page.url()).hash, '', 'the view stays');
+});
+
+browserTest('the banner of a change that is not everywhere names the processes that are behind', async (t, browser) => {
+  const scene = await openScene();
+  t.after(() => scene.close());
+  await beginIncident(scene);
+  const { page } = await openPage(t, browser, scene.console);
+  await signIn(page, keyOf('alice'));
+  await page.locator('.banner', { hasText: 'A change is not everywhere yet' }).getByText('shop-3:4205').waitFor();
+});
+
+browserTest(
+  'a category shows its last changes, with who and why, and the next one as it happens',
+  async (t, browser) => {
+    const service = await startService(t);
+    const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.operator });
+    await client.enable('CACHE', { duration: '5m', reason: 'slow checkout' });
+    await client.enable('ORDERS', { duration: '5m', reason: 'something else' });
+    const { page } = await openPage(t, browser, service.console);
+    await signIn(page, KEYS.admin);
+    await go(page, '#/categories/CACHE');
+    const history = page.getByRole('region', { name: 'Last changes' });
+    await history.getByText('slow checkout').waitFor();
+    assert.equal(await history.getByText('something else').count(), 0);
+    assert.match((await history.locator('.who').first().textContent()) ?? '', /operator/);
+    await client.reset('CACHE', { reason: 'found it' });
+    await history.getByText('found it').waitFor();
+    await assertAccessible(page, 'a category with its history');
+    await history.getByRole('button', { name: 'enable' }).click();
+    await page.getByRole('dialog').getByText('slow checkout').first().waitFor();
+    await page.keyboard.press('Escape');
+
+    const { page: other } = await openPage(t, browser, service.console);
+    await signIn(other, KEYS.operator);
+    await go(other, '#/categories/CACHE');
+    await other.getByRole('heading', { name: 'CACHE' }).waitFor();
+    assert.equal(await other.getByRole('region', { name: 'Last changes' }).count(), 0, 'the trail is for admin');
+  },
+);
+
+browserTest('a forecast of several categories has a row for each', async (t, browser) => {
+  const service = await startService(t);
+  const cache = service.rdcp.category('CACHE');
+  const timer = setInterval(() => cache.debug('hit'), 20);
+  t.after(() => clearInterval(timer));
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.admin);
+  for (const name of ['CACHE', 'ORDERS']) await page.getByLabel(`Select ${name}`).check();
+  await page.getByRole('region', { name: 'Selected categories' }).getByRole('button', { name: 'Enable…' }).click();
+  await page.getByRole('button', { name: /Forecast/ }).click();
+  const table = page.getByRole('table', { name: 'Forecast by category' });
+  await table.waitFor({ timeout: 60_000 });
+  const linesOf = async (name: string) =>
+    Number(await table.getByRole('row', { name }).getByRole('cell').first().textContent());
+  assert.ok((await linesOf('CACHE')) > 10);
+  assert.equal(await linesOf('ORDERS'), 0);
+  await assertAccessible(page, 'a forecast by category');
+});
+
+browserTest(
+  'another tenant is asked for in a dialog of the page, also in the middle of a change',
+  async (t, browser) => {
+    const service = await startService(t, { tenancy: { isolation: 'organization', tenants: { acme: {} } } });
+    const { page } = await openPage(t, browser, service.console);
+    await signIn(page, KEYS.admin);
+    await page.getByLabel('Whose settings').selectOption('Another tenant …');
+    const dialog = page.getByRole('dialog', { name: 'Another tenant' });
+    await dialog.getByLabel('Id of the tenant').fill('no id at all');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').waitFor();
+    await assertAccessible(page, 'a wrong tenant');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('Whose settings').inputValue(), '', 'nothing was chosen');
+
+    await page.getByRole('button', { name: 'Enable CACHE' }).click();
+    await page.getByLabel('For whom').selectOption('Another tenant …');
+    await dialog.getByLabel('Id of the tenant').fill('initech');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    const change = page.getByRole('dialog', { name: /Enable/ });
+    await change.getByRole('button', { name: 'Enable for initech for 15m' }).click();
+    await change.waitFor({ state: 'detached' });
+    const acme = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, tenantId: 'initech' });
+    await until('it is on for the tenant', async () =>
+      (await acme.discovery()).categories.some(({ name, enabled }) => name === 'CACHE' && enabled),
+    );
+    await waitForState(page, 'CACHE', 'Off');
+  },
+);

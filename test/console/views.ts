@@ -1,0 +1,67 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type { RdcpConfig } from '../../src/options.ts';
+import { KEY_RECORDS, KEYS, openPage, type PageOptions } from './support.ts';
+
+export const ROWS = '.log-lines [role=option]:not(.note)';
+export const NOTES = '.log-lines .note';
+
+/** Opens a page and signs in, at whatever view the address names. */
+export async function openView(
+  t: TestContext,
+  browser: Browser,
+  address: string,
+  options: PageOptions & { key?: string } = {},
+) {
+  const { key = KEYS.admin, ...rest } = options;
+  const opened = await openPage(t, browser, address, rest);
+  opened.page.setDefaultTimeout(10_000);
+  await opened.page.locator('#credential').fill(key);
+  await opened.page.keyboard.press('Enter');
+  await opened.page.locator('main#view').waitFor();
+  return opened;
+}
+
+/** Debugs until the test ends. */
+export function talk(t: TestContext, every: number, run: (count: number) => void): void {
+  let count = 0;
+  const timer = setInterval(() => run(count++), every);
+  t.after(() => clearInterval(timer));
+}
+
+export const lineCount = async (page: Page) =>
+  Number((await page.locator('.status').textContent())?.match(/([\d,]+) lines?/)?.[1]?.replaceAll(',', '') ?? 0);
+
+export async function startFleet(t: TestContext, size: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const config: RdcpConfig = {
+    server: { port: 0 },
+    store: `sqlite:${join(folder, 'state.db')}`,
+    tenancy: { isolation: 'organization', tenants: { acme: { name: 'Acme Ltd' }, beta: {} } },
+    announce: false,
+    emit: { to: 'stderr' },
+    security: { apiKeys: KEY_RECORDS },
+  };
+  return Promise.all(
+    Array.from({ length: size }, async () => {
+      const child: ChildProcess = fork(join(import.meta.dirname, 'member.ts'), [JSON.stringify(config)], {
+        execArgv: ['--no-warnings'],
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      });
+      t.after(() => child.kill('SIGKILL'));
+      const [{ url }] = (await once(child, 'message')) as [{ url: string }];
+      const enabled = async () => {
+        child.send('');
+        const [answer] = (await once(child, 'message')) as [{ enabled: boolean }];
+        return answer.enabled;
+      };
+      return { url, child, console: `${url}/rdcp/console/`, enabled };
+    }),
+  );
+}
