@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runWithTenant } from '../../src/api.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
+import { createRdcp } from '../../src/index.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import { forecastRequestSchema } from '../../src/protocol/forecast-request.ts';
 import type { ErrorResponse } from '../../src/protocol/messages.ts';
+import { makeKey } from '../auth/records.ts';
 import { startServer } from '../support/server.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
 
@@ -129,4 +132,30 @@ test('a forecast of a tenant that the service does not know says so to an operat
   };
   const asked = [knows('admin', 'acmee'), knows('admin', 'acme'), knows('admin'), knows('beta')];
   assert.deepEqual(await Promise.all(asked), [false, undefined, undefined, undefined]);
+});
+
+test('a forecast counts the calls of a tenant for whom the category is off, by the budget that is its own', async (t) => {
+  const acme = makeKey({ id: 'acme', scopes: ['admin'], tenantId: 'acme' });
+  const service = createRdcp({
+    server: { port: 0 },
+    security: { apiKeys: [acme.record] },
+    tenancy: { isolation: 'organization' },
+    categories: { FORECAST: { enabled: true } },
+    controls: { budget: { categories: { FORECAST: { callsPerSecond: 10, burst: 10 } } } },
+    emit: { to: () => {} },
+    announce: false,
+  });
+  t.after(() => service.close());
+  const category = service.category('FORECAST');
+  const client = createRdcpClient({ baseUrl: (await service.listen()).url, apiKey: acme.key });
+  await client.disable('FORECAST');
+  const calls = setInterval(() => {
+    for (const tenant of ['acme', 'beta']) runWithTenant(tenant, () => category.debug('m'));
+  }, 10);
+  t.after(() => clearInterval(calls));
+  const { FORECAST } = (await client.forecast('FORECAST', { duration: 1 })).categories;
+  const [made, dropped] = [FORECAST?.callsPerSecond.value ?? 0, FORECAST?.droppedByBudget.value ?? 0];
+  assert.ok(made > 20 && made <= 105, `${made} calls a second of one tenant`);
+  assert.ok(Math.abs(made - dropped - 10) < 4, `${dropped} of ${made} dropped`);
+  assert.equal((await client.discovery()).categories.find(({ name }) => name === 'FORECAST')?.enabled, false);
 });
