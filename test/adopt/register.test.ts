@@ -83,7 +83,9 @@ test('two copies of this package patch a library once', async (t) => {
   const app = `
     import { createRequire } from 'node:module';
     import { createRdcp } from '${built('index.js')}';
-    const other = createRequire(import.meta.url)('${built('cjs/index.js').replace('file://', '')}');
+    const require = createRequire(import.meta.url);
+    for (const file of Object.keys(require.cache)) if (file.includes('/dist/cjs/')) delete require.cache[file];
+    const other = require('${built('cjs/index.js').replace('file://', '')}');
     const copies = [createRdcp, other.createRdcp].map((create) => create({
       server: { port: 0 }, adopt: true, announce: false, categories: { APP: { enabled: true } }
     }));
