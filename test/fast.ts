@@ -35,11 +35,8 @@ try {
   const options = ['--test-concurrency=3', '--test-timeout=120000', '--test-reporter=spec', ...process.argv.slice(2)];
   const alone = files.filter((file) => !shares(file));
   const args = ['--import', preload, '--test', ...options, ...groups, ...alone];
-  // Coverage counts functions that come from the cache of compiled code with less precision.
-  const env = {
-    ...process.env,
-    ...(options.includes('--experimental-test-coverage') && { NODE_DISABLE_COMPILE_CACHE: '1' }),
-  };
+  // V8 counts functions that come from the cache of compiled code with less precision.
+  const env = process.env.NODE_V8_COVERAGE ? { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } : process.env;
   process.exitCode = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env }).status ?? 1;
 } finally {
   rmSync(folder, { recursive: true });

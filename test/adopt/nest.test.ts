@@ -29,8 +29,6 @@ async function importCopy(name: string): ReturnType<LoadNest> {
   return { exports, version: require(`${name}/package.json`).version };
 }
 
-describe('Nest 10', () => nestCases(async () => loadCopy('nestjs-common-10')));
-
 describe('Nest 11', () => nestCases(async () => loadCopy('@nestjs/common')));
 
 describe('Nest 12', () => {

@@ -5,6 +5,7 @@ import { verify } from '../../src/audit/verify.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { createRedisStore } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { chainOf, DRAFT, NOW } from './entries.ts';
@@ -91,7 +92,7 @@ test('an entry in doubt is looked for among the newest alone, however long the t
   skip: whyNoRedis(),
 }, async (t) => {
   const redis = await startRedis();
-  const store = createRedisStore({ url: redis.url });
+  const store = createRedisStore({ url: redis.url, deadlineMs: PATIENCE_MS });
   t.after(async () => {
     await store.close();
     await redis.close();

@@ -8,6 +8,7 @@ import type { AuditEntry } from '../../src/protocol/messages.ts';
 import { createRedisStore } from '../../src/store/redis.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import { chain } from '../audit/entries.ts';
+import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
@@ -280,7 +281,7 @@ test('a running service is verified through its endpoint', async (t) => {
 test('a trail in Redis is verified where it lies', { skip: whyNoRedis() }, async (t) => {
   const redis = await startRedis();
   t.after(() => redis.close());
-  const store = createRedisStore({ url: redis.url });
+  const store = createRedisStore({ url: redis.url, deadlineMs: PATIENCE_MS });
   const [first, second] = chain('a', 2);
   for (const audit of [first, second]) await store.commit({ audit: audit as AuditEntry, now: NOW });
   const whole = await rdcp(['audit', 'verify', '--store', redis.url]);

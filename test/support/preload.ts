@@ -7,17 +7,16 @@ import { join } from 'node:path';
 const DEADLINE_MS = 600_000;
 
 const compiled = join(import.meta.dirname, '../../node_modules/.cache/compiled');
-if (process.env.NODE_V8_COVERAGE === undefined) {
-  // Half of a short test's time went into removing types and compiling.
-  enableCompileCache(compiled);
-} else {
+// Half of a short test's time went into removing types and compiling. Programs that tests start use the cache too.
+enableCompileCache(compiled);
+process.env.NODE_COMPILE_CACHE = compiled;
+
+if (process.env.NODE_TEST_CONTEXT !== undefined) {
   // Coverage, for which the cache is off, is of the test processes: what the programs that they start would write, some of it
   // megabytes each, takes longer to read than all tests.
   delete process.env.NODE_V8_COVERAGE;
   delete process.env.NODE_DISABLE_COMPILE_CACHE;
 }
-// Programs that tests start use the cache too.
-process.env.NODE_COMPILE_CACHE = compiled;
 
 // A test has its `--test-timeout`; this is for a process that something keeps alive after its last test.
 setTimeout(() => {
