@@ -53,7 +53,10 @@ export function startSdk(
     const made = new NodeSDK({
       instrumentations: [instrumentation],
       views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
-      ...(otherMetrics.length > 0 ? {} : { metricReaders: exporter === undefined ? [] : [exporter] }),
+      // SDKs before 0.206 know the second name alone; later ones prefer the first.
+      ...(otherMetrics.length > 0
+        ? {}
+        : { metricReaders: exporter === undefined ? [] : [exporter], metricReader: exporter }),
       ...(traces ? {} : { spanProcessors: [IDS_ONLY] }),
       ...(logRecordProcessors === undefined ? {} : { logRecordProcessors }),
       ...(sampler === undefined ? {} : { sampler }),

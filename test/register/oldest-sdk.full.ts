@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { installInto, packInto } from '../package/consumer.ts';
+import { freePort } from '../support/free-port.ts';
+
+/** The oldest release that the package accepts, whose SDK takes a single metric reader. */
+const OLDEST = {
+  '@opentelemetry/api': '1.9.1',
+  '@opentelemetry/instrumentation': '0.200.0',
+  '@opentelemetry/sdk-node': '0.200.0',
+  '@opentelemetry/exporter-prometheus': '0.200.0',
+};
+
+/** Reads the metrics until those of this package are there. */
+const APP = `
+const address = 'http://localhost:' + process.env.OTEL_EXPORTER_PROMETHEUS_PORT + '/metrics';
+let text = '';
+for (const end = Date.now() + 15_000; Date.now() < end && !text.includes('rdcp_debug_calls_total{'); ) {
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  text = await fetch(address).then((response) => response.text(), String);
+}
+console.log(text);
+process.exit();`;
+
+test('the metrics of a service with the oldest supported SDK can be scraped', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'rdcp-oldest-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const consumer = await installInto(join(directory, 'service'), await packInto(directory), OLDEST);
+  const [metrics, port] = [await freePort(), await freePort()];
+  const { stdout } = await consumer.node(APP, {
+    args: ['--import', 'opentelemetry-instrumentation-rdcp/register'],
+    env: { OTEL_EXPORTER_PROMETHEUS_PORT: String(metrics), RDCP_PORT: String(port) },
+  });
+  assert.match(stdout, /^rdcp_debug_calls_total\{/m);
+});
