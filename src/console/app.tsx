@@ -41,7 +41,13 @@ function scopeLacks(connection: Connection, has: boolean, title: string) {
 }
 
 const ENTRIES: Readonly<Record<ViewName, Entry>> = {
-  categories: { title: 'Categories', View: CategoriesView, key: 'c' },
+  categories: {
+    title: 'Categories',
+    View: CategoriesView,
+    key: 'c',
+    lacks: (connection) =>
+      scopeLacks(connection, connection.can('discovery'), 'The list of categories needs the scope discovery'),
+  },
   tail: {
     title: 'Tail',
     View: TailView,
@@ -157,7 +163,7 @@ function Shell({ connection, expired }: { readonly connection: Connection; reado
       />
       <Banners connection={connection} />
       <main id="view" tabIndex={-1}>
-        {route.view === 'categories' && route.item !== undefined ? (
+        {!lacking && route.view === 'categories' && route.item !== undefined ? (
           <CategoryView key={`${tenant ?? ''} ${route.item}`} connection={connection} name={route.item} />
         ) : (
           <>

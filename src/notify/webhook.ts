@@ -106,8 +106,10 @@ export class Webhook {
     this.#attempting?.abort();
     await this.#sending;
     const left = this.#waiting.length;
-    if (left > 0)
-      this.#parts.reporter.warn(`${left} notifications to ${this.#name} were not delivered before the close`);
+    if (left > 0) {
+      const [what, were] = left === 1 ? ['1 notification', 'was'] : [`${left} notifications`, 'were'];
+      this.#parts.reporter.warn(`${what} to ${this.#name} ${were} not delivered before the close`);
+    }
     while (this.#dequeue() !== undefined) this.#drop('closed');
   }
 

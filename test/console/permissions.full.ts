@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { go } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
 import { openView } from './views.ts';
@@ -14,5 +15,17 @@ browserTest('what a credential may not do is not offered, and a link to it says 
     await go(page, `#/${view}`);
     await page.locator('main').getByText(text).waitFor();
     await assertAccessible(page, view);
+  }
+});
+
+browserTest('a credential that may not list categories is told so, and waits for nothing', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openView(t, browser, service.console, { key: KEYS.switcher });
+  for (const route of ['#/categories', '#/categories/ORDERS']) {
+    await go(page, route);
+    await page.locator('main').getByText('The list of categories needs the scope discovery').waitFor();
+    await page.locator('main').getByText('Your credential has control.').waitFor();
+    assert.equal(await page.getByText(/Connecting|Loading/).count(), 0);
+    await assertAccessible(page, route);
   }
 });

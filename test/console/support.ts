@@ -116,12 +116,14 @@ export const KEYS = {
   admin: 'admin-key-'.padEnd(40, 'a'),
   operator: 'operator-key-'.padEnd(40, 'o'),
   reader: 'reader-key-'.padEnd(40, 'r'),
+  switcher: 'switcher-key-'.padEnd(40, 's'),
 } as const;
 
 const SCOPES_OF: Readonly<Record<keyof typeof KEYS, readonly Scope[]>> = {
   admin: ['admin'],
   operator: ['discovery', 'status', 'control'],
   reader: ['discovery', 'status'],
+  switcher: ['control'],
 };
 
 export const KEY_RECORDS: readonly ApiKeyRecord[] = Object.entries(KEYS).map(([id, key]) => ({

@@ -32,7 +32,7 @@ export function Header({ connection, service, entries, current, onHelp }: Header
       </nav>
       <div class="bar tools">
         {connection.choosesTenants && <WhoseSettings connection={connection} />}
-        <LinkState connection={connection} />
+        {connection.can('discovery') && <LinkState connection={connection} />}
         <Button kind="quiet" aria-label="Keyboard shortcuts" onClick={onHelp}>
           ?
         </Button>
