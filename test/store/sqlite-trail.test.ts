@@ -117,7 +117,8 @@ for (const json of ['', 'nothing', 'null', '5', '[]', '{}', '{"id":"a-2","compli
   });
 }
 
-test('a prune does not wait for another process that writes: it goes on when that is done', async (t) => {
+/** Prunes while another process writes; returns for how many milliseconds that held the event loop. */
+async function pruneBesideWriter(t: TestContext): Promise<number> {
   const file = join(folder(t), 'state.db');
   const store = createSqliteStore(file);
   t.after(() => store.close());
@@ -134,9 +135,7 @@ test('a prune does not wait for another process that writes: it goes on when tha
     ended = true;
   });
   for (let turns = 0; turns < 20; turns += 1) await new Promise((proceed) => setTimeout(proceed, 1));
-  // One that waits for the lock takes 200 ms.
   const { active } = performance.eventLoopUtilization(began);
-  assert.ok(active < 150, `the event loop was held for ${Math.round(active)} ms`);
   assert.equal(ended, false);
   other.exec('COMMIT');
   other.close();
@@ -145,6 +144,14 @@ test('a prune does not wait for another process that writes: it goes on when tha
     (await store.queryAudit({ limit: 10 })).entries.map(({ id }) => id),
     ['kept'],
   );
+  return active;
+}
+
+test('a prune does not wait for another process that writes: it goes on when that is done', async (t) => {
+  // One that waits for the lock takes 200 ms every time; a busy machine holds the event loop only some of them.
+  const held: number[] = [];
+  while (held.length < 5 && !held.some((active) => active < 150)) held.push(await pruneBesideWriter(t));
+  assert.ok(Math.min(...held) < 150, `the event loop was held for ${held.map(Math.round)} ms`);
 });
 
 test('a prune ends when its store is closed', async (t) => {
