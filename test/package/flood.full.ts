@@ -178,7 +178,8 @@ describe('a category called about a million times a second in a service under lo
         receiver.records().filter(({ attributes }) => attributes['rdcp.category.name'] === category).length;
       const dropped = (category: string, reason?: string) => counter('rdcp_debug_dropped_total', category, reason);
       const calls = counter('rdcp_debug_calls_total', 'HOT');
-      const throughput = median(costs.disable) / median(costs.enable);
+      // What runs beside it, on the other half of a core, makes a round dearer and never cheaper.
+      const throughput = Math.min(...costs.disable) / Math.min(...costs.enable);
       t.diagnostic(
         `${calls} calls, ${median(called)} a second: ${service.lines('HOT')} lines, ${dropped('HOT')} dropped; ` +
           `throughput ${throughput.toFixed(3)} of that while off; live memory ${live.map((bytes) => (bytes / MIB).toFixed(1)).join(' ')} MiB`,
