@@ -123,7 +123,6 @@ const checksOfNode = {
     for (const file of Object.values(files)) {
       if (file.type !== 'chunk') continue;
       for (const [call, name = ''] of file.code.matchAll(/require\("check:([\w-]+)"\);/g)) {
-        for (const folder of ['dist', 'benchmarks/built']) rmSync(folder, { recursive: true, force: true });
         const { output } = await build({
           ...COMMON,
           input: `src/${name}.ts`,
@@ -143,11 +142,14 @@ const checksOfNode = {
 const otherModules = {
   name: 'other-modules',
   generateBundle(_options: unknown, files: OutputBundle) {
-    for (const file of Object.values(files)) {
-      if (file.type !== 'chunk') continue;
-      file.code = file.code
-        .replace(/require\("(@opentelemetry\/[\w-]+)"\)/g, `(${HANDED_ON}?.("$1")??$&)`)
-        .replace(/Promise\.resolve\(\)\.then\(\(\)=>[^()]*\(require\("jose"\),1\)\)/, '$&.catch(()=>import("jose"))');
+    const chunks = Object.values(files).filter((file) => file.type === 'chunk');
+    for (const [found, replaced] of [
+      [/require\("(@opentelemetry\/[\w-]+)"\)/g, `(${HANDED_ON}?.("$1")??$&)`],
+      [/Promise\.resolve\(\)\.then\(\(\)=>[^()]*\(require\("jose"\),1\)\)/, '$&.catch(()=>import("jose"))'],
+    ] as const) {
+      const concerned = chunks.filter(({ code }) => code.search(found) !== -1);
+      if (concerned.length === 0) throw new Error(`no chunk has ${found}: Rolldown writes it otherwise now`);
+      for (const chunk of concerned) chunk.code = chunk.code.replace(found, replaced);
     }
   },
 };

@@ -66,8 +66,8 @@ export function authenticationRequired(methods: readonly AuthMethod[]): RdcpErro
 }
 
 /**
- * Creates an error without a stack, whose capture is a tenth of what a flood of refusals costs. For errors that tell a
- * client what it did, which nobody looks for in our code.
+ * Creates an error without a stack, whose capture is a tenth of what a flood of refusals costs. For refusals: their cause is
+ * the client's request, not a place in our code.
  */
 export function withoutStack<E extends Error>(create: () => E): E {
   const { stackTraceLimit } = Error;

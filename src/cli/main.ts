@@ -4,7 +4,7 @@ import { rdcp } from './rdcp.ts';
 
 // A reader such as `head` closes the pipe early; that is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-// Notes that nobody reads any more are lost; the command itself goes on.
+// A command goes on when the reader of its notes is gone.
 process.stderr.on('error', () => undefined);
 const { stdout, stderr, env } = process;
 const host = {

@@ -2,7 +2,8 @@ import type { Maker, Overlay, Setting, Settings } from '../store/state-store.ts'
 import { settingOf } from './transition.ts';
 
 // A tenant's settings take a kilobyte as a Map, and there may be 100,000 tenants. At rest they are a string with one
-// code unit per category, plus the overlays and who made what is permanent. A string is the smallest array in V8: 16 bytes and two per unit.
+// code unit per category, plus the overlays and who made what is permanent. A string is the smallest array in V8: 16 bytes
+// and two per unit.
 
 /** Category names by number, shared by all settings that were packed together. */
 interface Names {
@@ -39,9 +40,20 @@ export function createSettingsPacker(): (settings: Settings) => Settings {
     if (numbered.some(({ number }) => number === MAX_NAMES)) return settings;
     numbered.sort((a, b) => a.number - b.number);
     const overlays = numbered.flatMap(({ temporary }) => temporary ?? []);
-    const makers = new Map(numbered.flatMap(({ by }, at) => (by === undefined ? [] : [[at, by]])));
-    return new PackedSettings(names, String.fromCharCode(...numbered.map(unitOf)), overlays, makers);
+    const units = String.fromCharCode(...numbered.map(unitOf));
+    return new PackedSettings(names, units, overlays, makersOf(numbered));
   };
+}
+
+/**
+ * Who made what is permanent: by place, or one alone who made all of it, as a command does. A Map of ten takes more than all
+ * else of a tenant.
+ */
+type Makers = Maker | readonly (Maker | undefined)[] | undefined;
+
+function makersOf(settings: readonly Setting[]): Makers {
+  const [first, ...others] = new Set(settings.flatMap(({ permanent, by }) => (permanent === undefined ? [] : [by])));
+  return others.length === 0 ? first : settings.map(({ by }) => by);
 }
 
 function unitOf({ number, permanent, temporary }: Setting & { readonly number: number }): number {
@@ -59,15 +71,13 @@ class PackedSettings implements Settings {
   readonly #units: string;
   /** Overlays of the temporary units, in order; a single overlay is stored without an array. */
   readonly #overlays: Overlay | readonly Overlay[] | undefined;
+  readonly #makers: Makers;
 
-  /** By place in the units, of permanent settings; most have none. */
-  readonly #makers: ReadonlyMap<number, Maker> | undefined;
-
-  constructor(names: Names, units: string, overlays: readonly Overlay[], makers: ReadonlyMap<number, Maker>) {
+  constructor(names: Names, units: string, overlays: readonly Overlay[], makers: Makers) {
     this.#names = names;
     this.#units = units;
     this.#overlays = overlays.length > 1 ? overlays : overlays[0];
-    this.#makers = makers.size > 0 ? makers : undefined;
+    this.#makers = makers;
   }
 
   get size(): number {
@@ -97,9 +107,10 @@ class PackedSettings implements Settings {
 
   #settingAt(at: number): Setting | undefined {
     const unit = this.#units.charCodeAt(at);
+    const makers = this.#makers;
     return settingOf({
       permanent: (unit & PERMANENT) === 0 ? undefined : (unit & ON) !== 0,
-      by: this.#makers?.get(at),
+      by: Array.isArray(makers) ? makers[at] : (makers as Maker | undefined),
       temporary: (unit & TEMPORARY) === 0 ? undefined : this.#overlayAt(at),
     });
   }

@@ -82,7 +82,7 @@ export function watchSqliteFile(path: string, database: DatabaseSync): SqliteWat
   function isOverwritten({ mtimeMs }: Stats): boolean {
     if (overwritten || mtimeMs === known.at || performance.now() - unreadAt < UNREAD_MS) return overwritten;
     const stamp = stampOfFile(path);
-    // The log may still be of use to whoever repairs the file, so it stays until there is another database.
+    // The log stays until another database is there: somebody may repair the file with it.
     if (stamp === 'foreign') return true;
     const current = stamp && tryStamp(database);
     if (stamp === undefined || current === undefined) {

@@ -6,7 +6,10 @@ import type { Overlay, Setting } from '../../src/store/state-store.ts';
 
 const plain = { noNullPrototype: true };
 const overlay: fc.Arbitrary<Overlay> = fc.record({ enabled: fc.boolean(), expiresAt: fc.nat() }, plain);
-const by = fc.record({ userId: fc.string(), reason: fc.string(), at: fc.nat() }, plain);
+const by = fc.oneof(
+  fc.constant({ userId: 'who made all of it', at: 0 }),
+  fc.record({ userId: fc.string(), reason: fc.string(), at: fc.nat() }, plain),
+);
 const setting: fc.Arbitrary<Setting> = fc.oneof(
   fc.record({ permanent: fc.boolean() }, plain),
   fc.record({ permanent: fc.boolean(), by }, plain),
