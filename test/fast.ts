@@ -2,13 +2,13 @@
 // most of its tests, so files of one folder share a process. A file that changes its process, or measures it, has its own, and
 // says so in its first line. Options are Node's: `npm run test:fast -- --test-name-pattern limit`.
 
-import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ROOT } from './support/built.ts';
+import { runTests } from './support/run-tests.ts';
 
-const ROOT = join(import.meta.dirname, '..');
 /** Tests of one process run one after the other. */
 const MOST_TOGETHER = 8;
 /** Folders whose tests run the package in their own process. Those of the others are about processes that they start. */
@@ -31,13 +31,8 @@ try {
       return group;
     });
   });
-  const preload = join(import.meta.dirname, 'support/preload.ts');
-  const options = ['--test-concurrency=3', '--test-timeout=120000', '--test-reporter=spec', ...process.argv.slice(2)];
   const alone = files.filter((file) => !shares(file));
-  const args = ['--import', preload, '--test', ...options, ...groups, ...alone];
-  // V8 counts functions that come from the cache of compiled code with less precision.
-  const env = process.env.NODE_V8_COVERAGE ? { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } : process.env;
-  process.exitCode = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env }).status ?? 1;
+  process.exitCode = runTests({ files: [...groups, ...alone], concurrency: 3, timeoutMs: 120_000 });
 } finally {
   rmSync(folder, { recursive: true });
 }

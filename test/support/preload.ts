@@ -1,4 +1,4 @@
-// Loaded into every test process before its tests (`--import`, in package.json and test/fast.ts).
+// Loaded into every test process before its tests (`--import`, in test/support/run-tests.ts).
 
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';

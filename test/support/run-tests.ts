@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { ROOT } from './built.ts';
+
+/** More files than this do not fail because the machine was busy. */
+const MOST_AGAIN = 4;
+
+const PRELOAD = join(import.meta.dirname, 'preload.ts');
+const FAILED_FILES = join(import.meta.dirname, 'failed-files.ts');
+
+export interface TestRun {
+  readonly files: readonly string[];
+  /** Processes at a time. */
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Runs test files by Node's runner, with the options of the command line. Files with failures run once more, with nothing beside
+ * them: what fails then is wrong, what passes then was disturbed by the others, and is named at the end.
+ * @returns the exit status
+ */
+export function runTests({ files, concurrency, timeoutMs }: TestRun): number {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-failed-'));
+  try {
+    const list = join(folder, 'failed');
+    const args = [
+      ...['--import', PRELOAD, '--test', `--test-timeout=${timeoutMs}`],
+      ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+      ...['--test-reporter', FAILED_FILES, '--test-reporter-destination', list],
+      ...process.argv.slice(2),
+    ];
+    // V8 counts functions that come from the cache of compiled code with less precision.
+    const env = process.env.NODE_V8_COVERAGE ? { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } : process.env;
+    const run = (processes: number, names: readonly string[]) =>
+      spawnSync(process.execPath, [...args, `--test-concurrency=${processes}`, ...names], {
+        cwd: ROOT,
+        stdio: 'inherit',
+        env,
+      }).status ?? 1;
+    const status = run(concurrency, files);
+    if (status === 0) return 0;
+    const failed = readFileSync(list, 'utf8').split('\n').slice(0, -1);
+    if (failed.length === 0 || failed.length > MOST_AGAIN) return status;
+    const names = failed.map((file) => relative(ROOT, file)).join(', ');
+    console.log(`\nOnce more, alone: ${names}\n`);
+    const again = run(1, failed);
+    if (again === 0) console.log(`\nFailed beside the others, and passed alone: ${names}`);
+    return again;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
