@@ -57,7 +57,7 @@ const ARROWS: Record<string, readonly string[]> = {
   'json-fault.ts': [],
   'file-changes.ts': [],
   'environment.ts': ['json-fault.ts', 'config.ts', 'options.ts', 'auth', 'errors.ts', 'protocol'],
-  store: ['protocol', 'errors.ts', 'diagnostics.ts'],
+  store: ['protocol', 'errors.ts', 'diagnostics.ts', 'clock.ts'],
   'store-contract': ['store', 'protocol', 'errors.ts'],
   fleet: ['protocol', 'errors.ts', 'clock.ts', 'conditions.ts', 'store/fleet-store.ts'],
   cluster: ['after-start.ts', 'gate/types.ts', 'metrics/types.ts', 'clock.ts', 'diagnostics.ts'],

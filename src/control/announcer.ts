@@ -78,15 +78,14 @@ export class Announcer {
     const groups = new Map<string, string[]>();
     for (const category of touched) {
       const setting = settings.get(category);
-      if (origin.restored === true) {
-        if (setting?.temporary !== undefined && after.ended(setting.temporary)) {
-          this.#noteEnd(key, category, setting.temporary);
-        }
-        continue;
-      }
+      const overlay = setting?.temporary;
+      const isFirst = origin.restored === true || before.get(category)?.temporary === undefined;
+      // Never in force here, so its end is not announced either.
+      if (overlay !== undefined && isFirst && after.ended(overlay)) this.#noteEnd(key, category, overlay);
+      if (origin.restored === true) continue;
       const state = this.#describeChange(key, category, before.get(category), after, origin.changedAt);
       if (state !== undefined) groups.set(state, [...(groups.get(state) ?? []), category]);
-      if (setting?.temporary === undefined) this.#forgetEnd(key, category);
+      if (overlay === undefined) this.#forgetEnd(key, category);
     }
     const notice = { key, groups, origin };
     if (this.holding && origin.draft === undefined && groups.size > 0) this.#held.push(notice);

@@ -1,5 +1,6 @@
 import { diagnostics } from '../diagnostics.ts';
 import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from './redis-client.ts';
+import { DeadlineError, within } from './redis-deadline.ts';
 
 /** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its Redis. */
 const MAX_RETRY_MS = 500;
@@ -181,23 +182,6 @@ function rejectUnquoted(error: unknown): never {
   throw new Error(error.message.split(/["'`]/, 1)[0]?.trimEnd());
 }
 
-class DeadlineError extends Error {}
-
 function isReadOnly(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('READONLY');
-}
-
-/** @param work receives a signal that aborts at the deadline */
-async function within<T>(deadlineMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { promise: deadline, reject } = Promise.withResolvers<never>();
-  const over = new AbortController();
-  const timer = setTimeout(() => {
-    reject(new DeadlineError(`Redis did not answer within ${deadlineMs} ms`));
-    over.abort();
-  }, deadlineMs).unref();
-  try {
-    return await Promise.race([work(over.signal), deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -115,6 +115,27 @@ test('a message that comes before the answer to the change it tells of does not 
   assert.deepEqual(there.said(), ['DATABASE on']);
 });
 
+test('a process that hears of a temporary control after its end says neither the beginning nor the end', async () => {
+  const time = virtualTime();
+  const { store, announce } = breakableStore();
+  const here = await announcing({ store, time });
+  const there = await announcing({ store, time });
+  await here.control(request('enable', ['DATABASE'], { duration: 2 }), alice);
+  const late = (await store.load()).get(GLOBAL_SCOPE);
+  await time.pass(3000);
+  await announce(GLOBAL_SCOPE, late);
+  await time.pass(1000);
+  await announce(GLOBAL_SCOPE);
+  await here.control(request('enable', ['CACHE'], { duration: 60 }), alice);
+  await announce(GLOBAL_SCOPE);
+  assert.deepEqual(here.said(), [
+    'DATABASE on for 2s by alice',
+    'DATABASE off again, the time is over',
+    'CACHE on for 1m by alice',
+  ]);
+  assert.deepEqual(there.said(), ['CACHE on for 1m']);
+});
+
 test('what was set, or has ended, before a process started is not said by it', async () => {
   const time = virtualTime();
   const store = createMemoryStore();

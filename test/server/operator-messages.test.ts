@@ -13,11 +13,15 @@ import type { RdcpConfig } from '../../src/options.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { AuditResponse, HealthResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
+import { createRedisStore } from '../../src/store/redis.ts';
 import { serveIntrospection } from '../auth/introspection-server.ts';
+import { enable, startPlane } from '../control/running-plane.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
+import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { getOverTls } from '../support/tls-client.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
 const REMOVED = generateApiKey({ env: 'test', randomBytes });
@@ -274,12 +278,44 @@ test('two processes on one Redis say a change once each, with who made it where 
 }, async (t) => {
   const redis = await startRedis();
   t.after(() => redis.close());
-  const config = { security: { apiKeys }, store: redis.url, categories: { ANNOUNCED: {} } };
-  const [here, there] = [await start(t, config), await start(t, config)];
-  await enableAnnounced(here.url, { duration: '2s', reason: 'why not' });
-  await until(() => here.lines.length === 2 && there.lines.length === 2, 'the end');
-  await sleep(1500);
-  const over = 'rdcp: ANNOUNCED off again, the time is over';
-  assert.deepEqual(here.lines, ['rdcp: ANNOUNCED on for 2s by ops: why not', over]);
-  assert.deepEqual(there.lines, ['rdcp: ANNOUNCED on for 2s', over]);
+  const open = () => createRedisStore({ url: redis.url, deadlineMs: PATIENCE_MS, pollMs: 20 });
+
+  await t.test('what is switched over HTTP', async (t) => {
+    const config = () => ({ security: { apiKeys }, store: open(), categories: { ANNOUNCED: {} } });
+    const [here, there] = [await start(t, config()), await start(t, config())];
+    await enableAnnounced(here.url, { duration: '2m', reason: 'why not' });
+    await until(() => there.lines.length > 0, 'the change');
+    await enableAnnounced(there.url, { duration: '3m' });
+    await until(() => here.lines.length > 1, 'the second change');
+    assert.deepEqual(here.lines, ['rdcp: ANNOUNCED on for 2m by ops: why not', 'rdcp: ANNOUNCED on for 3m']);
+    assert.deepEqual(there.lines, ['rdcp: ANNOUNCED on for 2m', 'rdcp: ANNOUNCED on for 3m by ops']);
+  });
+
+  await t.test('its end', async (t) => {
+    const time = virtualTime();
+    const lines: string[][] = [];
+    const announcing = async (said: string[]) => {
+      lines.push(said);
+      const announced = await startPlane({
+        store: open(),
+        time,
+        options: { announce: (line) => void said.push(line) },
+      });
+      t.after(() => announced.plane.close());
+      return announced;
+    };
+    const here = await announcing([]);
+    await announcing([]);
+    await here.control(enable(2));
+    await until(() => lines[1]?.length === 1, 'the change');
+    await time.pass(5000);
+    await until(() => lines.every(({ length }) => length === 2), 'the end');
+    await here.control(enable(60));
+    await until(() => lines.every(({ length }) => length > 2), 'another change');
+    const over = 'DATABASE off again, the time is over';
+    assert.deepEqual(lines, [
+      ['DATABASE on for 2s by ops', over, 'DATABASE on for 1m by ops'],
+      ['DATABASE on for 2s', over, 'DATABASE on for 1m'],
+    ]);
+  });
 });
