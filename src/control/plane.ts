@@ -174,14 +174,13 @@ class Plane implements ControlPlane {
     return scope === undefined ? this.#states.liveEverywhere() : this.#states.live(scope.key);
   }
 
-  scopes(): ReadonlyMap<ScopeKey, { readonly changedAt?: number }> {
-    const found = new Map<ScopeKey, { readonly changedAt?: number }>();
-    for (const key of this.#states.keys()) {
-      if (key === GLOBAL_SCOPE || this.#states.settings(key).size === 0) continue;
-      const { changedAt } = this.#states.stored(key);
-      found.set(key, changedAt === undefined ? {} : { changedAt });
-    }
-    return found;
+  scopes(): ReadonlySet<ScopeKey> {
+    const keys = [...this.#states.keys()];
+    return new Set(keys.filter((key) => key !== GLOBAL_SCOPE && this.#states.settings(key).size > 0));
+  }
+
+  changedAt({ key }: Scope): number | undefined {
+    return this.#states.stored(key).changedAt;
   }
 
   get current(): boolean {

@@ -63,8 +63,10 @@ export interface ControlPlane {
   view(scope: Scope): readonly CategoryView[];
   /** Live temporary controls of the scope, or of all scopes. */
   temporaryControls(scope?: Scope): number;
-  /** Keys of the scopes that have settings, except the global one, with the wall time of their last change. */
-  scopes(): ReadonlyMap<ScopeKey, { readonly changedAt?: number }>;
+  /** Keys of the scopes that have settings, except the global one. */
+  scopes(): ReadonlySet<ScopeKey>;
+  /** Wall time of the last change of a scope's own settings; `undefined` if there was none. */
+  changedAt(scope: Scope): number | undefined;
   /** Whether this process has applied every change that it received. */
   readonly current: boolean;
   /** Whether the store has lost acknowledged changes and nothing was changed since; reset after an hour. */

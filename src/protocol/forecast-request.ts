@@ -1,15 +1,12 @@
 import { z } from 'zod';
-import { MAX_FORECAST_SECONDS } from './constants.ts';
 import { categorySelection, duration } from './control-request.ts';
 import type { Shape } from './documented.ts';
 import type { ForecastRequest } from './streams.ts';
 
-/** The body of `POST /rdcp/v1/forecast`. A single category name is parsed to a list; the duration to seconds. */
+/** The body of `POST /rdcp/v1/forecast`. A single category name is parsed to a list; the duration, whose maximum is checked later, to seconds. */
 export const forecastRequestSchema = z.strictObject({
   categories: categorySelection,
-  duration: duration
-    .refine((seconds) => seconds <= MAX_FORECAST_SECONDS, `must be at most ${MAX_FORECAST_SECONDS}s`)
-    .default(10),
+  duration: duration.default(10),
   protocol: z.string().optional(),
 } satisfies Shape<ForecastRequest & { readonly protocol?: string }>);
 

@@ -374,7 +374,7 @@ export interface TenantSummary {
   readonly categories: Readonly<Record<string, boolean>>;
   /** Number of its temporary controls in force. */
   readonly temporaryControls: number;
-  /** When its own settings last changed, if ever. */
+  /** When the settings of its scope last changed, if ever: where all tenants share them, those of all. */
   readonly lastChangedAt?: Timestamp;
 }
 

@@ -65,7 +65,7 @@ export type JsonValue =
 
 /** The first event of a tail. */
 export interface TailOpen {
-  /** The store's newest revision; 0 without a shared store. */
+  /** The store's newest revision; without a shared store the process's own, as in `events`. */
   readonly revision: number;
   /** Processes asked for their lines. Each is named in an `instance` event once it has joined. */
   readonly instances: number;
@@ -135,7 +135,7 @@ export type TailEvent =
 
 /** The state when a watcher begins, or returns after it missed something. */
 export interface EventsSnapshot extends RdcpAnswer {
-  /** The store's newest revision; 0 without a shared store. */
+  /** The store's newest revision; without a shared store a number of the process's own. */
   readonly revision: number;
   /** Every registered category, sorted by name. */
   readonly categories: readonly DiscoveredCategory[];

@@ -226,6 +226,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
   );
   const watchCredential = createCredentialWatch({ identify, clock, schedule, delay });
   const timed = { ...dependencies, streams, watchCredential, schedule, delay };
+  const watchers = new Watchers({ ...dependencies, schedule });
   if (config.tail !== false) {
     const { scope, maxStreams, rate } = config.tail;
     const { maxDuration } = config.controls;
@@ -237,11 +238,10 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
         controls,
         authorize(scope),
         tap,
-        tail({ ...timed, places, recordAccess, scope, rate, maxDuration }),
+        tail({ ...timed, places, recordAccess, scope, rate, maxDuration, revision: () => watchers.revision }),
       ),
     );
   }
-  const watchers = new Watchers({ ...dependencies, schedule });
   const watcherPlaces = new StreamPlaces({ name: 'event streams', ...MAX_WATCHERS });
   router.get(
     PATHS.events,

@@ -71,6 +71,7 @@ test('every parameter of a tail is taken up to its bounds, and not beyond', asyn
     const { code, message, details } = body.error;
     assert.deepEqual([status, code, details?.field], [400, 'RDCP_MALFORMED_REQUEST', field], query);
     assert.equal(message, `Query parameter ${field} ${problem}`);
+    assert.equal(details?.maximum, problem === 'must be at most 1h' ? '1h' : undefined, query);
   }
 });
 
@@ -119,6 +120,7 @@ test('every field of a forecast is taken up to its bounds, and not beyond', asyn
     const given = JSON.stringify(body);
     assert.deepEqual([status, code, details?.field], [400, 'RDCP_MALFORMED_REQUEST', field], given);
     assert.equal(message, `${field} ${problem}`, given);
+    assert.equal(details?.maximum, problem === 'must be at most 60s' ? '1m' : undefined, given);
   }
   const { status, body } = await ask({ categories: 'HTTP', protocol: 'rdcp/2.0' });
   assert.deepEqual([status, body.error.code], [400, 'RDCP_VERSION_UNSUPPORTED']);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcpClient } from '../../src/client/client.ts';
 import type { AuditResponse } from '../../src/protocol/messages.ts';
-import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
+import type { TailEvent, TailLine, TailOpen } from '../../src/protocol/streams.ts';
 import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 
 function clientOf(server: TestServer, key: KeyName = 'admin') {
   return createRdcpClient({ baseUrl: server.url, apiKey: KEYS[key] });
@@ -33,7 +35,13 @@ test('a tail shows the lines of a category that is off, to its reader alone', as
     ['open', 'instance', 'line'],
   );
   const [open, instance, line] = events.map(({ data }) => data);
-  assert.deepEqual({ ...open, expiresAt: '' }, { revision: 0, instances: 1, categories: ['DATABASE'], expiresAt: '' });
+  const { revision, expiresAt, ...opened } = open as TailOpen;
+  assert.deepEqual(opened, { instances: 1, categories: ['DATABASE'] });
+  assert.ok(Math.abs(Date.parse(expiresAt) - Date.now() - 60_000) < 10_000);
+  for await (const { event, data } of clientOf(server).events()) {
+    assert.equal(event === 'snapshot' && data.revision, revision, 'the revision of the state, as events have it');
+    break;
+  }
   assert.deepEqual(instance, { id: 'test', state: 'joined' });
   const { timestamp, ...rest } = line as TailLine;
   assert.ok(Math.abs(Date.parse(timestamp) - Date.now()) < 10_000);
@@ -85,4 +93,21 @@ test('lines over the rate are dropped, and their number is told', async (t) => {
   );
   const dropped = events.at(-1)?.data as { count: number; since: string };
   assert.equal(dropped.count, 7);
+});
+
+test('a tail that the closing server ends at once leaves nothing behind', async (t) => {
+  const time = virtualTime();
+  const { schedule, delay } = time;
+  const server = await startServer(t, { wrap: () => ({ schedule, delay }) });
+  const before = time.pending;
+  server.streams.close();
+  const events = await read(clientOf(server).tail('DATABASE'), 10);
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ['open', 'end'],
+  );
+  const deadline = performance.now() + 10_000;
+  while (time.pending > before && performance.now() < deadline) await sleep(5);
+  assert.equal(time.pending, before);
+  assert.equal(server.gate.category('DATABASE').enabled, false);
 });

@@ -300,6 +300,18 @@ describe('the list of tenants', () => {
     assert.deepEqual(await ids('admin', { 'X-RDCP-Tenant-ID': 'beta' }), ['beta']);
   });
 
+  test('says when a tenant was changed last, also after its last setting was reset', async (t) => {
+    const server = await startTenantServer(t, tenancy);
+    const changedAt = async () => (await list(server, 'beta')).tenants[0]?.lastChangedAt;
+    assert.equal(await changedAt(), undefined);
+    await post(server, ['admin']);
+    assert.equal(await changedAt(), undefined, 'what was changed for everybody is no change of its own');
+    await post(server, ['beta']);
+    const first = Date.parse((await changedAt()) ?? '');
+    await post(server, ['beta'], { action: 'reset' });
+    assert.ok(Date.parse((await changedAt()) ?? '') >= first);
+  });
+
   test('drops a tenant that is not configured when its last setting is reset', async (t) => {
     const server = await startTenantServer(t, tenancy);
     await post(server, ['acme']);
@@ -317,6 +329,7 @@ describe('the list of tenants', () => {
     assert.deepEqual(others, []);
     assert.equal(beta?.scope, 'global');
     assert.equal(beta?.categories.DATABASE, true);
+    assert.ok(Math.abs(Date.parse(beta?.lastChangedAt ?? '') - Date.now()) < 60_000, beta?.lastChangedAt);
   });
 
   test('ends where one answer would be too long, and says how many there are', async (t) => {

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { RdcpError } from '../../errors.ts';
 import { consoleSessionSchema } from '../../protocol/console-request.ts';
-import { PROTOCOL } from '../../protocol/constants.ts';
+import { MAX_FORECAST_SECONDS, PROTOCOL } from '../../protocol/constants.ts';
 import { controlRequestSchema } from '../../protocol/control-request.ts';
 import { forecastRequestSchema } from '../../protocol/forecast-request.ts';
 import { firstIssue } from '../../protocol/issues.ts';
+import { formatDuration } from '../../protocol/time.ts';
 import type { Context, Step } from '../context.ts';
 import { versionUnsupported } from './known-path.ts';
 
@@ -21,7 +22,13 @@ export function controlRequest(): Step {
 /** Validates the body of a forecast request and stores the result. */
 export function forecastRequest(): Step {
   return (ctx) => {
-    ctx.state.forecast = validBody(ctx, forecastRequestSchema);
+    const request = validBody(ctx, forecastRequestSchema);
+    if (request.duration > MAX_FORECAST_SECONDS) {
+      throw new RdcpError('RDCP_MALFORMED_REQUEST', `duration must be at most ${MAX_FORECAST_SECONDS}s`, {
+        details: { field: 'duration', maximum: formatDuration(MAX_FORECAST_SECONDS) },
+      });
+    }
+    ctx.state.forecast = request;
   };
 }
 

@@ -7,12 +7,10 @@ export interface TenantSources {
   readonly plane: Pick<ControlPlane, 'scopes'>;
 }
 
-/** The configured tenants and those with settings of their own, with the time of the last change. */
-export function knownTenants({ config, plane }: TenantSources): Map<string, number | undefined> {
+/** The configured tenants and those with settings of their own. */
+export function knownTenants({ config, plane }: TenantSources): Set<string> {
   const configured = config.tenancy === false ? {} : config.tenancy.tenants;
-  const known = new Map<string, number | undefined>(Object.keys(configured).map((id) => [id, undefined]));
-  for (const [key, { changedAt }] of plane.scopes()) known.set(key, changedAt);
-  return known;
+  return new Set([...Object.keys(configured), ...plane.scopes()]);
 }
 
 /** Tells an operator who may have misspelt a tenant. Credentials of a tenant learn nothing of others. */

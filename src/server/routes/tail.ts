@@ -53,6 +53,8 @@ export interface TailSources {
   readonly config: Pick<ResolvedConfig, 'tenancy'>;
   readonly plane: ControlPlane;
   readonly fleet?: Fleet | undefined;
+  /** Revision of the state that this process knows. */
+  readonly revision: () => number;
   readonly relay: () => Promise<Relay>;
   readonly places: StreamPlaces;
   readonly streams: OpenStreams;
@@ -72,7 +74,7 @@ export interface TailSources {
 
 /** `GET /rdcp/v1/tail`: the debug lines of some categories, to this reader alone. */
 export function tail(sources: TailSources): Step {
-  const { plane, fleet, relay, places, streams, recordAccess, watchCredential, scope } = sources;
+  const { plane, fleet, revision, relay, places, streams, recordAccess, watchCredential, scope } = sources;
   const { clock, schedule, delay, randomUUID } = sources;
   return async (ctx) => {
     const { categories, seconds, rate, lines, log } = requested(ctx, sources);
@@ -84,7 +86,6 @@ export function tail(sources: TailSources): Step {
       return;
     }
     const leave = places.take(identityKey(principal));
-    const ends: (() => void)[] = [leave];
     const id = randomUUID();
     const note = (state: AuditedTail, reason: string) =>
       recordAccess(ctx, { action: 'tail', categories, reason, tail: state });
@@ -95,7 +96,7 @@ export function tail(sources: TailSources): Step {
       running = await relay();
       await note({ id, state: 'begin', duration: formatDuration(seconds), rate, log }, began(seconds, rate, log));
       open = {
-        revision: summary?.revision ?? 0,
+        revision: summary?.revision ?? revision(),
         instances: summary?.instances ?? 1,
         categories,
         expiresAt: timestamp(clock.now() + seconds * 1000),
@@ -106,22 +107,25 @@ export function tail(sources: TailSources): Step {
       throw error;
     }
     let end = (_reason: TailSummary['reason']) => {};
+    let ends: (() => void)[] | undefined = [leave];
+    const whenOver = (task: () => void) => (ends === undefined ? task() : ends.push(task));
     const stream = new EventStream(ctx, { schedule, delay, closed: () => end('closed') });
     const lineTail = new Tail(
       { categories, tenantId, rate, log, lines, milliseconds: seconds * 1000 },
       readerOf(stream),
       { clock, schedule },
       (result) => {
-        for (const task of ends.splice(0)) task();
+        const tasks = ends;
+        ends = undefined;
+        for (const task of tasks ?? []) task();
         note({ id, state: 'end', ...result }, ended(result)).catch(() => undefined);
       },
     );
     end = (reason) => lineTail.end(reason);
-    ends.push(
-      streams.add(() => end('shutdown')),
-      watchCredential(ctx, scope, () => end('revoked')),
-    );
     stream.send('open', JSON.stringify(open));
+    // A server that is closing ends it at once.
+    whenOver(streams.add(() => end('shutdown')));
+    whenOver(watchCredential(ctx, scope, () => end('revoked')));
     lineTail.begin(running);
   };
 }

@@ -26,8 +26,9 @@ interface Sources {
 export function tenants({ config, plane, isolation, clock }: Sources): Handler {
   const configured = config.tenancy === false ? {} : config.tenancy.tenants;
 
-  function summary(tenantId: string | undefined, changedAt: number | undefined): TenantSummary {
+  function summary(tenantId: string | undefined): TenantSummary {
     const scope = isolation.scopeOf(tenantId);
+    const changedAt = plane.changedAt(scope);
     const {
       id,
       isolationLevel,
@@ -47,13 +48,12 @@ export function tenants({ config, plane, isolation, clock }: Sources): Handler {
 
   return (ctx) => {
     const { tenantId, scope } = required(ctx, 'tenancy');
-    const changes = knownTenants({ config, plane });
-    const known = isolation.level === undefined ? [undefined] : [...changes.keys()].sort();
+    const known = isolation.level === undefined ? [undefined] : [...knownTenants({ config, plane })].sort();
     const addressed = tenantId === undefined ? known : [tenantId];
     const room = Math.max(1, Math.floor(MAX_STATES / Math.max(1, plane.view(scope).length)));
     const body: TenantsResponse = {
       ...opening(ctx, clock),
-      tenants: addressed.slice(0, room).map((id) => summary(id, id === undefined ? undefined : changes.get(id))),
+      tenants: addressed.slice(0, room).map(summary),
       ...(addressed.length > room && { otelrdcp_total: addressed.length }),
     };
     return { body };
