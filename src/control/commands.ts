@@ -230,10 +230,10 @@ export class Commands implements Writer {
       const { state, draft } = writes[index] as Write;
       if (state === undefined) continue;
       const { scope, expectedRevision, settings } = state;
-      if (result.outcome === 'conflict') binding.adopt(scope, result.current);
+      if (result.outcome === 'conflict') binding.adopt(scope, result.current, { expectedRevision });
       if (result.outcome !== 'committed') continue;
       const revision = result.revision ?? expectedRevision + 1;
-      binding.adopt(scope, { revision, settings, changedAt: now }, { own: { draft, expectedRevision } });
+      binding.adopt(scope, { revision, settings, changedAt: now }, { draft, expectedRevision });
     }
   }
 

@@ -64,8 +64,10 @@ export interface GateBindingOptions extends GateOptions {
 
 /** Where a new state of a scope comes from. */
 interface Adoption {
-  /** Set for a change made by this process. */
-  readonly own?: { readonly draft: AuditDraft; readonly expectedRevision: number };
+  /** The audit entry of a change made by this process. */
+  readonly draft?: AuditDraft;
+  /** For what the store answered to a commit: the revision that the commit was computed on. */
+  readonly expectedRevision?: number;
   readonly provenance?: Provenance | undefined;
 }
 
@@ -129,13 +131,13 @@ export class GateBinding {
   }
 
   /** Applies the stored state of a scope. */
-  adopt(key: ScopeKey, state: ScopeState, { own, provenance }: Adoption = {}): void {
+  adopt(key: ScopeKey, state: ScopeState, { draft, expectedRevision, provenance }: Adoption = {}): void {
     const { states, announcer, tenantOf, adopted } = this.#options;
     if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
     const known = states.stored(key).revision;
-    // The message of a later change may arrive before the answer to our own.
-    if (own !== undefined && known !== own.expectedRevision && known >= state.revision) {
-      announcer.own(key, state.revision, own.draft);
+    // The message of a later change may arrive before the answer to a commit.
+    if (expectedRevision !== undefined && known !== expectedRevision && known >= state.revision) {
+      if (draft !== undefined) announcer.own(key, state.revision, draft);
       return;
     }
     const before = states.settings(key);
@@ -146,7 +148,7 @@ export class GateBinding {
     for (const category of local.keys()) touched.add(category);
     const { revision, changedAt } = state;
     announcer.change(key, before, this.snapshot(key), touched, {
-      draft: own?.draft,
+      draft,
       revision,
       changedAt,
       restored: provenance?.restored,

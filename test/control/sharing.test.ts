@@ -5,7 +5,7 @@ import { verify } from '../../src/audit/verify.ts';
 import type { Delay } from '../../src/clock.ts';
 import type { CommandContext, Scope } from '../../src/control/types.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
-import { GLOBAL_SCOPE, type ScopeKey } from '../../src/store/state-store.ts';
+import { type Commit, GLOBAL_SCOPE, type ScopeKey } from '../../src/store/state-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { ACME, enable, GLOBAL, startPlane } from './running-plane.ts';
@@ -64,6 +64,33 @@ test('what another process changes, this gate follows', async () => {
   await one.control({ action: 'reset', categories: ['DATABASE'] }, { scope: ACME });
   await shared.announce('acme');
   assert.equal(inAcme(), true);
+});
+
+test('a change that is heard before the answer to a rejected write stays in force', async () => {
+  const shared = breakableStore();
+  const time = virtualTime();
+  const one = await startPlane({ store: shared.store, time });
+  let beforeAnswer = async () => {};
+  const slow = {
+    ...shared.store,
+    async commit(commit: Commit) {
+      const result = await shared.store.commit(commit);
+      if (result.outcome === 'conflict') await beforeAnswer();
+      return result;
+    },
+  };
+  const two = await startPlane({ store: slow, time });
+  await one.control(enable(2));
+  await shared.announce(GLOBAL_SCOPE);
+  time.suspend(3000);
+  const status: ControlRequest = { action: 'status', categories: ['DATABASE'] };
+  await one.control(status);
+  beforeAnswer = async () => {
+    await one.control(enable(60));
+    await shared.announce(GLOBAL_SCOPE);
+  };
+  await two.control(status);
+  assert.deepEqual([one.database.enabled, two.database.enabled], [true, true]);
 });
 
 test('scopes of others who share the store are none of ours', async () => {
