@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { exec, spawn } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { createServer, get, type Server } from 'node:http';
+import { Agent, createServer, get, type Server } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect as connectSocket, createServer as createSocketServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { hasHttp2Channels } from '../../src/adopt/channels.ts';
 import { asOwnWork } from '../../src/own-work.ts';
 import { followChannels } from './following.ts';
@@ -217,6 +217,30 @@ describe('HTTP_SERVER and HTTP_CLIENT', () => {
     await ask(url);
     await turn();
     assert.deepEqual([lines('HTTP_SERVER').length, lines('HTTP_CLIENT').length], [2, 2]);
+  });
+});
+
+describe('HTTP_CLIENT and UNDICI', () => {
+  it('show an answer to the tenant that asked, on a connection that another one opened', async (t) => {
+    const { gate, set, lines } = followChannels(t);
+    const { url } = await serve(t);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    t.after(() => agent.destroy());
+    const ways = {
+      HTTP_CLIENT: (path: string) => ask(url + path, { agent }),
+      UNDICI: async (path: string) => (await fetch(url + path)).text(),
+    };
+    for (const [name, request] of Object.entries(ways)) {
+      set(name, true, 'acme');
+      for (const tenant of ['acme', 'other', 'acme']) {
+        await gate.runWithTenant(tenant, () => request(`/${tenant}`));
+        // The connection is free for the next request a moment later.
+        await sleep(20);
+      }
+      const shown = lines(name).map((line) => `${line.message} ${line['url.path']}`);
+      const acme = ['request started /acme', 'response received /acme'];
+      assert.deepEqual(shown, [...acme, ...acme], name);
+    }
   });
 });
 

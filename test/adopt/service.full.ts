@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createRdcpClient } from '../../src/client.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { built } from '../support/built.ts';
 
 /** A service of published packages without a line of ours. Each path of its server uses one of them. */
 const SERVICE = `
   import { once } from 'node:events';
   import util from 'node:util';
+  import { context, propagation } from '@opentelemetry/api';
   import Router from '@koa/router';
   import debug from 'debug';
   import express from 'express';
@@ -19,18 +21,29 @@ const SERVICE = `
   import Koa from 'koa';
   import mysql from 'mysql2';
   import pino from 'pino';
+  import { createClient } from 'redis';
   import winston from 'winston';
+  /** Runs what follows in the tenant that the request names, as middleware of each framework. */
+  const inTenantOf = ({ headers }, next) => {
+    const { 'x-tenant': value } = headers;
+    if (value === undefined) return next();
+    return context.with(propagation.setBaggage(context.active(), propagation.createBaggage({ tenant: { value } })), next);
+  };
   const orders = pino({ name: 'orders' });
   const mail = winston.createLogger({ defaultMeta: { service: 'mail' }, transports: [new winston.transports.Console()] });
   const sql = debug('shop:sql');
   const section = util.debuglog('shop-cache');
   const port = (server) => server.address().port;
   const listening = async (server) => (await once(server, 'listening'), port(server));
-  const koa = new Koa().use(new Router().get('/', (context) => { context.body = 'koa'; }).routes());
+  const redis = createClient({ url: process.env.REDIS });
+  await redis.connect();
+  const koa = new Koa().use((ctx, next) => inTenantOf(ctx.req, next)).use(new Router().get('/', (context) => { context.body = 'koa'; }).routes());
   const koaPort = await listening(koa.listen(0, '127.0.0.1'));
-  const quick = fastify().get('/', () => 'fastify');
+  const quick = fastify()
+    .addHook('onRequest', (request, reply, done) => inTenantOf(request.raw, done))
+    .get('/', () => 'fastify');
   await quick.listen({ port: 0, host: '127.0.0.1' });
-  const get = (at) => fetch('http://127.0.0.1:' + at + '/').then((response) => response.text());
+  const get = (at, headers) => fetch('http://127.0.0.1:' + at + '/', { headers }).then((response) => response.text());
   const query = () => new Promise((done) => {
     const connection = mysql.createConnection({ host: '127.0.0.1', port: 1 });
     connection.on('error', done);
@@ -41,12 +54,22 @@ const SERVICE = `
     winston: () => mail.debug('line of winston'),
     debug: () => sql('line of debug'),
     debuglog: () => section('line of debuglog'),
-    koa: () => get(koaPort),
-    fastify: () => get(port(quick.server)),
+    koa: (headers) => get(koaPort, headers),
+    fastify: (headers) => get(port(quick.server), headers),
     mysql: query,
+    redis: () => redis.get('key'),
   };
-  const app = express().get('/:use', async (req, res) => { await uses[req.params.use]?.(); res.send('done'); });
+  const app = express();
+  app.use((req, res, next) => inTenantOf(req, next));
+  app.get('/:use', async (req, res) => {
+    const { 'x-tenant': tenant } = req.headers;
+    await uses[req.params.use]?.(tenant && { 'x-tenant': tenant });
+    res.send('done');
+  });
   console.log('serves ' + await listening(app.listen(0, '127.0.0.1')));`;
+
+/** They write before the service has said whose the request is. */
+const OF_NO_TENANT: ReadonlySet<string> = new Set(['ROUTER', 'NET']);
 
 /** Categories, with the path that makes lines of each, and what a line has. */
 const CATEGORIES: Readonly<Record<string, readonly [path: string, line: RegExp]>> = {
@@ -59,20 +82,32 @@ const CATEGORIES: Readonly<Record<string, readonly [path: string, line: RegExp]>
   FASTIFY: ['fastify', /DEBUG FASTIFY /],
   KOA_ROUTER: ['koa', /DEBUG KOA_ROUTER /],
   MYSQL2: ['mysql', /DEBUG MYSQL2 /],
+  REDIS: ['redis', /DEBUG REDIS /],
   UNDICI: ['koa', /DEBUG UNDICI /],
   HTTP_SERVER: ['none', /DEBUG HTTP_SERVER /],
   NET: ['mysql', /DEBUG NET /],
 };
 
 async function serve(t: TestContext) {
+  const redis = await startRedis();
+  t.after(() => redis.close());
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-service-'));
   symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
   writeFileSync(join(cwd, 'app.mjs'), SERVICE);
   // Each line is to come out: the default budget is 100 a second.
-  writeFileSync(join(cwd, 'rdcp.json'), '{ "controls": { "budget": false } }');
+  writeFileSync(
+    join(cwd, 'rdcp.json'),
+    JSON.stringify({ controls: { budget: false }, tenancy: { isolation: 'organization', baggageKey: 'tenant' } }),
+  );
   const child = spawn(process.execPath, ['--import', built('register.js'), 'app.mjs'], {
     cwd,
-    env: { PATH: process.env.PATH, RDCP_CONFIG: 'rdcp.json', RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
+    env: {
+      PATH: process.env.PATH,
+      RDCP_CONFIG: 'rdcp.json',
+      RDCP_PORT: '0',
+      OTEL_EXPORTER_PROMETHEUS_PORT: '0',
+      REDIS: redis.url,
+    },
   });
   const closed = once(child, 'close');
   t.after(async () => {
@@ -96,7 +131,9 @@ async function serve(t: TestContext) {
   };
   const port = await found(/serves (\d+)/);
   const baseUrl = await found(/remote control on (\S+?)[\s,;]/);
-  const operator = createRdcpClient({ baseUrl, apiKey: readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim() });
+  const apiKey = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
+  const operatorOf = (tenantId?: string) =>
+    createRdcpClient({ baseUrl, apiKey, ...(tenantId !== undefined && { tenantId }) });
   /** How many lines of a pattern were written from a position on. */
   const lines = (pattern: RegExp, from: number) =>
     output.text
@@ -104,22 +141,33 @@ async function serve(t: TestContext) {
       .split('\n')
       .filter((line) => pattern.test(line)).length;
   /** The lines of a pattern that requests for a path cause. */
-  const use = async (path: string, pattern: RegExp) => {
+  const use = async (path: string, pattern: RegExp, tenant?: string) => {
     const from = output.text.length;
     for (let times = 0; times < 3; times++) {
-      assert.equal(await (await fetch(`http://127.0.0.1:${port}/${path}`)).text(), 'done');
+      assert.equal(
+        await (
+          await fetch(`http://127.0.0.1:${port}/${path}`, { headers: tenant ? { 'x-tenant': tenant } : {} })
+        ).text(),
+        'done',
+      );
     }
     // The pipes of a child are read a moment later.
     await new Promise((wait) => setTimeout(wait, 150));
     return lines(pattern, from);
   };
-  return { operator, use, lines, position: () => output.text.length };
+  return { operatorOf, use, lines, position: () => output.text.length };
 }
 
-test('a service without a line of ours: each category is listed, switched, and counted as often as it wrote', async (t) => {
-  const { operator, use, lines, position } = await serve(t);
-  const listed = async (name: string) => {
-    const { categories } = await operator.discovery();
+const skip = whyNoRedis();
+
+test('a service without a line of ours: each category is listed, switched, and counted as often as it wrote', {
+  skip,
+}, async (t) => {
+  const { operatorOf, use, lines, position } = await serve(t);
+  const operator = operatorOf();
+  const operatorOfAcme = operatorOf('acme');
+  const listed = async (name: string, tenantId?: string) => {
+    const { categories } = await operatorOf(tenantId).discovery();
     const category = categories.find((each) => each.name === name);
     assert.ok(category, `${name} is not among ${categories.map((each) => each.name)}`);
     return category;
@@ -137,5 +185,27 @@ test('a service without a line of ours: each category is listed, switched, and c
     assert.equal(await use(path, line), 0, `${name} is off again`);
     // Those of the endpoint, which uses @koa/router, included.
     assert.equal((await listed(name)).metrics.callsTotal, lines(line, from), `${name} is counted`);
+  }
+  for (const [name, [path, line]] of Object.entries(CATEGORIES)) {
+    if (OF_NO_TENANT.has(name)) continue;
+    assert.deepEqual(
+      [await use(path, line, 'acme'), await use(path, line, 'globex')],
+      [0, 0],
+      `${name} is off for every tenant`,
+    );
+    const before = await Promise.all(['acme', 'globex'].map(async (id) => (await listed(name, id)).metrics.callsTotal));
+    const from = position();
+    await operatorOfAcme.enable(name);
+    assert.ok((await use(path, line, 'acme')) >= 3, `${name} is on for acme`);
+    assert.equal(await use(path, line, 'globex'), 0, `${name} is off for globex`);
+    assert.equal(await use(path, line), 0, `${name} is off without a tenant`);
+    await operatorOfAcme.reset(name);
+    assert.equal(await use(path, line, 'acme'), 0, `${name} is off for acme again`);
+    const after = await Promise.all(['acme', 'globex'].map(async (id) => (await listed(name, id)).metrics.callsTotal));
+    assert.deepEqual(
+      after.map((total, at) => total - before[at]!),
+      [lines(line, from), 0],
+      `${name} is counted for acme`,
+    );
   }
 });

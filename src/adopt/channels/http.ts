@@ -19,7 +19,7 @@ export const HTTP_SERVER: Family = {
   category: 'HTTP_SERVER',
   description: 'requests that the HTTP servers of node:http receive, and their responses',
   follow(category) {
-    const operations = new Operations(category);
+    const operations = new Operations(category, { endsInContext: true });
     return {
       handlers: {
         'http.server.request.start': ({ request }: ServerMessage) => {

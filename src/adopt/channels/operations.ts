@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { isOwnWork } from '../../own-work.ts';
 import type { AdoptedCategory } from '../types.ts';
 
@@ -7,7 +8,17 @@ export type Fields = Readonly<Record<string, string | number | undefined>>;
 interface Started {
   readonly at: number;
   readonly fields: Fields;
+  /** Runs a function in the async context in which the operation began. */
+  readonly there: <T>(fn: () => T) => T;
 }
+
+interface OperationsOptions {
+  /** Whether only the end of an operation is in the context of its tenant, as that of a request which a server receives. */
+  readonly endsInContext?: boolean;
+  readonly now?: () => number;
+}
+
+const here: Started['there'] = (fn) => fn();
 
 /**
  * Pairs what channels publish about the beginning and the end of an operation. Operations of our own, and those that had
@@ -16,17 +27,23 @@ interface Started {
 export class Operations {
   readonly #category: Pick<AdoptedCategory, 'debug'>;
   readonly #started = new WeakMap<object, Started>();
+  readonly #endsInContext: boolean;
   readonly #now: () => number;
 
-  constructor(category: Pick<AdoptedCategory, 'debug'>, now = () => performance.now()) {
+  constructor(
+    category: Pick<AdoptedCategory, 'debug'>,
+    { endsInContext = false, now = () => performance.now() }: OperationsOptions = {},
+  ) {
     this.#category = category;
+    this.#endsInContext = endsInContext;
     this.#now = now;
   }
 
   /** @param message of the line about the beginning. @default no line */
   begin(operation: object, fields: Fields, message?: string): void {
     if (isOwnWork()) return;
-    this.#started.set(operation, { at: this.#now(), fields });
+    const there = this.#endsInContext ? here : AsyncLocalStorage.snapshot();
+    this.#started.set(operation, { at: this.#now(), fields, there });
     if (message !== undefined) this.#category.debug(message, present(fields));
   }
 
@@ -41,7 +58,8 @@ export class Operations {
     if (started === undefined) return;
     this.#started.delete(operation);
     const milliseconds = Math.round((this.#now() - started.at) * 1000) / 1000;
-    this.#category.debug(message, present({ ...started.fields, ...fields, duration_ms: milliseconds }));
+    const described = present({ ...started.fields, ...fields, duration_ms: milliseconds });
+    started.there(() => this.#category.debug(message, described));
   }
 }
 
