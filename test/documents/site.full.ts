@@ -28,13 +28,34 @@ describe('npm run docs', () => {
     }
   });
 
-  it('leads nowhere but to pages that are there', () => {
+  it('leads nowhere but to pages that are there, and to places in them', () => {
+    const anchors = new Map<string, ReadonlySet<string>>();
+    const anchorsOf = (page: string) => {
+      const found = anchors.get(page) ?? new Set(readFileSync(page, 'utf8').match(/(?<= (?:id|name)=")[^"]+/g));
+      anchors.set(page, found);
+      return found;
+    };
     for (const page of pages) {
       const html = readFileSync(join(SITE, page), 'utf8');
-      for (const [, target = ''] of html.matchAll(/(?:href|src)="((?![a-z]+:|#)[^"#]+)/g)) {
-        assert.ok(existsSync(join(SITE, dirname(page), decodeURIComponent(target))), `${page}: ${target}`);
+      for (const [, target = ''] of html.matchAll(/(?:href|src)="((?![a-z]+:)[^"]+)/g)) {
+        const [file = '', anchor = ''] = target.split('#').map(decodeURIComponent);
+        const path = join(SITE, file === '' ? page : join(dirname(page), file));
+        assert.ok(existsSync(path), `${page}: ${target}`);
+        if (anchor !== '' && path.endsWith('.html')) assert.ok(anchorsOf(path).has(anchor), `${page}: ${target}`);
       }
     }
+  });
+
+  it('makes links of what is a link, and not of the names of files', () => {
+    const targets = pages.flatMap(
+      (page) => readFileSync(join(SITE, page), 'utf8').match(/(?<=href=")http:[^"]+/g) ?? [],
+    );
+    assert.deepEqual(targets, []);
+  });
+
+  it('gives every page a title, and the first page one heading', () => {
+    for (const page of pages) assert.match(readFileSync(join(SITE, page), 'utf8'), /<title>[^<]+<\/title>/, page);
+    assert.equal(readFileSync(join(SITE, 'index.html'), 'utf8').match(/<h1/g)?.length, 1);
   });
 
   it('searches without a server', () => {

@@ -71,6 +71,7 @@ declare global {
   const RdcpInstrumentation: typeof import('opentelemetry-instrumentation-rdcp').RdcpInstrumentation;
   const rdcp: import('opentelemetry-instrumentation-rdcp').Rdcp;
   const app: import('express').Express;
+  const tenantOf: (request: import('express').Request) => string;
   const NodeSDK: typeof import('@opentelemetry/sdk-node').NodeSDK;
   const exporter: import('@opentelemetry/sdk-logs').LogRecordExporter;
   const OTLPLogExporter: new () => import('@opentelemetry/sdk-logs').LogRecordExporter;

@@ -48,7 +48,7 @@ export const auditVerify: Command = {
     'The trail alone does not reveal that its newest entries were deleted. Compare it with evidence that is stored elsewhere:',
     '  --checkpoints  saved by an earlier run (--save-checkpoints), or from the log records rdcp.audit.checkpoint',
     '  --records      exported log records of the entries and checkpoints',
-    'See docs/audit.md of the package.',
+    'What each of them detects: docs/audit.md in the repository of the package.',
   ],
   examples: ['rdcp audit verify', 'rdcp audit verify --store sqlite:shop.sqlite --checkpoints F --save-checkpoints F'],
   run: async (terminal, values) => {
