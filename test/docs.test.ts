@@ -26,6 +26,8 @@ test('docs/messages.md lists every condition with what is said of it', () => {
 
 const ROOT = join(import.meta.dirname, '..');
 const OF_THE_REPOSITORY = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md'];
+/** Forms, source and examples, which name documents in their text. */
+const NAMING = globSync(['.github/**/*.{md,yml}', 'src/**/*.{ts,tsx}', 'examples/**/*.{md,ts,yml}'], { cwd: ROOT });
 const DOCUMENTS = ['README.md', ...OF_THE_REPOSITORY, ...globSync('docs/*.md', { cwd: ROOT })];
 
 describe('a link in the documents', () => {
@@ -49,6 +51,14 @@ describe('a link in the documents', () => {
       }
     });
   }
+
+  it('is meant by every name of a document elsewhere', () => {
+    for (const file of NAMING) {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      for (const [name] of text.matchAll(/\bdocs\/[\w-]+\.md\b/g))
+        assert.ok(existsSync(join(ROOT, name)), `${file}: ${name}`);
+    }
+  });
 
   it('leads from the README to every document', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');

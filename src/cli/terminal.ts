@@ -5,7 +5,7 @@ import { escapeUnprintable, escapeUnprintableInLines } from '../printable.ts';
 export interface Host {
   readonly stdout: Screen;
   readonly stderr: { write(text: string): unknown };
-  /** @default nobody can be asked, and nothing can be read */
+  /** @default not interactive, and the standard input is empty */
   readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

@@ -38,7 +38,7 @@ export interface ServerOptions {
 
 /** PEM files of the HTTPS listener. They are read again when they change. A file that cannot be used fails the start. */
 export interface TlsOptions {
-  /** PEM file of the server's certificate, followed by its chain. */
+  /** PEM file of the server's certificate, followed by its chain. With `NODE_ENV=production` a self-signed one fails the start. */
   readonly certFile: string;
   /** PEM file of the certificate's private key, without a passphrase. */
   readonly keyFile: string;

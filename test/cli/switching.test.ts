@@ -78,10 +78,10 @@ describe('switching categories from the command line', () => {
     await reset();
   });
 
-  it('takes a pattern where nobody can be asked with --yes alone', async () => {
+  it('takes a pattern without a terminal with --yes alone', async () => {
     const { code, stderr } = await rdcp(['enable', 'CLI_*']);
     assert.equal(code, 2);
-    assert.equal(stderr, 'rdcp: a pattern needs --yes where nobody can be asked: CLI_*\n');
+    assert.equal(stderr, 'rdcp: a pattern needs --yes without a terminal: CLI_*\n');
     const given = await rdcp(['enable', 'CLI_?????', '--yes']);
     assert.deepEqual([given.code, given.stderr], [0, 'CLI_?????: CLI_CACHE\n']);
     assert.deepEqual(on(), ['CLI_CACHE']);

@@ -150,7 +150,7 @@ async function confirmed(
   const { patterns } = selection;
   const asking = values.yes !== true && settings.otelrdcp_dryRun !== true;
   if (asking && patterns.length > 0 && !terminal.interactive) {
-    throw new UsageError(`a pattern needs --yes where nobody can be asked: ${patterns.join(', ')}`);
+    throw new UsageError(`a pattern needs --yes without a terminal: ${patterns.join(', ')}`);
   }
   const names = await namesOf(terminal, client, selection);
   if (values.forecast === true) {
