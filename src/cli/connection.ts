@@ -2,6 +2,7 @@ import { inspectApiKey } from '../auth/api-key.ts';
 import { readDevKey } from '../auth/dev-key.ts';
 import { createRdcpClient, type RdcpClient } from '../client/client.ts';
 import type { RdcpClientOptions } from '../client/transport.ts';
+import { isLoopback } from '../hosts.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { OUTPUT_OPTIONS } from './output.ts';
@@ -153,12 +154,12 @@ function portUrl(terminal: Terminal): string | undefined {
 /** RDCP 1.0, Transport: plain HTTP only for localhost. */
 function isExposed(baseUrl: string): boolean {
   const url = URL.parse(baseUrl);
-  return url?.protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
 export type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
 
-function findCredential(terminal: Terminal, values: Values, { own, named }: Place): Credential | undefined {
+function findCredential(terminal: Terminal, values: Values, { url, own, named }: Place): Credential | undefined {
   const tokenFile = text(values, 'token-file');
   const keyFile = text(values, 'key-file');
   if (tokenFile !== undefined && keyFile !== undefined) {
@@ -170,7 +171,8 @@ function findCredential(terminal: Terminal, values: Values, { own, named }: Plac
   const variable = setting(terminal, 'RDCP_API_KEY');
   if (variable !== undefined) return { apiKey: checkedKey(variable, 'RDCP_API_KEY') };
   if (own !== undefined) return credentialOf(own);
-  const apiKey = readDevKey(terminal.cwd);
+  // A service that takes this key answers on loopback alone.
+  const apiKey = isLoopback(URL.parse(url)?.hostname ?? '') ? readDevKey(terminal.cwd) : undefined;
   return apiKey === undefined ? undefined : { apiKey };
 }
 

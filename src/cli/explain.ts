@@ -11,13 +11,7 @@ export function explain(error: RdcpError): string {
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
   const cause = networkCause(error);
   if (cause !== undefined) details.push(cause);
-  const untrusted = cause !== undefined && UNTRUSTED.has(cause);
-  const silent = isUnreachable(error) && /cannot be reached$|did not respond/.test(error.message);
-  const advice = untrusted
-    ? TRUST
-    : silent
-      ? UNREACHABLE
-      : (ADVICE.get(error.details?.error) ?? ADVICE.get(error.code));
+  const advice = adviceFor(error, cause);
   if (advice !== undefined) details.push(advice);
   return `${error.code}: ${error.message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
 }
@@ -28,11 +22,50 @@ export function exitCodeOf(error: RdcpError): number {
 
 /** Whether no RDCP server has answered. A gateway answers for a server that it cannot reach, without an RDCP error. */
 function isUnreachable(error: RdcpError): boolean {
-  if (error.code !== 'RDCP_UNAVAILABLE' && error.code !== 'RDCP_TIMEOUT') return false;
-  return !(error instanceof RdcpResponseError) || error.serverCode === undefined;
+  return UNANSWERED.has(error.code) && !isRefusal(error);
+}
+
+const UNANSWERED: ReadonlySet<string> = new Set([
+  'RDCP_UNAVAILABLE',
+  'RDCP_TIMEOUT',
+  'RDCP_VERSION_UNSUPPORTED',
+  'RDCP_NOT_FOUND',
+  'RDCP_SERVER_ERROR',
+]);
+
+function isRefusal(error: RdcpError): boolean {
+  if (error instanceof RdcpResponseError) return error.serverCode !== undefined;
+  return error.code === 'RDCP_NOT_FOUND' || error.code === 'RDCP_SERVER_ERROR';
+}
+
+function adviceFor(error: RdcpError, cause: string | undefined): string | undefined {
+  if (cause !== undefined && UNTRUSTED.has(cause)) return TRUST;
+  if (error instanceof RdcpResponseError && error.serverCode === undefined) {
+    return ANSWERED_BY_ANOTHER.get(error.status) ?? (error.status >= 500 ? UNREACHABLE : WRONG_ADDRESS);
+  }
+  if (error.code === 'RDCP_VERSION_UNSUPPORTED' && isUnreachable(error)) return WRONG_ADDRESS;
+  if (isUnreachable(error)) {
+    if (/ redirects/.test(error.message)) return WRONG_ADDRESS;
+    if (/cannot be reached$|did not respond/.test(error.message)) return UNREACHABLE;
+  }
+  return ADVICE.get(error.details?.error) ?? ADVICE.get(error.code);
 }
 
 const UNREACHABLE = 'is the service running? --url, RDCP_URL or a profile names another address';
+const WRONG_ADDRESS = "is it the service's address? --url, RDCP_URL or a profile names another";
+const PROXY_REFUSES = "the answer is not the service's: something in front of it wants another credential";
+const PROXY_ALONE = 'a proxy answered that cannot reach the service: is the service running?';
+
+/** What to do about an answer without an RDCP error, by its status. */
+const ANSWERED_BY_ANOTHER: ReadonlyMap<number, string> = new Map([
+  [401, PROXY_REFUSES],
+  [403, PROXY_REFUSES],
+  [407, PROXY_REFUSES],
+  [429, 'something in front of the service limits requests'],
+  [502, PROXY_ALONE],
+  [503, PROXY_ALONE],
+  [504, PROXY_ALONE],
+]);
 
 /** OpenSSL's codes for a certificate that leads to no authority that Node.js trusts. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
@@ -62,5 +95,8 @@ function plain(value: unknown): string {
 function networkCause(error: RdcpError): string | undefined {
   if (error.code !== 'RDCP_UNAVAILABLE' || !(error.cause instanceof Error)) return undefined;
   const { cause } = error.cause;
-  return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : undefined;
+  if (typeof cause !== 'object' || cause === null) return undefined;
+  if ('code' in cause) return String(cause.code);
+  // Fetch Standard, section 2.9: ports of other protocols, such as 6000.
+  return cause instanceof Error && cause.message === 'bad port' ? 'fetch sends nothing to this port' : undefined;
 }

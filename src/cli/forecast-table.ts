@@ -1,14 +1,11 @@
 import type { CategoryForecast, ForecastResponse } from '../protocol/streams.ts';
-import { type Cell, table } from './table.ts';
+import { type Canvas, type Cell, table } from './table.ts';
 import { UNKNOWN_TENANT } from './tenant.ts';
 import type { Terminal } from './terminal.ts';
 
 const HEADER = ['CATEGORY', 'CALLS/S', 'BYTES/S', 'BYTES/CALL', 'GB/DAY', 'DROPPED/S'];
 
-export function forecastTable(
-  terminal: Pick<Terminal, 'paint'>,
-  { duration, instances, categories }: ForecastResponse,
-): string {
+export function forecastTable(terminal: Canvas, { duration, instances, categories }: ForecastResponse): string {
   const rows = Object.entries(categories).map(([name, figures]) => rowOf(name, figures));
   const processes = `${instances.answered} of ${instances.asked} ${instances.asked === 1 ? 'process' : 'processes'}`;
   return `${table(terminal, HEADER, rows)}\n\n${terminal.paint(`measured for ${duration} in ${processes}`, undefined)}`;

@@ -29,5 +29,15 @@ export function formatOf(values: Values): Format {
 export function present(terminal: Terminal, values: Values, answer: object, inWords: (wide: boolean) => void): void {
   const format = formatOf(values);
   if (format === 'json') terminal.out(JSON.stringify(answer, undefined, 2));
-  else inWords(format === 'wide');
+  else shown(() => inWords(format === 'wide'));
+}
+
+/** Another server may leave out what a table shows. */
+function shown(show: () => void): void {
+  try {
+    show();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new Error("the server's answer lacks what is shown here; -o json prints it as it is", { cause: error });
+  }
 }

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { isIdentifier } from '../protocol/names.ts';
 import { type Terminal, text, UsageError, type Values } from './command.ts';
 import { updateFile } from './private-file.ts';
+import { readText } from './read-text.ts';
 
 /** A service, and how to get in. */
 export interface Profile {
@@ -22,15 +23,17 @@ type Profiles = ReadonlyMap<string, Profile>;
 /** The profile that is used where none is named. */
 const DEFAULT_PROFILE = 'default';
 
-const FIELDS = {
-  url: true,
-  apiKey: true,
-  token: true,
-  tenant: true,
-  caFile: true,
-  certFile: true,
-  certKeyFile: true,
-} as const satisfies Record<keyof Profile, true>;
+const isCredential = (value: string) => /^[\x21-\x7e]+$/.test(value);
+const isPath = (value: string) => value !== '';
+const FORMS: Readonly<Record<keyof Profile, (value: string) => boolean>> = {
+  url: (value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
+  apiKey: isCredential,
+  token: isCredential,
+  tenant: isIdentifier,
+  caFile: isPath,
+  certFile: isPath,
+  certKeyFile: isPath,
+};
 
 /** The name that `--profile` or `RDCP_PROFILE` gives. */
 export function profileName({ env }: Terminal, values: Values): string {
@@ -54,10 +57,16 @@ export function readProfiles(terminal: Terminal): Profiles {
   const file = fileOf(terminal);
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined) return new Map();
+  if (!stats.isFile()) throw new UsageError(`${file} is not a file: move it away and log in again`);
+  // Whoever wrote it says where credentials go. Root acts for others.
+  const user = process.getuid?.() ?? 0;
+  if (user !== 0 && stats.uid !== user) {
+    throw new UsageError(`${file} belongs to another user: run chown, or set XDG_CONFIG_HOME to a folder of your own`);
+  }
   if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0) {
     throw new UsageError(`${file} can be read by other users: run chmod 600 ${file}`);
   }
-  return parse(readFileSync(file, 'utf8'), file);
+  return parse(readText(file, 'the file of profiles'), file);
 }
 
 /** Changes the file of profiles, which is created for this user alone. */
@@ -86,20 +95,23 @@ function parse(content: string, file: string): Profiles {
     throw new UsageError(`${file} is not JSON: mend it, or remove it and log in again`);
   }
   const { profiles } = Object(value) as { profiles?: unknown };
-  const entries = Object.entries(Object(profiles));
-  const wrong = entries.find(([, profile]) => !isProfile(profile));
-  if (typeof profiles !== 'object' || wrong !== undefined) {
-    throw new UsageError(
-      `${file}: ${wrong === undefined ? 'it has no profiles' : `profile '${wrong[0]}' is malformed`}`,
-    );
+  if (typeof profiles !== 'object' || profiles === null) {
+    throw new UsageError(`${file} has no profiles: remove it and log in again`);
+  }
+  const entries = Object.entries(profiles);
+  for (const [name, profile] of entries) {
+    const field = wrongField(profile);
+    if (field === undefined) continue;
+    throw new UsageError(`${file}: '${field}' of profile '${name}' is malformed: run rdcp login --profile ${name}`);
   }
   return new Map(entries as [string, Profile][]);
 }
 
-function isProfile(value: unknown): value is Profile {
-  const fields = Object.entries(Object(value));
-  return (
-    fields.some(([name]) => name === 'url') &&
-    fields.every(([name, each]) => Object.hasOwn(FIELDS, name) && typeof each === 'string')
-  );
+/** Name of the first field that is not as `rdcp login` writes it. */
+function wrongField(profile: unknown): string | undefined {
+  const fields: [string, unknown][] = Object.entries(Object(profile));
+  if (!Object.hasOwn(Object(profile), 'url')) return 'url';
+  const isRight = ([name, value]: [string, unknown]) =>
+    Object.hasOwn(FORMS, name) && typeof value === 'string' && FORMS[name as keyof Profile](value);
+  return fields.find((field) => !isRight(field))?.[0];
 }

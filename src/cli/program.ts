@@ -1,10 +1,17 @@
 import { CommanderError, Command as Parser, Option as ParserOption } from 'commander';
 import { inspectApiKey } from '../auth/api-key.ts';
 import { type Command, type Commands, EXIT, type Group, type Option, type Terminal, UsageError } from './command.ts';
+import { folded } from './fold.ts';
 import { formatOf } from './output.ts';
 
 /** Columns of the help where the output has no width of its own. */
 const COLUMNS = 120;
+/** Least columns in which the text beside an option is folded. */
+const LEAST_COLUMNS = 12;
+
+function helpColumns({ screen }: Terminal): number {
+  return Math.min(screen.columns ?? COLUMNS, COLUMNS);
+}
 
 /**
  * Runs the command that the arguments name. Only that command is loaded; of the others the names are known.
@@ -51,13 +58,14 @@ async function parserOf(parsing: Parsing): Promise<Parser> {
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.note(text.trimEnd()),
       outputError: () => undefined,
-      getOutHelpWidth: () => Math.min(terminal.screen.columns ?? COLUMNS, COLUMNS),
-      getErrHelpWidth: () => Math.min(terminal.screen.columns ?? COLUMNS, COLUMNS),
+      getOutHelpWidth: () => helpColumns(terminal),
+      getErrHelpWidth: () => helpColumns(terminal),
     });
   const commands = 'run' in entry ? entry.subcommands : entry.commands;
   if (commands !== undefined) await addCommands(parser, commands, parsing);
   if ('run' in entry) addAction(parser, entry, parsing);
-  const below = textBelow(entry);
+  parser.configureHelp({ minWidthToWrap: LEAST_COLUMNS });
+  const below = textBelow(entry, helpColumns(terminal));
   if (below.length > 0) parser.addHelpText('after', `\n${below.join('\n')}`);
   return parser;
 }
@@ -108,13 +116,27 @@ function onlyValue(name: string, given: string, before: unknown): string {
   return given;
 }
 
-function textBelow(entry: Group | Command): string[] {
-  const { notes = [] } = entry;
+function textBelow(entry: Group | Command, columns: number): string[] {
+  const notes = paragraphs(entry.notes ?? []).flatMap((text) => {
+    const [indent = ''] = /^ */.exec(text) ?? [];
+    return folded(text.trimStart(), columns - indent.length).map((line) => indent + line);
+  });
   const examples = 'run' in entry ? entry.examples : [];
   return [
     ...notes,
     ...(examples.length === 0 ? [] : [...(notes.length === 0 ? [] : ['']), 'Examples:', ...examples.map(indented)]),
   ];
+}
+
+/** Lines of text that follow each other belong together; an indented one stands alone. */
+function paragraphs(lines: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const line of lines) {
+    const before = found.at(-1);
+    if (before === undefined || /^ /.test(before) || /^ /.test(line)) found.push(line);
+    else found[found.length - 1] = `${before} ${line}`;
+  }
+  return found;
 }
 
 function indented(line: string): string {

@@ -1,34 +1,79 @@
 import { escapeUnprintable } from '../printable.ts';
+import { folded, widthOf } from './fold.ts';
 import type { Style, Terminal } from './terminal.ts';
 
 /** A text, or one with a style where colours are shown. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
-/** Rows below a header, columns as wide as their widest cell. Escapes control characters in cells. */
+/** What a table needs of a terminal: how to paint, and how wide it is. */
+export type Canvas = Pick<Terminal, 'paint'> & Partial<Pick<Terminal, 'screen'>>;
+
+const GAP = '  ';
+/** Least columns in which the last cell of a row is folded beside the others; with less room it goes to the next line. */
+const BESIDE = 24;
+
+/**
+ * Rows below a header, columns as wide as their widest cell. Escapes control characters in cells. On a terminal that is
+ * narrower, the last cell is folded, and what has no room beside the others stands below them, indented.
+ */
 export function table(
-  { paint }: Pick<Terminal, 'paint'>,
+  { paint, screen }: Canvas,
   header: readonly string[],
   rows: readonly (readonly Cell[])[],
 ): string {
   const lines = [header.map((text): Cell => ({ text, style: 'bold' })), ...rows];
-  const widths = header.map((_, column) =>
-    Math.max(...lines.map((row) => escapeUnprintable(textOf(row[column])).length)),
-  );
-  return lines.map((row) => lineOf(paint, row, widths)).join('\n');
+  const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(textOf(row[column])))));
+  const room = screen?.isTTY === true ? screen.columns : undefined;
+  const layout = laidOut(widths, room ?? Number.POSITIVE_INFINITY);
+  return lines.flatMap((row) => layout.flatMap((places, below) => linesOf(paint, row, places, below > 0))).join('\n');
 }
 
-/** The last cell of a line is not padded. */
-function lineOf(paint: Terminal['paint'], row: readonly Cell[], widths: readonly number[]): string {
-  const last = row.findLastIndex((cell) => textOf(cell) !== '');
-  const cells = row.slice(0, last + 1).map((cell, column) => {
-    const padding = column === last ? 0 : (widths[column] ?? 0) - escapeUnprintable(textOf(cell)).length;
-    return paint(textOf(cell), typeof cell === 'string' ? undefined : cell.style) + ' '.repeat(Math.max(0, padding));
+interface Place {
+  readonly column: number;
+  readonly width: number;
+}
+
+/** The columns of each line of a row. */
+function laidOut(widths: readonly number[], room: number): Place[][] {
+  const lines: Place[][] = [[]];
+  let left = room;
+  for (const [column, width] of widths.entries()) {
+    const line = lines.at(-1) ?? [];
+    const beside = line.length === 0 ? left : left - GAP.length;
+    const folds = column === widths.length - 1 && beside >= BESIDE;
+    if (line.length === 0 || width <= beside || folds) {
+      const taken = Math.max(1, Math.min(width, beside));
+      line.push({ column, width: taken });
+      left = beside - taken;
+      continue;
+    }
+    const taken = Math.max(1, Math.min(width, room - GAP.length));
+    lines.push([{ column, width: taken }]);
+    left = room - GAP.length - taken;
+  }
+  return lines;
+}
+
+/** One line, or more where a cell is folded; none where no cell below has a text. */
+function linesOf(paint: Terminal['paint'], row: readonly Cell[], places: readonly Place[], below: boolean): string[] {
+  const cells = places.map(({ column, width }) => {
+    const cell = row[column];
+    const pieces = widthOf(textOf(cell)) <= width ? [textOf(cell)] : folded(textOf(cell), width);
+    return { pieces, width, style: typeof cell === 'object' ? cell.style : undefined };
   });
-  return cells.join('  ').trimEnd();
+  if (below && cells.every(({ pieces }) => pieces.join('') === '')) return [];
+  const height = Math.max(...cells.map(({ pieces }) => pieces.length));
+  return Array.from({ length: height }, (_, line) => {
+    const parts = cells.map(({ pieces, width, style }) => {
+      const text = pieces[line] ?? '';
+      return (text === '' ? '' : paint(text, style)) + ' '.repeat(Math.max(0, width - widthOf(text)));
+    });
+    return `${below ? GAP : ''}${parts.join(GAP)}`.trimEnd();
+  });
 }
 
 function textOf(cell: Cell | undefined): string {
-  return typeof cell === 'string' ? cell : (cell?.text ?? '');
+  return escapeUnprintable(typeof cell === 'string' ? cell : (cell?.text ?? ''));
 }
 
 /** `on` and `off`, in colours. */

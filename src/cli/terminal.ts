@@ -6,14 +6,21 @@ export interface Host {
   readonly stdout: Screen;
   readonly stderr: { write(text: string): unknown };
   /** @default not interactive, and the standard input is empty */
-  readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
+  readonly stdin?: Input;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Opens an address in a browser, and tells whether there is one. @default there is none */
   readonly browse?: (url: string) => Promise<boolean>;
   /** Called by commands that run until they are interrupted. @default never interrupted */
   readonly interruption?: () => AbortSignal;
+  /** Ends the process as Ctrl-C does. @default Ctrl-C is an empty answer */
+  readonly interrupt?: () => void;
 }
+
+export type Input = NodeJS.ReadableStream & {
+  readonly isTTY?: boolean | undefined;
+  readonly readableEnded?: boolean;
+};
 
 /** An output; with `isTTY`, one that a person reads. */
 export interface Screen {
@@ -61,13 +68,13 @@ export interface Terminal {
 }
 
 export function createTerminal(host: Host): Terminal {
-  const { stdout, stderr, env, cwd, interruption } = host;
+  const { stdout, stderr, env, cwd, interruption, interrupt = () => {} } = host;
   const colours = showsColours(env, stdout);
   const note = (text: string) => void stderr.write(`${escapeUnprintableInLines(text)}\n`);
   const ask = async (question: string, hidden: boolean) => {
     const { stdin } = host;
     if (stdin?.isTTY === true) stderr.write(escapeUnprintable(question));
-    const answer = stdin === undefined ? '' : await readLine(stdin, hidden && stdin.isTTY === true);
+    const answer = stdin === undefined ? '' : await readLine(stdin, hidden && stdin.isTTY === true, interrupt);
     if (hidden && stdin?.isTTY === true) stderr.write('\n');
     return answer;
   };
@@ -112,8 +119,12 @@ function isDumb({ TERM: kind = process.platform === 'win32' ? 'windows' : '' }: 
   return kind === '' || kind === 'dumb';
 }
 
-/** @param hidden reads key by key, so that the terminal does not echo them */
-async function readLine(input: NodeJS.ReadableStream, hidden: boolean): Promise<string> {
+/**
+ * @param hidden reads key by key, so that the terminal does not echo them
+ * @param interrupt called for Ctrl-C, which is then a key
+ */
+async function readLine(input: Input, hidden: boolean, interrupt: () => void): Promise<string> {
+  if (input.readableEnded === true) return '';
   const [{ createInterface }, { Writable }] = await Promise.all([import('node:readline'), import('node:stream')]);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: hidden });
@@ -121,6 +132,11 @@ async function readLine(input: NodeJS.ReadableStream, hidden: boolean): Promise<
     lines.once('line', (line) => {
       resolve(line);
       lines.close();
+    });
+    lines.once('SIGINT', () => {
+      // The terminal echoes again from here on.
+      lines.close();
+      interrupt();
     });
     // The end of the input, or Ctrl-C.
     lines.once('close', () => resolve(''));

@@ -20,16 +20,17 @@ export function tlsFetch(files: TlsFiles): Fetch {
         { agent, method, headers: Object.fromEntries(new Headers(headers)), ...(signal && { signal }) },
         (answer) => {
           const { statusCode: status = 0, headersDistinct } = answer;
-          if (status >= 300 && status < 400) {
-            answer.destroy();
-            reject(new TypeError('unexpected redirect'));
-            return;
-          }
           const names = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
             values.map((value): [string, string] => [name, value]),
           );
-          const content = status === 204 ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
-          resolve(new Response(content, { status, headers: names }));
+          const empty = status === 204 || status === 205 || status === 304;
+          const content = empty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
+          try {
+            resolve(new Response(content, { status, headers: names }));
+          } catch (cause) {
+            // A status that no Response can have.
+            reject(new TypeError('fetch failed', { cause }));
+          }
         },
       );
       sending.on('error', (cause) => reject(new TypeError('fetch failed', { cause })));

@@ -46,7 +46,7 @@ export async function* trailOfStore(url: string): AsyncGenerator<AuditEntry, voi
 /** SQLite would create a missing file. */
 function assertStore(url: string): void {
   if (/^rediss?:/.test(url)) return;
-  if (!/^sqlite:./.test(url)) throw new UsageError('--store must be sqlite:FILE, redis://… or rediss://…');
+  if (!/^sqlite:./.test(url)) throw new UsageError('--store must be sqlite:FILE, redis://HOST or rediss://HOST');
   if (!existsSync(url.slice('sqlite:'.length))) throw new UsageError('--store: the file does not exist');
 }
 

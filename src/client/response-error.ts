@@ -2,6 +2,8 @@ import { ERROR_STATUS, type ErrorCode, RdcpError } from '../errors.ts';
 
 /** The parts of an error response. */
 export interface ResponseFacts {
+  /** Address of the server, for the message. @default none */
+  readonly base?: string;
   /** HTTP status of the response. */
   readonly status: number;
   /** Id of the request (`X-RDCP-Request-ID`). */
@@ -24,13 +26,17 @@ export class RdcpResponseError extends RdcpError {
   readonly requestId: string;
   readonly #status: number;
 
-  constructor({ status, requestId, body, retryAfter }: ResponseFacts) {
+  constructor({ base, status, requestId, body, retryAfter }: ResponseFacts) {
     const { code, message, method, details } = oauthError(body) ?? envelope(body);
-    super(knownCode(code, status), message ?? `The server answered ${status} without an RDCP error`, {
-      ...(details === undefined ? {} : { details }),
-      ...(method === undefined ? {} : { method }),
-      ...(retryAfter === null ? {} : { headers: { 'Retry-After': retryAfter } }),
-    });
+    super(
+      knownCode(code, status),
+      message ?? `The server${base === undefined ? '' : ` at ${base}`} answered ${status} without an RDCP error`,
+      {
+        ...(details === undefined ? {} : { details }),
+        ...(method === undefined ? {} : { method }),
+        ...(retryAfter === null ? {} : { headers: { 'Retry-After': retryAfter } }),
+      },
+    );
     this.serverCode = code;
     this.requestId = requestId;
     this.#status = status;

@@ -1,3 +1,4 @@
+import { RdcpError } from '../errors.ts';
 import { PATHS } from '../protocol/constants.ts';
 import type { ForecastRequest, ForecastResponse, StateEvent, TailEvent } from '../protocol/streams.ts';
 import { parseDuration } from '../protocol/time.ts';
@@ -43,7 +44,7 @@ export async function* tail(
   for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, String(value));
   const call = { path: PATHS.tail, query, ends: 'end' };
   for await (const { event, data } of open(call, request(signal, requestId))) {
-    yield { event, data: JSON.parse(data) } as TailEvent;
+    yield { event, data: parsed(data, requestId) } as TailEvent;
   }
 }
 
@@ -53,7 +54,16 @@ export async function* events(
 ): AsyncGenerator<StateEvent, void, undefined> {
   const headers: Record<string, string> = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
   for await (const { event, data, id } of open({ path: PATHS.events, headers }, request(signal, requestId))) {
-    yield { event, data: JSON.parse(data), ...(id !== undefined && { id }) } as StateEvent;
+    yield { event, data: parsed(data, requestId), ...(id !== undefined && { id }) } as StateEvent;
+  }
+}
+
+function parsed(data: string, requestId: string | undefined): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    const details = requestId === undefined ? {} : { requestId };
+    throw new RdcpError('RDCP_VERSION_UNSUPPORTED', 'The server sent an event that is not JSON', { details, cause });
   }
 }
 

@@ -91,15 +91,15 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
       signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
     };
     const sentAt = performance.now();
+    let answered = false;
     try {
       const response = await fetch(urlOf(base, call), init);
-      const text = await response.text();
-      const wrongScheme = answeredByTlsPort(base, response.status, text);
-      if (wrongScheme !== undefined) throw unreachable(wrongScheme, requestId);
-      return answerOf(response, text, requestId, call.answers ?? []);
+      answered = true;
+      return answerOf(base, response, await response.text(), requestId, call.answers ?? []);
     } catch (cause) {
       if (isRdcpError(cause)) throw cause;
       signal?.throwIfAborted();
+      if (answered && !deadline.aborted) throw closedBy(base, requestId, cause);
       throw failure(cause, { timedOut: deadline.aborted, waitedMs: performance.now() - sentAt }, base, requestId);
     }
   };
@@ -123,11 +123,8 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
       };
       const response = await fetch(urlOf(base, call), init);
       if (!response.ok || !isEventStream(response)) {
-        const text = await response.text();
-        const wrongScheme = answeredByTlsPort(base, response.status, text);
-        if (wrongScheme !== undefined) throw unreachable(wrongScheme, requestId);
-        answerOf(response, text, requestId, []);
-        throw notRdcp(requestId);
+        answerOf(base, response, await response.text(), requestId, []);
+        throw notRdcp(base, response, requestId);
       }
       answered = true;
       for await (const event of eventsOf(response, silence)) {
@@ -149,8 +146,8 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
 }
 
 const UNSHARED = {
-  // On a redirect to another origin fetch drops Authorization, but would forward the API key.
-  redirect: 'error',
+  // Not followed: to another origin fetch drops Authorization, but would forward the API key.
+  redirect: 'manual',
   cache: 'no-store',
 } as const satisfies RequestInit;
 
@@ -244,24 +241,31 @@ function sendable(credential: string, name: string): string {
   return credential;
 }
 
-function answerOf<T>(response: Response, text: string, requestId: string, answers: readonly number[]): T {
+function answerOf<T>(base: string, response: Response, text: string, requestId: string, answers: readonly number[]): T {
+  const elsewhere = answeredByTlsPort(base, response.status, text) ?? redirected(base, response);
+  if (elsewhere !== undefined) throw unreachable(elsewhere, requestId);
   const body = parse(text);
   const speaksRdcp = isRecord(body) && body.protocol === PROTOCOL;
   const answered = response.ok || (answers.includes(response.status) && speaksRdcp && !('error' in body));
   if (!answered) {
     const retryAfter = response.headers.get('Retry-After');
-    throw new RdcpResponseError({ status: response.status, requestId, body, retryAfter });
+    throw new RdcpResponseError({ base, status: response.status, requestId, body, retryAfter });
   }
-  if (!speaksRdcp) {
-    throw notRdcp(requestId);
-  }
+  if (!speaksRdcp) throw notRdcp(base, response, requestId);
   return body as T;
 }
 
-function notRdcp(requestId: string): RdcpError {
-  return new RdcpError('RDCP_VERSION_UNSUPPORTED', `The response is not ${PROTOCOL}: check baseUrl`, {
-    details: { requestId },
-  });
+/** An error message for a redirect. On a web page its target is hidden. */
+function redirected(base: string, { status, type, headers }: Response): string | undefined {
+  if (type !== 'opaqueredirect' && Math.floor(status / 100) !== 3) return undefined;
+  const target = URL.parse(headers.get('Location') ?? '', base);
+  return `The server at ${base} redirects${target === null ? '' : ` to ${target.origin}${target.pathname}`}, which is not followed`;
+}
+
+function notRdcp(base: string, { status, headers }: Response, requestId: string): RdcpError {
+  const type = headers.get('Content-Type')?.split(';')[0] ?? 'no content type';
+  const message = `The server at ${base} answered ${status} with ${type}, which is not ${PROTOCOL}`;
+  return new RdcpError('RDCP_VERSION_UNSUPPORTED', message, { details: { requestId } });
 }
 
 function parse(text: string): unknown {

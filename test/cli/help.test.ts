@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { root } from '../../src/cli/commands/root.ts';
 import { VERSION } from '../../src/version.ts';
+import { commandsOf } from './commands.ts';
 import { rdcp, rdcpProcess } from './run.ts';
 
 for (const path of [[], ['keys'], ['keys', 'create'], ['token'], ['token', 'create'], ['enable'], ['audit']]) {
@@ -16,6 +18,24 @@ for (const path of [[], ['keys'], ['keys', 'create'], ['token'], ['token', 'crea
     );
   });
 }
+
+test('the help of every command is ASCII, and folded on a narrow terminal', async () => {
+  for (const [path, { examples }] of await commandsOf(root.commands)) {
+    for (const columns of [40, 80]) {
+      const { code, stdout } = await rdcp([...path, '--help'], { typed: '', columns });
+      assert.equal(code, 0);
+      assert.match(stdout, /^[\n\x20-\x7e]+$/, path.join(' '));
+      // Examples are to be copied, and some option with its value has no room beside it.
+      const prose = stdout.split('\n').filter((line) => !examples.includes(line.trim()) && !/^ +-/.test(line));
+      for (const line of prose) {
+        assert.ok(
+          line.length <= columns || !line.trim().includes(' '),
+          `${path.join(' ')}, ${columns} columns: ${line}`,
+        );
+      }
+    }
+  }
+});
 
 test('without a command the help goes to stderr, as wrong use', async () => {
   const { code, stdout, stderr } = await rdcpProcess([]);

@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Command, Commands } from '../../src/cli/command.ts';
+import type { Command } from '../../src/cli/command.ts';
 import { root } from '../../src/cli/commands/root.ts';
 import { MAX_BUDGET_RATE, MAX_BUDGET_TOTAL, MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../src/protocol/constants.ts';
+import { commandsOf } from './commands.ts';
 import { rdcp } from './run.ts';
 
 const NOBODY = ['--url', 'http://127.0.0.1:1'];
 const USAGE = 2;
 const UNREACHABLE = 4;
-
-async function commandsOf(commands: Commands, path: readonly string[] = []): Promise<[readonly string[], Command][]> {
-  const found: [readonly string[], Command][] = [];
-  for (const [name, entry] of Object.entries(commands)) {
-    const here = [...path, name];
-    const command = 'commands' in entry ? entry : await entry();
-    if ('run' in command) found.push([here, command]);
-    found.push(...(await commandsOf(('run' in command ? command.subcommands : command.commands) ?? {}, here)));
-  }
-  return found;
-}
 
 /** Operands that a command takes, so that its options alone are wrong. */
 const operandsOf = ({ operands = '' }: Command) => operands.split(' ').flatMap((each) => (each === '' ? [] : ['5']));

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { createTerminal } from '../../src/cli/terminal.ts';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
@@ -120,12 +122,79 @@ describe('profiles of the command line', () => {
       [2, `rdcp: ${file} can be read by other users: run chmod 600 ${file}\n`],
     );
     chmodSync(file, 0o600);
-    for (const content of ['{', '[]', '{"profiles":{"default":{}}}', '{"profiles":{"default":{"url":1}}}']) {
+    const whole = { url, apiKey: operator.key };
+    const profile = (fields: object) => JSON.stringify({ profiles: { default: { ...whole, ...fields } } });
+    for (const [content, problem] of [
+      ['', 'is not JSON: mend it, or remove it and log in again'],
+      ['{', 'is not JSON: mend it, or remove it and log in again'],
+      ['[]', 'has no profiles: remove it and log in again'],
+      ['null', 'has no profiles: remove it and log in again'],
+      ['{"profiles":null}', 'has no profiles: remove it and log in again'],
+      ...['{"profiles":{"default":{}}}', profile({ url: 1 }), profile({ url: 'shop:9465' })].map(
+        (wrong) => [wrong, "'url' of profile 'default' is malformed: run rdcp login --profile default"] as const,
+      ),
+      ...[
+        { apiKey: 'two words' },
+        { apiKey: '' },
+        { token: 'a\nb' },
+        { tenant: '*' },
+        { certFile: '' },
+        { other: 'x' },
+      ].map(
+        (wrong) =>
+          [
+            profile(wrong),
+            `'${Object.keys(wrong)[0]}' of profile 'default' is malformed: run rdcp login --profile default`,
+          ] as const,
+      ),
+      [`{"profiles":{"default":{"url":"${url}","__proto__":"x"}}}`, "'__proto__' of profile 'default' is malformed"],
+    ] as const) {
       writeFileSync(file, content);
-      const { code, stderr } = await run(['list']);
-      assert.equal(code, 2, content);
+      const { code, stdout, stderr } = await run(['list']);
+      assert.deepEqual([code, stdout], [2, ''], content);
       assert.match(stderr, /^rdcp: [^\n]+profiles\.json[^\n]+\n$/);
+      assert.ok(stderr.includes(problem), `${content}: ${stderr}`);
     }
+  });
+
+  it('a file of another user, one that cannot be read, or none at all, says what to do', async (t) => {
+    const { run, login, file } = setUp(t);
+    await login();
+    // Tests may run as root, who acts for others.
+    const owner = statSync(file).uid;
+    const getuid = t.mock.method(process as { getuid(): number }, 'getuid', () => owner + 1);
+    const foreign = await run(['list']);
+    assert.deepEqual(
+      [foreign.code, foreign.stderr],
+      [2, `rdcp: ${file} belongs to another user: run chown, or set XDG_CONFIG_HOME to a folder of your own\n`],
+    );
+    getuid.mock.mockImplementation(() => 0);
+    assert.equal((await run(['list'])).code, 0, 'root uses the file of whoever it acts for');
+    rmSync(file);
+    mkdirSync(file, { mode: 0o700 });
+    const folder = await run(['list']);
+    assert.deepEqual([folder.code, folder.stderr], [2, `rdcp: ${file} is not a file: move it away and log in again\n`]);
+  });
+
+  it('Ctrl-C at the hidden question ends the process, and an input that has ended answers nothing', async () => {
+    const answers: string[] = [];
+    let interrupted = 0;
+    const terminalOf = (typed: readonly string[]) =>
+      createTerminal({
+        stdout: { write: () => undefined, isTTY: true },
+        stderr: { write: () => undefined },
+        stdin: Object.assign(Readable.from(typed), { isTTY: true }),
+        env: {},
+        cwd: '/',
+        interrupt: () => {
+          interrupted += 1;
+        },
+      });
+    answers.push(await terminalOf(['sec\u0003']).askSecret('API key: '));
+    assert.equal(interrupted, 1);
+    const ended = terminalOf([]);
+    answers.push(await ended.ask('Address: '), await ended.askSecret('API key: '));
+    assert.deepEqual([answers, interrupted], [['', '', ''], 1]);
   });
 
   it('a client certificate gets in alone, with the authority of the profile', async (t) => {

@@ -19,6 +19,9 @@ export interface RunOptions {
   /** What a person types at a terminal, or what is piped in. @default no terminal, and nothing to read */
   readonly typed?: string;
   readonly piped?: string;
+  /** Width and height of that terminal. @default not known */
+  readonly columns?: number;
+  readonly rows?: number;
   /** Interrupts commands that run until then. */
   readonly interrupted?: AbortSignal;
   /** The browser of the person. @default none */
@@ -31,7 +34,7 @@ export interface RunOptions {
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
 export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = process.cwd(), env, typed, piped, interrupted, heard, noted, browse } = options;
+  const { cwd = process.cwd(), env, typed, piped, columns, rows, interrupted, heard, noted, browse } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const isTTY = typed !== undefined;
   const input = typed ?? piped;
@@ -42,6 +45,8 @@ export async function rdcp(args: readonly string[], options: RunOptions = {}): P
         heard?.(text);
       },
       isTTY,
+      ...(columns !== undefined && { columns }),
+      ...(rows !== undefined && { rows }),
     },
     stderr: {
       write: (text) => {

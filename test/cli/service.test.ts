@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { generateApiKey } from '../../src/auth/api-key.ts';
 import { ensureDevKey, readDevKey } from '../../src/auth/dev-key.ts';
@@ -257,6 +258,15 @@ test('notes that nobody reads end no command', async () => {
   });
   child.stderr.destroy();
   assert.deepEqual(await once(child, 'exit'), [4, null]);
+});
+
+test('an output that is full is told, and ends the command with 1', { skip: !existsSync('/dev/full') }, async () => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [built('cli/main.js'), '--version'], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  assert.ok(child.stderr !== null);
+  const [noted] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+  assert.deepEqual([child.exitCode, noted], [1, 'rdcp: the output cannot be written (ENOSPC)\n']);
 });
 
 test('fleet lists the processes, how far each is and when it was heard of last', async (t) => {

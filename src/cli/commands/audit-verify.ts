@@ -17,7 +17,7 @@ export const auditVerify: Command = {
     store: {
       type: 'string',
       value: 'STORE',
-      help: 'read the trail from sqlite:FILE or redis://… instead of a service',
+      help: 'read the trail from sqlite:FILE or redis://HOST instead of a service',
     },
     checkpoint: { type: 'string', value: 'ID:N:HASH', help: 'entry N of process ID must exist with this hash' },
     checkpoints: { type: 'string', value: 'FILE', help: 'file with checkpoints, one per line' },

@@ -18,7 +18,7 @@ export const audit: Command = {
     limit: { type: 'string', value: 'N', help: 'maximum number of entries, 1 to 1000 (default: 20)' },
     since: { type: 'string', value: 'WHEN', help: 'entries from this time on: 2h (ago) or 2026-01-31T00:00:00.000Z' },
     until: { type: 'string', value: 'WHEN', help: 'entries before this time' },
-    action: { type: 'string', value: 'NAME', help: 'only this action: enable, expire, authorize, token.issue, …' },
+    action: { type: 'string', value: 'NAME', help: 'only this action: enable, expire, authorize, token.issue, ...' },
     outcome: { type: 'string', value: 'NAME', help: `only ${OUTCOMES.join(', ')}` },
     category: { type: 'string', value: 'NAME', help: 'only entries about this category' },
     client: { type: 'string', value: 'ID', help: 'only entries of this client' },

@@ -14,7 +14,7 @@ const OWN_OPTIONS = {
   changes: { type: 'boolean', help: 'also checks that switch one category, which is put back, and send wrong bodies' },
   category: { type: 'string', value: 'NAME', help: 'switch this category (default: one that is off)' },
   level: { type: 'string', value: 'N', help: 'judge level 1, 2 or 3 (default: the level that the server declares)' },
-  own: { type: 'boolean', help: 'also the decisions of this package about what the specification leaves open (W-…)' },
+  own: { type: 'boolean', help: 'also the decisions of this package about what the specification leaves open (W-...)' },
   only: { type: 'string', value: 'ID,ID', help: 'only checks whose id starts so' },
   exhaust: { type: 'boolean', help: 'also use up limits and wait for timeouts, which takes minutes; needs --changes' },
   checks: { type: 'boolean', help: 'print the checks and make none' },

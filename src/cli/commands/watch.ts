@@ -4,6 +4,7 @@ import type { AuditEntry, DiscoveredCategory } from '../../protocol/messages.ts'
 import { categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { folded } from '../fold.ts';
 import { assertKnown, isSelected, parseSelection, withNearest } from '../names.ts';
 import { formatOf } from '../output.ts';
 import { type Cell, state, table } from '../table.ts';
@@ -30,6 +31,8 @@ export const watch: Command = {
         : terminal.repaints
           ? painting(terminal, operands.length > 0)
           : lines(terminal, (change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
+    if (terminal.interactive && !terminal.repaints)
+      terminal.note('Watching: one line for each change; Ctrl-C ends it.');
     const actors = new Actors(client);
     const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
     let known = false;
@@ -136,6 +139,8 @@ function sentence({ category, who }: Change, now: number): string {
   return `${clockTime(new Date(now).toISOString(), now)} ${category.name} ${category.enabled ? 'on' : 'off'}${left}${by}`;
 }
 
+const HEADER = ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'];
+
 // ECMA-48: cursor up, erase below; DEC: hide and show the cursor, no line wrap.
 const HIDE = '\u001b[?25l\u001b[?7l';
 const SHOW = '\u001b[?25h\u001b[?7h';
@@ -152,24 +157,23 @@ function painting(terminal: Terminal, named: boolean): View {
   };
   return {
     show: (categories, who) => {
-      const room = Math.max(1, (screen.rows ?? 24) - 4);
+      const room = Math.max(2, (screen.rows ?? 24) - 3);
       const sorted = named ? categories : [...categories].sort((a, b) => Number(b.enabled) - Number(a.enabled));
       const rows = sorted.slice(0, room).map((category) => rowOf(category, who, terminal.now()));
-      const more = sorted.length > room ? [`and ${sorted.length - room} more, off or quiet`] : [];
-      last = [...table(terminal, ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'], rows).split('\n'), ...more];
+      const linesOf = (some: readonly Cell[][]) => table(terminal, HEADER, some).split('\n');
+      // On a narrow terminal a category takes several lines.
+      while (rows.length > 1 && linesOf(rows).length > room) rows.pop();
+      const left = sorted.length - rows.length;
+      last = [...linesOf(rows), ...(left > 0 ? [`and ${left} more, off or quiet`] : [])];
       paint(last);
     },
     lost: ({ message }) => {
+      // The terminal does not wrap lines meanwhile, because each must be one row.
       const problem = folded(`${message}; asking again until it answers.`, screen.columns ?? 80);
       paint([...last, ...problem.map((line) => terminal.paint(line, 'red'))]);
     },
     end: () => painted > 0 && screen.write(SHOW),
   };
-}
-
-/** The terminal does not wrap lines meanwhile, because each must be one row. */
-function folded(text: string, columns: number): readonly string[] {
-  return text.match(new RegExp(`(?=\\S).{1,${Math.max(1, columns)}}(?=\\s|$)|\\S+`, 'g')) ?? [];
 }
 
 function rowOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[] {

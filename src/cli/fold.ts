@@ -1,0 +1,43 @@
+/** Characters that take two columns of a terminal (Unicode, East Asian Width), and those that take none. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
+const NONE = /\p{M}/u;
+
+/** Columns of a terminal that a text takes. */
+export function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const character of text) width += NONE.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  return width;
+}
+
+/** Lines of at most so many columns, broken at spaces and after commas where there are such. At least one line. */
+export function folded(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (let piece of text.split(/(?<=[\s,])/)) {
+    if (widthOf(line + piece.trimEnd()) <= columns) {
+      line += piece;
+      continue;
+    }
+    if (line !== '') lines.push(line.trimEnd());
+    while (widthOf(piece.trimEnd()) > columns) {
+      const start = startOf(piece, columns);
+      lines.push(start);
+      piece = piece.slice(start.length);
+    }
+    line = piece;
+  }
+  const last = line.trimEnd();
+  return last === '' && lines.length > 0 ? lines : [...lines, last];
+}
+
+/** As many characters as have room, and at least one. */
+function startOf(text: string, columns: number): string {
+  let start = '';
+  for (const character of text) {
+    if (start !== '' && widthOf(start + character) > columns) break;
+    start += character;
+  }
+  return start;
+}

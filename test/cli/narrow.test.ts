@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { folded, widthOf } from '../../src/cli/fold.ts';
+import { rdcp } from './run.ts';
+import { service } from './service.ts';
+
+const metrics = { callsTotal: 1088, callsPerSecond: 30.4 };
+const plain = { enabled: false, temporary: false, metrics };
+const CATEGORIES = [
+  { ...plain, name: 'CACHE', description: 'hits and misses of the cache, by key and by tenant' },
+  {
+    ...plain,
+    name: 'DATABASE',
+    description: 'SQL statements and their durations, as the pool runs them',
+    enabled: true,
+  },
+  { ...plain, name: `LONG_${'X'.repeat(59)}`, description: '' },
+];
+
+test('on a terminal no line of a table is wider than it, and every word is there', async (t) => {
+  const { url } = await service(t, { categories: CATEGORIES, entries: [] });
+  for (const command of [['list'], ['list', '-o', 'wide'], ['audit']]) {
+    const all = (await rdcp([...command, '--url', url])).stdout.split(/\s+/).sort();
+    for (const columns of [30, 40, 80, 120, 200]) {
+      const { stdout } = await rdcp([...command, '--url', url], { typed: '', columns, env: { NO_COLOR: '1' } });
+      for (const line of stdout.split('\n')) assert.ok(line.length <= columns, `${columns}: ${line}`);
+      if (columns >= 80) assert.deepEqual(stdout.split(/\s+/).sort(), all);
+      else assert.equal(stdout.replace(/\s/g, '').length, all.join('').length);
+    }
+  }
+});
+
+test('what has no room beside the others stands below them, and the last cell is folded', async (t) => {
+  const { url } = await service(t, { categories: CATEGORIES.slice(0, 2) });
+  const shown = async (columns: number) =>
+    (await rdcp(['list', '--url', url], { typed: '', columns, env: { NO_COLOR: '1' } })).stdout;
+  assert.equal(
+    await shown(40),
+    `CATEGORY  STATE  FOR  CALLS  CALLS/S
+  DESCRIPTION
+CACHE     off    -    1088   30.4
+  hits and misses of the cache, by key
+  and by tenant
+DATABASE  on     -    1088   30.4
+  SQL statements and their durations, as
+  the pool runs them
+`,
+  );
+  assert.equal(
+    await shown(70),
+    `CATEGORY  STATE  FOR  CALLS  CALLS/S  DESCRIPTION
+CACHE     off    -    1088   30.4     hits and misses of the cache, by
+                                      key and by tenant
+DATABASE  on     -    1088   30.4     SQL statements and their
+                                      durations, as the pool runs them
+`,
+  );
+});
+
+test('into a pipe a table is as wide as it is, whatever the width of a terminal', async (t) => {
+  const { url } = await service(t, { categories: CATEGORIES });
+  const { stdout } = await rdcp(['list', '--url', url], { columns: 40 });
+  assert.equal(stdout.trimEnd().split('\n').length, 4);
+});
+
+test('watch paints no line that the terminal would cut off, and no more lines than it has', async (t) => {
+  const there = await service(t, { categories: CATEGORIES, entries: [] });
+  const stop = new AbortController();
+  const { stdout } = await rdcp(['watch', '--url', there.url], {
+    ...{ typed: '', columns: 30, rows: 8, env: { NO_COLOR: '1' } },
+    interrupted: stop.signal,
+    heard: () => stop.abort(),
+  });
+  const lines = stripVTControlCharacters(stdout).trimEnd().split('\n');
+  assert.ok(lines.length < 8, `${lines.length}`);
+  for (const line of lines) assert.ok(line.length <= 30, line);
+  assert.equal(lines[0], 'CATEGORY  STATE  FOR  CALLS/S');
+  assert.match(stdout, /^DATABASE +on/m);
+  assert.match(stdout, /^and \d more, off or quiet$/m);
+});
+
+test('characters are as wide as a terminal shows them', () => {
+  assert.deepEqual(['abc', '日本', 'é', 'e\u0301', '🚀', ''].map(widthOf), [3, 4, 1, 1, 2, 0]);
+  assert.deepEqual(folded('one two three', 7), ['one two', 'three']);
+  assert.deepEqual(folded('A_VERY_LONG_NAME and', 6), ['A_VERY', '_LONG_', 'NAME', 'and']);
+  assert.deepEqual(folded('日本語', 4), ['日本', '語']);
+  assert.deepEqual(folded('日本', 1), ['日', '本']);
+  assert.deepEqual(folded('', 5), ['']);
+});

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { EXIT } from '../../src/cli/command.ts';
+import { tlsFetch } from '../../src/cli/tls-fetch.ts';
+import { createRdcpClient } from '../../src/client/client.ts';
+import { createAuthority } from '../support/certificate.ts';
+import { rdcp, temporaryDirectory } from './run.ts';
+
+async function portOf(t: TestContext, server: Server): Promise<number> {
+  const sockets = new Set<{ destroy(): unknown }>();
+  server.on('connection', (socket) => sockets.add(socket));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const ADDRESS = "is it the service's address? --url, RDCP_URL or a profile names another";
+const html = (status: number, headers = {}): RequestListener => {
+  return (_request, response) => {
+    response.writeHead(status, { 'Content-Type': 'text/html; charset=utf-8', ...headers }).end('<html>secret</html>');
+  };
+};
+
+const answers: readonly (readonly [what: string, answer: RequestListener, code: number, line: string])[] = [
+  [
+    'redirects to https',
+    html(301, { Location: 'https://ops:pw@shop.example/rdcp/v1/discovery?key=secret' }),
+    EXIT.unreachable,
+    `RDCP_UNAVAILABLE: The server at URL redirects to https://shop.example/rdcp/v1/discovery, which is not followed (${ADDRESS})`,
+  ],
+  [
+    'redirects to a login page of its own',
+    html(302, { Location: '/login' }),
+    EXIT.unreachable,
+    `RDCP_UNAVAILABLE: The server at URL redirects to URL/login, which is not followed (${ADDRESS})`,
+  ],
+  [
+    'redirects nowhere',
+    html(307),
+    EXIT.unreachable,
+    `RDCP_UNAVAILABLE: The server at URL redirects to URL/, which is not followed (${ADDRESS})`,
+  ],
+  [
+    'answers with a page',
+    html(200),
+    EXIT.unreachable,
+    `RDCP_VERSION_UNSUPPORTED: The server at URL answered 200 with text/html, which is not rdcp/1.0 (${ADDRESS})`,
+  ],
+  [
+    'answers with other JSON',
+    (_request, response) => void response.end('{}'),
+    EXIT.unreachable,
+    `RDCP_VERSION_UNSUPPORTED: The server at URL answered 200 with no content type, which is not rdcp/1.0 (${ADDRESS})`,
+  ],
+  [
+    'has no such page',
+    html(404),
+    EXIT.unreachable,
+    `RDCP_NOT_FOUND: The server at URL answered 404 without an RDCP error (${ADDRESS})`,
+  ],
+  [
+    'wants a login of a proxy',
+    html(401, { 'WWW-Authenticate': 'Basic' }),
+    EXIT.refused,
+    "RDCP_AUTH_FAILED: The server at URL answered 401 without an RDCP error (the answer is not the service's: something in front of it wants another credential)",
+  ],
+  [
+    'limits requests in front of the service',
+    html(429, { 'Retry-After': '7' }),
+    EXIT.refused,
+    'RDCP_RATE_LIMITED: The server at URL answered 429 without an RDCP error (try again in 7 s; something in front of the service limits requests)',
+  ],
+  ...[502, 503, 504].map(
+    (status) =>
+      [
+        `is a proxy that answers ${status}`,
+        html(status),
+        EXIT.unreachable,
+        `${status === 504 ? 'RDCP_TIMEOUT' : 'RDCP_UNAVAILABLE'}: The server at URL answered ${status} without an RDCP error (a proxy answered that cannot reach the service: is the service running?)`,
+      ] as const,
+  ),
+  [
+    'fails',
+    html(500),
+    EXIT.unreachable,
+    'RDCP_SERVER_ERROR: The server at URL answered 500 without an RDCP error (is the service running? --url, RDCP_URL or a profile names another address)',
+  ],
+  [
+    'breaks off its answer',
+    (_request, response) => {
+      response.write('{"protocol":"rdcp/1.0",', () => response.destroy());
+    },
+    EXIT.unreachable,
+    'RDCP_UNAVAILABLE: The server at URL closed the connection (UND_ERR_SOCKET)',
+  ],
+];
+
+for (const [what, answer, code, line] of answers) {
+  test(`an address that ${what} is told in one line, with what to do`, async (t) => {
+    const url = `http://127.0.0.1:${await portOf(t, createServer(answer))}`;
+    const expected = {
+      code,
+      stdout: '',
+      stderr: `rdcp: ${line.replaceAll('URL/', `${url}/`).replace('URL ', `${url} `)}\n`,
+    };
+    assert.deepEqual(await rdcp(['status', '--url', url]), expected);
+    const stream = await rdcp(['tail', 'DATABASE', '--url', url]);
+    assert.deepEqual([stream.code, stream.stdout], [code, ''], stream.stderr);
+    assert.match(stream.stderr, /^rdcp: [^\n]+\n$/);
+    assert.doesNotMatch(stream.stderr, /secret|pw@|did not respond/);
+  });
+}
+
+test('an address without a listener, and a name that nothing has, are told with the cause', async (t) => {
+  const closed = createTcpServer();
+  const port = await portOf(t, closed);
+  await new Promise((resolve) => closed.close(resolve));
+  for (const [url, cause] of [
+    [`http://127.0.0.1:${port}`, 'ECONNREFUSED'],
+    ['http://127.0.0.1:6000', 'fetch sends nothing to this port'],
+    ['http://nowhere.invalid:9465', 'ENOTFOUND|EAI_AGAIN'],
+  ] as const) {
+    const { code, stderr } = await rdcp(['status', '--url', url], { cwd: '/' });
+    assert.equal(code, EXIT.unreachable);
+    assert.match(
+      stderr,
+      new RegExp(
+        `^rdcp: RDCP_UNAVAILABLE: The server at ${url} cannot be reached \\((?:${cause}); is the service running\\?`,
+      ),
+    );
+  }
+});
+
+test('a listener that says nothing and closes may speak HTTPS', async (t) => {
+  const url = `http://127.0.0.1:${await portOf(
+    t,
+    createTcpServer((socket) => void socket.destroy()),
+  )}`;
+  const { code, stderr } = await rdcp(['status', '--url', url]);
+  assert.equal(code, EXIT.unreachable);
+  assert.ok(stderr.includes(`if it speaks HTTPS, use ${url.replace('http:', 'https:')}`), stderr);
+});
+
+test('a certificate of an unknown authority says how to name that authority', async (t) => {
+  const authority = createAuthority();
+  const { cert, key } = authority.issue('localhost', { usage: 'server' });
+  const listener = createHttpsServer({ cert, key }, (_request, response) => void response.end('{}'));
+  const url = `https://localhost:${await portOf(t, listener)}`;
+  for (const command of [['status'], ['conformance']]) {
+    const { code, stderr } = await rdcp([...command, '--url', url], { cwd: '/' });
+    assert.equal(code, EXIT.unreachable, stderr);
+    assert.match(stderr, /is not trusted: NODE_EXTRA_CA_CERTS=FILE, or --ca FILE with 'rdcp login'/);
+  }
+});
+
+test('an event that is not JSON, and an answer that lacks what a table shows, are told as such', async (t) => {
+  const events: RequestListener = (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('event: open\ndata: {nonsense\n\n');
+  };
+  const url = `http://127.0.0.1:${await portOf(t, createServer(events))}`;
+  assert.deepEqual(await rdcp(['tail', 'DATABASE', '--url', url]), {
+    code: EXIT.unreachable,
+    stdout: '',
+    stderr: `rdcp: RDCP_VERSION_UNSUPPORTED: The server sent an event that is not JSON (${ADDRESS})\n`,
+  });
+  const bare = createServer((_request, response) => void response.end('{"protocol":"rdcp/1.0"}'));
+  const short = `http://127.0.0.1:${await portOf(t, bare)}`;
+  for (const command of ['list', 'status', 'metrics', 'tenants', 'fleet']) {
+    const { code, stdout, stderr } = await rdcp([command, '--url', short]);
+    assert.deepEqual([code, stdout], [EXIT.refused, ''], command);
+    assert.equal(stderr, "rdcp: the server's answer lacks what is shown here; -o json prints it as it is\n", command);
+    assert.equal((await rdcp([command, '--json', '--url', short])).code, EXIT.done);
+  }
+});
+
+test('the development key is for a service on this machine alone', async (t) => {
+  const cwd = temporaryDirectory(t);
+  mkdirSync(join(cwd, '.rdcp'), { mode: 0o700 });
+  const { ensureDevKey } = await import('../../src/auth/dev-key.ts');
+  ensureDevKey(cwd);
+  const there = await rdcp(['status', '--url', 'http://nowhere.invalid:9465'], { cwd });
+  assert.doesNotMatch(there.stderr, /credential is sent/, 'no credential goes to another host');
+  writeFileSync(join(cwd, 'key'), 'x'.repeat(40));
+  const given = await rdcp(['status', '--url', 'http://nowhere.invalid:9465', '--key-file', join(cwd, 'key')], { cwd });
+  assert.match(given.stderr, /the credential is sent unencrypted/);
+});
+
+test('with an authority of its own the command is told of redirects, and of a status that HTTP does not know', async (t) => {
+  const authority = createAuthority();
+  const { cert, key } = authority.issue('localhost', { usage: 'server' });
+  const fetchThere = tlsFetch({ ca: authority.cert });
+  for (const [status, what] of [
+    [301, /redirects to https:\/\/shop\.example\/, which is not followed/],
+    [304, /redirects to https:\/\/shop\.example\/, which is not followed/],
+    [204, /answered 204 with no content type, which is not rdcp\/1\.0/],
+    [999, /cannot be reached/],
+  ] as const) {
+    const listener = createHttpsServer({ cert, key }, ({ socket }) => {
+      socket.end(`HTTP/1.1 ${status} X\r\nLocation: https://shop.example/\r\nContent-Length: 0\r\n\r\n`);
+    });
+    const client = createRdcpClient({ baseUrl: `https://localhost:${await portOf(t, listener)}`, fetch: fetchThere });
+    await assert.rejects(client.status(), { message: what });
+  }
+});
