@@ -106,6 +106,86 @@ describe('rdcp init', () => {
     assert.deepEqual(next.contents(), before);
   });
 
+  it('puts itself behind modules that are preloaded, and into NODE_OPTIONS that a script sets', async (t) => {
+    for (const [start, changed] of [
+      [
+        'node -r @opentelemetry/auto-instrumentations-node/register app.js',
+        `node -r @opentelemetry/auto-instrumentations-node/register ${IMPORT} app.js`,
+      ],
+      [
+        'node --env-file=.env --import=./a.mjs --import ./b.mjs app.js',
+        `node --env-file=.env --import=./a.mjs --import ./b.mjs ${IMPORT} app.js`,
+      ],
+      ["NODE_OPTIONS='--no-warnings' next start", `NODE_OPTIONS='--no-warnings ${IMPORT}' next start`],
+      [
+        'cross-env NODE_OPTIONS=--no-warnings next start',
+        `cross-env NODE_OPTIONS="--no-warnings ${IMPORT}" next start`,
+      ],
+      [
+        'cross-env NODE_OPTIONS="--no-warnings" next start',
+        `cross-env NODE_OPTIONS="--no-warnings ${IMPORT}" next start`,
+      ],
+      ['tsx src/main.ts', `tsx ${IMPORT} src/main.ts`],
+      ['tsx watch src/main.ts', 'tsx watch src/main.ts'],
+    ] as const) {
+      const { contents, init } = project(t, { 'package.json': { scripts: { start }, dependencies: INSTALLED } });
+      await init('--write');
+      assert.equal(script(contents()), changed);
+    }
+  });
+
+  it('changes the script that the start script runs', async (t) => {
+    const scripts = { start: 'npm run serve', serve: 'yarn app', app: 'node app.js', loop: 'npm run loop' };
+    const { contents, init } = project(t, { 'package.json': { scripts, dependencies: INSTALLED } });
+    await init('--write');
+    assert.deepEqual(JSON.parse(contents()['package.json'] ?? '').scripts, {
+      ...scripts,
+      app: `node ${IMPORT} app.js`,
+    });
+    assert.match((await init('--write')).stdout, /Nothing to do/);
+  });
+
+  it('finds the SDK in a file of another name that a script preloads', async (t) => {
+    const { init } = project(t, {
+      'package.json': { scripts: { start: 'node --import ./setup.mjs app.js' } },
+      'setup.mjs': 'new NodeSDK().start();',
+    });
+    assert.match((await init()).stdout, /^In setup\.mjs, add:$/m);
+  });
+
+  it('attaches to the SDK of auto-instrumentations, and says what comes next', async (t) => {
+    const { init } = project(t, {
+      'package.json': {
+        scripts: { start: 'node app.js' },
+        dependencies: { '@opentelemetry/auto-instrumentations-node': '1' },
+      },
+    });
+    const { stdout } = await init();
+    assert.match(stdout, new RegExp(`Install what is missing:\n  npm install ${NAME}\n`));
+    assert.match(stdout, /Then start the service, and list its categories:\n {2}npx rdcp list\n$/);
+  });
+
+  it('names the option of an ecosystem file that has one, and what Nest starts in development', async (t) => {
+    const { init } = project(t, {
+      'package.json': { scripts: { start: 'pm2-runtime ecosystem.config.js' }, dependencies: INSTALLED },
+      'ecosystem.config.js': "module.exports = { apps: [{ script: 'app.js', node_args: '--no-warnings' }] };",
+    });
+    const { stdout } = await init();
+    assert.ok(stdout.includes(`In ecosystem.config.js, add to node_args of the app:\n  ${IMPORT}`));
+    assert.ok(!stdout.includes('NODE_OPTIONS'));
+    const nest = project(t, {
+      'package.json': { scripts: { start: 'nest start', 'start:prod': 'node dist/main' }, dependencies: INSTALLED },
+    });
+    assert.ok((await nest.init()).stdout.includes(`NODE_OPTIONS='${IMPORT}' npm start`));
+  });
+
+  it('keeps a byte order mark and the ends of lines', async (t) => {
+    const manifest = '\uFEFF{\r\n  "scripts": {\r\n    "start": "node app.js"\r\n  }\r\n}\r\n';
+    const { contents, init } = project(t, { 'package.json': manifest });
+    assert.equal((await init('--write')).code, 0);
+    assert.equal(contents()['package.json'], manifest.replace('node app', `node ${IMPORT} app`));
+  });
+
   it('takes node for a command only where a shell would', async (t) => {
     for (const [start, changed] of [
       ['cd node && ./run', 'cd node && ./run'],
@@ -152,6 +232,8 @@ describe('rdcp init', () => {
       [nothing.code, nothing.stderr],
       [2, 'rdcp: there is no package.json: run rdcp init in the folder of a service\n'],
     );
-    assert.equal((await project(t, { 'package.json': '{' }).init()).code, 2);
+    for (const manifest of ['{', '[]', 'null']) {
+      assert.equal((await project(t, { 'package.json': manifest }).init()).code, 2);
+    }
   });
 });

@@ -25,14 +25,17 @@ export const init: Command = {
       }
     };
     const plan = planFor(inspectProject(read), read);
+    const written = write === true && plan.scripts.length > 0;
     terminal.out(`Found: ${plan.found}`);
-    if (write === true && plan.scripts.length > 0) writeFileSync(join(folder, 'package.json'), plan.manifest);
+    if (written) writeFileSync(join(folder, 'package.json'), plan.manifest);
+    if (plan.install !== undefined) terminal.out(`\nInstall what is missing:\n  ${plan.install}`);
     for (const { name, before, after } of plan.scripts) {
-      terminal.out(`\npackage.json, script "${name}"${write === true ? ' (written)' : ''}:\n- ${before}\n+ ${after}`);
+      terminal.out(`\npackage.json, script "${name}"${written ? ' (written)' : ''}:\n- ${before}\n+ ${after}`);
     }
     for (const step of plan.steps) terminal.out(`\n${step}`);
+    if (plan.scripts.length > 0 && !written) terminal.out('\nTo write the scripts: npx rdcp init --write');
     if (plan.done) terminal.out('\nNothing to do: the project is under control.');
-    else if (plan.scripts.length > 0 && write !== true) terminal.out('\nTo write the scripts: rdcp init --write');
+    else if (plan.service) terminal.out('\nThen start the service, and list its categories:\n  npx rdcp list');
     return 0;
   },
 };

@@ -1,4 +1,5 @@
 import type { Project, ReadText } from './project.ts';
+import { startedBy, withOption } from './scripts.ts';
 
 const NAME = 'opentelemetry-instrumentation-rdcp';
 const REGISTER = `${NAME}/register`;
@@ -12,6 +13,8 @@ const ECOSYSTEM = ['ecosystem.config.js', 'ecosystem.config.cjs', 'ecosystem.con
 export interface Plan {
   /** What the project is, in a few words. */
   readonly found: string;
+  /** The command that installs what is missing. */
+  readonly install: string | undefined;
   /** Scripts of package.json to change, before and after. */
   readonly scripts: readonly { readonly name: string; readonly before: string; readonly after: string }[];
   /** The text of package.json with these scripts. */
@@ -20,34 +23,48 @@ export interface Plan {
   readonly steps: readonly string[];
   /** Whether there is nothing to do. */
   readonly done: boolean;
+  /** Whether the folder has a service that can be started then. */
+  readonly service: boolean;
 }
 
 export function planFor(project: Project, read: ReadText): Plan {
-  const found = describe(project);
-  const idle = { found, scripts: [], manifest: project.manifest };
-  if (project.workspaces && !START_SCRIPTS.some((name) => project.scripts[name] !== undefined)) {
+  const { scripts, manifest, sdkFile } = project;
+  const names = [...new Set(START_SCRIPTS.filter((name) => scripts[name]).map((name) => startedBy(scripts, name)))];
+  const idle = { found: describe(project), install: undefined, scripts: [], manifest, service: true };
+  if (project.workspaces && names.length === 0) {
     const steps = ['This is the root of a workspace: run rdcp init in the folder of each service.'];
-    return { ...idle, steps, done: false };
+    return { ...idle, steps, done: false, service: false };
   }
-  const steps = [...install(project)];
-  if (project.sdkFile !== undefined) {
-    const controlled = (read(project.sdkFile) ?? '').includes(NAME);
-    return {
-      ...idle,
-      steps: controlled ? steps : [...steps, ...ownSdk(project)],
-      done: controlled && steps.length === 0,
-    };
+  const install = installCommand(project);
+  if (sdkFile !== undefined) {
+    const controlled = (read(sdkFile) ?? '').includes(NAME);
+    const steps = controlled ? [] : [ownSdk(project)];
+    return { ...idle, install, steps, done: controlled && install === undefined };
   }
-  const changes = START_SCRIPTS.flatMap((name) => {
-    const before = project.scripts[name];
-    const after = before === undefined ? undefined : withImport(before);
-    return before === undefined || after === undefined ? [] : [{ name, before, after }];
-  });
-  const manifest = changes.reduce(replaceScript, project.manifest);
-  const controlled = Object.values(project.scripts).some((script) => script.includes(REGISTER));
-  if (changes.length === 0 && !controlled) steps.push(...byHand(project));
-  steps.push(...elsewhere(read));
-  return { found, scripts: changes, manifest, steps, done: controlled && changes.length === 0 && steps.length === 0 };
+  const isControlled = (script: string) => script.includes(REGISTER);
+  const changes: Plan['scripts'][number][] = [];
+  const byHand: string[] = [];
+  const controlled = Object.values(scripts).some(isControlled);
+  const ecosystem = ECOSYSTEM.find((path) => read(path) !== undefined);
+  for (const name of names) {
+    const before = scripts[name] ?? '';
+    if (isControlled(before)) continue;
+    const after = withOption(before, IMPORT);
+    if (after !== undefined) changes.push({ name, before, after });
+    else if (ecosystem === undefined || !/\bpm2(?:-\w+)?\b/.test(before))
+      byHand.push(otherProgram(project, name, before));
+  }
+  if (names.length === 0 && !controlled)
+    byHand.push(`Start the service with:\n  node ${IMPORT} ${project.main ?? 'app.js'}`);
+  const steps = [...(controlled ? [] : byHand), ...elsewhere(read, ecosystem)];
+  return {
+    ...idle,
+    install,
+    scripts: changes,
+    manifest: changes.reduce(replaceScript, manifest),
+    steps,
+    done: controlled && changes.length === 0 && steps.length === 0 && install === undefined,
+  };
 }
 
 function describe({ frameworks, loggers, sdkFile, typescript, esModules }: Project): string {
@@ -61,34 +78,30 @@ function describe({ frameworks, loggers, sdkFile, typescript, esModules }: Proje
   return parts.join('; ');
 }
 
-function install({ packages, manager, sdkFile }: Project): string[] {
-  const wanted = [
-    NAME,
-    ...(sdkFile === undefined ? ['@opentelemetry/sdk-node', '@opentelemetry/exporter-prometheus'] : []),
-  ];
+function installCommand({ packages, manager, sdkFile }: Project): string | undefined {
+  // Where there is an SDK, ours attaches to it.
+  const hasSdk = sdkFile !== undefined || packages.has('@opentelemetry/auto-instrumentations-node');
+  const wanted = [NAME, ...(hasSdk ? [] : ['@opentelemetry/sdk-node', '@opentelemetry/exporter-prometheus'])];
   const missing = wanted.filter((name) => !packages.has(name));
-  return missing.length === 0 ? [] : [`${manager} ${manager === 'npm' ? 'install' : 'add'} ${missing.join(' ')}`];
+  return missing.length === 0 ? undefined : `${manager} ${manager === 'npm' ? 'install' : 'add'} ${missing.join(' ')}`;
 }
 
 /** The SDK is the application's: its file is never edited. */
-function ownSdk({ sdkFile, esModules, typescript }: Project): string[] {
+function ownSdk({ sdkFile, esModules, typescript }: Project): string {
   const load =
     esModules || typescript
       ? `import { RdcpInstrumentation } from '${NAME}';`
       : `const { RdcpInstrumentation } = require('${NAME}');`;
-  return [
-    `In ${sdkFile}, add:\n  ${load}\nand to the list of instrumentations:\n  new RdcpInstrumentation({ adopt: true }),`,
-  ];
+  return `In ${sdkFile}, add:\n  ${load}\nand to the list of instrumentations:\n  new RdcpInstrumentation({ adopt: true }),`;
 }
 
-function byHand({ scripts, main }: Project): string[] {
-  const { start } = scripts;
-  if (start === undefined) return [`Start the service with:\n  node ${IMPORT} ${main ?? 'app.js'}`];
-  return [`"start" does not run node itself (${start}): start the service with\n  NODE_OPTIONS='${IMPORT}' npm start`];
+function otherProgram({ manager }: Project, name: string, script: string): string {
+  const run = `${manager}${name === 'start' ? '' : ' run'} ${name}`;
+  return `"${name}" does not run node itself (${script}): start the service with\n  NODE_OPTIONS='${IMPORT}' ${run}`;
 }
 
 /** Files that start the service as well; they are only mentioned. */
-function elsewhere(read: ReadText): string[] {
+function elsewhere(read: ReadText, ecosystem: string | undefined): string[] {
   const steps: string[] = [];
   const command = /^(?:CMD|ENTRYPOINT)\b.*\bnode\b.*$/m.exec(read(DOCKERFILE) ?? '')?.[0];
   if (command !== undefined && !command.includes(REGISTER)) {
@@ -97,24 +110,17 @@ function elsewhere(read: ReadText): string[] {
       : command.replace(/\bnode\b/, `node ${IMPORT}`);
     steps.push(`In ${DOCKERFILE}, start it with:\n  ${after}`);
   }
-  const ecosystem = ECOSYSTEM.find((path) => read(path) !== undefined);
-  if (ecosystem !== undefined && !(read(ecosystem) ?? '').includes(REGISTER)) {
-    steps.push(`In ${ecosystem}, add to the app:\n  node_args: '${IMPORT}',`);
+  const processes = ecosystem === undefined ? '' : (read(ecosystem) ?? '');
+  if (ecosystem !== undefined && !processes.includes(REGISTER)) {
+    const has = /\bnode_args\b|\bnodeArgs\b|\binterpreter_args\b/.exec(processes)?.[0];
+    const json = ecosystem.endsWith('.json');
+    steps.push(
+      has === undefined
+        ? `In ${ecosystem}, add to the app:\n  ${json ? `"node_args": "${IMPORT}"` : `node_args: '${IMPORT}'`},`
+        : `In ${ecosystem}, add to ${has} of the app:\n  ${IMPORT}`,
+    );
   }
   return steps;
-}
-
-/** `node` where a shell takes it as a command: at the beginning, or behind an operator, with variables before it. */
-const RUNS_NODE =
-  /(?:^|&&|[;|(])\s*(?:(?:exec|env|cross-env|nohup)\s+|\w+=(?:"[^"]*"|'[^']*'|[^\s"']*)\s+)*node(?=\s)/g;
-
-/** Puts the import behind the last `node` that a script runs. `undefined` if it has one already, or runs none. */
-function withImport(script: string): string | undefined {
-  if (script.includes(REGISTER)) return undefined;
-  const [last] = [...script.matchAll(RUNS_NODE)].slice(-1);
-  if (last === undefined) return undefined;
-  const at = last.index + last[0].length;
-  return `${script.slice(0, at)} ${IMPORT}${script.slice(at)}`;
 }
 
 /** Changes one string of the file, and nothing of its form. */

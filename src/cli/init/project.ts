@@ -1,4 +1,5 @@
 import { UsageError } from '../command.ts';
+import { preloadedBy } from './scripts.ts';
 
 /** Reads the files of a project, by their path in it. `undefined` for one that is not there. */
 export type ReadText = (path: string) => string | undefined;
@@ -36,19 +37,23 @@ export function inspectProject(read: ReadText): Project {
   const packages = new Set(
     ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((group) => Object.keys(record(parsed[group]))),
   );
+  const scripts = Object.fromEntries(
+    Object.entries(record(parsed.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+  const usual = FOLDERS.flatMap((folder) =>
+    SDK_NAMES.flatMap((name) => EXTENSIONS.map((extension) => `${folder}${name}.${extension}`)),
+  );
   return {
     manifest,
-    scripts: Object.fromEntries(
-      Object.entries(record(parsed.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-    ),
+    scripts,
     main: typeof parsed.main === 'string' ? parsed.main : undefined,
     esModules: parsed.type === 'module',
     workspaces: parsed.workspaces !== undefined || read('pnpm-workspace.yaml') !== undefined,
     packages,
     manager: read('pnpm-lock.yaml') !== undefined ? 'pnpm' : read('yarn.lock') !== undefined ? 'yarn' : 'npm',
-    sdkFile: FOLDERS.flatMap((folder) =>
-      SDK_NAMES.flatMap((name) => EXTENSIONS.map((extension) => `${folder}${name}.${extension}`)),
-    ).find((path) => STARTS_SDK.test(read(path) ?? '')),
+    sdkFile: [...Object.values(scripts).flatMap(preloadedBy), ...usual].find((path) =>
+      STARTS_SDK.test(read(path) ?? ''),
+    ),
     frameworks: FRAMEWORKS.filter((name) => packages.has(name)),
     loggers: LOGGERS.filter((name) => packages.has(name)),
     typescript: packages.has('typescript') || read('tsconfig.json') !== undefined,
@@ -56,11 +61,17 @@ export function inspectProject(read: ReadText): Project {
 }
 
 function parse(manifest: string): Record<string, unknown> {
+  let parsed: unknown;
   try {
-    return record(JSON.parse(manifest));
+    // Editors of Windows put a byte order mark before it, which npm ignores.
+    parsed = JSON.parse(manifest.replace(/^\uFEFF/, ''));
   } catch {
     throw new UsageError('package.json is not valid JSON');
   }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new UsageError('package.json must be an object');
+  }
+  return record(parsed);
 }
 
 function record(value: unknown): Record<string, unknown> {
