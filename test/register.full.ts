@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { get, type IncomingMessage } from 'node:http';
+import { createServer, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
@@ -99,5 +99,47 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     const { metrics } = await announced(run);
     assert.equal(metrics, '');
     await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));
+  });
+
+  it('keeps no application alive, and adds nothing to what it does', async (t) => {
+    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: `console.log('done'); process.exitCode = 7;` });
+    assert.deepEqual(await run.closed, [7, null]);
+    assert.equal(run.output.stdout, 'done\n');
+  });
+
+  it('lets a process without handlers of its own end by the signal, its audit written out', async (t) => {
+    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: WAIT });
+    await announced(run);
+    run.child.kill('SIGTERM');
+    assert.deepEqual(await run.closed, [null, 'SIGTERM']);
+  });
+
+  it('exports over OTLP what a collector is named for, and keeps its Prometheus endpoint', async (t) => {
+    const received: string[] = [];
+    const collector = createServer((request, response) => {
+      received.push(request.url ?? '');
+      request.resume().on('end', () => response.end());
+    }).listen(0, '127.0.0.1');
+    t.after(() => collector.close());
+    await once(collector, 'listening');
+    const address = collector.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const env = {
+      RDCP_API_KEY: KEY,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}`,
+      OTEL_METRIC_EXPORT_INTERVAL: '200',
+      OTEL_METRIC_EXPORT_TIMEOUT: '200',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+      OTEL_BLRP_SCHEDULE_DELAY: '100',
+    };
+    const app = `console.log(process.env.OTEL_METRICS_EXPORTER ?? 'unset'); ${DEBUG_IN_A_SPAN}`;
+    const run = await start(t, { env, app });
+    const { url } = await announced(run);
+    await enable(url);
+    const all = ['/v1/traces', '/v1/logs', '/v1/metrics'];
+    await until(() => all.every((path) => received.includes(path)), run.child, run.output);
+    assert.equal((await fetch(`http://localhost:${run.metricsPort}/metrics`)).status, 200);
+    assert.equal(run.output.stdout, 'unset\n', 'the application sees the variables that were set');
+    assert.doesNotMatch(run.output.stderr, /DEBUG/);
   });
 });

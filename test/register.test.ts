@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { describe, it } from 'node:test';
 import { samples } from './metrics/scrape.ts';
 import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
@@ -25,12 +23,6 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     assert.doesNotMatch(run.output.stderr, new RegExp(KEY));
   });
 
-  it('keeps no application alive, and adds nothing to what it does', async (t) => {
-    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: `console.log('done'); process.exitCode = 7;` });
-    assert.deepEqual(await run.closed, [7, null]);
-    assert.equal(run.output.stdout, 'done\n');
-  });
-
   it('ends with code 1 and one line, before the application runs, when the configuration is wrong', async (t) => {
     const run = await start(t, { env: { RDCP_PORT: 'http' }, app: `console.log('ran');` });
     assert.deepEqual(await run.closed, [1, null]);
@@ -46,41 +38,5 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     const line = new RegExp(`port ${port} is in use: choose another by server.port \\(RDCP_PORT`);
     await until(() => line.test(run.output.stderr), run.child, run.output);
     assert.doesNotMatch(run.output.stderr, /remote control on/);
-  });
-
-  it('lets a process without handlers of its own end by the signal, its audit written out', async (t) => {
-    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: WAIT });
-    await announced(run);
-    run.child.kill('SIGTERM');
-    assert.deepEqual(await run.closed, [null, 'SIGTERM']);
-  });
-
-  it('exports over OTLP what a collector is named for, and keeps its Prometheus endpoint', async (t) => {
-    const received: string[] = [];
-    const collector = createServer((request, response) => {
-      received.push(request.url ?? '');
-      request.resume().on('end', () => response.end());
-    }).listen(0, '127.0.0.1');
-    t.after(() => collector.close());
-    await once(collector, 'listening');
-    const address = collector.address();
-    assert.ok(typeof address === 'object' && address !== null);
-    const env = {
-      RDCP_API_KEY: KEY,
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}`,
-      OTEL_METRIC_EXPORT_INTERVAL: '200',
-      OTEL_METRIC_EXPORT_TIMEOUT: '200',
-      OTEL_BSP_SCHEDULE_DELAY: '100',
-      OTEL_BLRP_SCHEDULE_DELAY: '100',
-    };
-    const app = `console.log(process.env.OTEL_METRICS_EXPORTER ?? 'unset'); ${DEBUG_IN_A_SPAN}`;
-    const run = await start(t, { env, app });
-    const { url } = await announced(run);
-    await enable(url);
-    const all = ['/v1/traces', '/v1/logs', '/v1/metrics'];
-    await until(() => all.every((path) => received.includes(path)), run.child, run.output);
-    assert.equal((await fetch(`http://localhost:${run.metricsPort}/metrics`)).status, 200);
-    assert.equal(run.output.stdout, 'unset\n', 'the application sees the variables that were set');
-    assert.doesNotMatch(run.output.stderr, /DEBUG/);
   });
 });

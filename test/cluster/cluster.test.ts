@@ -27,7 +27,7 @@ async function onNewConnection(url: string, path: string, body: object) {
 }
 
 describe('node:cluster with the default store', { concurrency: 2 }, () => {
-  actAsOne({ changes: ['register', 'workers'], lines: ['workers'], scrapes: ['register'] });
+  actAsOne({ changes: ['register'], lines: ['workers'], scrapes: ['register'] });
 
   it('a worker that dies takes no count with it, and the one forked in its place knows what is on', async (t) => {
     const cluster = await startCluster(t, { remote: 'register' });

@@ -108,13 +108,13 @@ export function actAsOne({ changes, lines, scrapes }: Ways): void {
   for (const remote of lines) {
     it(`one process says a change, and its end: remote control in ${remote}`, async (t) => {
       const cluster = await startCluster(t, { remote, workers: 3 });
-      await cluster.control({ ...ENABLE, options: { duration: 2, reason: 'slow checkout' } });
+      await cluster.control({ ...ENABLE, options: { duration: 5, reason: 'slow checkout' } });
       await cluster.found(/the time is over$/m, 'stderr');
       // Longer than a process waits with a change that it did not make.
       await sleep(600);
       const lines = cluster.output.stderr.split('\n').filter((line) => line.startsWith('rdcp: ORDERS'));
       assert.deepEqual(lines, [
-        'rdcp: ORDERS on for 2s by operator-client: slow checkout',
+        'rdcp: ORDERS on for 5s by operator-client: slow checkout',
         'rdcp: ORDERS off again, the time is over',
       ]);
     });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
+import { takenPort } from '../register/running.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
-import { start } from './child.ts';
+import { start, until } from './child.ts';
 import { shopEnvironment } from './running-shop.ts';
+import { startOn } from './shop-ports.ts';
 
 test('what npm start runs makes ten seconds of traffic with --once, finds every answer right and exits with 0', async () => {
   assertBuilt();
@@ -24,4 +26,30 @@ test('what npm start runs makes ten seconds of traffic with --once, finds every 
   const code = await child.ended;
   assert.equal(code, 0, child.output.stderr);
   assert.match(child.output.stdout, /^\d+ requests, [1-9]\d* orders accepted$/m);
+});
+
+describe('the example on ports that somebody else has', { concurrency: 2 }, () => {
+  test('a SHOP_PORT that is none: it ends with one line', async (t) => {
+    const child = await startOn(t, { SHOP_PORT: 'http' });
+    assert.equal(await child.ended, 1);
+    assert.match(child.output.stderr, /^shop: SHOP_PORT must be a number from 0 to 65535$/m);
+  });
+
+  test('the remote control: it is open, and tells of nothing to try', async (t) => {
+    const port = String(await takenPort(t, 'localhost'));
+    const child = await startOn(t, { RDCP_HOST: 'localhost', RDCP_PORT: port });
+    await until('what the shop says', () => (child.output.stdout.includes('RDCP_PORT') ? true : undefined));
+    assert.match(child.output.stdout, /It has no remote control at/);
+    assert.doesNotMatch(child.output.stdout, /curl|npx/);
+    assert.match(child.output.stderr, new RegExp(`^rdcp: .*port ${port} is in use`, 'm'));
+  });
+
+  test('the metrics: it tells what to try, and of no metrics', async (t) => {
+    const port = String(await takenPort(t, 'localhost'));
+    const child = await startOn(t, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
+    await until('the guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));
+    assert.match(child.output.stdout, /^Metrics {8}none here/m);
+    assert.ok(!child.output.stdout.includes(port));
+    assert.match(child.output.stderr, new RegExp(`port ${port} is in use: choose another by OTEL_EXPORTER_`));
+  });
 });

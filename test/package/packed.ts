@@ -25,11 +25,6 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     );
   });
 
-  it('finds an SDK that is registered after it, by another copy of the API', async () => {
-    const { code, stdout, stderr } = await consumer().node(SDK_AFTERWARDS);
-    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'arrived\n', stderr: '' });
-  });
-
   it('can be imported and required by every subpath', async () => {
     const { stdout, stderr } = await consumer().node(EVERY_ENTRY, { env: QUIET });
     assert.deepEqual({ stdout, stderr }, { stdout: 'all\n', stderr: '' });
@@ -41,14 +36,24 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     assert.match(stderr, / DEBUG DATABASE query .*trace_id=/);
   });
 
+  it('has types that compile, those of its dependencies included', async () => {
+    assert.deepEqual(await consumer().compile(TYPED_CONSUMER), { code: 0, stdout: '', stderr: '' });
+  });
+}
+
+/** The same in more processes, for what is installed. */
+export function behavesAsInstalled(consumer: () => Consumer): void {
+  behavesAsPacked(consumer);
+
+  it('finds an SDK that is registered after it, by another copy of the API', async () => {
+    const { code, stdout, stderr } = await consumer().node(SDK_AFTERWARDS);
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'arrived\n', stderr: '' });
+  });
+
   it('loads no SDK by the root entry', async () => {
     const { stdout, stderr } = await consumer().node(loadedBy(NAME));
     assert.match(stdout, /opentelemetry-instrumentation-rdcp\/dist\/index\.js/, stderr);
     assert.doesNotMatch(stdout, /sdk-node|exporter-prometheus/);
-  });
-
-  it('has types that compile, those of its dependencies included', async () => {
-    assert.deepEqual(await consumer().compile(TYPED_CONSUMER), { code: 0, stdout: '', stderr: '' });
   });
 
   it('names its functions and their lines in stack traces', async () => {
@@ -67,11 +72,6 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     assert.match(stderr, /RdcpError: configuration: server\.port/);
     assert.ok(stderr.length < 4000, stderr);
   });
-}
-
-/** The same in more processes, for what is installed. */
-export function behavesAsInstalled(consumer: () => Consumer): void {
-  behavesAsPacked(consumer);
 
   it('can be required first', async () => {
     for (const entry of SUBPATHS) {

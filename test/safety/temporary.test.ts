@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { until } from '../examples/child.ts';
-import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import {
   assertExpiredOnce,
   assertOffSince,
@@ -12,22 +10,8 @@ import {
   passed,
 } from './temporary.ts';
 
-const HOUR = 3_600_000;
-
 describe('a temporary control of a real process never outlives its time', { concurrency: 4 }, () => {
   goesOnAfter('SIGKILL');
-
-  it('has ended when the service comes back after its time', async (t) => {
-    const here = host(t);
-    const first = await here.start();
-    const end = await enableFor(first, 1);
-    await first.kill();
-    await passed(end);
-    const second = await here.start();
-    assert.equal((await second.states()).DATABASE, false);
-    assert.deepEqual(await second.momentsOn(), []);
-    await assertExpiredOnce(second);
-  });
 
   it('has ended when a process goes on that was stopped over its end', async (t) => {
     const here = host(t);
@@ -39,49 +23,6 @@ describe('a temporary control of a real process never outlives its time', { conc
     assert.equal((await service.states()).DATABASE, false);
     await assertOffSince(service, end);
     await assertExpiredOnce(service);
-  });
-
-  it('ends in the other processes when the one that set it was killed, stopped or has another clock', async (t) => {
-    const here = host(t);
-    const [killed, stopped, behind, ahead] = await Promise.all([
-      here.start(),
-      here.start(),
-      here.start(-HOUR),
-      here.start(HOUR),
-    ]);
-    const end = await enableFor(killed, 3);
-    await killed.kill();
-    stopped.child.kill('SIGSTOP');
-    await passed(end);
-    for (const service of [behind, ahead]) {
-      assert.equal((await service.states()).DATABASE, false);
-      await assertOffSince(service, end);
-    }
-    stopped.child.kill('SIGCONT');
-    assert.equal((await stopped.states()).DATABASE, false);
-    await assertOffSince(stopped, end);
-    await assertExpiredOnce(behind);
-  });
-
-  it('ends in every process while the store that they share answers nobody', { skip: whyNoRedis() }, async (t) => {
-    const redis = await startRedis();
-    t.after(() => redis.close());
-    const there = host(t, redis.url);
-    const services = await Promise.all([there.start(), there.start()]);
-    const end = await enableFor(services[0], 3);
-    await until('both to be on', async () => {
-      const states = await Promise.all(services.map((service) => service.states()));
-      return states.every(({ DATABASE }) => DATABASE) ? true : undefined;
-    });
-    redis.freeze();
-    await passed(end);
-    for (const service of services) {
-      assert.equal((await service.states()).DATABASE, false);
-      await assertOffSince(service, end);
-    }
-    redis.thaw();
-    await assertExpiredOnce(services[1]);
-    for (const service of services) await assertOffSince(service, end);
   });
 
   endsThoughClockJumps(['an hour back']);

@@ -1,0 +1,3 @@
+import { adoptsEveryCopy } from './every-copy.ts';
+
+adoptsEveryCopy(["before OpenTelemetry's own hook", "after OpenTelemetry's own hook"]);

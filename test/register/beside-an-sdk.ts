@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { samples } from '../metrics/scrape.ts';
+import { freePort } from '../support/free-port.ts';
+import { openReceiver } from './otlp-receiver.ts';
+import { API, announced, enable, KEY, REGISTER, start } from './running.ts';
+
+const AUTO_INSTRUMENTATIONS = '@opentelemetry/auto-instrumentations-node/register';
+
+/** What auto-instrumentations-node's register does, without its instrumentations. */
+const STARTS_SDK = `
+  import { NodeSDK } from '${import.meta.resolve('@opentelemetry/sdk-node')}';
+  const sdk = new NodeSDK();
+  sdk.start();
+  const shutdown = () => sdk.shutdown();
+  process.on('SIGTERM', shutdown);
+  process.once('beforeExit', shutdown);`;
+
+const FILES = {
+  'sdk.mjs': STARTS_SDK,
+  'node_modules/@opentelemetry/auto-instrumentations-node/package.json': JSON.stringify({
+    exports: { './register': './register.mjs' },
+  }),
+  'node_modules/@opentelemetry/auto-instrumentations-node/register.mjs': STARTS_SDK,
+};
+
+export const APP = `
+  import { trace } from '${API}';
+  const payments = category('PAYMENTS');
+  const timer = setInterval(() => trace.getTracer('app').startActiveSpan('request', (span) => {
+    payments.debug('charging');
+    span.end();
+  }), 20);
+  process.stdin.resume();
+  process.stdin.once('end', () => clearInterval(timer));`;
+
+export const ORDERS = {
+  'an SDK that a module of the application started': ['--import', './sdk.mjs', '--import', REGISTER],
+  'auto-instrumentations-node before it': ['--import', AUTO_INSTRUMENTATIONS, '--import', REGISTER],
+  'auto-instrumentations-node after it': ['--import', REGISTER, '--import', AUTO_INSTRUMENTATIONS],
+  'auto-instrumentations-node before it, by --require': ['--require', AUTO_INSTRUMENTATIONS, '--import', REGISTER],
+};
+
+/** The process has the SDK that was started in each of these ways, and one of ours beside none. */
+export function attaches(orders: readonly (keyof typeof ORDERS)[]): void {
+  for (const order of orders) {
+    it(`beside ${order}`, async (t) => {
+      const receiver = await openReceiver(t);
+      const sdkMetrics = await freePort();
+      const env = {
+        ...receiver.env,
+        RDCP_API_KEY: KEY,
+        OTEL_METRICS_EXPORTER: 'prometheus',
+        OTEL_EXPORTER_PROMETHEUS_PORT: String(sdkMetrics),
+      };
+      const run = await start(t, { env, options: ORDERS[order], files: FILES, app: APP });
+      const { url } = await announced(run);
+      assert.match(run.output.stderr, /, attached to the OpenTelemetry SDK [^\n]*\n/);
+      assert.doesNotMatch(run.output.stderr, /metrics on/);
+      assert.equal(/put it before/.test(run.output.stderr), /after it/.test(order), run.output.stderr);
+      assert.equal(await enable(url), 200);
+
+      const scrape = async () => (await fetch(`http://localhost:${sdkMetrics}/metrics`)).text();
+      let calls = 0;
+      while (!(calls > 0)) {
+        calls = Number(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name').PAYMENTS);
+      }
+      run.child.stdin.end();
+      assert.deepEqual(await run.closed, [0, null], run.output.stderr);
+      assert.deepEqual(receiver.audit(), ['enable', 'rdcp.audit.checkpoint']);
+      assert.ok(receiver.paths.includes('/v1/traces'));
+      assert.doesNotMatch(run.output.stderr, /DEBUG|EADDRINUSE|duplicate/);
+    });
+  }
+}
