@@ -15,6 +15,7 @@ import type {
   HealthResponse,
   StatusResponse,
 } from '../../src/protocol/messages.ts';
+import { ownTime } from '../support/own-time.ts';
 
 const MEMBER = join(import.meta.dirname, 'member.ts');
 export const KEY = generateApiKey({ env: 'test', randomBytes });
@@ -137,9 +138,10 @@ export async function trailOf(process: MemberProcess): Promise<AuditEntry[]> {
 /** Waits until `look` says true; how long it took, in milliseconds. */
 export async function eventually(what: string, look: () => Promise<boolean>, ms = 5_000): Promise<number> {
   const began = performance.now();
+  const deadline = ownTime() + ms;
   for (;;) {
     if (await look().catch(() => false)) return performance.now() - began;
-    if (performance.now() - began > ms) throw new Error(`not within ${ms} ms: ${what}`);
+    if (ownTime() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -149,7 +149,7 @@ test('every metric is measured, in its unit, with a timestamp of its own', async
 
 test('without multi-tenancy there is one tenant, which is everybody', async (t) => {
   const server = await startServer(t);
-  await server.request(PATHS.control, ENABLE);
+  const { body: changed } = await server.request<ControlResponse>(PATHS.control, ENABLE);
   const { status, body } = await server.request<TenantsResponse>(PATHS.tenants, { key: 'admin' });
   assert.equal(status, 200);
   assert.deepEqual(body.tenants, [
@@ -159,6 +159,7 @@ test('without multi-tenancy there is one tenant, which is everybody', async (t) 
       scope: 'global',
       categories: { DATABASE: true, HTTP: false, 'X-CUSTOM': false },
       temporaryControls: 0,
+      lastChangedAt: changed.timestamp,
     },
   ]);
 });

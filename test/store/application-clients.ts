@@ -5,6 +5,7 @@ import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
 import { runToItsEnd } from './ending.ts';
+import { PATIENCE_MS } from './follower.ts';
 
 /** What holds for a store by whichever kind of client of the application; the handles come by different ones. */
 export function applicationClientsContract(
@@ -19,7 +20,7 @@ export function applicationClientsContract(
       const client = ${maker}(${JSON.stringify(options())});
       client.on('error', () => {});
       await client.connect();
-      const store = createRedisStore({ client, pollMs: 10 });
+      const store = createRedisStore({ client, deadlineMs: ${PATIENCE_MS}, pollMs: 10 });
       store.subscribe(() => {});
       await store.load();
       console.log('loaded');
@@ -35,7 +36,7 @@ export function applicationClientsContract(
     return {
       async open() {
         const client = clients()[opened.length % clients().length] as RedisClient;
-        const store = createRedisStore({ client, prefix });
+        const store = createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS });
         opened.push(store);
         return store;
       },

@@ -5,14 +5,14 @@ import { built } from '../support/built.ts';
 const STORE = built('redis.js');
 
 /**
- * Runs a program in which `createRedisStore` is at hand, and which the application's own `work` keeps alive for three
- * seconds. Returns what it printed.
+ * Runs a program in which `createRedisStore` is at hand, and which the application's own `work` keeps alive until the
+ * program clears it. Returns what it printed.
  * @throws when it does not end by itself
  */
 export async function runToItsEnd(program: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const script = `
     const { createRedisStore } = await import(${JSON.stringify(STORE)});
-    const work = setTimeout(() => {}, 3_000);
+    const work = setTimeout(() => {}, 600_000);
     ${program}
   `;
   const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
@@ -24,7 +24,7 @@ export async function runToItsEnd(program: string, env: NodeJS.ProcessEnv = {}):
   child.stdout.on('data', (chunk) => {
     printed += chunk;
   });
-  const killer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const killer = setTimeout(() => child.kill('SIGKILL'), 90_000);
   const [code, signal] = await once(child, 'exit');
   clearTimeout(killer);
   if (code !== 0) throw new Error(`ended with ${code ?? signal} after it had printed: ${printed}`);

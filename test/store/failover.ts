@@ -10,13 +10,8 @@ import { toggleAtOnce } from './toggles.ts';
 
 /**
  * What processes that share a store meet when the primary fails and its replica takes over.
- * @param extent `killed`: of the ways to fail, that one alone
  */
-export function failoverContract(
-  pair: () => Pair,
-  clients: () => readonly RedisClient[],
-  extent: 'killed' | 'all' = 'all',
-): void {
+export function failoverContract(pair: () => Pair, clients: () => readonly RedisClient[]): void {
   describe('when the primary fails', () => {
     let prefix: string;
     let opened: StateStore[];
@@ -96,8 +91,6 @@ export function failoverContract(
       assert.equal(committedRevision(await eventually(() => a.store.commit(change('acme', 2, {})))), 3);
       await everywhere(3);
     });
-
-    if (extent === 'killed') return;
 
     test('frozen: the replica takes over, and the old primary does not run later what was given up', async (t) => {
       await a.store.commit(change('acme', 0, { BEFORE: { permanent: true } }));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScopeState, StateStore, StoreReset } from '../../src/store/state-store.ts';
+import { ownTime } from '../support/own-time.ts';
 import { PASSWORD } from './redis-server.ts';
 
 /** Every process is back within this time of Redis's return. */
@@ -27,9 +28,9 @@ export async function follow(store: StateStore): Promise<Follower> {
 
 /** What is answered in time. */
 export async function soon<T>(work: Promise<T>): Promise<T> {
-  const began = performance.now();
+  const began = ownTime();
   const result = await work;
-  const took = performance.now() - began;
+  const took = ownTime() - began;
   assert.ok(took < ANSWERED_MS, `took ${Math.round(took)} ms`);
   return result;
 }
@@ -53,12 +54,12 @@ export async function oneAfterTheOther<T>(work: () => Promise<T>): Promise<T> {
 
 /** Tries until the store answers again; resolves to the result. */
 export async function eventually<T>(work: () => Promise<T>, ms = CONVERGED_MS): Promise<T> {
-  const deadline = performance.now() + ms;
+  const deadline = ownTime() + ms;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (performance.now() > deadline) throw error;
+      if (ownTime() > deadline) throw error;
       await sleep(20);
     }
   }

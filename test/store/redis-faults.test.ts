@@ -11,6 +11,7 @@ import {
   type Follower,
   follow,
   oneAfterTheOther,
+  PATIENCE_MS,
   rejectsSoon,
 } from './follower.ts';
 import { startProxy } from './proxy.ts';
@@ -214,7 +215,9 @@ describe('the Redis store', { skip: missing }, () => {
     test(`the application's process ends by itself although a store is open, Redis being ${down ? 'down' : 'up'}`, async () => {
       if (down) await server.kill();
       const printed = await runToItsEnd(`
-        const store = createRedisStore({ url: ${JSON.stringify(server.url)}, prefix: ${JSON.stringify(prefix)} });
+        const store = createRedisStore({
+          url: ${JSON.stringify(server.url)}, prefix: ${JSON.stringify(prefix)}, deadlineMs: ${down ? 1000 : PATIENCE_MS},
+        });
         store.subscribe(() => {});
         await store.load().then(() => console.log('loaded'), () => console.log('rejected'));
         clearTimeout(work);

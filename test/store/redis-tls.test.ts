@@ -5,7 +5,7 @@ import { createRedisStore } from '../../src/store/redis.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
 import { runToItsEnd } from './ending.ts';
-import { follow, rejectsSoon } from './follower.ts';
+import { follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
 import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { change, until } from './samples.ts';
 
@@ -28,7 +28,9 @@ describe('Redis behind TLS', { skip: missing }, () => {
   test('a store opened by a rediss URL keeps its state there, and hears of changes', async () => {
     const printed = await runToItsEnd(
       `
-        const [a, b] = [1, 2].map(() => createRedisStore({ url: ${JSON.stringify(url)}, pollMs: 100 }));
+        const [a, b] = [1, 2].map(() => createRedisStore({
+          url: ${JSON.stringify(url)}, deadlineMs: ${PATIENCE_MS}, pollMs: 100,
+        }));
         b.subscribe((scope, { revision }) => console.log(scope, revision));
         await b.load();
         const state = { scope: 'acme', expectedRevision: 0, settings: new Map() };
@@ -59,7 +61,7 @@ describe('Redis behind TLS', { skip: missing }, () => {
     const client = createClient({ url, socket: { tls: true, ca: authority.cert } });
     client.on('error', () => {});
     await client.connect();
-    const store = createRedisStore({ client });
+    const store = createRedisStore({ client, deadlineMs: PATIENCE_MS });
     t.after(async () => {
       await store.close();
       client.destroy();
