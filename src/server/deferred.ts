@@ -3,7 +3,7 @@ import type { AppDependencies, RequestHandler } from './app.ts';
 import { toRdcpError } from './error-answer.ts';
 import type { Listener, ListenerOptions, ServerConfig } from './listener.ts';
 import { createMetadataPath } from './metadata-path.ts';
-import { isOurs } from './middleware/known-path.ts';
+import { isOurs } from './request-target.ts';
 
 /** The routes, loaded lazily: loading Koa takes a while, and the application's start must not wait for it. */
 export interface DeferredApp {

@@ -7,7 +7,7 @@ import { forecastRequestSchema } from '../../protocol/forecast-request.ts';
 import { firstIssue } from '../../protocol/issues.ts';
 import { formatDuration } from '../../protocol/time.ts';
 import type { Context, Step } from '../context.ts';
-import { versionUnsupported } from './known-path.ts';
+import { versionUnsupported } from '../request-target.ts';
 
 /** Longest unknown field name that is repeated to the client. */
 const MAX_FIELD_LENGTH = 64;

@@ -1,7 +1,7 @@
 import { RdcpError } from '../../errors.ts';
 import { CONSOLE_PATHS } from '../../protocol/constants.ts';
 import type { Context, Step } from '../context.ts';
-import { rawPath } from './known-path.ts';
+import { rawPath } from '../request-target.ts';
 
 /**
  * Refuses what pages of other origins make a browser send (Fetch Metadata). Unlike `Origin`, these headers come with every

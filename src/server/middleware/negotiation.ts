@@ -8,7 +8,7 @@ import {
 } from '../../protocol/constants.ts';
 import { header, type Step } from '../context.ts';
 import { contentType } from '../error-answer.ts';
-import { rawPath, versionUnsupported } from './known-path.ts';
+import { rawPath, versionUnsupported } from '../request-target.ts';
 
 /** Refuses a client that states another version of the protocol. */
 export function protocolVersion(): Step {
