@@ -53,11 +53,6 @@ export interface Answer {
 /** The last step of an endpoint. */
 export type Handler = (ctx: Context) => Answer | Promise<Answer>;
 
-/** The value of a single-valued header. An earlier step has refused duplicates. */
-export function header(req: IncomingMessage, name: Lowercase<string>): string | undefined {
-  return req.headersDistinct[name]?.[0];
-}
-
 /** A value that an earlier step has set. A route without that step is a bug. */
 export function required<K extends 'principal' | 'tenancy' | 'control' | 'forecast' | 'form' | 'code'>(
   ctx: Context,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { oauthErrorOf } from '../auth/tokens/refusals.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
-import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
+import { HEADERS, PROTOCOL } from '../protocol/constants.ts';
 import type { ErrorResponse, OAuthErrorResponse, TenantContext } from '../protocol/messages.ts';
 import { hostPolicyOf } from './host-policy.ts';
 import { isOAuth } from './oauth-endpoint.ts';
@@ -99,8 +99,4 @@ export function setAnswerHeaders(req: IncomingMessage, res: ServerResponse): voi
   for (const [name, value] of ANSWER_HEADERS) res.setHeader(name, value);
   const https = 'encrypted' in req.socket || hostPolicyOf(req)?.schemes.includes('https') === true;
   if (https) res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
-}
-
-export function contentType(mediaType: string = JSON_MEDIA_TYPE): string {
-  return `${mediaType}; charset=utf-8`;
 }

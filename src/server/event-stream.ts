@@ -3,7 +3,7 @@ import type { Delay, Schedule } from '../clock.ts';
 import { EVENT_STREAM_MEDIA_TYPE, HEADERS } from '../protocol/constants.ts';
 import type { Context } from './context.ts';
 import { cutOff } from './cut-off.ts';
-import { contentType } from './error-answer.ts';
+import { contentType } from './middleware/headers.ts';
 
 /** Bytes that may wait for a reader. Further events are refused until it has read. */
 const MAX_WAITING_BYTES = 256 * 1024;

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { SecureContextOptions } from 'node:tls';
-import { MAX_HEADER_FIELDS } from './middleware/single-headers.ts';
+import { MAX_HEADER_FIELDS } from './middleware/headers.ts';
 
 /** An HTTP/1.1 server, or a TLS server that also speaks HTTP/2. */
 export type NetworkServer = Server | Http2SecureServer;

@@ -2,8 +2,9 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { RdcpError } from '../errors.ts';
 import { HEADERS } from '../protocol/constants.ts';
-import { ANSWER_HEADERS, contentType, errorAnswer } from './error-answer.ts';
+import { ANSWER_HEADERS, errorAnswer } from './error-answer.ts';
 import { endConnection } from './http2-request.ts';
+import { contentType } from './middleware/headers.ts';
 
 /** The parts of an answer that no handler provides. */
 interface RawRefusal {

@@ -7,11 +7,11 @@ import type { ControlInstruments } from '../metrics/types.ts';
 import { HEADERS, JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE } from '../protocol/constants.ts';
 import type { Addressing } from '../tenancy/address.ts';
 import { clientAddress } from './client-address.ts';
-import { contentType, errorAnswer, setAnswerHeaders } from './error-answer.ts';
+import { errorAnswer, setAnswerHeaders } from './error-answer.ts';
 import type { Identify } from './identify.ts';
 import { endWithAnswer } from './last-answer.ts';
+import { contentType, requestIdOf } from './middleware/headers.ts';
 import { quotaFields, quotaSpent } from './middleware/rate-limit.ts';
-import { requestIdOf } from './middleware/request-id.ts';
 import { addressKey, type RateLimiter, type Standing } from './rate-limit.ts';
 
 /** A slower authentication, for instance over the network, takes the usual route. */

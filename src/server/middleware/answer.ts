@@ -1,5 +1,5 @@
 import type { Answer, Context, Handler, Step } from '../context.ts';
-import { contentType } from '../error-answer.ts';
+import { contentType } from './headers.ts';
 
 /** Sends the endpoint's answer, unless the timeout was answered before. */
 export function answer(handler: Handler): Step {

@@ -2,11 +2,11 @@ import type { Middleware } from 'koa';
 import { HEADERS, JSON_MEDIA_TYPE } from '../../protocol/constants.ts';
 import type { Addressing } from '../../tenancy/address.ts';
 import type { RequestState } from '../context.ts';
-import { contentType, errorAnswer, setAnswerHeaders, toRdcpError } from '../error-answer.ts';
+import { errorAnswer, setAnswerHeaders, toRdcpError } from '../error-answer.ts';
 import { endWithAnswer, endWithRefusal } from '../last-answer.ts';
 import { isOAuth } from '../oauth-endpoint.ts';
 import type { Refusals } from '../refusals.ts';
-import { requestIdOf } from './request-id.ts';
+import { contentType, requestIdOf } from './headers.ts';
 
 /**
  * The outermost step: sets the headers of every answer, and converts every exception to the endpoint's error format.

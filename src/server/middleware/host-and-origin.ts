@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { RdcpError } from '../../errors.ts';
 import { hostNameOf } from '../../hosts.ts';
-import { header, type Step } from '../context.ts';
+import type { Step } from '../context.ts';
 import { hostPolicyOf } from '../host-policy.ts';
 import { targetOriginOf } from '../request-target.ts';
+import { header } from './headers.ts';
 
 /**
  * Blocks web pages. A DNS rebinding attack sends a foreign `Host`; a cross-site request sends a foreign `Origin`. When

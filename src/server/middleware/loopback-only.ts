@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { RdcpError } from '../../errors.ts';
 import { hostNameOf, isLoopback } from '../../hosts.ts';
-import { header, type Step } from '../context.ts';
+import type { Step } from '../context.ts';
+import { header } from './headers.ts';
 
 /**
  * Refuses connections from beyond loopback: without a configured credential, only the developer on this machine has

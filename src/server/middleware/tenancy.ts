@@ -1,7 +1,8 @@
 import { escapeUnprintable } from '../../printable.ts';
 import { REQUEST_HEADERS } from '../../protocol/constants.ts';
 import type { Access, Addressing } from '../../tenancy/address.ts';
-import { header, type Step } from '../context.ts';
+import type { Step } from '../context.ts';
+import { header } from './headers.ts';
 
 const MAX_TENANT_NAME_LENGTH = 200;
 
