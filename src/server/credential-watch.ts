@@ -3,7 +3,7 @@ import type { Clock, Delay, Schedule } from '../clock.ts';
 import { isRdcpError } from '../errors.ts';
 import type { Scope } from '../protocol/constants.ts';
 import { type Context, required } from './context.ts';
-import type { Identify } from './identify.ts';
+import type { Identify } from './middleware/access.ts';
 
 /**
  * Interval of checks, in milliseconds. A revoked credential ends a stream within a second, of which files of keys and sessions

@@ -8,8 +8,8 @@ import { HEADERS, JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE } from '../protocol/constants
 import type { Addressing } from '../tenancy/address.ts';
 import { clientAddress } from './client-address.ts';
 import { errorAnswer, setAnswerHeaders } from './error-answer.ts';
-import type { Identify } from './identify.ts';
 import { endWithAnswer } from './last-answer.ts';
+import type { Identify } from './middleware/access.ts';
 import { contentType, requestIdOf } from './middleware/headers.ts';
 import { quotaFields, quotaSpent } from './middleware/rate-limit.ts';
 import { addressKey, type RateLimiter, type Standing } from './rate-limit.ts';

@@ -4,8 +4,8 @@ import type { TokenCall, TokenEvent } from '../auth/tokens/call.ts';
 import { badRequest, withOAuthError } from '../auth/tokens/refusals.ts';
 import { RdcpError } from '../errors.ts';
 import type { Addressing } from '../tenancy/address.ts';
-import { clientCertificateOf } from './client-certificate.ts';
 import { type Context, identityOf, required, type Step, sourceOf } from './context.ts';
+import { clientCertificateOf } from './middleware/access.ts';
 import { count, countRefusal, senderOf } from './middleware/rate-limit.ts';
 import type { RateLimiter } from './rate-limit.ts';
 

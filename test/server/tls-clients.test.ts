@@ -5,7 +5,7 @@ import { Agent, get } from 'node:https';
 import { test } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
 import type { RequestHandler } from '../../src/server/app.ts';
-import { clientCertificateOf } from '../../src/server/client-certificate.ts';
+import { clientCertificateOf } from '../../src/server/middleware/access.ts';
 import { type Certificate, createAuthority, selfSigned, writePems } from '../support/certificate.ts';
 import { listen } from '../support/listening.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
