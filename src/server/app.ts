@@ -39,10 +39,9 @@ import { hostAndOrigin } from './middleware/host-and-origin.ts';
 import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
 import { loopbackOnly } from './middleware/loopback-only.ts';
-import { limitAddress, rateLimit } from './middleware/rate-limit.ts';
 import { markAsOAuth } from './oauth-endpoint.ts';
 import { createOpenStreams, type OpenStreams } from './open-streams.ts';
-import { createRateLimiter } from './rate-limit.ts';
+import { createRateLimiter, haveRefused, limitAddress, rateLimit } from './rate-limit.ts';
 import { createRefusals } from './refusals.ts';
 import { isOurs, knownPath, methodNotAllowed, rawPath, readAsOriginForm } from './request-target.ts';
 import { audit } from './routes/audit.ts';
@@ -278,7 +277,8 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     .set(PATHS.tail, { identified: controllers, failed: anonymous, anonymous })
     .set(PATHS.health, { identified: readers, failed: anonymous, anonymous: probes });
   for (const path of files) payers.set(path, { identified: readers, failed: visitors, anonymous: visitors });
-  const spentQuotas = new SpentQuotas({ payers, identify, addressing, instruments, clock, randomUUID });
+  const spentQuotas = new SpentQuotas({ payers, identify, addressing, instruments, randomUUID });
+  const limiters = [anonymous, readers, controllers, probes, visitors];
   const oauthPaths = new Set<string>(Object.values(TOKEN_PATHS).filter((path) => paths.has(path)));
   const { issuerUrl } = dependencies.tokens ?? {};
   const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
@@ -318,7 +318,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     const path = rawPath(req.url);
     if (oauthPaths.has(path)) markAsOAuth(req);
     withoutTracing(() => {
-      if (closing() || !spentQuotas.any) void handle(req, res);
+      if (closing() || !haveRefused(limiters, clock.monotonic())) void handle(req, res);
       else {
         const refused = spentQuotas.refuse(path, req, res).catch(report);
         void refused.then((answered) => (answered === true ? undefined : handle(req, res)));

@@ -81,3 +81,19 @@ function hopsOf(req: IncomingMessage): Iterable<string | undefined> {
 export function unmapped(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '');
 }
+
+/**
+ * The rate limit key of an address. An IPv6 subscriber holds at least a /64 (RFC 6177), which counts as one address.
+ */
+export function addressKey(address: string): string {
+  if (!address.includes(':')) return address;
+  const [left = '', right] = address.replace(/%.*$/, '').toLowerCase().split('::');
+  const head = left === '' ? [] : left.split(':');
+  const tail = right === undefined || right === '' ? [] : right.split(':');
+  const groups =
+    right === undefined ? head : [...head, ...Array(Math.max(0, 8 - head.length - tail.length)).fill('0'), ...tail];
+  return groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':');
+}

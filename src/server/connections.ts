@@ -3,11 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Condition } from '../conditions.ts';
-import { unmapped } from './client-address.ts';
+import { addressKey, unmapped } from './client-address.ts';
 import { http2Stream } from './http2-request.ts';
 import { MAX_STREAMS, type NetworkServer } from './network-server.ts';
 import { type Occupant, type PlaceLimits, Places } from './places.ts';
-import { addressKey } from './rate-limit.ts';
 import { answerRaw, arrivedTooSlowly } from './raw-answer.ts';
 
 /** The connection condition ends when no limit was reached for this long, in milliseconds. */

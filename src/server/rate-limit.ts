@@ -1,5 +1,12 @@
+import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import type { Sender } from '../auth/authenticator.ts';
+import { identityKey } from '../auth/principal.ts';
+import { withoutStack } from '../auth/refusal.ts';
 import type { Clock } from '../clock.ts';
+import { isRdcpError, RdcpError } from '../errors.ts';
+import { addressKey, clientAddress } from './client-address.ts';
+import type { Context, Step } from './context.ts';
 
 /** The state of a key's quota. */
 export interface Standing {
@@ -103,6 +110,11 @@ export function createRateLimiter({
   };
 }
 
+/** Whether a key of one of these was refused within its window; otherwise no quota is spent. */
+export function haveRefused(limiters: readonly RateLimiter[], now: number): boolean {
+  return limiters.some(({ refusedUntil }) => refusedUntil > now);
+}
+
 /** Times of a key's allowed requests, oldest first, in a ring buffer that grows up to the limit. */
 class RequestLog {
   refusing = false;
@@ -145,17 +157,70 @@ class RequestLog {
 }
 
 /**
- * The rate limit key of an address. An IPv6 subscriber holds at least a /64 (RFC 6177), which counts as one address.
+ * Limits requests per authenticated identity. Runs before the scope check, because a refusal there writes an audit
+ * entry. Requests without an identity were already counted by address.
  */
-export function addressKey(address: string): string {
-  if (!address.includes(':')) return address;
-  const [left = '', right] = address.replace(/%.*$/, '').toLowerCase().split('::');
-  const head = left === '' ? [] : left.split(':');
-  const tail = right === undefined || right === '' ? [] : right.split(':');
-  const groups =
-    right === undefined ? head : [...head, ...Array(Math.max(0, 8 - head.length - tail.length)).fill('0'), ...tail];
-  return groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':');
+export function rateLimit(limiter: RateLimiter): Step {
+  return (ctx) => {
+    const { principal } = ctx.state;
+    if (principal !== undefined) count(ctx, limiter, identityKey(principal));
+  };
+}
+
+/** The origin of a request, for services that help to authenticate it. */
+export function senderOf(req: IncomingMessage, anonymous: RateLimiter): Sender {
+  const address = addressKey(clientAddress(req));
+  return { address, isSpent: () => !anonymous.look(address).allowed };
+}
+
+/** Limits requests without a credential per address. */
+export function limitAddress(limiter: RateLimiter): Step {
+  return (ctx) => count(ctx, limiter, addressKey(clientAddress(ctx.req)));
+}
+
+/**
+ * Runs steps of a path whose credential is in the body. As with a credential in a header, it is verified first: a refusal
+ * without a valid one counts against the address.
+ */
+export function limitRefusals(limiter: RateLimiter, ...sequence: readonly Step[]): Step {
+  return async (ctx) => {
+    try {
+      for (const step of sequence) await step(ctx);
+    } catch (error) {
+      countRefusal(ctx, limiter, error);
+      throw error;
+    }
+  };
+}
+
+/** Server errors do not count against the client, and rate limit refusals were already counted. */
+export function countRefusal(ctx: Context, limiter: RateLimiter, error: unknown): void {
+  const counts = isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
+  if (counts && ctx.state.principal === undefined) count(ctx, limiter, addressKey(clientAddress(ctx.req)));
+}
+
+/**
+ * Counts the request, and sets the RateLimit headers of draft-ietf-httpapi-ratelimit-headers.
+ * @throws {RdcpError} `RDCP_RATE_LIMITED` when the quota is spent
+ */
+export function count({ res, state }: Context, limiter: RateLimiter, key: string): void {
+  const verdict = limiter.take(key);
+  if (!res.headersSent) for (const [name, value] of quotaFields(limiter, verdict)) res.setHeader(name, value);
+  if (verdict.allowed) return;
+  state.refusalRepeated = verdict.repeated;
+  throw quotaSpent(limiter, verdict);
+}
+
+export function quotaFields({ name, policy }: RateLimiter, { remaining, resetSeconds }: Standing) {
+  return [
+    ['RateLimit-Policy', policy],
+    ['RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`],
+  ] as const;
+}
+
+export function quotaSpent({ limit, windowSeconds }: RateLimiter, { resetSeconds }: Standing): RdcpError {
+  const message = `More than ${limit} requests in ${windowSeconds} seconds`;
+  const details = { limit, windowSeconds, retryAfterSeconds: resetSeconds };
+  const headers = { 'Retry-After': String(resetSeconds) };
+  return withoutStack(() => new RdcpError('RDCP_RATE_LIMITED', message, { details, headers }));
 }

@@ -1,18 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { identityKey, type Principal } from '../auth/principal.ts';
-import type { Clock } from '../clock.ts';
 import { withDeadline } from '../deadline.ts';
 import { isRdcpError } from '../errors.ts';
 import type { ControlInstruments } from '../metrics/types.ts';
 import { HEADERS, JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE } from '../protocol/constants.ts';
 import type { Addressing } from '../tenancy/address.ts';
-import { clientAddress } from './client-address.ts';
+import { addressKey, clientAddress } from './client-address.ts';
 import { errorAnswer, setAnswerHeaders } from './error-answer.ts';
 import { endWithAnswer } from './last-answer.ts';
 import type { Identify } from './middleware/access.ts';
 import { contentType, requestIdOf } from './middleware/headers.ts';
-import { quotaFields, quotaSpent } from './middleware/rate-limit.ts';
-import { addressKey, type RateLimiter, type Standing } from './rate-limit.ts';
+import { quotaFields, quotaSpent, type RateLimiter, type Standing } from './rate-limit.ts';
 
 /** A slower authentication, for instance over the network, takes the usual route. */
 const LONGEST_LOOK_MS = 1000;
@@ -38,7 +36,6 @@ export interface SpentQuotasOptions {
   readonly identify: Identify;
   readonly addressing: Addressing;
   readonly instruments: Pick<ControlInstruments, 'authFailure'>;
-  readonly clock: Pick<Clock, 'monotonic'>;
   readonly randomUUID: () => string;
 }
 
@@ -49,20 +46,9 @@ export interface SpentQuotasOptions {
  */
 export class SpentQuotas {
   readonly #options: SpentQuotasOptions;
-  readonly #limiters: ReadonlySet<RateLimiter>;
 
   constructor(options: SpentQuotasOptions) {
     this.#options = options;
-    this.#limiters = new Set(
-      [...options.payers.values()].flatMap(({ identified, failed, anonymous }) => [identified, failed, anonymous]),
-    );
-  }
-
-  /** Whether any quota is spent; otherwise nothing needs checking. */
-  get any(): boolean {
-    const now = this.#options.clock.monotonic();
-    for (const { refusedUntil } of this.#limiters) if (refusedUntil > now) return true;
-    return false;
   }
 
   /** Resolves to whether the request was answered. */

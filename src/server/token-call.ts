@@ -6,8 +6,7 @@ import { RdcpError } from '../errors.ts';
 import type { Addressing } from '../tenancy/address.ts';
 import { type Context, identityOf, required, type Step, sourceOf } from './context.ts';
 import { clientCertificateOf } from './middleware/access.ts';
-import { count, countRefusal, senderOf } from './middleware/rate-limit.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import { count, countRefusal, type RateLimiter, senderOf } from './rate-limit.ts';
 
 export interface TokenCallOptions {
   /** Writes an audit entry, and resolves when it is stored. */

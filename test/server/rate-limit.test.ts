@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { addressKey, createRateLimiter } from '../../src/server/rate-limit.ts';
+import { addressKey } from '../../src/server/client-address.ts';
+import { createRateLimiter } from '../../src/server/rate-limit.ts';
 
 function limiterAt(limit: number) {
   let now = 0;

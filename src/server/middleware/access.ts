@@ -7,12 +7,11 @@ import { isRdcpError, type RdcpError } from '../../errors.ts';
 import { escapeUnprintable } from '../../printable.ts';
 import { REQUEST_HEADERS, type Scope } from '../../protocol/constants.ts';
 import type { Access, Addressing } from '../../tenancy/address.ts';
-import { clientAddress } from '../client-address.ts';
+import { addressKey, clientAddress } from '../client-address.ts';
 import type { Context, Step } from '../context.ts';
 import { http2Stream } from '../http2-request.ts';
-import { addressKey, type RateLimiter } from '../rate-limit.ts';
+import { count, type RateLimiter, senderOf } from '../rate-limit.ts';
 import { header } from './headers.ts';
-import { count, senderOf } from './rate-limit.ts';
 
 /** The sender of a request; `undefined` without a credential. Rejects as {@link Authenticator.authenticate} does. */
 export interface Identify {
