@@ -9,5 +9,3 @@ export const forecastRequestSchema = z.strictObject({
   duration: duration.default(10),
   protocol: z.string().optional(),
 } satisfies Shape<ForecastRequest & { readonly protocol?: string }>);
-
-export type ForecastCommand = z.infer<typeof forecastRequestSchema>;

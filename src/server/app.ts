@@ -30,13 +30,12 @@ import { readAsHttp1 } from './http2-request.ts';
 import { createMetadataPath } from './metadata-path.ts';
 import { authenticate, authorize, createIdentify, tenancy } from './middleware/access.ts';
 import { answer } from './middleware/answer.ts';
-import { controlRequest, forecastRequest } from './middleware/control-request.ts';
+import { jsonBody } from './middleware/body.ts';
 import { errorBoundary } from './middleware/error-boundary.ts';
 import { fetchMetadata } from './middleware/fetch-metadata.ts';
 import { formBody } from './middleware/form-body.ts';
 import { clockSkew, contentNegotiation, identifiers, protocolVersion, singleHeaders } from './middleware/headers.ts';
 import { hostAndOrigin } from './middleware/host-and-origin.ts';
-import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
 import { loopbackOnly } from './middleware/loopback-only.ts';
 import { markAsOAuth } from './oauth-endpoint.ts';
@@ -196,9 +195,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       authorize('control'),
       change,
       clockSkew(clock),
-      jsonMediaType(),
       jsonBody(),
-      controlRequest(),
       answer(control(dependencies)),
     ),
   );
@@ -210,9 +207,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
       controls,
       authorize('control'),
       tap,
-      jsonMediaType(),
       jsonBody(),
-      forecastRequest(),
       answer(forecast({ ...dependencies, streams, recordAccess, delay })),
     ),
   );

@@ -9,8 +9,7 @@ import { CONSOLE_FILES, type ConsoleFileName, createConsoleFiles } from './conso
 import { consoleSettings } from './console-settings.ts';
 import type { RequestState, Step } from './context.ts';
 import { answer } from './middleware/answer.ts';
-import { consoleCodeRequest } from './middleware/control-request.ts';
-import { jsonBody, jsonMediaType } from './middleware/json-body.ts';
+import { jsonBody } from './middleware/body.ts';
 import { sameMachineOnly } from './middleware/loopback-only.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { limitAddress, limitRefusals, type RateLimiter } from './rate-limit.ts';
@@ -49,14 +48,7 @@ export function routeConsole(router: Router<RequestState>, parts: ConsoleParts):
   router.post(CONSOLE_PATHS.code, endpoint(...identified, tenancy, sameMachineOnly(), answer(consoleCode(access))));
   router.post(
     CONSOLE_PATHS.session,
-    limitRefusals(
-      anonymous,
-      sameMachineOnly(),
-      jsonMediaType(),
-      jsonBody(),
-      consoleCodeRequest(),
-      answer(consoleSession(access)),
-    ),
+    limitRefusals(anonymous, sameMachineOnly(), jsonBody(), answer(consoleSession(access))),
   );
   const read = createConsoleFiles();
   const serve = (path: string, step: Step) => {

@@ -2,8 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import type { Principal } from '../auth/principal.ts';
 import { escapeUnprintable } from '../printable.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
-import type { ForecastCommand } from '../protocol/forecast-request.ts';
 import type { AuditEntry, AuditIdentity } from '../protocol/messages.ts';
 import type { Address } from '../tenancy/address.ts';
 import { clientAddress } from './client-address.ts';
@@ -29,10 +27,6 @@ export interface RequestState {
   /** The authenticated caller; absent without a valid credential. */
   principal?: Principal;
   tenancy?: Tenancy;
-  control?: ControlRequest;
-  forecast?: ForecastCommand;
-  /** One-time code of a browser that signs in. */
-  code?: string;
   /** Form fields, in order. */
   form?: readonly (readonly [string, string])[];
 }
@@ -54,7 +48,7 @@ export interface Answer {
 export type Handler = (ctx: Context) => Answer | Promise<Answer>;
 
 /** A value that an earlier step has set. A route without that step is a bug. */
-export function required<K extends 'principal' | 'tenancy' | 'control' | 'forecast' | 'form' | 'code'>(
+export function required<K extends 'principal' | 'tenancy' | 'form'>(
   ctx: Context,
   name: K,
 ): NonNullable<RequestState[K]> {

@@ -4,7 +4,7 @@ import { withDeadline } from '../deadline.ts';
 import { cameThroughProxy } from './client-address.ts';
 import { hostPolicyOf } from './host-policy.ts';
 import { endConnection, http2Stream } from './http2-request.ts';
-import { discard, hasBody } from './read-body.ts';
+import { discard, hasBody } from './middleware/body.ts';
 
 /** How long to wait for the rest of a body, in milliseconds. */
 const REST_OF_BODY_MS = 500;

@@ -1,8 +1,7 @@
 import { RdcpError } from '../../errors.ts';
 import { MAX_BODY_BYTES } from '../../protocol/constants.ts';
-import { bodyParser } from '../body-parser.ts';
 import type { Step } from '../context.ts';
-import { assertMediaType, BYTES, parsedBefore, readBody, wasRead } from '../read-body.ts';
+import { assertMediaType, BYTES, bodyParser, parsedBefore, readBody, wasRead } from './body.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 

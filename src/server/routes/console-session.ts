@@ -2,11 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { codeRefusal } from '../../auth/refusal.ts';
 import type { Clock } from '../../clock.ts';
 import { RdcpError } from '../../errors.ts';
+import { consoleSessionSchema } from '../../protocol/console-request.ts';
 import { type AuthMethod, CONSOLE_CODE_SECONDS, REQUEST_HEADERS } from '../../protocol/constants.ts';
 import type { ConsoleCodeResponse, ConsoleSessionResponse } from '../../protocol/messages.ts';
 import type { RecordAccess } from '../access-audit.ts';
 import type { ConsoleCodes, HandedOver } from '../console-codes.ts';
 import { type Handler, required, type Step } from '../context.ts';
+import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';
 import { opening } from './opening.ts';
 
@@ -49,7 +51,7 @@ export function consoleSession({
   readonly tenancy: Step;
 }): Handler {
   return async (ctx) => {
-    const found = codes.redeem(required(ctx, 'code'));
+    const found = codes.redeem(validBody(ctx, consoleSessionSchema).code);
     if (found === undefined) throw codeRefusal(methods);
     ctx.state.principal = found.principal;
     await tenancy(ctx);

@@ -6,10 +6,11 @@ import { isRdcpError } from '../../errors.ts';
 import type { Fleet } from '../../fleet/types.ts';
 import type { ControlInstruments } from '../../metrics/types.ts';
 import { HEADERS } from '../../protocol/constants.ts';
-import type { ControlRequest } from '../../protocol/control-request.ts';
+import { type ControlRequest, controlRequestSchema } from '../../protocol/control-request.ts';
 import { acknowledged } from '../acknowledgement.ts';
 import type { Budgets } from '../app.ts';
 import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../context.ts';
+import { validBody } from '../middleware/body.ts';
 
 interface Sources {
   readonly plane: ControlPlane;
@@ -19,10 +20,10 @@ interface Sources {
   readonly clock: Clock;
 }
 
-/** `POST /rdcp/v1/control`: passes the validated request to the control plane and counts the result. */
+/** `POST /rdcp/v1/control`: passes the request to the control plane and counts the result. */
 export function control({ plane, instruments, fleet, budgets, clock }: Sources): Handler {
   return async (ctx) => {
-    const request = required(ctx, 'control');
+    const request = validBody(ctx, controlRequestSchema);
     const started = clock.monotonic();
     const seconds = () => (clock.monotonic() - started) / 1000;
     try {
@@ -44,7 +45,8 @@ export function control({ plane, instruments, fleet, budgets, clock }: Sources):
 /** Raising a limit that the service's owner has set requires `admin`. */
 function assertMayRaise(principal: Principal, { categories = [], options }: ControlRequest, budgets: Budgets): void {
   const budget = options?.otelrdcp_budget;
-  const asked = budget === false ? Number.POSITIVE_INFINITY : (budget?.callsPerSecond ?? 0);
+  if (budget === undefined) return;
+  const asked = budget === false ? Number.POSITIVE_INFINITY : (budget.callsPerSecond ?? 0);
   const raised = categories.some((name) => asked > (budgets.configuredRate(name) ?? Number.POSITIVE_INFINITY));
   if (raised) assertScope(principal, ['admin'], 'A larger budget');
 }

@@ -1,7 +1,9 @@
 import type { Clock, Delay } from '../../clock.ts';
 import type { ControlPlane } from '../../control/types.ts';
-import { unavailable } from '../../errors.ts';
+import { RdcpError, unavailable } from '../../errors.ts';
 import type { Fleet } from '../../fleet/types.ts';
+import { MAX_FORECAST_SECONDS } from '../../protocol/constants.ts';
+import { forecastRequestSchema } from '../../protocol/forecast-request.ts';
 import type { MetricUnit, MetricValue } from '../../protocol/messages.ts';
 import type { CategoryForecast, ForecastResponse } from '../../protocol/streams.ts';
 import { formatDuration } from '../../protocol/time.ts';
@@ -9,6 +11,7 @@ import { type CategoryLoad, runForecast } from '../../tail/forecasts.ts';
 import type { Relay } from '../../tail/relay.ts';
 import type { RecordAccess } from '../access-audit.ts';
 import { type Handler, required } from '../context.ts';
+import { validBody } from '../middleware/body.ts';
 import type { OpenStreams } from '../open-streams.ts';
 import { assertKnownHere } from './known-categories.ts';
 import { type TenantSources, tenantKnown } from './known-tenants.ts';
@@ -31,7 +34,12 @@ const BYTES_IN_A_GIGABYTE = 1e9;
 export function forecast(sources: Sources): Handler {
   const { plane, fleet, relay, streams, recordAccess, clock, delay } = sources;
   return async (ctx) => {
-    const { categories, duration: seconds } = required(ctx, 'forecast');
+    const { categories, duration: seconds } = validBody(ctx, forecastRequestSchema);
+    if (seconds > MAX_FORECAST_SECONDS) {
+      throw new RdcpError('RDCP_MALFORMED_REQUEST', `duration must be at most ${MAX_FORECAST_SECONDS}s`, {
+        details: { field: 'duration', maximum: formatDuration(MAX_FORECAST_SECONDS) },
+      });
+    }
     const { scope, tenantId } = required(ctx, 'tenancy');
     assertKnownHere(plane, scope, categories);
     const over = new AbortController();

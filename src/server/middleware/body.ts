@@ -1,10 +1,99 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { RdcpError } from '../errors.ts';
-import { MAX_BODY_BYTES } from '../protocol/constants.ts';
-import type { BodyParser } from './body-parser.ts';
-import type { Context } from './context.ts';
-import { endConnection } from './http2-request.ts';
+import type { Middleware } from 'koa';
+import type { KoaBodyMiddlewareOptions } from 'koa-body';
+import type { z } from 'zod';
+import { RdcpError } from '../../errors.ts';
+import { JSON_MEDIA_TYPE, MAX_BODY_BYTES, PROTOCOL, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
+import { firstIssue } from '../../protocol/issues.ts';
+import type { Context, Step } from '../context.ts';
+import { endConnection } from '../http2-request.ts';
+import { versionUnsupported } from '../request-target.ts';
+
+const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
+
+/**
+ * Reads the body as a JSON object into `ctx.request.body`. If the application's parser has read it already, its result
+ * is used. Bodies whose headers declare anything but JSON in UTF-8 are refused unread.
+ */
+export function jsonBody(): Step {
+  // JSON's own syntax is ASCII, so it also parses as latin1, and the bytes can be checked for valid UTF-8 afterwards. A
+  // UTF-8 decoder would replace invalid bytes silently.
+  const parser = bodyParser({
+    encoding: BYTES,
+    jsonTypes: MEDIA_TYPES,
+    jsonLimit: MAX_BODY_BYTES,
+    jsonStrict: true,
+    text: false,
+  });
+  return async (ctx) => {
+    assertMediaType(ctx, MEDIA_TYPES);
+    const before = wasRead(ctx.req) ? parsedBefore(ctx.req) : undefined;
+    if (before !== undefined && 'parsed' in before) {
+      ctx.request.body = asObject(before.parsed);
+      return;
+    }
+    const bytes = before ?? (await readBody(ctx, parser, notJson));
+    // The latin1 result is correct when all bytes are ASCII.
+    const parsed = before === undefined && isAscii(bytes) ? ctx.request.body : parse(bytes);
+    ctx.request.body = asObject(parsed);
+  };
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw notJson();
+  }
+}
+
+function asObject(value: unknown): NonNullable<Context['request']['body']> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notJson();
+  return value as NonNullable<Context['request']['body']>;
+}
+
+function notJson(): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not a JSON object, or holds a forbidden field');
+}
+
+/** Longest unknown field name that is repeated to the client. */
+const MAX_FIELD_LENGTH = 64;
+
+/** The body that {@link jsonBody} has read, validated. */
+export function validBody<T extends z.ZodType>(ctx: Context, schema: T): z.output<T> {
+  const body: unknown = ctx.request.body;
+  // Checked first, because a body of another version may have other fields.
+  const stated = (body as { protocol?: unknown }).protocol;
+  if (typeof stated === 'string' && stated !== PROTOCOL) throw versionUnsupported();
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const { field, message } = firstIssue(result.error);
+  const place = field.slice(0, MAX_FIELD_LENGTH);
+  throw new RdcpError('RDCP_MALFORMED_REQUEST', `${place === '' ? 'The body' : place} ${message}`, {
+    details: { field: place },
+  });
+}
+
+/** Returns the parser, loaded on first use. */
+export type BodyParser = () => Middleware | Promise<Middleware>;
+
+/** A koa-body parser for POST bodies, loaded lazily: a service without control requests never loads koa-body. */
+export function bodyParser(options: Partial<KoaBodyMiddlewareOptions>): BodyParser {
+  let parser: Middleware | undefined;
+  const load = async () => {
+    const { HttpMethodEnum, koaBody } = await import('koa-body');
+    parser ??= koaBody({
+      includeUnparsed: true,
+      multipart: false,
+      urlencoded: false,
+      parsedMethods: [HttpMethodEnum.POST],
+      ...options,
+    });
+    return parser;
+  };
+  return () => parser ?? load();
+}
 
 const CHARSET = /^charset="?utf-?8"?$/i;
 /**
