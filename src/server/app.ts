@@ -32,10 +32,9 @@ import { authenticate, authorize, createIdentify, tenancy } from './middleware/a
 import { answer } from './middleware/answer.ts';
 import { jsonBody } from './middleware/body.ts';
 import { errorBoundary } from './middleware/error-boundary.ts';
-import { fetchMetadata } from './middleware/fetch-metadata.ts';
 import { formBody } from './middleware/form-body.ts';
 import { clockSkew, contentNegotiation, identifiers, protocolVersion, singleHeaders } from './middleware/headers.ts';
-import { hostAndOrigin } from './middleware/host-and-origin.ts';
+import { fetchMetadata, hostAndOrigin } from './middleware/host-and-origin.ts';
 import { refuseWhileClosing, timeout } from './middleware/lifetime.ts';
 import { loopbackOnly } from './middleware/loopback-only.ts';
 import { markAsOAuth } from './oauth-endpoint.ts';

@@ -3,7 +3,7 @@ import { oauthErrorOf } from '../auth/tokens/refusals.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { HEADERS, PROTOCOL } from '../protocol/constants.ts';
 import type { ErrorResponse, OAuthErrorResponse, TenantContext } from '../protocol/messages.ts';
-import { hostPolicyOf } from './host-policy.ts';
+import { hostPolicyOf } from './middleware/host-and-origin.ts';
 import { isOAuth } from './oauth-endpoint.ts';
 
 /** An error as it is sent. */

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2Session } from 'node:http2';
 import { withDeadline } from '../deadline.ts';
 import { cameThroughProxy } from './client-address.ts';
-import { hostPolicyOf } from './host-policy.ts';
 import { endConnection, http2Stream } from './http2-request.ts';
 import { discard, hasBody } from './middleware/body.ts';
+import { hostPolicyOf } from './middleware/host-and-origin.ts';
 
 /** How long to wait for the rest of a body, in milliseconds. */
 const REST_OF_BODY_MS = 500;

@@ -10,9 +10,9 @@ import { RdcpError } from '../errors.ts';
 import type { RequestHandler } from './app.ts';
 import { peerMatcher } from './client-address.ts';
 import { Connections } from './connections.ts';
-import { applyHostPolicy, assertServable, createHostPolicy } from './host-policy.ts';
 import { createHttp2Sessions } from './http2-sessions.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
+import { applyHostPolicy, assertServable, createHostPolicy } from './middleware/host-and-origin.ts';
 import {
   type ConnectionTimeouts,
   createPlainServer,

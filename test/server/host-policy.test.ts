@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { parseConfig } from '../../src/config.ts';
 import { isLoopback } from '../../src/hosts.ts';
-import { createHostPolicy } from '../../src/server/host-policy.ts';
+import { createHostPolicy } from '../../src/server/middleware/host-and-origin.ts';
 
 function policyFor(server: object) {
   const config = parseConfig({ server }).server;

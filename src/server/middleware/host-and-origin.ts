@@ -1,10 +1,55 @@
 import type { IncomingMessage } from 'node:http';
-import { RdcpError } from '../../errors.ts';
-import { hostNameOf } from '../../hosts.ts';
-import type { Step } from '../context.ts';
-import { hostPolicyOf } from '../host-policy.ts';
-import { targetOriginOf } from '../request-target.ts';
+import type { Socket } from 'node:net';
+import type { ResolvedConfig } from '../../config.ts';
+import { configurationError, RdcpError } from '../../errors.ts';
+import { createHostCheck, hostNameOf, isLoopback } from '../../hosts.ts';
+import { CONSOLE_PATHS } from '../../protocol/constants.ts';
+import type { Context, Step } from '../context.ts';
+import { rawPath, targetOriginOf } from '../request-target.ts';
 import { header } from './headers.ts';
+
+/** What our own listener requires of `Host` and `Origin`. */
+export interface HostPolicy {
+  /** Whether the server accepts a host name, given in lower case and without its port. */
+  allows(host: string, socket: Socket): boolean;
+  /** Schemes by which clients reach the server. */
+  readonly schemes: readonly ('http' | 'https')[];
+}
+
+type ServerConfig = Exclude<ResolvedConfig['server'], false>;
+
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback */
+export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): void {
+  if (tls !== undefined || behindTlsProxy || isLoopback(host)) return;
+  throw configurationError(
+    'server.host',
+    `${host} is not a loopback address: plain HTTP needs 127.0.0.1, ::1 or localhost; set server.tls, or server.behindTlsProxy where TLS ends before this process`,
+  );
+}
+
+export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {
+  return {
+    allows: createHostCheck({ host, allowedHosts }),
+    schemes: tls !== undefined ? ['https'] : behindTlsProxy ? ['http', 'https'] : ['http'],
+  };
+}
+
+const POLICY = Symbol('host policy');
+
+/** A request that came through our own listener. */
+interface ListenedRequest extends IncomingMessage {
+  [POLICY]?: HostPolicy;
+}
+
+/** Marks a request as received by our own listener. */
+export function applyHostPolicy(req: ListenedRequest, policy: HostPolicy): void {
+  req[POLICY] = policy;
+}
+
+/** `undefined` for a request in an application that mounts the endpoint and decides on its hosts itself. */
+export function hostPolicyOf(req: ListenedRequest): HostPolicy | undefined {
+  return req[POLICY];
+}
 
 /**
  * Blocks web pages. A DNS rebinding attack sends a foreign `Host`; a cross-site request sends a foreign `Origin`. When
@@ -51,4 +96,35 @@ function nameOf(host: string | undefined, optional: boolean): string | undefined
 /** HTTP/1.0 has no `Host`. Browsers, which this check is for, do not use it. */
 function isHttp10({ httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.0';
+}
+
+/**
+ * Refuses what pages of other origins make a browser send (Fetch Metadata). Unlike `Origin`, these headers come with every
+ * request, also of images, scripts and frames. A link to the console works from anywhere: its page is the same for everybody.
+ */
+export function fetchMetadata(): Step {
+  return (ctx) => {
+    const sites = valuesOf(ctx, 'sec-fetch-site');
+    if (!sites.some((site) => site === 'cross-site' || site === 'same-site')) return;
+    if (isLinkToConsole(ctx)) return;
+    throw new RdcpError('RDCP_FORBIDDEN', 'Requests from other sites are not accepted');
+  };
+}
+
+function isLinkToConsole(ctx: Context): boolean {
+  const path = rawPath(ctx.req.url);
+  return (
+    ctx.method === 'GET' &&
+    (path === CONSOLE_PATHS.page || path === CONSOLE_PATHS.folder) &&
+    only(valuesOf(ctx, 'sec-fetch-mode'), 'navigate') &&
+    only(valuesOf(ctx, 'sec-fetch-dest'), 'document')
+  );
+}
+
+function only(values: readonly string[], value: string): boolean {
+  return values.length === 1 && values[0] === value;
+}
+
+function valuesOf({ req }: Context, name: Lowercase<string>): readonly string[] {
+  return (req.headersDistinct[name] ?? []).flatMap((value) => value.split(',')).map((value) => value.trim());
 }
