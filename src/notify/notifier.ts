@@ -5,7 +5,7 @@ import type { Conditions } from '../conditions.ts';
 import { configurationError } from '../errors.ts';
 import type { NotifyEvent, WebhookOptions } from '../options/notify.ts';
 import type { Reporter } from '../reporter.ts';
-import { withoutTracing } from '../suppress-tracing.ts';
+import { withoutTracing } from '../own-work.ts';
 import { trustedUri } from '../trusted-uri.ts';
 import { slackBody } from './chat.ts';
 import { type EventSource, eventOf, standardBody } from './event.ts';

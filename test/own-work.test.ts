@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
-import { withoutTracing } from '../src/suppress-tracing.ts';
+import { withoutTracing } from '../src/own-work.ts';
 
 const started: string[] = [];
 const sdk = new NodeSDK({
