@@ -88,6 +88,13 @@ export function isRdcpError(value: unknown): value is RdcpError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
 
+/** Converts an error not meant for the client to a plain server error. */
+export function toRdcpError(error: unknown): RdcpError {
+  return isRdcpError(error)
+    ? error
+    : new RdcpError('RDCP_SERVER_ERROR', 'The server failed to handle the request', { cause: error });
+}
+
 /**
  * An error for an invalid configuration.
  * @param field the option, such as `server.port`

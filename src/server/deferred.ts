@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { toRdcpError } from '../errors.ts';
 import type { AppDependencies, RequestHandler } from './app.ts';
-import { toRdcpError } from './error-answer.ts';
 import type { Listener, ListenerOptions, ServerConfig } from './listener.ts';
 import { createMetadataPath } from './metadata-path.ts';
 import { isOurs } from './request-target.ts';

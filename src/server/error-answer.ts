@@ -1,10 +1,61 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Middleware } from 'koa';
 import { oauthErrorOf } from '../auth/tokens/refusals.ts';
-import { isRdcpError, RdcpError } from '../errors.ts';
-import { HEADERS, PROTOCOL } from '../protocol/constants.ts';
+import { type RdcpError, toRdcpError } from '../errors.ts';
+import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
 import type { ErrorResponse, OAuthErrorResponse, TenantContext } from '../protocol/messages.ts';
+import type { Addressing } from '../tenancy/address.ts';
+import type { RequestState } from './context.ts';
+import { endWithAnswer, endWithRefusal } from './last-answer.ts';
+import { contentType, requestIdOf } from './middleware/headers.ts';
 import { hostPolicyOf } from './middleware/host-and-origin.ts';
 import { isOAuth } from './oauth-endpoint.ts';
+import type { Refusals } from './refusals.ts';
+
+/**
+ * The outermost step: sets the headers of every answer, and converts every exception to the endpoint's error format.
+ * Koa's own handler, which strips headers and answers in plain text, never sees an error.
+ */
+export function errorBoundary({
+  randomUUID,
+  refusals,
+  addressing,
+  report,
+}: {
+  randomUUID: () => string;
+  refusals: Refusals;
+  addressing: Addressing;
+  report: (error: unknown) => void;
+}): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const given = requestIdOf(ctx.req);
+    ctx.state = {
+      requestId: given ?? randomUUID(),
+      requestIdGiven: given !== undefined,
+      mediaType: JSON_MEDIA_TYPE,
+      expired: false,
+      refusalRepeated: false,
+    };
+    setAnswerHeaders(ctx.req, ctx.res);
+    try {
+      await next();
+    } catch (thrown) {
+      const error = toRdcpError(thrown);
+      // A server fault, which only its owner can fix.
+      if (error.code === 'RDCP_SERVER_ERROR') report(thrown);
+      refusals.note(ctx, error);
+      const { tenant } = ctx.state.tenancy ?? addressing.own(ctx.state.principal);
+      if (error.code === 'RDCP_RATE_LIMITED') await endWithAnswer(ctx.req, ctx.res);
+      else if (ctx.state.principal === undefined && error.status < 500) await endWithRefusal(ctx.req, ctx.res);
+      const { status, headers, body } = errorAnswer(ctx.req, error, { tenant });
+      ctx.set({ ...headers });
+      ctx.set('Content-Type', contentType(isOAuth(ctx.req) ? JSON_MEDIA_TYPE : ctx.state.mediaType));
+      ctx.status = status;
+      ctx.body = JSON.stringify(body);
+    }
+    if (!ctx.res.headersSent) ctx.res.setHeader(HEADERS.requestId, ctx.state.requestId);
+  };
+}
 
 /** An error as it is sent. */
 export interface ErrorAnswer {
@@ -74,13 +125,6 @@ const NOT_DESCRIPTIVE = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
 function unstatedError(status: number): string {
   if (status === 401) return 'invalid_client';
   return status === 429 || status >= 500 ? 'temporarily_unavailable' : 'invalid_request';
-}
-
-/** Converts an error not meant for the client to a plain server error. */
-export function toRdcpError(error: unknown): RdcpError {
-  return isRdcpError(error)
-    ? error
-    : new RdcpError('RDCP_SERVER_ERROR', 'The server failed to handle the request', { cause: error });
 }
 
 /** Headers of every answer. Answers depend on time and identity, so they must not be cached. */
