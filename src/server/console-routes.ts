@@ -7,15 +7,13 @@ import type { RecordAccess } from './access-audit.ts';
 import { type CodeBoard, ConsoleCodes } from './console-codes.ts';
 import { CONSOLE_FILES, type ConsoleFileName, createConsoleFiles } from './console-files.ts';
 import { consoleSettings } from './console-settings.ts';
-import type { RequestState, Step } from './context.ts';
-import { answer } from './middleware/answer.ts';
 import { jsonBody } from './middleware/body.ts';
 import { sameMachineOnly } from './middleware/loopback-only.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { limitAddress, limitRefusals, type RateLimiter } from './rate-limit.ts';
 import { consoleFile, consoleRedirect } from './routes/console.ts';
 import { consoleCode, consoleSession } from './routes/console-session.ts';
-import { endpoint } from './steps.ts';
+import { answer, endpoint, type RequestState, type Step } from './steps.ts';
 
 export interface ConsoleParts {
   readonly config: ResolvedConfig;

@@ -2,8 +2,8 @@ import { hasScope, identityKey } from '../auth/principal.ts';
 import type { Clock, Delay, Schedule } from '../clock.ts';
 import { isRdcpError } from '../errors.ts';
 import type { Scope } from '../protocol/constants.ts';
-import { type Context, required } from './context.ts';
 import type { Identify } from './middleware/access.ts';
+import { type Context, required } from './steps.ts';
 
 /**
  * Interval of checks, in milliseconds. A revoked credential ends a stream within a second, of which files of keys and sessions

@@ -5,12 +5,12 @@ import { type RdcpError, toRdcpError } from '../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
 import type { ErrorResponse, OAuthErrorResponse, TenantContext } from '../protocol/messages.ts';
 import type { Addressing } from '../tenancy/address.ts';
-import type { RequestState } from './context.ts';
 import { endWithAnswer, endWithRefusal } from './last-answer.ts';
-import { contentType, requestIdOf } from './middleware/headers.ts';
+import { requestIdOf } from './middleware/headers.ts';
 import { hostPolicyOf } from './middleware/host-and-origin.ts';
 import { isOAuth } from './oauth-endpoint.ts';
 import type { Refusals } from './refusals.ts';
+import { contentType, type RequestState } from './steps.ts';
 
 /**
  * The outermost step: sets the headers of every answer, and converts every exception to the endpoint's error format.

@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Delay, Schedule } from '../clock.ts';
 import { EVENT_STREAM_MEDIA_TYPE, HEADERS } from '../protocol/constants.ts';
-import type { Context } from './context.ts';
 import { cutOff } from './cut-off.ts';
-import { contentType } from './middleware/headers.ts';
+import { type Context, contentType } from './steps.ts';
 
 /** Bytes that may wait for a reader. Further events are refused until it has read. */
 const MAX_WAITING_BYTES = 256 * 1024;

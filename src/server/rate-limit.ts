@@ -6,7 +6,7 @@ import { withoutStack } from '../auth/refusal.ts';
 import type { Clock } from '../clock.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { addressKey, clientAddress } from './client-address.ts';
-import type { Context, Step } from './context.ts';
+import type { Context, Step } from './steps.ts';
 
 /** The state of a key's quota. */
 export interface Standing {

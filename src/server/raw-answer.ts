@@ -4,7 +4,7 @@ import { RdcpError } from '../errors.ts';
 import { HEADERS } from '../protocol/constants.ts';
 import { ANSWER_HEADERS, errorAnswer } from './error-answer.ts';
 import { endConnection } from './http2-request.ts';
-import { contentType } from './middleware/headers.ts';
+import { contentType } from './steps.ts';
 
 /** The parts of an answer that no handler provides. */
 interface RawRefusal {

@@ -3,7 +3,7 @@ import type { RdcpError } from '../errors.ts';
 import type { ControlInstruments } from '../metrics/types.ts';
 import { AUTH_METHODS, type AuthMethod } from '../protocol/constants.ts';
 import type { Addressing } from '../tenancy/address.ts';
-import { type Context, identityOf, sourceOf } from './context.ts';
+import { type Context, identityOf, sourceOf } from './steps.ts';
 import type { HandshakeRefusal } from './tls-refusals.ts';
 
 /** Codes that refuse a caller rather than a malformed request. Each writes an audit entry. */

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { RouterContext } from '@koa/router';
 import { RdcpError } from '../errors.ts';
 import { PATH_PREFIX, PATHS, PROTOCOL } from '../protocol/constants.ts';
-import type { Step } from './context.ts';
 import type { MetadataPath } from './metadata-path.ts';
+import type { Step } from './steps.ts';
 
 /** The origin of a request target in absolute form, which replaces the `Host` header. */
 export interface TargetOrigin {

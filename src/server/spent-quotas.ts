@@ -9,8 +9,9 @@ import { addressKey, clientAddress } from './client-address.ts';
 import { errorAnswer, setAnswerHeaders } from './error-answer.ts';
 import { endWithAnswer } from './last-answer.ts';
 import type { Identify } from './middleware/access.ts';
-import { contentType, requestIdOf } from './middleware/headers.ts';
+import { requestIdOf } from './middleware/headers.ts';
 import { quotaFields, quotaSpent, type RateLimiter, type Standing } from './rate-limit.ts';
+import { contentType } from './steps.ts';
 
 /** A slower authentication, for instance over the network, takes the usual route. */
 const LONGEST_LOOK_MS = 1000;

@@ -4,9 +4,9 @@ import type { TokenCall, TokenEvent } from '../auth/tokens/call.ts';
 import { badRequest, withOAuthError } from '../auth/tokens/refusals.ts';
 import { RdcpError } from '../errors.ts';
 import type { Addressing } from '../tenancy/address.ts';
-import { type Context, identityOf, required, type Step, sourceOf } from './context.ts';
 import { clientCertificateOf } from './middleware/access.ts';
 import { count, countRefusal, type RateLimiter, senderOf } from './rate-limit.ts';
+import { type Context, identityOf, required, type Step, sourceOf } from './steps.ts';
 
 export interface TokenCallOptions {
   /** Writes an audit entry, and resolves when it is stored. */

@@ -8,9 +8,9 @@ import { escapeUnprintable } from '../../printable.ts';
 import { REQUEST_HEADERS, type Scope } from '../../protocol/constants.ts';
 import type { Access, Addressing } from '../../tenancy/address.ts';
 import { addressKey, clientAddress } from '../client-address.ts';
-import type { Context, Step } from '../context.ts';
 import { http2Stream } from '../http2-request.ts';
 import { count, type RateLimiter, senderOf } from '../rate-limit.ts';
+import type { Context, Step } from '../steps.ts';
 import { header } from './headers.ts';
 
 /** The sender of a request; `undefined` without a credential. Rejects as {@link Authenticator.authenticate} does. */

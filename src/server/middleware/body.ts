@@ -6,9 +6,9 @@ import type { z } from 'zod';
 import { RdcpError } from '../../errors.ts';
 import { JSON_MEDIA_TYPE, MAX_BODY_BYTES, PROTOCOL, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
 import { firstIssue } from '../../protocol/issues.ts';
-import type { Context, Step } from '../context.ts';
 import { endConnection } from '../http2-request.ts';
 import { versionUnsupported } from '../request-target.ts';
+import type { Context, Step } from '../steps.ts';
 
 const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
 

@@ -1,6 +1,6 @@
 import { RdcpError } from '../../errors.ts';
 import { MAX_BODY_BYTES } from '../../protocol/constants.ts';
-import type { Step } from '../context.ts';
+import type { Step } from '../steps.ts';
 import { assertMediaType, BYTES, bodyParser, parsedBefore, readBody, wasRead } from './body.ts';
 
 const FORM = 'application/x-www-form-urlencoded';

@@ -12,8 +12,8 @@ import {
 } from '../../protocol/constants.ts';
 import { isIdentifier } from '../../protocol/names.ts';
 import { timestamp } from '../../protocol/time.ts';
-import type { Step } from '../context.ts';
 import { rawPath, versionUnsupported } from '../request-target.ts';
+import { contentType, type Step } from '../steps.ts';
 
 /** The value of a single-valued header. {@link singleHeaders} has refused duplicates. */
 export function header(req: IncomingMessage, name: Lowercase<string>): string | undefined {
@@ -24,10 +24,6 @@ export function header(req: IncomingMessage, name: Lowercase<string>): string | 
 export function requestIdOf(req: IncomingMessage): string | undefined {
   const [given, ...more] = req.headersDistinct[REQUEST_HEADERS.requestId] ?? [];
   return given !== undefined && more.length === 0 && isIdentifier(given) ? given : undefined;
-}
-
-export function contentType(mediaType: string = JSON_MEDIA_TYPE): string {
-  return `${mediaType}; charset=utf-8`;
 }
 
 /**

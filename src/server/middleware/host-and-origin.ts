@@ -4,8 +4,8 @@ import type { ResolvedConfig } from '../../config.ts';
 import { configurationError, RdcpError } from '../../errors.ts';
 import { createHostCheck, hostNameOf, isLoopback } from '../../hosts.ts';
 import { CONSOLE_PATHS } from '../../protocol/constants.ts';
-import type { Context, Step } from '../context.ts';
 import { rawPath, targetOriginOf } from '../request-target.ts';
+import type { Context, Step } from '../steps.ts';
 import { header } from './headers.ts';
 
 /** What our own listener requires of `Host` and `Origin`. */

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import { isRdcpError, RdcpError, unavailable } from '../../errors.ts';
-import type { RequestState, Step } from '../context.ts';
 import { endConnection } from '../http2-request.ts';
+import type { RequestState, Step } from '../steps.ts';
 
 /** Refuses new requests while the server closes; accepted ones are still answered. */
 export function refuseWhileClosing(closing: () => boolean): Step {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { RdcpError } from '../../errors.ts';
 import { hostNameOf, isLoopback } from '../../hosts.ts';
-import type { Step } from '../context.ts';
+import type { Step } from '../steps.ts';
 import { header } from './headers.ts';
 
 /**

@@ -5,8 +5,8 @@ import type { AuditOutcome, AuditResponse } from '../../protocol/messages.ts';
 import { isCategoryName, isIdentifier } from '../../protocol/names.ts';
 import { parseTimestamp } from '../../protocol/time.ts';
 import type { AuditQuery } from '../../store/state-store.ts';
-import { type Handler, required } from '../context.ts';
 import { parseQuery, type Rules, wholeNumber } from '../query.ts';
+import { type Handler, required } from '../steps.ts';
 import { opening } from './opening.ts';
 
 const MAX_LIMIT = 1000;

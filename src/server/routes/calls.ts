@@ -1,5 +1,5 @@
 import type { CallMeasurements, Measurements } from '../../metrics/types.ts';
-import type { Tenancy } from '../context.ts';
+import type { Tenancy } from '../steps.ts';
 
 /** The calls that a request may see: the tenant's own under isolation, otherwise all. */
 export function visibleCalls({ callsOf }: Tenancy, measurements: Measurements): CallMeasurements {

@@ -7,9 +7,9 @@ import { type AuthMethod, CONSOLE_CODE_SECONDS, REQUEST_HEADERS } from '../../pr
 import type { ConsoleCodeResponse, ConsoleSessionResponse } from '../../protocol/messages.ts';
 import type { RecordAccess } from '../access-audit.ts';
 import type { ConsoleCodes, HandedOver } from '../console-codes.ts';
-import { type Handler, required, type Step } from '../context.ts';
 import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';
+import { type Handler, required, type Step } from '../steps.ts';
 import { opening } from './opening.ts';
 
 interface Sources {

@@ -1,8 +1,8 @@
 import { RdcpError } from '../../errors.ts';
 import { CONSOLE_PATHS } from '../../protocol/constants.ts';
 import type { ConsoleFileName, ReadConsoleFile } from '../console-files.ts';
-import type { Context, Step } from '../context.ts';
 import { rawPath } from '../request-target.ts';
+import type { Context, Step } from '../steps.ts';
 
 /** Features of the browser that the console does without. */
 const NO_FEATURES = [

@@ -4,7 +4,7 @@ import type { Measurements } from '../../metrics/types.ts';
 import type { BudgetState, DiscoveredCategory, DiscoveredControl, DiscoveredSource } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { Budgets } from '../app.ts';
-import { type Handler, required, type Tenancy } from '../context.ts';
+import { type Handler, required, type Tenancy } from '../steps.ts';
 import { measured, visibleCalls } from './calls.ts';
 import { openingMembers } from './opening.ts';
 

@@ -1,5 +1,5 @@
 import { hasScope } from '../../auth/principal.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../steps.ts';
 
 /** Whether a caller may see where debug calls go, which reveals how the service is built. */
 export function maySeeEmission(ctx: Context): boolean {

@@ -3,7 +3,7 @@ import { RdcpError } from '../../errors.ts';
 import type { Fleet, Member } from '../../fleet/types.ts';
 import type { FleetMember, FleetResponse } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
-import { type Handler, required } from '../context.ts';
+import { type Handler, required } from '../steps.ts';
 import { opening } from './opening.ts';
 
 /**

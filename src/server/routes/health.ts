@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import type { Emission } from '../../protocol/emission.ts';
 import type { HealthResponse } from '../../protocol/messages.ts';
-import type { Handler } from '../context.ts';
 import type { Health } from '../health-checks.ts';
+import type { Handler } from '../steps.ts';
 import { maySeeEmission } from './emission.ts';
 import { opening } from './opening.ts';
 

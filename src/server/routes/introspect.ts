@@ -1,5 +1,5 @@
 import type { TokenService } from '../../auth/tokens/service.ts';
-import type { Handler } from '../context.ts';
+import type { Handler } from '../steps.ts';
 import type { TokenCalls } from '../token-call.ts';
 
 /** `POST /rdcp/v1/token/introspect`: the state of a token of this server (RFC 7662). */

@@ -1,6 +1,6 @@
 import type { TokenService } from '../../auth/tokens/service.ts';
 import type { Clock } from '../../clock.ts';
-import type { Handler } from '../context.ts';
+import type { Handler } from '../steps.ts';
 import { opening } from './opening.ts';
 
 /** `GET /rdcp/v1/jwks`: the public keys for verifying tokens of this server (RFC 7517). */

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { ControlPlane } from '../../control/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { MetricsResponse, MetricUnit, MetricValue, ProcessMetricName } from '../../protocol/messages.ts';
-import { type Handler, required } from '../context.ts';
+import { type Handler, required } from '../steps.ts';
 import { measured, totals, visibleCalls } from './calls.ts';
 import { opening, timestampNow } from './opening.ts';
 

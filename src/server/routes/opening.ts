@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { PROTOCOL } from '../../protocol/constants.ts';
 import type { TenantContext } from '../../protocol/messages.ts';
 import { type Timestamp, timestamp } from '../../protocol/time.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../steps.ts';
 
 /** The time as a Timestamp. */
 export function timestampNow(clock: Pick<Clock, 'now'>): Timestamp {

@@ -5,7 +5,7 @@ import type { SessionResponse } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { Isolation } from '../../tenancy/isolation.ts';
 import { consoleSettings } from '../console-settings.ts';
-import { type Handler, required } from '../context.ts';
+import { type Handler, required } from '../steps.ts';
 import { opening } from './opening.ts';
 
 /** `GET /rdcp/v1/session`: the auth context of the credential. */

@@ -3,7 +3,7 @@ import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Fleet } from '../../fleet/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { StatusResponse } from '../../protocol/messages.ts';
-import { type Handler, required } from '../context.ts';
+import { type Handler, required } from '../steps.ts';
 import { measured, totals, visibleCalls } from './calls.ts';
 import { openingMembers } from './opening.ts';
 

@@ -11,11 +11,11 @@ import { formatDuration, parseDuration, timestamp } from '../../protocol/time.ts
 import type { Relay } from '../../tail/relay.ts';
 import { Tail, type TailReader, type TailSummary } from '../../tail/tail.ts';
 import type { RecordAccess } from '../access-audit.ts';
-import { type Context, required, type Step } from '../context.ts';
 import type { WatchCredential } from '../credential-watch.ts';
 import { answerHead, EventStream } from '../event-stream.ts';
 import type { OpenStreams } from '../open-streams.ts';
 import { malformed, parseQuery, type Rules, wholeNumber } from '../query.ts';
+import { type Context, required, type Step } from '../steps.ts';
 import type { StreamPlaces } from '../stream-places.ts';
 import { assertKnownHere } from './known-categories.ts';
 import { tenantKnown } from './known-tenants.ts';

@@ -5,7 +5,7 @@ import { EVERYBODY } from '../../protocol/constants.ts';
 import type { TenantSummary, TenantsResponse } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { Isolation } from '../../tenancy/isolation.ts';
-import { type Handler, required } from '../context.ts';
+import { type Handler, required } from '../steps.ts';
 import { knownTenants } from './known-tenants.ts';
 import { opening } from './opening.ts';
 

@@ -1,7 +1,7 @@
 import type { TokenCall } from '../../auth/tokens/call.ts';
 import type { TokenService } from '../../auth/tokens/service.ts';
 import type { Clock } from '../../clock.ts';
-import type { Handler } from '../context.ts';
+import type { Handler } from '../steps.ts';
 import type { TokenCalls } from '../token-call.ts';
 import { opening } from './opening.ts';
 

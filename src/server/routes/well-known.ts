@@ -7,7 +7,7 @@ import type { Emission } from '../../protocol/emission.ts';
 import type { WellKnownDocument } from '../../protocol/messages.ts';
 import type { Addressing } from '../../tenancy/address.ts';
 import { consoleSettings } from '../console-settings.ts';
-import type { Handler } from '../context.ts';
+import type { Handler } from '../steps.ts';
 import { maySeeEmission } from './emission.ts';
 
 /** `GET /.well-known/rdcp`: the server's identity and features, for clients that know only its address. */
