@@ -6,7 +6,7 @@ import { isRdcpError, RdcpError } from '../errors.ts';
 import { findJsonFault } from '../json-fault.ts';
 import type { ApiKeyRecord } from '../options.ts';
 import { firstIssue } from '../protocol/issues.ts';
-import { type KeyRules, type KeySet, type KeySource, keySet } from './key-set.ts';
+import { type KeyRules, type KeySet, type KeySource, keySet } from './api-keys.ts';
 import { watchFile } from './watched-file.ts';
 
 const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import { createApiKeyVerifier } from '../../src/auth/api-keys.ts';
+import { createApiKeyVerifier, fixedKeys } from '../../src/auth/api-keys.ts';
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
 import { createJwtVerifier } from '../../src/auth/jwt.ts';
-import { fixedKeys } from '../../src/auth/key-set.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { RdcpConfig } from '../../src/options.ts';
 import type { Scope } from '../../src/protocol/constants.ts';
