@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { Condition } from '../conditions.ts';
 import { addressKey, unmapped } from './client-address.ts';
 import { http2Stream } from './http2-request.ts';
+import type { Times } from './in-flight.ts';
 import { MAX_STREAMS, type NetworkServer } from './network-server.ts';
 import { type Occupant, type PlaceLimits, Places } from './places.ts';
 import { answerRaw, arrivedTooSlowly } from './raw-answer.ts';
@@ -33,6 +34,7 @@ export class Connections {
   readonly #places: Places;
   readonly #streams: Places;
   readonly #open = new Set<Connection>();
+  readonly #requests = new Map<ServerResponse, Times>();
   /**
    * By the object that a request refers to: the TCP socket, the TLS socket or the HTTP/2 session. No WeakMap: V8's minor
    * collections keep the values of one, which refer to the socket, so each connection lived until the next major one.
@@ -63,24 +65,30 @@ export class Connections {
     server.on('secureConnection', (socket: Socket) => socket.unref());
   }
 
+  /** Requests whose answers have not been sent completely. */
+  get requests(): ReadonlyMap<ServerResponse, Times> {
+    return this.#requests;
+  }
+
   /**
    * Registers a request, which keeps its connection until it is answered. Returns false when an HTTP/2 stream was
    * refused: streams are limited per address, as connections are.
    */
   request(res: ServerResponse): boolean {
     const connection = this.#of(res.req);
-    if (connection === undefined) return true;
-    const stream = http2Stream(res);
+    const stream = connection && http2Stream(res);
     const place = stream && new Stream(stream, res, connection.address);
     if (place !== undefined && !this.#streams.take(place)) {
       stream?.close(constants.NGHTTP2_REFUSED_STREAM);
       return false;
     }
-    connection.began(res);
+    this.#requests.set(res, { arrivedAt: this.#options.now() });
+    connection?.began(res);
     res.once('close', () => {
-      connection.ended(res);
+      this.#requests.delete(res);
+      connection?.ended(res);
       if (place !== undefined) this.#streams.leave(place);
-      this.#places.used(connection);
+      if (connection !== undefined) this.#places.used(connection);
     });
     return true;
   }

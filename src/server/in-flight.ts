@@ -5,9 +5,8 @@ import { cutOff } from './cut-off.ts';
 import { endConnection, http2Stream } from './http2-request.ts';
 import { answerResponse, arrivedTooSlowly } from './raw-answer.ts';
 
-/** Requests whose answers have not been sent completely. */
+/** How requests end whose answers have not been sent completely. */
 export interface InFlight {
-  add(res: ServerResponse): void;
   /**
    * Closes the connection after its last pending answer, and reads nothing more from it. Returns false when no answer
    * is pending.
@@ -21,21 +20,17 @@ export interface InFlight {
   answered(): Promise<void>;
 }
 
-interface Times {
+/** When a request passed its stages, on a monotonic clock. */
+export interface Times {
   readonly arrivedAt: number;
   /** When the answer was first seen complete but not sent. */
   answeredAt?: number;
 }
 
 /** @param requestMs time limit for receiving a request, and for sending an answer */
-export function createInFlight(requestMs: number, now: () => number): InFlight {
-  const requests = new Map<ServerResponse, Times>();
+export function createInFlight(requests: ReadonlyMap<ServerResponse, Times>, requestMs: number): InFlight {
   const ending = new WeakSet<ServerResponse>();
   return {
-    add: (res) => {
-      requests.set(res, { arrivedAt: now() });
-      res.once('close', () => requests.delete(res));
-    },
     endWithAnswer: (socket) => {
       const due = [...requests.keys()].filter(
         ({ req, headersSent }) => req.socket === socket && (headersSent || req.complete),

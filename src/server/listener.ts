@@ -86,7 +86,6 @@ export function createListener(
   const limits = { ...TIMEOUTS, ...timeouts };
   const now = () => performance.now();
   const policy = createHostPolicy(config);
-  const inFlight = createInFlight(limits.requestMs, now);
   const sessions = createHttp2Sessions(limits.keepAliveMs, now);
   const connections = new Connections({
     limits: places,
@@ -95,13 +94,13 @@ export function createListener(
     condition: conditions.watch('connections'),
     now,
   });
+  const inFlight = createInFlight(connections.requests, limits.requestMs);
   const endings: (() => void)[] = [];
   let listening: Promise<{ url: string }> | undefined;
   let server: NetworkServer | undefined;
 
   const onRequest: RequestListener = (req, res) => {
     if (!connections.request(res)) return;
-    inFlight.add(res);
     applyHostPolicy(req, policy);
     handler(req, res);
   };
