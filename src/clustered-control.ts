@@ -4,6 +4,7 @@ import { type Closable, closeInOrder } from './closing.ts';
 import { type FollowedCluster, followCluster } from './cluster/following.ts';
 import type { ResolvedConfig } from './config.ts';
 import { isRdcpError } from './errors.ts';
+import type { Entrance } from './server/deferred.ts';
 import { copyState } from './store/copy.ts';
 import { openStore } from './store/open.ts';
 import { createSqliteStore } from './store/sqlite.ts';
@@ -16,15 +17,25 @@ import type { StateStore } from './store/state-store.ts';
 export class ClusteredControl {
   readonly #config: ResolvedConfig;
   readonly #shared: Shared;
+  readonly #entrance: Entrance;
   readonly #cluster: FollowedCluster;
   #current: Assembled;
   #enabled = true;
   #moving: Promise<void> | undefined;
 
-  /** @param opened collects the parts to close if a later one fails to start */
-  constructor(config: ResolvedConfig, shared: Omit<Shared, 'board'>, opened: Closable[]) {
+  /**
+   * @param entrance serves the endpoint of the parts in use
+   * @param opened collects the parts to close if a later one fails to start
+   */
+  constructor(
+    config: ResolvedConfig,
+    entrance: Entrance,
+    shared: Omit<Shared, 'board' | 'closing'>,
+    opened: Closable[],
+  ) {
     this.#config = config;
-    this.#shared = { ...shared, board: () => this.#cluster.board };
+    this.#entrance = entrance;
+    this.#shared = { ...shared, board: () => this.#cluster.board, closing: entrance.closing };
     this.#cluster = followCluster({
       joined: () => this.#move(),
       failed: (problem) => this.#warnNotShared(problem),
@@ -32,6 +43,7 @@ export class ClusteredControl {
     });
     opened.push(this.#cluster);
     this.#current = assemble(config, this.#shared, this.#openStore(), opened);
+    entrance.serve(this.#current.app);
   }
 
   /** The parts in use. Replaced when the process becomes a primary. */
@@ -39,7 +51,7 @@ export class ClusteredControl {
     return this.#current;
   }
 
-  /** Pending while settings and trail move to another store. Requests wait for it. */
+  /** Pending while settings and trail move to another store. */
   get moving(): Promise<void> | undefined {
     return this.#moving;
   }
@@ -79,6 +91,7 @@ export class ClusteredControl {
       .finally(() => {
         this.#moving = undefined;
       });
+    this.#entrance.hold(this.#moving);
   }
 
   /** Moves settings and trail from memory to the store of the cluster. */
@@ -88,6 +101,7 @@ export class ClusteredControl {
     await closeInOrder([streams, relay, fleet, plane, trail]);
     await copyState(store, clustered, systemClock.now());
     this.#current = assemble(this.#config, this.#shared, clustered, []);
+    this.#entrance.serve(this.#current.app);
     this.setEnabled(this.#enabled);
     await closeInOrder([...Object.values(rest), store]);
     this.#shared.conditions.forget();

@@ -23,7 +23,7 @@ import type { RdcpConfig } from './options.ts';
 import { asOwnWork, markOwnWork, mountedAt } from './own-work.ts';
 import type { Emission } from './protocol/emission.ts';
 import { createReporter } from './reporter.ts';
-import { deferListener } from './server/deferred.ts';
+import { deferListener, Entrance } from './server/deferred.ts';
 import { assertServable } from './server/middleware/host-and-origin.ts';
 import { noteHandshake } from './server/refusals.ts';
 import { assertTlsFiles } from './server/tls-present.ts';
@@ -119,11 +119,12 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     assertServable(server);
     assertTlsFiles(server);
   }
+  const entrance = new Entrance();
   const listener =
     server === false
       ? undefined
-      : deferListener(server, (req, res) => handler(req, res), {
-          load: () => control.current.app.load(),
+      : deferListener(server, entrance.handler, {
+          load: () => entrance.load(),
           places: {
             total: resolved.limits.maxConnections,
             perAddress: resolved.limits.maxConnectionsPerAddress,
@@ -154,6 +155,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
   });
   const control = new ClusteredControl(
     resolved,
+    entrance,
     {
       telemetry,
       sink,
@@ -163,7 +165,6 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       recorded: notifier?.recorded,
       report,
       sourceOf: (category) => adoption.sourceOf(category),
-      closing: () => closing !== undefined,
     },
     opened,
   );
@@ -180,12 +181,6 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     if (enabled && closing === undefined) leaveAdoption ??= adoption.join(wish);
   };
 
-  const handler: RdcpCallback = (req, res, next) => {
-    if (next !== undefined && !isOurs(req)) next();
-    else if (control.moving === undefined) asOwnWork(() => control.current.app.handler(req, res, next));
-    else void control.moving.then(() => asOwnWork(() => control.current.app.handler(req, res, next)));
-  };
-  const isOurs = (req: IncomingMessage) => control.current.app.isOurs(req);
   let unmount = () => {};
 
   return {
@@ -201,10 +196,10 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       return asOwnWork(() => control.listen(`${host}:${port}`, () => listener.listen()));
     },
     callback: () => {
-      afterStart(() => control.current.app.load().catch(report));
+      afterStart(() => entrance.load().catch(report));
       unmount();
-      unmount = mountedAt(isOurs);
-      return handler;
+      unmount = mountedAt(entrance.isOurs);
+      return entrance.handler;
     },
     setEnabled,
     close: () => {
@@ -212,6 +207,7 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
         leaveAdoption?.();
         control.current.parts.streams.close();
         unmount();
+        entrance.close();
         await closeInOrder([listener]);
         await control.moving;
         conditions.close();

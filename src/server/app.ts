@@ -41,7 +41,7 @@ import { createRateLimiter, haveRefused, limitAddress, rateLimit } from './rate-
 import { createRefusals } from './refusals.ts';
 import { isOurs, knownPath, methodNotAllowed, rawPath, readAsOriginForm } from './request-target.ts';
 import { audit } from './routes/audit.ts';
-import { consoleHeaders } from './routes/console.ts';
+import { setPageHeaders } from './routes/console.ts';
 import { control } from './routes/control.ts';
 import { discovery, type SourceOf } from './routes/discovery.ts';
 import { events } from './routes/events.ts';
@@ -281,7 +281,6 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     steps(
       refuseWhileClosing(closing),
       ...(hasCredentials(config.security) ? [] : [loopbackOnly()]),
-      consoleHeaders(),
       singleHeaders(isolation.level === undefined ? [] : [HEADERS.tenantId]),
       identifiers(),
       hostAndOrigin(),
@@ -309,6 +308,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     metadataPath?.shorten(req);
     const path = rawPath(req.url);
     if (oauthPaths.has(path)) markAsOAuth(req);
+    if (path === CONSOLE_PATHS.folder || path.startsWith(CONSOLE_PATHS.page)) setPageHeaders(res);
     withoutTracing(() => {
       if (closing() || !haveRefused(limiters, clock.monotonic())) void handle(req, res);
       else {

@@ -1,15 +1,54 @@
 import type { IncomingMessage } from 'node:http';
 import { toRdcpError } from '../errors.ts';
+import { asOwnWork } from '../own-work.ts';
 import type { AppDependencies, RequestHandler } from './app.ts';
 import type { Listener, ListenerOptions, ServerConfig } from './listener.ts';
 import { createMetadataPath } from './metadata-path.ts';
 import { isOurs } from './request-target.ts';
 
+/** Where requests come in: they wait here until the routes are there. */
+export class Entrance {
+  #app: DeferredApp | undefined;
+  #held: Promise<void> | undefined;
+  #closing = false;
+
+  /** @param app replaces the routes until then */
+  serve(app: DeferredApp): void {
+    this.#app = app;
+  }
+
+  /** Lets requests wait while the routes are about to be replaced. */
+  hold(until: Promise<void>): void {
+    this.#held = until.finally(() => {
+      this.#held = undefined;
+    });
+  }
+
+  /** From now on requests are refused, because the server is shutting down. */
+  close(): void {
+    this.#closing = true;
+  }
+
+  readonly closing = (): boolean => this.#closing;
+
+  readonly handler: RequestHandler = (req, res, next) => {
+    if (next !== undefined && !this.isOurs(req)) next();
+    else if (this.#held === undefined) asOwnWork(() => this.#app?.handler(req, res, next));
+    else void this.#held.then(() => asOwnWork(() => this.#app?.handler(req, res, next)));
+  };
+
+  /** Whether a request is for the endpoint, in an application that mounts it. Other requests must not wait. */
+  readonly isOurs = (req: IncomingMessage): boolean => this.#app?.isOurs(req) === true;
+
+  async load(): Promise<void> {
+    await this.#app?.load();
+  }
+}
+
 /** The routes, loaded lazily: loading Koa takes a while, and the application's start must not wait for it. */
 export interface DeferredApp {
   /** Usable at once: a request waits until the routes are loaded, which starts with the first request at the latest. */
   readonly handler: RequestHandler;
-  /** Whether a request is for the endpoint, in an application that mounts it. Other requests must not wait. */
   isOurs(req: IncomingMessage): boolean;
   load(): Promise<void>;
 }

@@ -1,7 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import { RdcpError } from '../../errors.ts';
-import { CONSOLE_PATHS } from '../../protocol/constants.ts';
 import type { ConsoleFileName, ReadConsoleFile } from '../console-files.ts';
-import { rawPath } from '../request-target.ts';
 import type { Context, Step } from '../steps.ts';
 
 /** Features of the browser that the console does without. */
@@ -49,13 +48,9 @@ const PAGE_HEADERS = [
   ['X-Frame-Options', 'DENY'],
 ] as const;
 
-/** Sets the headers of the page on every answer below its path, refusals included. */
-export function consoleHeaders(): Step {
-  return ({ req, res }) => {
-    const path = rawPath(req.url);
-    if (path !== CONSOLE_PATHS.folder && !path.startsWith(CONSOLE_PATHS.page)) return;
-    for (const [name, value] of PAGE_HEADERS) res.setHeader(name, value);
-  };
+/** Sets the headers of the page, which every answer below its path has, refusals included. */
+export function setPageHeaders(res: ServerResponse): void {
+  for (const [name, value] of PAGE_HEADERS) res.setHeader(name, value);
 }
 
 /** `GET /rdcp/console`: the same with a slash, so that the page finds its files. Relative, for mounts and proxies. */
