@@ -60,10 +60,9 @@ export class ConsoleCodes {
       cancel();
       this.#forget.delete(hash);
       this.#open.delete(hash);
-      this.#taken(hash);
       free();
     };
-    const cancel = delay(CONSOLE_CODE_SECONDS * 1000, forget);
+    const cancel = delay(CONSOLE_CODE_SECONDS * 1000, () => this.#take(hash));
     this.#forget.set(hash, forget);
     if (!this.#handOver(hash, seal(code, { principal, credential }))) {
       const until = clock.monotonic() + CONSOLE_CODE_SECONDS * 1000;
@@ -76,16 +75,15 @@ export class ConsoleCodes {
   redeem(code: string): Content | undefined {
     const hash = hashOf(code);
     const found = this.#open.get(hash);
-    const sealed = found === undefined ? this.#taken(hash) : undefined;
-    this.#forget.get(hash)?.();
-    if (sealed !== undefined) return unseal(code, sealed);
+    const sealed = this.#take(hash);
     // A timer may be late.
-    return found !== undefined && this.#options.clock.monotonic() < found.until ? found : undefined;
+    if (found !== undefined) return this.#options.clock.monotonic() < found.until ? found : undefined;
+    return sealed === undefined ? undefined : unseal(code, sealed);
   }
 
   /** Forgets all. */
   clear(): void {
-    for (const forget of [...this.#forget.values()]) forget();
+    for (const hash of [...this.#forget.keys()]) this.#take(hash);
   }
 
   /** @returns whether the other processes of the cluster can take it */
@@ -101,8 +99,10 @@ export class ConsoleCodes {
     }
   }
 
-  #taken(hash: string): string | undefined {
+  /** Forgets a code here and on the board. @returns what the board had */
+  #take(hash: string): string | undefined {
     const { board, clock, report } = this.#options;
+    this.#forget.get(hash)?.();
     try {
       return board?.()?.take(hash, clock.now());
     } catch (error) {

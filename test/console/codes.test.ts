@@ -8,6 +8,7 @@ import type {
   ErrorResponse,
   WellKnownDocument,
 } from '../../src/protocol/messages.ts';
+import { type CodeBoard, ConsoleCodes } from '../../src/server/console-codes.ts';
 import { exchangeKey, startTokenServer } from '../server/tokens.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS, send, startServer, type TestServer } from '../support/server.ts';
@@ -211,4 +212,34 @@ test('a server that closes forgets its codes', async (t) => {
   await codeOf(server);
   server.streams.close();
   assert.equal(time.pending, before);
+});
+
+test('a code on the board of a cluster is taken from it once, by whoever redeems it', async () => {
+  const kept = new Map<string, string>();
+  let takes = 0;
+  const board: CodeBoard = {
+    handOver: (key, value) => void kept.set(key, value),
+    take: (key) => {
+      takes += 1;
+      const value = kept.get(key);
+      kept.delete(key);
+      return value;
+    },
+  };
+  const time = virtualTime();
+  const open = (randomCode = '') =>
+    new ConsoleCodes({ ...time, randomCode: () => randomCode, board: () => board, report: assert.ifError });
+  const credential = { kind: 'api-key', value: KEYS.operator } as const;
+  const principal = { method: 'api-key', userId: 'ops', scopes: ['control'] } as const;
+  const [here, there] = [open('first'), open('second')];
+  assert.equal(here.issue(principal, credential), 'first');
+  assert.equal(there.issue(principal, credential), 'second');
+  for (const code of ['first', 'second']) {
+    takes = 0;
+    assert.deepEqual(here.redeem(code)?.credential, credential);
+    assert.equal(takes, 1);
+    assert.equal(there.redeem(code), undefined);
+  }
+  await time.pass(60_000);
+  assert.equal(time.pending, 0);
 });
