@@ -109,7 +109,7 @@ const SHARED: NonNullable<Exclude<OutputOptions['codeSplitting'], boolean | unde
     },
     {
       name: 'config-and-stores',
-      test: /\/node_modules\/zod\/|\/src\/(?:clock|conditions|config|deadline|diagnostics|semconv|telemetry|auth\/keys-file|audit\/(?:chain|log-record|signature)|protocol\/audit-entry|server\/(?:client-address|error-answer)|store\/(?:audit-query|open|prune-plan|settings-json|subscribers))\.ts$/,
+      test: /\/node_modules\/zod\/|\/src\/(?:clock|conditions|config|deadline|diagnostics|hosts|semconv|telemetry|auth\/keys-file|audit\/(?:chain|log-record|signature)|protocol\/audit-entry|server\/client-address|store\/(?:audit-query|open|prune-plan|settings-json|subscribers))\.ts$/,
     },
   ],
 };

@@ -24,9 +24,8 @@ import { asOwnWork, markOwnWork, mountedAt } from './own-work.ts';
 import type { Emission } from './protocol/emission.ts';
 import { createReporter } from './reporter.ts';
 import { deferListener, Entrance } from './server/deferred.ts';
-import { assertServable } from './server/middleware/host-and-origin.ts';
 import { noteHandshake } from './server/refusals.ts';
-import { assertTlsFiles } from './server/tls-present.ts';
+import { assertServable, assertTlsFiles } from './server/tls-present.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 import { createIsolation } from './tenancy/isolation.ts';
 

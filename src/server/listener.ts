@@ -12,7 +12,7 @@ import { peerMatcher } from './client-address.ts';
 import { Connections } from './connections.ts';
 import { createHttp2Sessions } from './http2-sessions.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
-import { applyHostPolicy, assertServable, createHostPolicy } from './middleware/host-and-origin.ts';
+import { applyHostPolicy, createHostPolicy } from './middleware/host-and-origin.ts';
 import {
   type ConnectionTimeouts,
   createPlainServer,
@@ -22,6 +22,7 @@ import {
 } from './network-server.ts';
 import type { PlaceLimits } from './places.ts';
 import { answerRaw, answerResponse, arrivedTooSlowly } from './raw-answer.ts';
+import { assertServable } from './tls-present.ts';
 import { type HandshakeRefusal, watchHandshakes } from './tls-refusals.ts';
 
 export interface Listener {

@@ -1,6 +1,16 @@
 import { accessSync, constants } from 'node:fs';
 import { configurationError } from '../errors.ts';
+import { isLoopback } from '../hosts.ts';
 import type { ServerConfig } from './listener.ts';
+
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback */
+export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): void {
+  if (tls !== undefined || behindTlsProxy || isLoopback(host)) return;
+  throw configurationError(
+    'server.host',
+    `${host} is not a loopback address: plain HTTP needs 127.0.0.1, ::1 or localhost; set server.tls, or server.behindTlsProxy where TLS ends before this process`,
+  );
+}
 
 /**
  * A missing file stops the start, as any invalid value does. The content is checked when the listener reads it, after

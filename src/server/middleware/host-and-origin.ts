@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ResolvedConfig } from '../../config.ts';
-import { configurationError, RdcpError } from '../../errors.ts';
-import { createHostCheck, hostNameOf, isLoopback } from '../../hosts.ts';
+import { RdcpError } from '../../errors.ts';
+import { createHostCheck, hostNameOf } from '../../hosts.ts';
 import { CONSOLE_PATHS } from '../../protocol/constants.ts';
 import { rawPath, targetOriginOf } from '../request-target.ts';
 import type { Context, Step } from '../steps.ts';
@@ -17,15 +17,6 @@ export interface HostPolicy {
 }
 
 type ServerConfig = Exclude<ResolvedConfig['server'], false>;
-
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback */
-export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): void {
-  if (tls !== undefined || behindTlsProxy || isLoopback(host)) return;
-  throw configurationError(
-    'server.host',
-    `${host} is not a loopback address: plain HTTP needs 127.0.0.1, ::1 or localhost; set server.tls, or server.behindTlsProxy where TLS ends before this process`,
-  );
-}
 
 export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {
   return {
