@@ -86,6 +86,10 @@ const ENTRIES: Readonly<Record<ViewName, Entry>> = {
 
 export function App({ connection }: { readonly connection: Connection }) {
   const stage = useStore(connection, (state) => state.stage);
+  const isShown = stage === 'signed-in' || stage === 'expired';
+  useEffect(() => {
+    if (!isShown) document.title = 'Debug control';
+  }, [isShown]);
   const problem = useStore(connection, (state) => state.problem);
   switch (stage) {
     case 'starting':

@@ -49,9 +49,9 @@ browserTest('the drill by mouse: from a wrong key to the lines of one category, 
   await dialog.getByText('Goes back by itself at').waitFor();
   await dialog.getByLabel('Time', { exact: true }).fill('3 weeks');
   await dialog.getByText('with its unit').waitFor();
-  await dialog.getByText('15m', { exact: true }).click();
+  await dialog.getByText('15 min', { exact: true }).click();
   await dialog.getByLabel(/Reason/).fill('slow checkout');
-  await dialog.getByRole('button', { name: /Enable .*15m/ }).click();
+  await dialog.getByRole('button', { name: /Enable .*15 min/ }).click();
   await dialog.waitFor({ state: 'detached' });
 
   await row(page, 'DATABASE').getByText('On', { exact: true }).waitFor();
@@ -137,14 +137,14 @@ browserTest('the drill by keyboard alone', async (t, browser) => {
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 });
 
-browserTest('a change without an end needs a second step', async (t, browser) => {
+browserTest('a permanent change needs a second step', async (t, browser) => {
   const service = await startService(t);
   const { page } = await openPage(t, browser, service.console);
   await signIn(page, KEYS.operator);
   await page.getByRole('button', { name: 'Enable CACHE' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('No end', { exact: true }).click();
-  await dialog.getByRole('button', { name: /without an end …/ }).click();
+  await dialog.getByText('Permanent', { exact: true }).click();
+  await dialog.getByRole('button', { name: /permanently …/ }).click();
   await dialog.getByText('until somebody switches it again').first().waitFor();
   await assertAccessible(page, 'the second step');
   const status = async () =>
@@ -152,7 +152,7 @@ browserTest('a change without an end needs a second step', async (t, browser) =>
       .categories;
   assert.equal((await status()).CACHE, false);
   await dialog.getByRole('button', { name: /Yes/ }).click();
-  await row(page, 'CACHE').getByText('no end').waitFor();
+  await row(page, 'CACHE').getByText('permanent').waitFor();
   assert.equal((await status()).CACHE, true);
 });
 
@@ -193,7 +193,7 @@ browserTest('a session that ends in the middle is asked for in place; what was t
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
   assert.equal(await page.getByLabel(/Reason/).inputValue(), 'typed before');
-  await page.getByRole('button', { name: /^Enable .*15m/ }).click();
+  await page.getByRole('button', { name: /^Enable .*15 min/ }).click();
   await row(page, 'CACHE').getByText('typed before').waitFor();
 });
 
@@ -213,7 +213,7 @@ browserTest(
       return route.fulfill({ status, json: { protocol: 'rdcp/1.0', error }, headers: { 'Retry-After': '7' } });
     });
     for (status of [429, 403, 409, 503]) {
-      await dialog.getByRole('button', { name: /^Enable .*15m/ }).click();
+      await dialog.getByRole('button', { name: /^Enable .*15 min/ }).click();
       await dialog.getByText(`refused ${status}`).waitFor();
       await dialog.getByText(/Possible again in [5-7] s/).waitFor();
       await assertAccessible(page, `a change that is refused with ${status}`);

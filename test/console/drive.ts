@@ -30,8 +30,8 @@ export async function enable(page: Page, category: string, reason: string): Prom
   return (await page.getByRole('region', { name: 'Answers' }).locator('.toast').last().textContent()) ?? '';
 }
 
-/** Waits until the row of a category says that it is on, or off. */
-export async function waitForState(page: Page, category: string, state: 'On' | 'Off'): Promise<void> {
+/** Waits until the row of a category says that it is on, off, or on for some tenants. */
+export async function waitForState(page: Page, category: string, state: 'On' | 'Off' | 'Partly'): Promise<void> {
   await rowOf(page, category).locator('.cell.state', { hasText: state }).waitFor();
 }
 

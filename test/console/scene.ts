@@ -211,7 +211,7 @@ export const STATES: readonly State[] = [
     name: 'one-tenant',
     reach: async (page) => {
       await asAlice(page);
-      await page.getByLabel('Whose settings').selectOption('acme');
+      await page.getByLabel('Tenant', { exact: true }).selectOption('acme');
       await page.getByText('You see and change').waitFor();
     },
   },

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../protocol/time.ts';
 import { two } from './times.ts';
 
 const UNITS = [
@@ -11,6 +12,11 @@ export function roughSpan(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
   for (const [unit, size] of UNITS) if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
   return `${seconds} s`;
+}
+
+/** Such as `15 min`, exactly. */
+export function exactSpan(seconds: number): string {
+  return formatDuration(seconds).replace(/[a-z]/, (unit) => ` ${unit === 'm' ? 'min' : unit}`);
 }
 
 /** Such as `4:05`, or `1:00:00`. */

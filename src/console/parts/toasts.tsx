@@ -8,7 +8,7 @@ export function Toasts({ connection }: { readonly connection: Connection }) {
   return (
     <section class="toasts" aria-label="Answers" hidden={receipts.length === 0}>
       {receipts.map(({ id, tone, title, detail }) => (
-        <div key={id} class={`bar tight toast ${tone}`}>
+        <div key={id} class={`bar tight toast ${tone}`} role={tone === 'good' ? undefined : 'alert'}>
           <div>
             <strong>
               <Text value={title} />

@@ -110,6 +110,12 @@ export class Connection {
     return this.hasTenants && tenant === EVERYBODY && this.can('admin');
   }
 
+  /** The tenant whose settings are shown; `undefined` for everybody's. */
+  get shownTenant(): string | undefined {
+    const own = this.session?.tenant;
+    return this.tenant ?? (own?.scope === 'tenant-isolated' ? own.id : undefined);
+  }
+
   /** Whether the credential may switch something in what is shown now. */
   get maySwitch(): boolean {
     const { session } = this;
@@ -155,8 +161,10 @@ export class Connection {
     this.#receipts += 1;
     const id = this.#receipts;
     this.store.dispatch({ type: 'receipt', receipt: { ...receipt, id } });
+    // One that needs attention is an alert by itself.
+    if (receipt.tone !== 'good') return;
     this.announce(`${receipt.title}. ${receipt.detail ?? ''}`);
-    if (receipt.tone === 'good') this.#environment.after(RECEIPT_MS, () => this.dismissReceipt(id));
+    this.#environment.after(RECEIPT_MS, () => this.dismissReceipt(id));
   }
 
   dismissReceipt(id: number): void {
@@ -305,7 +313,7 @@ export class Connection {
       return typeof token === 'string' ? token : await token();
     } catch (error) {
       // The refresh token was refused.
-      if (isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED') this.#expired();
+      if (isRdcpError(error) && error.status < 500 && error.status !== 429) this.#expired();
       throw error;
     }
   }

@@ -3,7 +3,7 @@ import type { Query } from './route.ts';
 
 export const GROUPINGS = ['prefix', 'source', 'none'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
-export const SORTINGS = ['name', 'calls', 'left'] as const;
+const SORTINGS = ['name', 'calls', 'left'] as const;
 export type Sorting = (typeof SORTINGS)[number];
 export const FILTERS = ['on', 'adopted', 'calls'] as const;
 export type Filter = (typeof FILTERS)[number];
@@ -67,7 +67,8 @@ export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listin
     ]);
 }
 
-const ON_NOW = 'On now';
+/** Those that somebody switched on, for everybody or for some tenant. */
+export const ON_NOW = 'On now';
 const OTHERS = 'Others';
 const OWN = 'The service itself';
 

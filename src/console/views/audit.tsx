@@ -3,7 +3,6 @@ import type { AuditEntry } from '../../protocol/messages.ts';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
 import { Loading, Notice } from '../parts/notice.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
 import type { Connection } from '../state/connection.ts';
 import { useRedraw } from '../state/use-redraw.ts';
 import { replaceQuery } from '../state/use-route.ts';
@@ -12,8 +11,7 @@ import { type Wanted, wantedOf } from './audit/audit-filter.ts';
 import { AuditForm } from './audit/audit-form.tsx';
 import { AuditPages } from './audit/audit-pages.ts';
 import { ChainPanel } from './audit/chain-panel.tsx';
-import { EntryDialog } from './audit/entry-dialog.tsx';
-import { ENTRY_HEIGHT, EntryRow } from './audit/entry-row.tsx';
+import { EntryTable } from './audit/entry-table.tsx';
 import type { ViewProps } from './view.ts';
 
 /** The entries of a search. It is begun again when another one is wanted. */
@@ -47,10 +45,9 @@ export function AuditView({ connection, route }: ViewProps) {
   const wanted = wantedOf(route.query);
   const pages = useAudit(connection, wanted);
   const categories = useStore(connection, (state) => state.categories);
-  const [opened, setOpened] = useState<AuditEntry>();
   const { entries, isLoading, isComplete, problem } = pages;
   return (
-    <div class="audit">
+    <div class="stack">
       <AuditForm
         wanted={wanted}
         categories={categories?.keys() ?? []}
@@ -58,24 +55,7 @@ export function AuditView({ connection, route }: ViewProps) {
         onReset={() => replaceQuery('audit', {})}
       />
       <ChainPanel chain={pages.chain} isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined} />
-      {entries.length > 0 && (
-        <div class="line line-head audit-row" aria-hidden="true">
-          <span>Time</span>
-          <span>Action</span>
-          <span>Categories</span>
-          <span>Change</span>
-          <span>Who</span>
-          <span>Reason</span>
-        </div>
-      )}
-      <VirtualList
-        items={entries}
-        keyOf={({ id }) => id}
-        rowHeight={ENTRY_HEIGHT}
-        renderRow={(entry) => (
-          <EntryRow entry={entry} isBad={faultOf(pages, entry) !== undefined} onOpen={() => setOpened(entry)} />
-        )}
-      />
+      <EntryTable label="Audit trail" entries={entries} faultOf={(entry) => faultOf(pages, entry)} />
       {problem && <Notice problem={problem} onRetry={() => void pages.more()} />}
       {isLoading && <Loading what="entries" />}
       {!isLoading && problem === undefined && isComplete && (
@@ -92,7 +72,6 @@ export function AuditView({ connection, route }: ViewProps) {
       {!isComplete && !isLoading && problem === undefined && (
         <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
       )}
-      {opened && <EntryDialog entry={opened} fault={faultOf(pages, opened)} onClose={() => setOpened(undefined)} />}
     </div>
   );
 }

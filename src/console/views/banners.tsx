@@ -56,7 +56,7 @@ function Outage({ connection }: BannersProps) {
   if (failing.length === 0) return null;
   const store = failing.some(({ name }) => name === 'store');
   return (
-    <div class="banner warning" role="status">
+    <div class={`banner ${health?.status === 'unhealthy' ? 'error' : 'warning'}`} role="status">
       {store ? (
         <>
           <strong>The store cannot be reached.</strong> A change reaches only the process that answers, until the store
@@ -65,7 +65,7 @@ function Outage({ connection }: BannersProps) {
       ) : (
         <>
           <strong>The service is {health?.status}:</strong>{' '}
-          <Text value={failing.map(({ name, otelrdcp_reason: why }) => why ?? name).join('; ')} />.{' '}
+          <Text value={failing.map(({ name, otelrdcp_reason: why }) => (why ? `${name}: ${why}` : name)).join('; ')} />.{' '}
         </>
       )}
       <a href={href('health')}>Health</a>

@@ -8,27 +8,39 @@ import { VirtualList } from '../parts/virtual-list.tsx';
 import type { Intent } from '../state/change.ts';
 import type { Connection } from '../state/connection.ts';
 import { differingTenants } from '../state/differing.ts';
+import { intentsOf } from '../state/intents.ts';
 import {
   FILTERS,
   type Filter,
   GROUPINGS,
   type Listing,
   listingOf,
+  ON_NOW,
   queryOf,
   rowsOf,
-  SORTINGS,
+  type Sorting,
 } from '../state/listing.ts';
 import { replaceQuery } from '../state/use-route.ts';
 import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
 import { useCalmOrder } from './calm-order.ts';
-import { CategoryRow, intentsOf } from './category-row.tsx';
+import { CategoryRow } from './category-row.tsx';
 import { useListKeys } from './list-keys.ts';
 import type { ViewProps } from './view.ts';
 
 const FILTER_TITLES: Readonly<Record<Filter, string>> = { on: 'On', adopted: 'Adopted', calls: 'Has calls' };
 const GROUPING_TITLES = { prefix: 'Group by prefix', source: 'Group by source', none: 'No groups' } as const;
-const SORTING_TITLES = { name: 'Sort by name', calls: 'Sort by calls', left: 'Sort by time left' } as const;
+/** What each column is, and which order it stands for. */
+const COLUMNS: readonly (readonly [title: string, sorting?: Sorting, more?: string])[] = [
+  ['Selection'],
+  ['State'],
+  ['Category', 'name'],
+  ['For whom'],
+  ['Time left', 'left', ' · who and why'],
+  ['Calls', 'calls'],
+  ['Budget'],
+  ['Actions'],
+];
 
 /** Row heights in rem: in one line, and as a card. */
 const ROW_REM = 3.5;
@@ -90,13 +102,6 @@ export function CategoriesView({ connection, route }: ViewProps) {
           value={listing.grouping}
           onChoose={(grouping) => show({ grouping })}
         />
-        <Choice
-          label="Order"
-          of={SORTINGS}
-          titles={SORTING_TITLES}
-          value={listing.sorting}
-          onChoose={(sorting) => show({ sorting })}
-        />
       </div>
       <List
         connection={connection}
@@ -104,7 +109,7 @@ export function CategoriesView({ connection, route }: ViewProps) {
         listing={listing}
         selected={selected}
         onSelected={setSelected}
-        onShowAll={() => show({ search: '', filters: [] })}
+        onShow={show}
       />
       {selected.size > 0 && (
         <SelectionBar connection={connection} selected={selected} onClear={() => setSelected(new Set())} />
@@ -144,10 +149,10 @@ interface ListProps {
   readonly listing: Listing;
   readonly selected: ReadonlySet<string>;
   readonly onSelected: (selected: ReadonlySet<string>) => void;
-  readonly onShowAll: () => void;
+  readonly onShow: (changed: Partial<Listing>) => void;
 }
 
-function List({ connection, categories, listing, selected, onSelected, onShowAll }: ListProps) {
+function List({ connection, categories, listing, selected, onSelected, onShow }: ListProps) {
   const rates = useStore(connection, (state) => state.rates);
   const tenants = useStore(connection, (state) => state.tenants);
   const tenant = useStore(connection, (state) => state.tenant);
@@ -184,7 +189,7 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
       const wanted = { e: ['enable', 'prolong'], d: ['reset', 'disable'] }[key];
       if (key === 'x') toggle(name);
       else if (wanted === undefined) return false;
-      const intent = intentsOf(category).find(([each]) => wanted?.includes(each))?.[0];
+      const intent = intentsOf(category, connection.shownTenant).find(([each]) => wanted?.includes(each))?.[0];
       if (intent !== undefined) connection.ask(intent, [name]);
       return true;
     },
@@ -205,7 +210,7 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
       </p>
       {shown === 0 && (
         <Empty title={categories.size === 0 ? 'No categories yet' : 'Nothing matches'}>
-          {categories.size > 0 && <Button onClick={onShowAll}>Show all</Button>}
+          {categories.size > 0 && <Button onClick={() => onShow({ search: '', filters: [] })}>Show all</Button>}
         </Empty>
       )}
       {shown > 0 && (
@@ -214,11 +219,29 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
           role="grid"
           class={narrow ? 'grid cards' : 'grid'}
           aria-label="Categories"
-          aria-rowcount={rows.length}
+          aria-rowcount={rows.length + 1}
           aria-multiselectable={maySwitch}
           onKeyDown={keys.onKeyDown}
           onFocusIn={keys.onFocusIn}
         >
+          <div role="row" aria-rowindex={1} class="row category head">
+            {COLUMNS.map(([title, sorting, more]) => (
+              <div
+                key={title}
+                role="columnheader"
+                aria-sort={sorting !== listing.sorting ? undefined : sorting === 'calls' ? 'descending' : 'ascending'}
+              >
+                {sorting === undefined ? (
+                  title
+                ) : (
+                  <button type="button" class="link" onClick={() => onShow({ sorting })}>
+                    {title}
+                  </button>
+                )}
+                {more}
+              </div>
+            ))}
+          </div>
           <VirtualList
             items={rows}
             keyOf={(row) => (row.kind === 'group' ? `group ${row.title}` : row.category.name)}
@@ -226,26 +249,26 @@ function List({ connection, categories, listing, selected, onSelected, onShowAll
             keep={keys.index}
             renderRow={(row, index) =>
               row.kind === 'group' ? (
-                <div role="row" aria-rowindex={index + 1} class="row group">
+                <div role="row" aria-rowindex={index + 2} class="row group">
                   <div role="gridcell">
                     <strong>{row.title}</strong>{' '}
                     <span class="muted">
                       {row.count}
-                      {row.on > 0 && row.on < row.count && `, ${row.on} on`}
+                      {row.on > 0 && row.title !== ON_NOW && `, ${row.on} on`}
                     </span>
                   </div>
                 </div>
               ) : (
                 <CategoryRow
                   category={row.category}
-                  index={index + 1}
+                  index={index + 2}
                   current={index === keys.index}
                   selected={selected.has(row.category.name)}
                   maySwitch={maySwitch}
                   rate={rateOf(row.category)}
                   live={rates?.budgets?.[row.category.name]}
                   rates={connection.history.of(row.category.name)}
-                  tenant={tenant}
+                  tenant={connection.shownTenant}
                   differing={differing?.get(row.category.name) ?? []}
                   onSelect={() => toggle(row.category.name)}
                   onAsk={(intent) => connection.ask(intent, [row.category.name])}

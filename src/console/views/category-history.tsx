@@ -1,12 +1,9 @@
-import { useState } from 'preact/hooks';
-import type { AuditEntry } from '../../protocol/messages.ts';
 import { Loading, Notice } from '../parts/notice.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import type { Connection } from '../state/connection.ts';
 import { href } from '../state/route.ts';
 import { useStore } from '../state/use-store.ts';
-import { EntryDialog } from './audit/entry-dialog.tsx';
-import { EntryRow } from './audit/entry-row.tsx';
+import { EntryTable } from './audit/entry-table.tsx';
 
 /** Entries that are shown. */
 const NEWEST = 8;
@@ -19,7 +16,6 @@ interface HistoryProps {
 /** The last changes of a category: when, what, who and why. Asked for again when there is another one. */
 export function CategoryHistory({ connection, category }: HistoryProps) {
   const newest = useStore(connection, ({ entries }) => entries.find(({ categories }) => categories.includes(category)));
-  const [opened, setOpened] = useState<AuditEntry>();
   const { value, problem, refresh } = usePolled(
     connection,
     (signal) => connection.client.audit({ category, limit: NEWEST }, { signal }),
@@ -29,13 +25,10 @@ export function CategoryHistory({ connection, category }: HistoryProps) {
     <section aria-label="Last changes">
       <h2>Last changes</h2>
       {problem && <Notice problem={problem} onRetry={refresh} />}
-      {value?.entries.map((entry) => (
-        <EntryRow key={entry.id} entry={entry} onOpen={() => setOpened(entry)} />
-      ))}
+      <EntryTable label="Last changes" entries={value?.entries ?? []} />
       {value === undefined && problem === undefined && <Loading what="changes" />}
       {value?.entries.length === 0 && <p class="muted">None yet.</p>}
       <a href={href('audit', undefined, { category })}>All in the audit trail</a>
-      {opened && <EntryDialog entry={opened} fault={undefined} onClose={() => setOpened(undefined)} />}
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { shortNumber } from '../parts/numbers.ts';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Text } from '../parts/text.tsx';
 import type { Intent } from '../state/change.ts';
+import { intentsOf } from '../state/intents.ts';
 import { href } from '../state/route.ts';
 import { Budget, Until, Who, Whom } from './facts.tsx';
 import { OnBadge } from './on-badge.tsx';
@@ -23,17 +24,6 @@ interface CategoryRowProps {
   readonly differing: readonly string[];
   readonly onSelect: () => void;
   readonly onAsk: (intent: Intent) => void;
-}
-
-/** What can be done with a category as it is: first what is done most. */
-export function intentsOf({ enabled, temporary }: DiscoveredCategory): readonly [Intent, string][] {
-  if (!enabled) return [['enable', 'Enable…'], ...(temporary ? ([['reset', 'End now…']] as [Intent, string][]) : [])];
-  return temporary
-    ? [
-        ['prolong', 'Prolong…'],
-        ['reset', 'End now…'],
-      ]
-    : [['disable', 'Disable…']];
 }
 
 export function CategoryRow(props: CategoryRowProps) {
@@ -60,7 +50,7 @@ export function CategoryRow(props: CategoryRowProps) {
         )}
       </div>
       <div role="gridcell" class="cell state">
-        <OnBadge enabled={enabled} />
+        <OnBadge enabled={enabled} differs={differing.length > 0} />
       </div>
       <div role="gridcell" class="cell title">
         <a class="name" href={href('categories', name)} tabIndex={tabIndex}>
@@ -90,7 +80,7 @@ export function CategoryRow(props: CategoryRowProps) {
       </div>
       <div role="gridcell" class="cell bar tight actions">
         {maySwitch &&
-          intentsOf(category).map(([intent, text]) => (
+          intentsOf(category, tenant).map(([intent, text]) => (
             <button
               key={intent}
               type="button"

@@ -12,12 +12,12 @@ import { Time } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import type { Connection } from '../state/connection.ts';
 import { differingTenants } from '../state/differing.ts';
+import { intentsOf, isForEverybody } from '../state/intents.ts';
 import { HISTORY_SECONDS } from '../state/rate-history.ts';
 import { href } from '../state/route.ts';
 import { useShortcuts } from '../state/use-shortcuts.ts';
 import { useStore } from '../state/use-store.ts';
 import { CategoryHistory } from './category-history.tsx';
-import { intentsOf } from './category-row.tsx';
 import { Budget, Until, Who, Whom } from './facts.tsx';
 import { OnBadge } from './on-badge.tsx';
 
@@ -34,7 +34,7 @@ export function CategoryView({ connection, name }: CategoryViewProps) {
   const categories = useStore(connection, (state) => state.categories);
   const category = categories?.get(name);
   usePolled(connection, () => connection.refresh(), { everyMs: REFRESH_MS });
-  const intents = category === undefined || !connection.maySwitch ? [] : intentsOf(category);
+  const intents = category === undefined || !connection.maySwitch ? [] : intentsOf(category, connection.shownTenant);
   useShortcuts(connection, {
     ...Object.fromEntries(
       intents.map(([intent]) => [
@@ -67,19 +67,20 @@ export function CategoryView({ connection, name }: CategoryViewProps) {
 function Details({ connection, category }: { readonly connection: Connection; readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
   const rates = useStore(connection, (state) => state.rates);
-  const tenant = useStore(connection, (state) => state.tenant);
   const tenants = useStore(connection, (state) => state.tenants);
   const differing = useMemo(
-    () => (tenant === undefined && differingTenants(new Map([[name, category]]), tenants ?? []).get(name)) || [],
-    [tenants, tenant, category],
+    () =>
+      (connection.tenant === undefined && differingTenants(new Map([[name, category]]), tenants ?? []).get(name)) || [],
+    [tenants, connection.tenant, category],
   );
   const { otelrdcp_control: control } = category;
+  const tenant = connection.shownTenant;
   const rate = rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
   return (
     <>
       <div class="bar">
         <h1 class="name">{name}</h1>
-        <OnBadge enabled={enabled} />
+        <OnBadge enabled={enabled} differs={differing.length > 0} />
         <Until category={category} />
       </div>
       {description !== '' && <LongText value={description} />}
@@ -87,7 +88,7 @@ function Details({ connection, category }: { readonly connection: Connection; re
       <section aria-label="Calls" class="chart">
         <p>
           <strong class="big">{shortNumber(rate)}</strong> calls/s{' '}
-          <span class="muted">in the last {HISTORY_SECONDS / 60} minutes</span>
+          <span class="muted">now, and in the last {HISTORY_SECONDS / 60} minutes</span>
         </p>
         <Sparkline rates={connection.history.of(name)} tall />
       </section>
@@ -144,7 +145,12 @@ function Actions({ connection, category }: { readonly connection: Connection; re
   const { name } = category;
   const tail = connection.mayTail;
   if (!connection.maySwitch && !tail) return null;
-  const main = intentsOf(category);
+  const tenant = connection.shownTenant;
+  const main = intentsOf(category, tenant);
+  const isOwn =
+    category.otelrdcp_origin !== 'default' &&
+    !category.temporary &&
+    (tenant === undefined || !isForEverybody(category, tenant));
   return (
     <div class="bar">
       {connection.maySwitch && (
@@ -159,9 +165,7 @@ function Actions({ connection, category }: { readonly connection: Connection; re
             </Button>
           ))}
           <Button onClick={() => connection.ask('toggle', [name])}>Toggle…</Button>
-          {category.otelrdcp_origin !== 'default' && !category.temporary && (
-            <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>
-          )}
+          {isOwn && <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>}
         </>
       )}
       {tail && (

@@ -3,16 +3,20 @@ import type { EventsBudget } from '../../protocol/streams.ts';
 import { counted, someOf } from '../parts/counted.ts';
 import { Meter } from '../parts/meter.tsx';
 import { shortBytes, shortNumber } from '../parts/numbers.ts';
+import { printable } from '../parts/printable.ts';
 import { Text } from '../parts/text.tsx';
 import { TimeLeft } from '../parts/time.tsx';
+import { isForEverybody } from '../state/intents.ts';
 
 /** Who switched it, and why. */
 export function Who({ control }: { readonly control: DiscoveredControl | undefined }) {
-  return control ? (
-    <span class="who">
-      <Text value={`${control.userId ?? control.clientId ?? ''}${control.reason ? `: ${control.reason}` : ''}`} />
+  if (control === undefined) return null;
+  const text = `${control.userId ?? control.clientId ?? ''}${control.reason ? `: ${control.reason}` : ''}`;
+  return (
+    <span class="who" title={printable(text, 2000).text}>
+      <Text value={text} />
     </span>
-  ) : null;
+  );
 }
 
 /** Until when it is so. */
@@ -20,7 +24,7 @@ export function Until({ category }: { readonly category: DiscoveredCategory }) {
   const { enabled, temporary, otelrdcp_expiresAt: until, otelrdcp_origin: origin } = category;
   if (until !== undefined) return <TimeLeft until={until} />;
   if (!enabled && origin === 'default') return null;
-  return <span class="muted">{origin === 'default' ? 'by default' : temporary ? 'for a while' : 'no end'}</span>;
+  return <span class="muted">{origin === 'default' ? 'by default' : temporary ? 'for a while' : 'permanent'}</span>;
 }
 
 /** For whom it is on, as far as is known: everybody, and those tenants whose setting differs. */
@@ -33,14 +37,14 @@ export function Whom({
   readonly tenant: string | undefined;
   readonly differing: readonly string[];
 }) {
-  const { enabled, otelrdcp_origin: origin } = category;
-  if (tenant !== undefined) {
-    return enabled ? <>{origin === 'global' ? 'everybody' : 'this tenant'}</> : null;
+  const { enabled } = category;
+  if (differing.length === 0) {
+    if (!enabled) return null;
+    return isForEverybody(category, tenant) ? 'everybody' : <Text value={tenant ?? ''} most={80} />;
   }
-  if (differing.length === 0) return enabled ? 'everybody' : null;
   return (
     <>
-      {enabled ? 'everybody but ' : 'on for '}
+      {enabled ? 'everybody but ' : 'only '}
       <Text value={someOf(differing, 2)} most={80} />
     </>
   );

@@ -1,19 +1,21 @@
 import type { FleetMember } from '../../protocol/messages.ts';
 import { Badge } from '../parts/badge.tsx';
 import { counted } from '../parts/counted.ts';
+import { LongRow, LongTable } from '../parts/long-table.tsx';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { roughSpan } from '../parts/spans.ts';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
+import { utcTime } from '../parts/times.ts';
 import { usePolled } from '../parts/use-polled.ts';
-import { VirtualList } from '../parts/virtual-list.tsx';
 import { useNow } from '../state/use-now.ts';
 import { replaceQuery } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
 import { behind, foundIn, summaryOf } from './fleet/members.ts';
 import type { ViewProps } from './view.ts';
 
+const HEAD = ['Host', 'Process', 'Version', 'Revision', 'Last seen', 'Started'];
 const ROW_HEIGHT = 44;
 /** The event stream tells of changes, but not when a process was last seen. In milliseconds. */
 const REFRESH_MS = 10_000;
@@ -47,7 +49,7 @@ export function FleetView({ connection, route }: ViewProps) {
   const { total, pending, versions } = summaryOf(instances);
   const found = foundIn(instances, search);
   return (
-    <div class="fleet" aria-busy={isLoading}>
+    <div class="stack" aria-busy={isLoading}>
       <div class="bar">
         <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
         <span>{counted(total, 'process', 'processes')}</span>
@@ -69,22 +71,15 @@ export function FleetView({ connection, route }: ViewProps) {
       {found.length === 0 ? (
         <Empty title="No process matches" />
       ) : (
-        <>
-          <div class="line line-head fleet-row" aria-hidden="true">
-            <span>Host</span>
-            <span>Process</span>
-            <span>Version</span>
-            <span>Revision</span>
-            <span>Last seen</span>
-            <span>Started</span>
-          </div>
-          <VirtualList
-            items={found}
-            keyOf={({ id }) => id}
-            rowHeight={ROW_HEIGHT}
-            renderRow={(member) => <MemberRow member={member} revision={revision} asOf={at} />}
-          />
-        </>
+        <LongTable
+          label="Processes"
+          kind="fleet-row"
+          head={HEAD}
+          items={found}
+          keyOf={({ id }) => id}
+          rowHeight={ROW_HEIGHT}
+          renderRow={(member, index) => <MemberRow member={member} index={index} revision={revision} asOf={at} />}
+        />
       )}
     </div>
   );
@@ -92,10 +87,12 @@ export function FleetView({ connection, route }: ViewProps) {
 
 function MemberRow({
   member,
+  index,
   revision,
   asOf,
 }: {
   readonly member: FleetMember;
+  readonly index: number;
   readonly revision: number;
   readonly asOf: number | undefined;
 }) {
@@ -104,20 +101,22 @@ function MemberRow({
   const lacks = behind(member, revision);
   const silent = Math.max(0, (asOf ?? now) - Date.parse(lastSeenAt));
   return (
-    <div class={`line fleet-row ${pending ? 'behind' : ''}`}>
-      <span class="host">
-        <Text value={host} most={120} />
-      </span>
-      <span title={`${service}, ${id}`}>{pid}</span>
-      <Text value={version} most={40} />
-      <span>
-        {applied ?? 'none'}{' '}
-        {pending && <Badge tone="warning">{lacks === undefined ? 'has applied none' : `behind by ${lacks}`}</Badge>}
-      </span>
-      <span class={silent > SILENT_MS ? 'wrong' : ''} title={lastSeenAt}>
-        {silent < 2000 ? 'now' : `${roughSpan(silent)} ago`}
-      </span>
-      <Time at={startedAt} />
-    </div>
+    <LongRow
+      kind={`fleet-row ${pending ? 'behind' : ''}`}
+      index={index}
+      cells={[
+        <Text value={host} most={120} />,
+        <span title={`${service}, ${id}`}>{pid}</span>,
+        <Text value={version} most={40} />,
+        <>
+          {applied ?? 'none'}{' '}
+          {pending && <Badge tone="warning">{lacks === undefined ? 'has applied none' : `behind by ${lacks}`}</Badge>}
+        </>,
+        <span class={silent > SILENT_MS ? 'wrong' : ''} title={utcTime(new Date(lastSeenAt))}>
+          {silent < 2000 ? 'now' : `${roughSpan(silent)} ago`}
+        </span>,
+        <Time at={startedAt} />,
+      ]}
+    />
   );
 }

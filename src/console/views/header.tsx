@@ -37,6 +37,7 @@ export function Header({ connection, service, entries, current, onHelp }: Header
           ?
         </Button>
         <Account connection={connection} />
+        <Button onClick={() => void connection.signOut()}>Sign out</Button>
       </div>
     </header>
   );
@@ -47,7 +48,7 @@ function WhoseSettings({ connection }: { readonly connection: Connection }) {
   return (
     <TenantChoice
       connection={connection}
-      label="Whose settings"
+      label="Tenant"
       value={tenant}
       onChoose={(chosen) => connection.chooseTenant(chosen)}
     />
@@ -68,7 +69,7 @@ function Account({ connection }: { readonly connection: Connection }) {
     <details class="menu" onKeyDown={closeOnEscape}>
       <summary>
         <span class="visually-hidden">Signed in as </span>
-        <Text value={userId} most={40} />
+        <Text value={userId} most={40} /> <span class="muted">{scopes.join(', ')}</span>
       </summary>
       <div class="menu-body">
         <Fields
@@ -80,7 +81,6 @@ function Account({ connection }: { readonly connection: Connection }) {
             'Valid until': expiresAt && <Time at={expiresAt} />,
           }}
         />
-        <Button onClick={() => void connection.signOut()}>Sign out</Button>
       </div>
     </details>
   );

@@ -34,7 +34,7 @@ export function HealthView({ connection }: ViewProps) {
   const sinces = checks.flatMap(({ otelrdcp_since: since }) => (since === undefined ? [] : [since]));
   const since = sinces.sort()[0];
   return (
-    <div class="health">
+    <div class="stack">
       <header class="bar">
         <h2>
           <Badge tone={tone}>{title}</Badge>

@@ -47,6 +47,7 @@ export function useListKeys({ names, grid, onKey }: ListKeys) {
     },
     onKeyDown(event: KeyboardEvent): void {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target instanceof Element && !event.target.closest('[data-name]')) return;
       const moves: Readonly<Record<string, readonly [number, 1 | -1]>> = {
         ArrowDown: [index + 1, 1],
         j: [index + 1, 1],

@@ -1,11 +1,12 @@
 import { useRef, useState } from 'preact/hooks';
 import { MAX_REASON_LENGTH } from '../../protocol/constants.ts';
 import type { ControlBudget } from '../../protocol/messages.ts';
-import { formatDuration } from '../../protocol/time.ts';
+import { formatDuration, parseDuration } from '../../protocol/time.ts';
 import { Button } from '../parts/button.tsx';
 import { counted, someOf } from '../parts/counted.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Notice } from '../parts/notice.tsx';
+import { exactSpan } from '../parts/spans.ts';
 import { clockTime } from '../parts/times.ts';
 import { type ChangeForm, commandOf, type Intent, receiptOf } from '../state/change.ts';
 import type { Connection } from '../state/connection.ts';
@@ -113,7 +114,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
         )}
         {sure && (
           <p class="notice warning">
-            <strong>No end.</strong> {counted(categories.length, 'category', 'categories')}{' '}
+            <strong>Permanent.</strong> {counted(categories.length, 'category', 'categories')}{' '}
             {intent === 'disable' ? 'stays off' : 'stays on'} {whom} until somebody switches it again.
           </p>
         )}
@@ -142,7 +143,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
             {busy
               ? 'Sending …'
               : sure
-                ? `Yes, ${verb.toLowerCase()} without an end`
+                ? `Yes, ${verb.toLowerCase()} permanently`
                 : buttonText(verb, whom, noEnd, seconds)}
           </Button>
           <Button onClick={() => (sure ? setSure(false) : connection.askNothing())}>{sure ? 'Back' : 'Cancel'}</Button>
@@ -153,8 +154,8 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
 }
 
 function buttonText(verb: string, whom: string, noEnd: boolean, seconds: number | undefined): string {
-  if (noEnd) return `${verb} without an end …`;
-  return `${verb}${whom && ' '}${whom}${seconds === undefined ? '' : ` for ${formatDuration(seconds)}`}`;
+  if (noEnd) return `${verb} permanently …`;
+  return `${verb}${whom && ' '}${whom}${seconds === undefined ? '' : ` for ${exactSpan(seconds)}`}`;
 }
 
 /** Without tenants there is nobody to name. */
@@ -192,9 +193,9 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }
     <fieldset class="field">
       <legend>For how long</legend>
       <div class="bar">
-        {presets.map((preset) => choice(preset, preset))}
+        {presets.map((preset) => choice(preset, exactSpan(parseDuration(preset) ?? 0)))}
         {choice(OTHER_TIME, 'Other')}
-        {choice(NO_END, 'No end')}
+        {choice(NO_END, 'Permanent')}
       </div>
       {time === OTHER_TIME && (
         <input
@@ -202,7 +203,7 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }
           aria-label="Time"
           aria-invalid={wrong !== undefined}
           aria-describedby="time-help"
-          placeholder={`such as 45m, at most ${formatDuration(maxSeconds)}`}
+          placeholder={`such as 45m, at most ${exactSpan(maxSeconds)}`}
           value={typed}
           onInput={({ currentTarget }) => onTyped(currentTarget.value)}
         />

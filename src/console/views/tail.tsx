@@ -7,7 +7,7 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { counted } from '../parts/counted.ts';
 import { download } from '../parts/download.ts';
 import { Empty, Notice } from '../parts/notice.tsx';
-import { clockSpan } from '../parts/spans.ts';
+import { clockSpan, exactSpan } from '../parts/spans.ts';
 import type { Connection } from '../state/connection.ts';
 import type { Query } from '../state/route.ts';
 import { useNow } from '../state/use-now.ts';
@@ -145,7 +145,7 @@ export function TailView({ connection, route }: ViewProps) {
           >
             {durations.map((each) => (
               <option key={each} value={each}>
-                {each}
+                {exactSpan(parseDuration(each) ?? 0)}
               </option>
             ))}
           </select>

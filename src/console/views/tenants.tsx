@@ -2,17 +2,18 @@ import type { TenantSummary } from '../../protocol/messages.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
+import { LongRow, LongTable } from '../parts/long-table.tsx';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
 import { href } from '../state/route.ts';
 import { replaceQuery } from '../state/use-route.ts';
 import { useStore } from '../state/use-store.ts';
 import { foundTenants, namesOn } from './tenants/found-tenants.ts';
 import type { ViewProps } from './view.ts';
 
+const HEAD = ['Tenant', 'Categories that are on', 'Changes', 'Show'];
 const ROW_HEIGHT = 56;
 /** Categories that a row names. */
 const MOST_NAMES = 6;
@@ -20,6 +21,7 @@ const MOST_NAMES = 6;
 export function TenantsView({ connection, route }: ViewProps) {
   const chosen = connection.tenant;
   const tenants = useStore(connection, (state) => state.tenants);
+  const categories = useStore(connection, (state) => state.categories);
   const search = route.query.get('q') ?? '';
   if (tenants === undefined) return <Loading what="tenants" />;
   const found = foundTenants(tenants, search);
@@ -29,7 +31,7 @@ export function TenantsView({ connection, route }: ViewProps) {
     location.assign(href('categories'));
   };
   return (
-    <div class="tenants">
+    <div class="stack">
       <SearchBar label="Search tenant or category" value={search} onSearch={(q) => replaceQuery('tenants', { q })}>
         <span class="muted" role="status">
           {found.length < total ? `${found.length} of ${total}` : counted(total, 'tenant', 'tenants')}
@@ -41,12 +43,21 @@ export function TenantsView({ connection, route }: ViewProps) {
           title={total === 0 ? 'No tenant is configured, and none has settings of its own' : 'No tenant matches'}
         />
       ) : (
-        <VirtualList
+        <LongTable
+          label="Tenants"
+          kind="tenant-row"
+          head={HEAD}
           items={found}
           keyOf={({ id }) => id}
           rowHeight={ROW_HEIGHT}
-          renderRow={(tenant) => (
-            <TenantRow tenant={tenant} isChosen={tenant.id === chosen} onChoose={() => choose(tenant.id)} />
+          renderRow={(tenant, index) => (
+            <TenantRow
+              tenant={tenant}
+              index={index}
+              isOwn={(name) => chosen === undefined && categories?.get(name)?.enabled === false}
+              isChosen={tenant.id === chosen}
+              onChoose={() => choose(tenant.id)}
+            />
           )}
         />
       )}
@@ -54,41 +65,51 @@ export function TenantsView({ connection, route }: ViewProps) {
   );
 }
 
-function TenantRow({
-  tenant,
-  isChosen,
-  onChoose,
-}: {
+interface TenantRowProps {
   readonly tenant: TenantSummary;
+  readonly index: number;
+  /** Whether a category is on for this tenant, and not because it is for everybody. */
+  readonly isOwn: (category: string) => boolean;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
-}) {
-  const on = namesOn(tenant);
+}
+
+function TenantRow({ tenant, index, isOwn, isChosen, onChoose }: TenantRowProps) {
+  const on = namesOn(tenant).toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const { id, name, temporaryControls, lastChangedAt } = tenant;
+  const text = isChosen ? 'Chosen' : 'Choose';
   return (
-    <div class="line tenant-row">
-      <span class="who">
-        <strong>
-          <Text value={name ?? id} most={120} />
-        </strong>{' '}
-        {name !== undefined && <span class="muted">{id}</span>}
-      </span>
-      <span class="names">
-        <Badge tone={on.length > 0 ? 'on' : 'off'}>{on.length} on</Badge>
-        {on.slice(0, MOST_NAMES).map((each) => (
-          <span key={each} class="chip">
-            {each}
-          </span>
-        ))}
-        {on.length > MOST_NAMES && <span class="muted">+{on.length - MOST_NAMES}</span>}
-      </span>
-      <span class="muted">
-        {temporaryControls > 0 && `${temporaryControls} for a time`}{' '}
-        {lastChangedAt !== undefined && <Time at={lastChangedAt} />}
-      </span>
-      <Button aria-label={`${isChosen ? 'Chosen' : 'Choose'} ${name ?? id}`} aria-pressed={isChosen} onClick={onChoose}>
-        {isChosen ? 'Chosen' : 'Choose'}
-      </Button>
-    </div>
+    <LongRow
+      kind="tenant-row"
+      index={index}
+      cells={[
+        <>
+          <strong>
+            <Text value={name ?? id} most={120} />
+          </strong>{' '}
+          {name !== undefined && <span class="muted">{id}</span>}
+        </>,
+        <>
+          <Badge tone={on.length > 0 ? 'on' : 'off'}>{on.length} on</Badge>{' '}
+          {on.slice(0, MOST_NAMES).map((each) => (
+            <span key={each} class={isOwn(each) ? 'chip one-tenant' : 'chip'}>
+              {each}
+            </span>
+          ))}
+          {on.length > MOST_NAMES && <span class="muted">+{on.length - MOST_NAMES}</span>}
+        </>,
+        <span class="muted">
+          {temporaryControls > 0 && `${temporaryControls} temporary, `}
+          {lastChangedAt !== undefined && (
+            <>
+              changed <Time at={lastChangedAt} />
+            </>
+          )}
+        </span>,
+        <Button aria-label={`${text} ${name ?? id}`} aria-pressed={isChosen} onClick={onChoose}>
+          {text}
+        </Button>,
+      ]}
+    />
   );
 }

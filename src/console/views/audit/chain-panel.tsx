@@ -11,7 +11,9 @@ export interface ChainPanelProps {
 
 /** What the hashes of the loaded entries show, and what they do not. */
 export function ChainPanel({ chain, isFiltered }: ChainPanelProps) {
-  if (chain === undefined) return <p class="muted">Hashes are checked here over HTTPS and on loopback.</p>;
+  if (chain === undefined) {
+    return crypto.subtle ? null : <p class="muted">Hashes are checked here over HTTPS and on loopback.</p>;
+  }
   const { checked, changed, unlinked, links, missing } = chain;
   const isBroken = changed.length + unlinked.length > 0;
   const gaps = missing > 0 && !isFiltered;

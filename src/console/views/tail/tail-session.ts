@@ -195,5 +195,5 @@ export class TailSession {
 
 /** Whether another attempt would be answered the same way. A limit is not: the server may still count the lost connection. */
 function isFinal(error: unknown): boolean {
-  return isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
+  return isRdcpError(error) && error.status < 500 && error.status !== 429;
 }
