@@ -20,7 +20,7 @@ export function TimeLeft({ until }: { readonly until: string }) {
   return (
     <time class="clock" dateTime={until} title={`until ${clockTime(end)} (${utcTime(end)})`}>
       <span aria-hidden="true">{clockSpan(left)}</span>
-      <span class="visually-hidden">{roughSpan(left)}</span>
+      <span class="visually-hidden">{roughSpan(left)} left</span>
     </time>
   );
 }

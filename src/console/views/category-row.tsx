@@ -52,7 +52,7 @@ export function CategoryRow(props: CategoryRowProps) {
       <div role="gridcell" class="cell state">
         <OnBadge enabled={enabled} differs={differing.length > 0} />
       </div>
-      <div role="gridcell" class="cell title">
+      <div role="rowheader" class="cell title">
         <a class="name" href={href('categories', name)} tabIndex={tabIndex}>
           {name}
         </a>

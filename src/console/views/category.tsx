@@ -82,6 +82,7 @@ function Details({ connection, category }: { readonly connection: Connection; re
         <h1 class="name">{name}</h1>
         <OnBadge enabled={enabled} differs={differing.length > 0} />
         <Until category={category} />
+        {category.otelrdcp_expiresAt && <span aria-hidden="true">left</span>}
       </div>
       {description !== '' && <LongText value={description} />}
       <Actions connection={connection} category={category} />

@@ -157,6 +157,7 @@ function Line({ row, filter, isSelected, process, colour, onSelect }: LineProps)
           <Marked value={line.message} filter={filter} />
           {attributes !== '' && (
             <span class="attributes">
+              {' '}
               <Marked value={attributes} filter={filter} />
             </span>
           )}
