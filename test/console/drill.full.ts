@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { createRdcpClient } from '../../src/client.ts';
 import { assertAccessible, browserTest, type ConsoleService, KEYS, openPage, startService } from './support.ts';
 
 /** What a service says all the time, so that there is something to measure. */
@@ -154,6 +155,36 @@ browserTest('a permanent change needs a second step', async (t, browser) => {
   await dialog.getByRole('button', { name: /Yes/ }).click();
   await row(page, 'CACHE').getByText('permanent').waitFor();
   assert.equal((await status()).CACHE, true);
+});
+
+browserTest('what is on for a while is prolonged, and what is permanent is reset', async (t, browser) => {
+  const service = await startService(t);
+  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  await client.enable('CACHE', { duration: '5m', reason: 'slow checkout' });
+  await client.enable('ORDERS', { temporary: false, reason: 'counting differs' });
+  const { page } = await openPage(t, browser, service.console);
+  await signIn(page, KEYS.admin);
+  const button = (name: string, action: string) => row(page, name).getByRole('button', { name: `${action} ${name}` });
+  await button('CACHE', 'Prolong').click();
+  const dialog = page.getByRole('dialog', { name: 'Prolong CACHE' });
+  await dialog.getByText('1 h', { exact: true }).click();
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('takes longer');
+  await dialog.getByRole('button', { name: 'Prolong for 1 h' }).click();
+  await row(page, 'CACHE').getByText('takes longer').waitFor();
+  const { categories } = await client.discovery();
+  const end = Date.parse(categories.find(({ name }) => name === 'CACHE')?.otelrdcp_expiresAt ?? '');
+  assert.ok(end > Date.now() + 50 * 60_000, 'it ends in an hour');
+
+  await row(page, 'ORDERS').getByRole('link', { name: 'ORDERS' }).click();
+  await page.getByRole('heading', { name: 'ORDERS' }).waitFor();
+  await page.getByRole('button', { name: 'Reset' }).click();
+  await page
+    .getByRole('dialog', { name: 'Reset ORDERS' })
+    .getByRole('button', { name: /^Reset/ })
+    .click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.locator('main').getByText('Off, by default').waitFor();
+  assert.equal((await client.discovery()).categories.find(({ name }) => name === 'ORDERS')?.otelrdcp_origin, 'default');
 });
 
 browserTest('what the credential may not do is not offered', async (t, browser) => {

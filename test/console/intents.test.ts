@@ -18,10 +18,10 @@ const offered = (members: Partial<DiscoveredCategory>, tenant?: string) =>
   intentsOf(category(members), tenant).map(([intent]) => intent);
 
 test('what is on for a while can be prolonged and ended; what is permanent can be disabled', () => {
-  assert.deepEqual(offered({ otelrdcp_control: control }), ['prolong', 'reset']);
+  assert.deepEqual(offered({ otelrdcp_control: control }), ['prolong', 'end']);
   assert.deepEqual(offered({ temporary: false, otelrdcp_origin: 'global' }), ['disable']);
   assert.deepEqual(offered({ enabled: false, temporary: false, otelrdcp_origin: 'default' }), ['enable']);
-  assert.deepEqual(offered({ enabled: false, otelrdcp_control: control }), ['enable', 'reset']);
+  assert.deepEqual(offered({ enabled: false, otelrdcp_control: control }), ['enable', 'end']);
 });
 
 test('a tenant can overrule what is on for everybody, not end it', () => {
@@ -29,5 +29,5 @@ test('a tenant can overrule what is on for everybody, not end it', () => {
   assert.deepEqual(offered({}, 'acme'), ['disable']);
   assert.deepEqual(offered({ enabled: false }, 'acme'), ['enable']);
   assert.equal(isForEverybody(category({ otelrdcp_control: control }), 'acme'), false);
-  assert.deepEqual(offered({ otelrdcp_control: control }, 'acme'), ['prolong', 'reset']);
+  assert.deepEqual(offered({ otelrdcp_control: control }, 'acme'), ['prolong', 'end']);
 });

@@ -160,6 +160,8 @@ browserTest('while nobody sees the page it asks for nothing, and afterwards it i
   );
   await hide(page, false);
   await waitForState(page, 'ORDERS', 'On');
+  const reopened = requests.find((request) => request.url().endsWith('/events'));
+  assert.match(reopened?.headers()['last-event-id'] ?? '', /\d/, 'it goes on where it was');
   await context.close();
 });
 

@@ -3,8 +3,13 @@ import type { ControlBudget, ControlResponse } from '../../protocol/messages.ts'
 import { someOf } from '../parts/counted.ts';
 import type { Receipt } from './state.ts';
 
-/** What somebody asks for in the dialog. */
-export type Intent = 'enable' | 'disable' | 'toggle' | 'reset' | 'prolong';
+/** What somebody asks for in the dialog. What is on for a while is ended, what is permanent is reset: one action. */
+export type Intent = 'enable' | 'disable' | 'toggle' | 'end' | 'reset' | 'prolong';
+
+/** Whether nothing of its own is left afterwards. */
+export function isReset(intent: Intent): boolean {
+  return intent === 'end' || intent === 'reset';
+}
 
 export interface ChangeForm {
   readonly intent: Intent;
@@ -17,8 +22,8 @@ export interface ChangeForm {
 
 export function commandOf({ intent, categories, seconds, reason, budget }: ChangeForm): ControlCommand {
   const said = reason.trim() === '' ? {} : { reason: reason.trim() };
-  if (intent === 'reset') return { action: 'reset', categories, options: said };
-  const action = intent === 'prolong' ? 'enable' : intent;
+  if (isReset(intent)) return { action: 'reset', categories, options: said };
+  const action = intent === 'disable' || intent === 'toggle' ? intent : 'enable';
   const time = seconds === undefined ? { temporary: false } : { temporary: true, duration: seconds };
   const limits =
     budget === undefined || action === 'disable' || seconds === undefined ? {} : { otelrdcp_budget: budget };

@@ -3,7 +3,7 @@ import type { Intent } from './change.ts';
 
 type Offered = readonly [intent: Intent, text: string];
 
-const END: Offered = ['reset', 'End now…'];
+const END: Offered = ['end', 'End now…'];
 
 /**
  * Whether what is shown is set for everybody.

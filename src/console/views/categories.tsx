@@ -186,7 +186,7 @@ function List({ connection, categories, listing, selected, onSelected, onShow }:
     onKey: (key, name) => {
       const category = categories.get(name);
       if (category === undefined || !maySwitch || !connection.store.state.shortcuts) return false;
-      const wanted = { e: ['enable', 'prolong'], d: ['reset', 'disable'] }[key];
+      const wanted = { e: ['enable', 'prolong'], d: ['end', 'disable'] }[key];
       if (key === 'x') toggle(name);
       else if (wanted === undefined) return false;
       const intent = intentsOf(category, connection.shownTenant).find(([each]) => wanted?.includes(each))?.[0];
@@ -292,7 +292,7 @@ const SELECTED: readonly (readonly [Intent, string])[] = [
   ['enable', 'Enable…'],
   ['toggle', 'Toggle…'],
   ['disable', 'Disable…'],
-  ['reset', 'End now…'],
+  ['end', 'End now…'],
 ];
 
 /** What can be done with several at once. */

@@ -84,7 +84,7 @@ export function CategoryRow(props: CategoryRowProps) {
             <button
               key={intent}
               type="button"
-              class={`button ${intent === 'reset' || intent === 'disable' ? 'danger' : 'plain'}`}
+              class={`button ${intent === 'end' || intent === 'disable' ? 'danger' : 'plain'}`}
               aria-label={`${text.replace('…', '')} ${name}`}
               tabIndex={tabIndex}
               onClick={() => props.onAsk(intent)}

@@ -159,7 +159,7 @@ function Actions({ connection, category }: { readonly connection: Connection; re
           {main.map(([intent, text], at) => (
             <Button
               key={intent}
-              kind={intent === 'reset' || intent === 'disable' ? 'danger' : at === 0 ? 'primary' : 'plain'}
+              kind={intent === 'end' || intent === 'disable' ? 'danger' : at === 0 ? 'primary' : 'plain'}
               onClick={() => connection.ask(intent, [name])}
             >
               {text}

@@ -8,7 +8,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { exactSpan } from '../parts/spans.ts';
 import { clockTime } from '../parts/times.ts';
-import { type ChangeForm, commandOf, type Intent, receiptOf } from '../state/change.ts';
+import { type ChangeForm, commandOf, type Intent, isReset, receiptOf } from '../state/change.ts';
 import type { Connection } from '../state/connection.ts';
 import { readDuration } from '../state/durations.ts';
 import type { Problem } from '../state/problem.ts';
@@ -29,7 +29,8 @@ const VERBS: Readonly<Record<Intent, string>> = {
   prolong: 'Prolong',
   disable: 'Disable',
   toggle: 'Toggle',
-  reset: 'End now',
+  end: 'End now',
+  reset: 'Reset',
 };
 
 interface SwitchDialogProps {
@@ -52,7 +53,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
   const requestIds = useRef(new RequestIds());
   const expired = useStore(connection, ({ stage }) => stage === 'expired');
 
-  const timed = intent !== 'reset';
+  const timed = !isReset(intent);
   const noEnd = timed && time === NO_END;
   const read = readDuration(time === OTHER_TIME ? typed : time, maxSeconds);
   const seconds = timed && !noEnd && typeof read === 'number' ? read : undefined;
@@ -125,7 +126,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
           <input
             value={reason}
             maxLength={MAX_REASON_LENGTH}
-            placeholder={intent === 'reset' ? 'found it' : 'slow checkout'}
+            placeholder={timed ? 'slow checkout' : 'found it'}
             autofocus
             onInput={({ currentTarget }) => setReason(currentTarget.value)}
           />
@@ -139,7 +140,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
           <p class="muted">You are signed in again. Nothing was changed yet.</p>
         )}
         <div class="bar">
-          <Button type="submit" kind={intent === 'reset' || intent === 'disable' ? 'danger' : 'primary'} busy={busy}>
+          <Button type="submit" kind={!timed || intent === 'disable' ? 'danger' : 'primary'} busy={busy}>
             {busy
               ? 'Sending …'
               : sure
