@@ -10,8 +10,9 @@ import { withPalette } from './palette.ts';
 
 /** Of every picture, in bytes. */
 const MOST_BYTES = 60_000;
-/** Seconds of calls before a picture is taken. */
+/** Seconds of calls before a picture is taken, and before one that shows how many there were lately. */
 const SECONDS = 12;
+const LONGER = 60;
 
 let now = Date.UTC(2026, 10, 20, 9, 30);
 const began = now;
@@ -54,7 +55,8 @@ for (const { name, config, quiet, viewport, dark, reach } of STATES) {
   const ticking = setInterval(() => void page.clock.setFixedTime(name === 'no-connection' ? now + 3000 : now), 1500);
   await reach(page, scene);
   clearInterval(ticking);
-  for (let second = 0; second < SECONDS && !quiet && name !== 'no-connection'; second += 1) {
+  const seconds = /^categor(ies|y)$/.test(name) ? LONGER : SECONDS;
+  for (let second = 0; second < seconds && !quiet && name !== 'no-connection'; second += 1) {
     scene.speak();
     now += 1000;
     await page.clock.setFixedTime(now);
