@@ -61,6 +61,9 @@ export const DEBUG: Source = {
   adoptLogger: (logger, _options, adoption) => adoptInstance(logger as unknown as DebugInstance, adoption),
 };
 
+/** Namespaces of libraries that come with instrumentations such as this one, which the application did not choose. */
+const NOT_OF_APPLICATIONS: ReadonlySet<string> = new Set(['require-in-the-middle']);
+
 const PATCHED = ['init', 'enabled', 'formatArgs', 'log'] as const;
 
 /** Whether a value is the export of the package `debug`, and can be patched. */
@@ -112,6 +115,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   function follow(name: string, native: boolean): Namespace | undefined {
     const known = namespaces.get(name);
     if (known !== undefined) return known;
+    if (NOT_OF_APPLICATIONS.has(name)) return undefined;
     const category = adoption.category(name, { enabledByDefault: native, version });
     if (category === undefined) return undefined;
     const state: Namespace = { category, native, wanted: category.wanted, plain: new Set(), stop: () => {} };

@@ -231,6 +231,13 @@ for (const version of Object.keys(COPIES)) {
 }
 
 describe('debug', () => {
+  it('of a library that only instrumentations bring is no category, and does what it did', (t) => {
+    const { debug, names, native } = setUp(t, '4.4.3', { DEBUG: 'require-in-the-middle' });
+    debug('require-in-the-middle')('natively');
+    debug('app')('off');
+    assert.deepEqual([names(), native.length], [['APP'], 1]);
+  });
+
   it('is left alone with one warning where its exports are frozen or unknown', (t) => {
     const { load, warnings } = adoptionBench(t, [source]);
     const frozen = Object.freeze(loadCopy<object>('debug').exports);

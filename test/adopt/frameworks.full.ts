@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { built } from '../support/built.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
+
+/** Loggers that frameworks make with pino. Each writes a line of debug and one of info. */
+const APP = `
+  import { once } from 'node:events';
+  import { createServer } from 'node:http';
+  import fastify from 'fastify';
+  import pino from 'pino';
+  import pinoHttp from 'pino-http';
+  const say = (log, text) => { log.debug(text + ' debug'); log.info(text + ' info'); };
+  const gateway = fastify({ logger: { name: 'gateway' }, disableRequestLogging: true });
+  gateway.get('/', (request) => { say(request.log, 'request.log'); return 'ok'; });
+  gateway.get('/quiet', { logLevel: 'warn' }, (request) => { say(request.log, 'quiet'); return 'ok'; });
+  say(gateway.log, 'app.log');
+  for (const path of ['/', '/quiet']) await gateway.inject(path);
+  const orders = fastify({ loggerInstance: pino({ name: 'orders' }), disableRequestLogging: true });
+  orders.get('/', (request) => { say(request.log, 'instance'); return 'ok'; });
+  await orders.inject('/');
+  const middleware = pinoHttp({ name: 'web', autoLogging: false });
+  const server = createServer((req, res) => { middleware(req, res); say(req.log, 'pino-http'); res.end(); }).listen(0);
+  await once(server, 'listening');
+  await (await fetch('http://127.0.0.1:' + server.address().port)).text();
+  server.close();
+  const target = { target: 'pino/file', level: 'trace', options: { destination: 1 } };
+  const threaded = pino({ name: 'threaded' }, pino.transport({ targets: [target] }));
+  say(threaded, 'transport');
+  await new Promise((done) => threaded.flush(done));
+`;
+const NAMES = ['GATEWAY', 'ORDERS', 'WEB', 'THREADED'];
+
+test("Fastify's own logger, that of pino-http and one with a transport are switched as any logger of pino", async (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-frameworks-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
+  const install = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await promisify(execFile)('npm', [...install, 'pino-http@11', 'pino@10', 'fastify@5'], { cwd });
+  symlinkSync(resolve('node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));
+  writeFileSync(join(cwd, 'app.mjs'), APP);
+  const linesWith = async (enabled: boolean) => {
+    const categories = Object.fromEntries(NAMES.map((name) => [name, { enabled }]));
+    writeFileSync(join(cwd, 'rdcp.json'), JSON.stringify({ announce: false, categories }));
+    const env = { ...PROGRAM_ENV, RDCP_CONFIG: 'rdcp.json', RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', built('register.js'), 'app.mjs'], {
+      cwd,
+      env,
+    });
+    // Each logger has a destination of its own, which writes when it likes.
+    return stdout
+      .split('\n')
+      .flatMap((line) => /"msg":"([^"]+)"/.exec(line)?.[1] ?? [])
+      .sort();
+  };
+  const loggers = ['app.log', 'request.log', 'instance', 'pino-http', 'transport'];
+  const infos = loggers.map((name) => `${name} info`);
+  assert.deepEqual(await linesWith(false), infos.sort());
+  // A level that Fastify sets for a route is the logger's own: its debug lines pass, its info does not.
+  const debugs = [...loggers, 'quiet'].map((name) => `${name} debug`);
+  assert.deepEqual(await linesWith(true), [...infos, ...debugs].sort());
+});
