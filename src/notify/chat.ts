@@ -21,9 +21,16 @@ export function slackBody(event: NotifyEvent, entry: RecordedEntry, { service, h
   return JSON.stringify({ text: escaped(`${service} on ${host}: ${SENTENCES[event](entry)}`) });
 }
 
-/** The three characters that Slack reads as markup; `<!channel>` in a reason would otherwise call everybody. */
+/**
+ * The three characters that Slack reads as markup, and the `@` that Mattermost, Rocket.Chat and Discord read: `<!channel>` or
+ * `@everyone` in a reason would otherwise call everybody. A word joiner behind the `@` is not seen.
+ */
 function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replace(/(?<![\p{L}\p{N}])@(?=[\p{L}\p{N}])/gu, '@\u2060');
 }
 
 function changes(entry: RecordedEntry): string {

@@ -49,6 +49,7 @@ export interface WebhookParts {
 interface Queued {
   readonly id: string;
   readonly body: string;
+  readonly bytes: number;
   attempts: number;
 }
 
@@ -88,7 +89,7 @@ export class Webhook {
       this.#drop(this.#gone ? 'gone' : 'closed');
       return;
     }
-    this.#enqueue({ id, body, attempts: 0 });
+    this.#enqueue({ id, body, bytes: Buffer.byteLength(body), attempts: 0 });
     while (this.#waiting.length > MAX_EVENTS || this.#bytes > MAX_BYTES) {
       this.#dequeue();
       this.#drop('queue_full');
@@ -187,12 +188,12 @@ export class Webhook {
   #enqueue(event: Queued, place: 'first' | 'last' = 'last'): void {
     if (place === 'first') this.#waiting.unshift(event);
     else this.#waiting.push(event);
-    this.#bytes += event.body.length;
+    this.#bytes += event.bytes;
   }
 
   #dequeue(): Queued | undefined {
     const event = this.#waiting.shift();
-    if (event !== undefined) this.#bytes -= event.body.length;
+    if (event !== undefined) this.#bytes -= event.bytes;
     return event;
   }
 
@@ -205,6 +206,6 @@ export class Webhook {
 /** RFC 9110, section 10.2.3: seconds, or a date. Zero for anything else. */
 function retryAfterMs(value: string | undefined, now: number): number {
   if (value === undefined) return 0;
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
   return Number.isNaN(ms) ? 0 : Math.max(0, ms);
 }

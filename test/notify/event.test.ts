@@ -97,3 +97,26 @@ test('losses and credential sources are told, housekeeping is not', () => {
     assert.deepEqual(told({ action }), [undefined]);
   }
 });
+
+test('nobody is called by what a reason says', () => {
+  const changes = [change('HTTP', true)];
+  const reasonOf = (reason: string) => told({ changes, reason })[1]?.replace('HTTP on: ', '');
+  assert.equal(reasonOf('<!channel> & <@U1>'), '&lt;!channel&gt; &amp; &lt;@\u2060U1&gt;');
+  for (const name of ['channel', 'here', 'all', 'everyone']) {
+    assert.equal(reasonOf(`@${name} (@${name})`), `@\u2060${name} (@\u2060${name})`);
+  }
+  assert.equal(reasonOf('of ann@example.com at @ 5'), 'of ann@example.com at @ 5');
+  const source = { service: '<!here>', host: '@all' };
+  const { text } = JSON.parse(slackBody('change', entry({ changes }), { ...SOURCE, ...source })) as { text: string };
+  assert.equal(text, '&lt;!here&gt; on @\u2060all: HTTP on');
+});
+
+test('a line of a chat has room for every name, state and reason that an entry can have', () => {
+  const changes = Array.from({ length: 100 }, (_, index) =>
+    change(`C${index}_${'X'.repeat(59)}`.slice(0, 64), true, index + 1),
+  );
+  const [, line = ''] = told({ changes, reason: '&'.repeat(500), tenant: { id: 't'.repeat(255) } });
+  // Slack cuts a text off at 40,000 characters.
+  assert.ok(line.length < 40_000, `${line.length}`);
+  assert.ok(line.endsWith('&amp;'.repeat(500)));
+});

@@ -110,6 +110,32 @@ test('Retry-After is honoured, in seconds and as a date, up to an hour', async (
   assert.equal(sent.at(-1)?.at, 3908, 'what is no time counts as none');
 });
 
+test('Retry-After of more digits than a year has is an hour, and nonsense is none', async () => {
+  const answers = ['9'.repeat(12), '-5', '1e3', '', ' 7', '5.5', 'Thu, 01 Jan 1970 00:00:00 GMT'];
+  const { webhook, pass, sent } = bench(() => ({ status: 503, retryAfter: answers.shift() }));
+  webhook.add('a', '{}');
+  await pass(3720 * SECOND);
+  assert.deepEqual(
+    sent.slice(0, 7).map(({ at }) => at),
+    [0, 3600, 3602, 3606, 3614, 3630, 3662],
+  );
+});
+
+test('only 2xx counts as delivered; every other answer is sent again under the same id', async () => {
+  for (const status of [200, 201, 204, 299]) {
+    const { webhook, pass, sent, delivered } = bench(() => ({ status }));
+    webhook.add('a', '{}');
+    await pass(60 * SECOND);
+    assert.deepEqual([sent.length, delivered()], [1, 1], String(status));
+  }
+  for (const status of [0, 101, 199, 300, 301, 302, 307, 308, 400, 401, 404, 408, 425, 429, 500, 502, 599]) {
+    const { webhook, pass, ids, delivered } = bench(() => ({ status }));
+    webhook.add('a', '{}');
+    await pass(3 * SECOND);
+    assert.deepEqual([ids(), delivered()], [['a', 'a', 'a'], 0], String(status));
+  }
+});
+
 test('one failure alone is no condition, two are, until everything that waited is delivered', async () => {
   const statuses = [500, 200, 503, 503, 200, 200];
   const { webhook, pass, lines } = bench(() => ({ status: statuses.shift() ?? 0 }));
@@ -165,6 +191,22 @@ test('at most 1 MiB waits', async () => {
   for (let n = 0; n < 20; n++) webhook.add(`e${n}`, 'x'.repeat(64 * 1024));
   await pass(0);
   assert.equal(dropped.length, 4);
+});
+
+test('what waits is measured in bytes, and an event larger than all of it is dropped alone', async () => {
+  const { webhook, pass, dropped, ids } = bench(() => ({ status: 500 }));
+  webhook.add('small', '{}');
+  for (let n = 0; n < 8; n++) webhook.add(`wide${n}`, '\u{65e5}'.repeat(64 * 1024));
+  assert.deepEqual(
+    dropped,
+    ['queue_full', 'queue_full', 'queue_full', 'queue_full'],
+    'the small one and three of 192 KiB',
+  );
+  webhook.add('huge', 'x'.repeat(1024 * 1024 + 1));
+  assert.equal(dropped.length, 4 + 6);
+  webhook.add('next', '{}');
+  await pass(0);
+  assert.deepEqual(ids(), ['next']);
 });
 
 test('a receiver that hangs gets one request at a time, each given up after ten seconds', async () => {

@@ -161,3 +161,10 @@ test('a forecast counts the calls of a tenant for whom the category is off, by t
   assert.ok(Math.abs(made - dropped - 10) < 4, `${dropped} of ${made} dropped`);
   assert.equal((await client.discovery()).categories.find(({ name }) => name === 'FORECAST')?.enabled, false);
 });
+
+test('a forecast is answered also where the longest time for a request is configured', async (t) => {
+  const server = await startServer(t, { config: { limits: { requestTimeoutSeconds: Number.MAX_SAFE_INTEGER } } });
+  const body = { categories: 'HTTP', duration: 1 };
+  const { status } = await server.request(PATHS.forecast, { key: 'control', method: 'POST', body });
+  assert.equal(status, 200);
+});

@@ -20,14 +20,16 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
  * later failure is reported, since it can no longer be sent.
  */
 export function timeout(seconds: number, report: (error: unknown) => void): Middleware<RequestState> {
-  const milliseconds = Math.min(seconds * 1000, MAX_DELAY_MS);
   return (ctx, next) =>
     new Promise<void>((resolve, reject) => {
       const start = (extraMs: number) =>
-        setTimeout(() => {
-          ctx.state.expired = true;
-          reject(new RdcpError('RDCP_TIMEOUT', `The request took longer than ${seconds + extraMs / 1000} seconds`));
-        }, milliseconds + extraMs).unref();
+        setTimeout(
+          () => {
+            ctx.state.expired = true;
+            reject(new RdcpError('RDCP_TIMEOUT', `The request took longer than ${seconds + extraMs / 1000} seconds`));
+          },
+          Math.min(seconds * 1000 + extraMs, MAX_DELAY_MS),
+        ).unref();
       let timer = start(0);
       ctx.state.extend = (extraMs) => {
         clearTimeout(timer);

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { configSchema, parseConfig } from '../src/config.ts';
+import { isRdcpError } from '../src/errors.ts';
+
+// Every option that the schema describes as a number, a switch or a choice, at its bounds and beyond them.
+
+interface Described {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Described>>;
+  readonly additionalProperties?: Described | boolean;
+  readonly items?: Described;
+  readonly anyOf?: readonly Described[];
+}
+
+/** What an option cannot be given without. */
+const BESIDE: Record<string, object> = {
+  'security.tokens': { issuer: 'https://us.example', audience: 'us', secret: 's'.repeat(32) },
+  'security.jwt': { issuer: 'them', audience: 'us', algorithms: ['HS256'], secret: 's'.repeat(32) },
+  'security.apiKeys.0': { id: 'k', hash: `sha256:${'0'.repeat(64)}`, clientId: 'c', scopes: ['status'] },
+  'security.mtls.identities.0': { subject: 'CN=ops', userId: 'ops', scopes: ['status'] },
+  'notify.webhook': { url: 'https://hooks.example', secret: `whsec_${Buffer.alloc(24).toString('base64')}` },
+  tenancy: { isolation: 'organization' },
+  'adopt.map.0': { match: '*' },
+};
+BESIDE['security.jwt.0'] = BESIDE['security.jwt'] as object;
+BESIDE['notify.webhook.0'] = BESIDE['notify.webhook'] as object;
+
+function* leaves(described: Described, path: readonly string[]): Generator<readonly [readonly string[], Described[]]> {
+  const forms = described.anyOf ?? [described];
+  const simple = forms.filter(
+    ({ properties, additionalProperties, items }) => !properties && !additionalProperties && !items,
+  );
+  if (
+    simple.some(({ type, enum: choices }) => choices !== undefined || /^(?:integer|number|boolean)$/.test(type ?? ''))
+  ) {
+    yield [path, [...forms]];
+  }
+  for (const { properties = {}, additionalProperties, items, anyOf } of forms) {
+    if (anyOf !== undefined) yield* leaves({ anyOf }, path);
+    for (const [name, inner] of Object.entries(properties)) yield* leaves(inner, [...path, name]);
+    if (typeof additionalProperties === 'object') yield* leaves(additionalProperties, [...path, 'DATABASE']);
+    if (items !== undefined) yield* leaves(items, [...path, '0']);
+  }
+}
+
+/** A configuration with this one value, and what it cannot be given without. */
+function configOf(path: readonly string[], value: unknown): unknown {
+  return path.reduceRight<unknown>((inner, name, index) => {
+    const here = path.slice(0, index).join('.');
+    return name === '0' ? [inner] : { ...BESIDE[here], [name]: inner };
+  }, value);
+}
+
+function refusalOf(path: readonly string[], value: unknown): string | undefined {
+  try {
+    parseConfig(configOf(path, value));
+    return undefined;
+  } catch (error) {
+    assert.ok(isRdcpError(error) && error.code === 'RDCP_CONFIG_INVALID', String(error));
+    assert.ok(!error.message.includes('\n'));
+    return error.message;
+  }
+}
+
+const OPTIONS = [...leaves(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as Described, [])];
+const shown = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+
+function taken(path: readonly string[], value: unknown): void {
+  assert.equal(refusalOf(path, value), undefined, `${path.join('.')}: ${shown(value)}`);
+}
+
+function refused(path: readonly string[], value: unknown): string {
+  const message = refusalOf(path, value) ?? assert.fail(`${path.join('.')} takes ${shown(value)}`);
+  assert.ok(message.startsWith(`configuration: ${path.join('.')} must `), `${shown(value)}: ${message}`);
+  return message;
+}
+
+test('every number among the options is taken up to its bounds, and not beyond', () => {
+  const seen: string[] = [];
+  for (const [path, forms] of OPTIONS) {
+    const number = forms.find(({ type }) => type === 'integer' || type === 'number');
+    if (number === undefined) continue;
+    seen.push(path.join('.'));
+    const lowest = number.minimum ?? (number.exclusiveMinimum ?? Number.NaN) + 1;
+    const { maximum: highest = Number.NaN } = number;
+    assert.ok(Number.isFinite(lowest) && Number.isFinite(highest), `${path.join('.')} has bounds`);
+    for (const value of [lowest, highest]) taken(path, value);
+    assert.match(refused(path, lowest - 1), /must be (?:at least|more than) \d+$/);
+    const beyond = refused(path, highest === Number.MAX_SAFE_INTEGER ? highest * 2 : highest + 1);
+    assert.match(beyond, new RegExp(`must be at most ${highest}$`), beyond);
+    for (const value of [Number.NaN, Infinity, -Infinity, '1', '', null, true, [], {}, 1n]) {
+      assert.match(refused(path, value), /must be /, shown(value));
+    }
+    if (number.type === 'integer') assert.match(refused(path, lowest + 0.5), /must be a whole number$/);
+  }
+  for (const name of [
+    'server.port',
+    'limits.maxCategories',
+    'tail.rate',
+    'controls.budget.categories.DATABASE.burst',
+  ]) {
+    assert.ok(seen.includes(name), `${name} is among ${seen.join(', ')}`);
+  }
+  assert.ok(seen.length >= 25, `${seen.length}`);
+});
+
+test('every switch and every choice among the options takes what it names alone', () => {
+  let seen = 0;
+  for (const [path, forms] of OPTIONS) {
+    const choices = forms.flatMap(({ enum: names, const: only, type }) =>
+      type === 'boolean' && only === undefined ? [true, false] : (names ?? (only === undefined ? [] : [only])),
+    );
+    // One level needs more than itself, which other tests are about.
+    if (choices.length === 0 || path.at(-1) === 'isolation') continue;
+    seen += 1;
+    for (const value of choices) taken(path, value);
+    for (const value of ['', 'nonsense', 'TRUE', 0, 1, null, Number.NaN, '\u0000', '\ud800', ` ${choices[0]}`]) {
+      refused(path, value);
+    }
+  }
+  assert.ok(seen >= 15, `${seen}`);
+});
+
+test('a duration is taken up to its bounds, in each of its forms, and not beyond', () => {
+  const both = (maxDuration: unknown) => refusalOf(['controls'], { maxDuration, defaultDuration: 1 });
+  for (const value of [1, '1s', 315_360_000, '315360000s', '5256000m', '87600h', '3650d']) {
+    assert.equal(both(value), undefined, String(value));
+  }
+  for (const value of [315_360_001, '315360001s', '87601h', '3651d', Number.MAX_SAFE_INTEGER]) {
+    assert.equal(both(value), 'configuration: controls.maxDuration must be at most 3650d', String(value));
+  }
+  for (const value of [
+    0,
+    -1,
+    1.5,
+    Number.NaN,
+    Infinity,
+    '',
+    '0s',
+    '-1s',
+    '1.5m',
+    '15',
+    '1w',
+    '1 m',
+    '1M',
+    '1m\u0000',
+    '999999999999999d',
+  ]) {
+    assert.match(
+      both(value) ?? '',
+      /^configuration: controls\.maxDuration must be .*(?:<n>d|a number|a string)/,
+      String(value),
+    );
+  }
+  for (const value of [null, true, [], {}]) {
+    assert.equal(both(value), 'configuration: controls.maxDuration must be a number or a string', shown(value));
+  }
+});
