@@ -79,6 +79,12 @@ export function isDebug(exports: unknown): exports is DebugExports {
   );
 }
 
+/** Instances of an earlier adoption, of copies that keep no list of their own. */
+const unlisted = new WeakMap<DebugExports, readonly Plain[]>();
+
+/** How often instances were made to ask again: one that has not asked since an earlier adoption keeps what it knew then. */
+let variants = 0;
+
 /** Separators mean nothing in the list of namespaces, so each number is another string of the same meaning. */
 function separators(number: number): string {
   return number.toString(2).replaceAll('0', ' ').replaceAll('1', ',');
@@ -100,7 +106,6 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   const caches = 'namespaces' in exports;
   let given = exports.namespaces;
   let variant = given;
-  let variants = 0;
 
   /** Makes instances of 4.3.2 and later ask again. */
   function invalidate(): void {
@@ -129,14 +134,15 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
     return state;
   }
 
-  function track(instance: DebugInstance): void {
+  /** @param before whether it was on without adoption. @default what `debug` says of its namespace */
+  function track(instance: DebugInstance, before?: boolean): void {
     const { namespace } = instance;
     if (typeof namespace !== 'string') return;
     const native = Boolean(isNative.call(exports, namespace));
     const state = follow(namespace, native);
     const property = Object.getOwnPropertyDescriptor(instance, 'enabled');
     if (state === undefined || property?.writable !== true) return;
-    const plain: Plain = { instance: new WeakRef(instance), before: native, set: instance.enabled };
+    const plain: Plain = { instance: new WeakRef(instance), before: before ?? native, set: instance.enabled };
     state.plain.add(plain);
     collected.register(instance, () => state.plain.delete(plain));
     setPlain(plain, state.wanted);
@@ -222,6 +228,11 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   Object.assign(exports, patches);
   invalidate();
   for (const instance of exports.instances ?? []) attempt(() => track(instance));
+  for (const { instance, before } of unlisted.get(exports) ?? []) {
+    const made = instance.deref();
+    if (made !== undefined) attempt(() => track(made, before));
+  }
+  unlisted.delete(exports);
 
   return () => {
     active = false;
@@ -235,6 +246,12 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
       for (const plain of state.plain) setPlain(plain, exports.instances === undefined ? plain.before : native);
     }
     if (caches && exports.namespaces === variant) exports.namespaces = given;
+    if (exports.instances === undefined) {
+      unlisted.set(
+        exports,
+        [...namespaces.values()].flatMap(({ plain }) => [...plain]),
+      );
+    }
   };
 }
 

@@ -212,6 +212,26 @@ for (const version of Object.keys(COPIES)) {
       assert.deepEqual([messages(), native.length], [[], 1]);
     });
 
+    it('what was switched between two adoptions holds in the second one', (t) => {
+      const { debug, turn, messages, native, leave, rejoin } = setUp(t, version);
+      const log = debug('app');
+      turn('APP', true);
+      log('one');
+      leave();
+      turn('APP', false);
+      rejoin();
+      log('never');
+      assert.deepEqual([messages(), native, Boolean(log.enabled)], [['one'], [], false]);
+      leave();
+      turn('APP', true);
+      rejoin();
+      log('two');
+      assert.deepEqual([messages(), native], [['two'], []]);
+      leave();
+      log('native again');
+      assert.deepEqual([messages(), native, Boolean(log.enabled)], [[], [], false]);
+    });
+
     it('goes on writing for an application that has wrapped our functions, and stops being ours', (t) => {
       const { debug, leave, turn, messages, native } = setUp(t, version, { DEBUG: 'a' });
       const { formatArgs } = debug as { formatArgs: (...args: unknown[]) => unknown };
