@@ -14,7 +14,7 @@ export function openssl(...args: string[]): void {
   execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** Makes the folder anew. @param folder as seen from the current directory, where openssl will look for it later too */
+/** Makes the folder again. @param folder as seen from the current directory, where openssl will look for it later too */
 export function createAuthority(folder: string): Authority {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });

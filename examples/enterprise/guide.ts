@@ -50,7 +50,7 @@ export function steps(url: string, folder: string): Step[] {
       commands: [`${as('operator')} '${url}/rdcp/v1/audit?limit=10'`],
     },
     {
-      title: "Revoke Acme's certificate. Within a second it gets nobody in any more, and no restart was needed:",
+      title: "Revoke Acme's certificate. Within a second it is refused, without a restart:",
       commands: [
         `openssl ca -config ${folder}/openssl.cnf -revoke ${folder}/acme.pem && openssl ca -config ${folder}/openssl.cnf -gencrl -out ${folder}/crl.pem && sleep 2`,
         `${as('acme', 'curl -sS')} ${token} ${status}`,
@@ -68,7 +68,7 @@ Billing writes invoices for two customers, Acme and Globex. Its debug output is 
 ${url} is at security level enterprise: every connection shows a certificate.
 
 ${text.join('\n')}
-Certificates, keys and the trail are in ${folder}, and are made anew at every start.
+Certificates, keys and the trail are in ${folder}, and are made again at every start.
 Stop it with Ctrl-C.
 `;
 }

@@ -46,7 +46,7 @@ const rdcp = createRdcp({
   },
   security: {
     level: 'enterprise',
-    // The operator's certificate is an identity. Any other guards its connection, and goes with a token.
+    // The operator's certificate is an identity. Any other one only opens a connection, and needs a token.
     mtls: { identities: [{ subject: 'O=Example,CN=operator', userId: 'operator', scopes: ['admin'] }] },
     apiKeys: { file: `${FOLDER}/keys.json` },
     tokens: {

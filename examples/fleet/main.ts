@@ -21,7 +21,7 @@ const shops = startShops(
     RDCP_PORT: controlPort,
     RDCP_STORE: redis.url,
     OTEL_SERVICE_NAME: 'shop',
-    // A scrape of a port that many share would show now one process and now another.
+    // Processes that share a port would be scraped in turns, each as if it were all.
     OTEL_METRICS_EXPORTER: 'none',
   },
   (line) => console.error(line),

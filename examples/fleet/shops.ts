@@ -17,7 +17,7 @@ export interface Shops {
 /**
  * The shop of the other example, as it is, in several processes: node:cluster lets all of them listen on the same ports, for
  * orders and for remote control.
- * @param say told of every line of debug output, with the process that wrote it
+ * @param say called with every line of debug output, and the process that wrote it
  */
 export function startShops(count: number, env: NodeJS.ProcessEnv, say: (line: string) => void): Shops {
   // The system hands each connection to a process that accepts it. By turns, one that is stopped would get some, too.
@@ -36,12 +36,12 @@ export function startShops(count: number, env: NodeJS.ProcessEnv, say: (line: st
       running.delete(pid);
       if (code !== 0) say(`[${pid}] has ended: ${signal ?? code}`);
     });
-    // Each would tell what to try when there is one shop.
+    // Each would print what to try with one shop.
     worker.process.stdout?.resume();
     const { stderr } = worker.process;
     if (stderr === null) continue;
     createInterface({ input: stderr }).on('line', (line) => {
-      // Where remote control is, is told once for all.
+      // The address of the remote control is printed once for all.
       if (!line.startsWith('rdcp: remote control on ')) say(`[${pid}] ${line}`);
     });
   }
@@ -56,7 +56,7 @@ export function startShops(count: number, env: NodeJS.ProcessEnv, say: (line: st
   };
 }
 
-/** One that was stopped hears nothing before it goes on. */
+/** A stopped process takes no signal until it continues. */
 function signal(pids: Iterable<number>, ...signals: readonly NodeJS.Signals[]): void {
   for (const pid of [...pids]) for (const each of signals) process.kill(pid, each);
 }

@@ -23,7 +23,7 @@ Ben, of the support, may look and not switch; without a login there is nothing t
   ${as('ben')} ${control}
   curl -s ${url}/rdcp/v1/status
 
-Passwords and cookies are in ${folder}, and are made anew at every start.
+Passwords and cookies are in ${folder}, and are made again at every start.
 Stop it with Ctrl-C.
 `;
 }

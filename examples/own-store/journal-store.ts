@@ -47,7 +47,7 @@ export async function openJournalStore(path: string): Promise<StateStore> {
     if (replay !== undefined) replays.set(replay.key, replay);
   }
 
-  // A process that was killed may have left half a line, which nobody was told of.
+  // A process that was killed may have left half a line, which was never acknowledged.
   const text = await file.readFile('utf8');
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   await file.truncate(Buffer.byteLength(whole));
@@ -113,7 +113,7 @@ export async function openJournalStore(path: string): Promise<StateStore> {
     load: () => inTurn(async () => new Map(scopes)),
     commit: (asked) => inTurn((journal) => commit(journal, asked)),
     findReplay: (key, now) => inTurn(async () => keptAnswer(key, now)),
-    // Nobody else writes here.
+    // No other process writes here.
     subscribe: () => () => {},
 
     queryAudit: (query) =>

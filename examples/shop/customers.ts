@@ -56,6 +56,6 @@ export function createCustomers(): Customers {
 function claimedSubject(token: string): string | undefined {
   // Made from inside another debug call, so it is lost and counted as lost (rdcp_debug_dropped_total).
   AUTH.debug('decoding', { 'shop.token_length': token.length });
-  // Throws on what is no token at all: the line of the call comes without attributes, and says why.
+  // Throws for what is not a token: the line of the call comes without attributes, and says why.
   return decodeJwt(token).sub;
 }

@@ -60,7 +60,7 @@ The same with less typing, in this directory:
 `;
 }
 
-/** For the demo: whoever sees this has nothing but npx. */
+/** For the demo, where there is only npx. */
 function brief(shopUrl: string, command: string): string {
   return `
 The shop is open at ${shopUrl}, and has customers. Its debug output is off.

@@ -68,7 +68,7 @@ export function createOrders(parts: {
         const cents = discounted(quantity, await cache.get(sku, prices.of));
         const order = accept(customer, sku, quantity, cents);
         ORDERS.debug('accepted', { 'shop.order': order.id, 'shop.cents': cents });
-        // The warehouse fills low shelves between two orders, so now and then somebody finds one empty.
+        // The warehouse fills low shelves between two orders, so now and then a customer finds one empty.
         if (order.id % 10 === 0) restock(database);
         return order;
       }),
