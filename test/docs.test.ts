@@ -60,6 +60,19 @@ describe('a link in the documents', () => {
     }
   });
 
+  it('and the names of source files are of files that there are', () => {
+    const files = globSync('{src,test,docs,benchmarks,examples,.github}/**/*.ts*', { cwd: ROOT }).map(
+      (file) => `/${file}`,
+    );
+    for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+      const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(/^ *```.*?^ *```$/gms, '');
+      for (const [, name] of text.matchAll(/`([\w./-]+\.tsx?)`/g)) {
+        const isThere = files.some((file) => file.endsWith(`/${name}`)) || existsSync(join(ROOT, name!));
+        assert.ok(isThere, `${document}: ${name}`);
+      }
+    }
+  });
+
   it('leads from the README to every document', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
     for (const document of DOCUMENTS.slice(1)) assert.ok(readme.includes(`(${document})`), document);
