@@ -61,9 +61,9 @@ describe('a link in the documents', () => {
   });
 
   it('and the names of source files are of files that there are', () => {
-    const files = globSync('{src,test,docs,benchmarks,examples,.github}/**/*.ts*', { cwd: ROOT }).map(
-      (file) => `/${file}`,
-    );
+    const files = globSync('{src,test,benchmarks,examples,.github,docs/pictures,docs/screenshots}/**/*.ts*', {
+      cwd: ROOT,
+    }).map((file) => `/${file}`);
     for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) {
       const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(/^ *```.*?^ *```$/gms, '');
       for (const [, name] of text.matchAll(/`([\w./-]+\.tsx?)`/g)) {
