@@ -419,6 +419,9 @@ export const configSchema = z.strictObject({
 /** The configuration with every default filled in. Durations are in seconds. */
 export type ResolvedConfig = ReadonlyArrays<z.output<typeof configSchema>>;
 
+/** Settings of a listener of our own. */
+export type ServerConfig = Exclude<ResolvedConfig['server'], false>;
+
 /**
  * Checks a configuration and fills in the defaults.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, whose message is one line that names the field, what is wrong with its

@@ -15,7 +15,6 @@ import type { ControlInstruments, Measurements } from '../metrics/types.ts';
 import { withoutTracing } from '../own-work.ts';
 import { CONSOLE_PATHS, HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
 import type { Emission } from '../protocol/emission.ts';
-import type { BudgetState } from '../protocol/messages.ts';
 import type { Relay } from '../tail/relay.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
@@ -43,7 +42,7 @@ import { isOurs, knownPath, methodNotAllowed, rawPath, readAsOriginForm } from '
 import { audit } from './routes/audit.ts';
 import { setPageHeaders } from './routes/console.ts';
 import { control } from './routes/control.ts';
-import { discovery, type SourceOf } from './routes/discovery.ts';
+import { type Budgets, discovery, type SourceOf } from './routes/discovery.ts';
 import { events } from './routes/events.ts';
 import { fleetMembers } from './routes/fleet.ts';
 import { forecast } from './routes/forecast.ts';
@@ -68,16 +67,6 @@ import { Watchers } from './watchers.ts';
 export interface DebugOutputs {
   readonly emission: Emission;
   readonly lost: boolean;
-}
-
-/** What categories may emit. */
-export interface Budgets {
-  /** `undefined` when nothing is limited. */
-  stateOf(category: { readonly index: number; readonly name: string }, tenantId?: string): BudgetState | undefined;
-  /** Configured calls per second of a category; `undefined` when unlimited. */
-  configuredRate(name: string): number | undefined;
-  /** Calls of a category whose output was dropped. */
-  dropped(index: number): number;
 }
 
 export interface AppDependencies {

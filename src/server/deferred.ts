@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import type { ServerConfig } from '../config.ts';
 import { toRdcpError } from '../errors.ts';
 import { asOwnWork } from '../own-work.ts';
 import type { AppDependencies, RequestHandler } from './app.ts';
-import type { Listener, ListenerOptions, ServerConfig } from './listener.ts';
+import type { Listener, ListenerOptions } from './listener.ts';
 import { createMetadataPath } from './metadata-path.ts';
 import { isOurs } from './request-target.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { unrefInterval } from '../clock.ts';
 import { type Conditions, UNWATCHED } from '../conditions.ts';
-import type { ResolvedConfig } from '../config.ts';
+import type { ServerConfig } from '../config.ts';
 import { withDeadline } from '../deadline.ts';
 import { RdcpError } from '../errors.ts';
 import type { RequestHandler } from './app.ts';
@@ -65,8 +65,6 @@ export interface ListenerOptions {
   /** Refuse a self-signed server certificate (RDCP 1.0, Transport). @default false */
   readonly production?: boolean;
 }
-
-export type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 
 /**
  * The endpoint's own listener. Neither it nor its connections keep the process alive.

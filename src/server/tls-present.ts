@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
+import type { ServerConfig } from '../config.ts';
 import { configurationError } from '../errors.ts';
 import { isLoopback } from '../hosts.ts';
-import type { ServerConfig } from './listener.ts';
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback */
 export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): void {

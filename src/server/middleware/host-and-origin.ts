@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ResolvedConfig } from '../../config.ts';
+import type { ServerConfig } from '../../config.ts';
 import { RdcpError } from '../../errors.ts';
 import { createHostCheck, hostNameOf } from '../../hosts.ts';
 import { CONSOLE_PATHS } from '../../protocol/constants.ts';
@@ -15,8 +15,6 @@ export interface HostPolicy {
   /** Schemes by which clients reach the server. */
   readonly schemes: readonly ('http' | 'https')[];
 }
-
-type ServerConfig = Exclude<ResolvedConfig['server'], false>;
 
 export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {
   return {

@@ -8,9 +8,9 @@ import type { ControlInstruments } from '../../metrics/types.ts';
 import { HEADERS } from '../../protocol/constants.ts';
 import { type ControlRequest, controlRequestSchema } from '../../protocol/control-request.ts';
 import { acknowledged } from '../acknowledgement.ts';
-import type { Budgets } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
 import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../steps.ts';
+import type { Budgets } from './discovery.ts';
 
 interface Sources {
   readonly plane: ControlPlane;

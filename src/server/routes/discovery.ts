@@ -3,10 +3,19 @@ import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { BudgetState, DiscoveredCategory, DiscoveredControl, DiscoveredSource } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
-import type { Budgets } from '../app.ts';
 import { type Handler, required, type Tenancy } from '../steps.ts';
 import { measured, visibleCalls } from './calls.ts';
 import { openingMembers } from './opening.ts';
+
+/** What categories may emit. */
+export interface Budgets {
+  /** `undefined` when nothing is limited. */
+  stateOf(category: { readonly index: number; readonly name: string }, tenantId?: string): BudgetState | undefined;
+  /** Configured calls per second of a category; `undefined` when unlimited. */
+  configuredRate(name: string): number | undefined;
+  /** Calls of a category whose output was dropped. */
+  dropped(index: number): number;
+}
 
 interface Sources {
   readonly plane: ControlPlane;

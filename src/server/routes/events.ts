@@ -4,7 +4,6 @@ import type { CategoryView, ControlPlane } from '../../control/types.ts';
 import type { Members } from '../../fleet/types.ts';
 import type { Measurements } from '../../metrics/types.ts';
 import type { EventsBudget, EventsCategory, EventsFleet, EventsRates } from '../../protocol/streams.ts';
-import type { Budgets } from '../app.ts';
 import type { WatchCredential } from '../credential-watch.ts';
 import { answerHead, EventStream } from '../event-stream.ts';
 import { header } from '../middleware/headers.ts';
@@ -13,7 +12,7 @@ import { type Context, type Handler, required, type Step } from '../steps.ts';
 import type { StreamPlaces } from '../stream-places.ts';
 import type { Watcher, Watchers } from '../watchers.ts';
 import { visibleCalls } from './calls.ts';
-import { described, limitsOf, type SourceOf } from './discovery.ts';
+import { type Budgets, described, limitsOf, type SourceOf } from './discovery.ts';
 import { shown } from './fleet.ts';
 import { timestampNow } from './opening.ts';
 
