@@ -10,7 +10,7 @@ import { ROOT } from './support/built.ts';
 import { runTests } from './support/run-tests.ts';
 
 /** Tests of one process run one after the other. */
-const MOST_TOGETHER = 8;
+const MOST_TOGETHER = 12;
 /** Folders whose tests run the package in their own process. Those of the others are about processes that they start. */
 const SHARING =
   /^test\/(?:audit|auth|client|console|control|emit|gate|metrics|notify|oauth|protocol|server|store|tail|tenancy)\//;
@@ -32,7 +32,7 @@ try {
     });
   });
   const alone = files.filter((file) => !shares(file));
-  process.exitCode = runTests({ files: [...groups, ...alone], concurrency: 3, timeoutMs: 120_000 });
+  process.exitCode = runTests({ files: [...groups, ...alone], concurrency: 4, timeoutMs: 120_000 });
 } finally {
   rmSync(folder, { recursive: true });
 }
