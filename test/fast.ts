@@ -14,14 +14,19 @@ const MOST_TOGETHER = 12;
 /** Folders whose tests run the package in their own process. Those of the others are about processes that they start. */
 const SHARING =
   /^test\/(?:audit|auth|client|console|control|emit|gate|metrics|notify|oauth|protocol|server|store|tail|tenancy)\//;
+/** Files of other folders that only call functions. */
+const FUNCTIONS_ALONE =
+  /^test\/(?:adopt\/fields|cli\/forecast-table|cluster\/(?:board|calls|folder)|conformance\/pacing|fleet\/(?:instance|roster)|package\/(?:compatibility|install-scripts)|pictures\/terminal|register\/(?:exposition|pm2)|release\/release|conditions|config|environment|json-fault|printable|reporter)\.test\.ts$/;
 const OWN_PROCESS = /^\/\/ In a process of its own: /;
 
 const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
-const shares = (file: string) => SHARING.test(file) && !OWN_PROCESS.test(readFileSync(join(ROOT, file), 'utf8'));
+const shares = (file: string) =>
+  FUNCTIONS_ALONE.test(file) || (SHARING.test(file) && !OWN_PROCESS.test(readFileSync(join(ROOT, file), 'utf8')));
+const groupOf = (file: string) => (FUNCTIONS_ALONE.test(file) ? 'functions' : dirname(file));
 
 const folder = mkdtempSync(join(tmpdir(), 'rdcp-tests-'));
 try {
-  const together = Map.groupBy(files.filter(shares), dirname);
+  const together = Map.groupBy(files.filter(shares), groupOf);
   const groups = [...together].flatMap(([name, members]) => {
     const count = Math.ceil(members.length / MOST_TOGETHER);
     return Array.from({ length: count }, (_, at) => {

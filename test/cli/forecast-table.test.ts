@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { forecastTable, noteGaps } from '../../src/cli/forecast-table.ts';
+import type { CategoryForecast, ForecastResponse } from '../../src/protocol/streams.ts';
+
+const measured = (value: number) => ({ value, measured: true }) as never;
+const figures = (calls: number, dropped: number, bytesPerCall?: number): CategoryForecast => ({
+  callsPerSecond: measured(calls),
+  bytesPerSecond: measured(calls * 100),
+  ...(bytesPerCall !== undefined && { bytesPerCall: measured(bytesPerCall) }),
+  gigabytesPerDay: measured(calls * 0.00864),
+  droppedByBudget: measured(dropped),
+});
+const forecast = (asked: number, answered: number, more: object = {}) =>
+  ({
+    duration: '5s',
+    instances: { asked, answered },
+    categories: { BUSY: figures(2000, 12.3, 100), QUIET: figures(0, 0), SOME: figures(1.25, 0, 99.5) },
+    ...more,
+  }) as unknown as ForecastResponse;
+
+test('small figures have a decimal, large ones none, and what was not measured is a dash', () => {
+  const plain = { width: 200, paint: (cell: string) => cell } as never;
+  const lines = forecastTable(plain, forecast(1, 1)).split('\n');
+  const cells = lines.map((line) => line.trim().split(/ {2,}/));
+  assert.deepEqual(cells.slice(1, 4), [
+    ['BUSY', '2000', '200000', '100', '17.3', '12'],
+    ['QUIET', '0', '0', '-', '0.000', '0'],
+    ['SOME', '1.3', '125', '100', '0.011', '0'],
+  ]);
+  assert.equal(lines.at(-1), 'measured for 5s in 1 of 1 process');
+  assert.match(forecastTable(plain, forecast(3, 2)), /in 2 of 3 processes$/);
+});
+
+test('what the figures leave out is told: processes that did not answer, and a tenant that nobody knows', () => {
+  const told = (answer: ForecastResponse) => {
+    const notes: string[] = [];
+    noteGaps({ note: (text) => void notes.push(text) }, answer);
+    return notes;
+  };
+  assert.deepEqual(told(forecast(2, 2)), []);
+  assert.deepEqual(told(forecast(2, 1)), ['1 process of 2 did not answer: the figures leave it out.']);
+  assert.deepEqual(told(forecast(4, 1)), ['3 processes of 4 did not answer: the figures leave them out.']);
+  assert.equal(told(forecast(1, 1, { tenantKnown: false })).length, 1);
+});
