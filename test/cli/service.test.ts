@@ -82,6 +82,23 @@ test('enable asks for what its options say and shows what changed; 3 where it is
   });
 });
 
+test('what is switched for one tenant says so, and says so too where it is for everybody', async (t) => {
+  const about = (id: string, scope: string) => ({ id, scope, isolationLevel: 'organization' });
+  for (const [tenant, line] of [
+    [about('acme', 'tenant-isolated'), 'for tenant acme alone\n'],
+    [about('ac\u009bme', 'tenant-isolated'), 'for tenant ac\\u009bme alone\n'],
+    [about('acme', 'global'), 'for everybody, not for tenant acme alone: this service has one state for all tenants\n'],
+    [about('global', 'global'), ''],
+    [undefined, ''],
+  ] as const) {
+    const change = { category: 'SQL', previousState: true, newState: false, effectiveAt: '2026-01-01T00:00:00.000Z' };
+    const { url } = await service(t, { status: 'success', message: 'ok', changes: [change], tenant });
+    const { code, stdout } = await rdcp(['disable', 'SQL', '--tenant', 'acme', '--url', url], { env });
+    assert.equal(code, 0);
+    assert.equal(stdout.split('\n').slice(2).join('\n'), line);
+  }
+});
+
 test('disable, toggle and reset ask for their action', async (t) => {
   const { url, seen } = await service(t, { status: 'success', message: 'ok', changes: [] });
   await rdcp(['disable', 'SQL'], { env: { ...env, RDCP_URL: url } });

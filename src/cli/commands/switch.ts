@@ -1,6 +1,6 @@
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
 import { escapeUnprintable } from '../../printable.ts';
-import { type ControlAction, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../protocol/constants.ts';
+import { type ControlAction, EVERYBODY, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../protocol/constants.ts';
 import type { ControlResponse } from '../../protocol/messages.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
@@ -183,6 +183,8 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse): void
   present(terminal, values, answer, (wide) => {
     terminal.show(changesTable(terminal, answer, { wide, now }));
     for (const line of endings(answer, now)) terminal.show(terminal.paint(line, 'bold'));
+    const whom = affected(answer);
+    if (whom !== undefined) terminal.show(escapeUnprintable(whom));
     if (fleet === undefined) return;
     const missing = fleet.pending.length === 0 ? '' : `; still pending: ${fleet.pending.join(', ')}`;
     terminal.out(`\napplied by ${fleet.applied} of ${fleet.instances} processes${escapeUnprintable(missing)}`);
@@ -203,6 +205,13 @@ function changesTable(
     ...(wide ? [expiresAt ?? '-'] : []),
   ]);
   return table(terminal, ['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
+}
+
+/** Whom the changes affect, where they were asked for one tenant. */
+function affected({ tenant }: ControlResponse): string | undefined {
+  if (tenant === undefined || tenant.id === EVERYBODY) return undefined;
+  if (tenant.scope === 'tenant-isolated') return `for tenant ${tenant.id} alone`;
+  return `for everybody, not for tenant ${tenant.id} alone: this service has one state for all tenants`;
 }
 
 /** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
