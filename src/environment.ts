@@ -1,6 +1,6 @@
 import { secretKeyRecord } from './auth/dev-key.ts';
 import { parseConfig } from './config.ts';
-import { isRdcpError, RdcpError } from './errors.ts';
+import { failureCode, isRdcpError, RdcpError } from './errors.ts';
 import { findJsonFault } from './json-fault.ts';
 import type { RdcpConfig } from './options.ts';
 
@@ -130,7 +130,7 @@ function read(variable: string, path: string, readFile: ReadFile): string {
   try {
     return readFile(path);
   } catch (cause) {
-    throw invalid(variable, `${path} cannot be read`, cause);
+    throw invalid(variable, `${path} cannot be read${failureCode(cause)}`, cause);
   }
 }
 

@@ -24,7 +24,7 @@ const FILES: Record<string, string> = {
 function read(env: Environment) {
   return configFromEnvironment(env, (path) => {
     const text = FILES[path];
-    if (text === undefined) throw new Error(`ENOENT: ${path}`);
+    if (text === undefined) throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT' });
     return text;
   });
 }
@@ -112,4 +112,12 @@ describe('the configuration from the environment', () => {
       );
     });
   }
+
+  it('says why a file cannot be read', () => {
+    for (const variable of ['RDCP_CONFIG', 'RDCP_API_KEYS_FILE']) {
+      assert.throws(() => read({ [variable]: 'missing.json' }), {
+        message: `${variable}: missing.json cannot be read (ENOENT)`,
+      });
+    }
+  });
 });
