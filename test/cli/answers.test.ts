@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { makeKey } from '../auth/records.ts';
+import { rdcp, temporaryDirectory } from './run.ts';
+import { service } from './service.ts';
+
+const { key } = makeKey({ id: 'operator', scopes: ['admin'] });
+const env = { RDCP_API_KEY: key };
+const NOW = '2026-01-01T00:00:00.000Z';
+const METRICS = { callsTotal: 7, callsPerSecond: 1 };
+const DATABASE = { name: 'DATABASE', description: 'd', enabled: true, temporary: false, metrics: METRICS };
+const change = (category: string, more: object = {}) => ({
+  category,
+  previousState: false,
+  newState: true,
+  temporary: false,
+  effectiveAt: NOW,
+  ...more,
+});
+const later = { temporary: true, expiresAt: '2026-01-01T00:05:00.000Z' };
+const tenant = { isolationLevel: 'organization', scope: 'tenant-isolated', temporaryControls: 0 };
+const entry = { timestamp: NOW, action: 'enable', changes: [], outcome: 'success' };
+
+interface Shown {
+  readonly what: string;
+  readonly args: readonly string[];
+  readonly answer: object;
+  readonly status?: number;
+  readonly code?: number;
+  readonly stdout?: readonly RegExp[];
+  readonly stderr?: readonly RegExp[];
+}
+
+/** What a service may send and another may not, by the command that shows it. */
+const TABLE: readonly Shown[] = [
+  {
+    what: 'tenants without a name or a change, and how many more there are',
+    args: ['tenants', '-o', 'wide'],
+    answer: {
+      tenants: [
+        { id: 'acme', categories: { SQL: false }, ...tenant },
+        { id: 'zoo', name: 'Zoo', categories: { SQL: true, TLS: true }, ...tenant, lastChangedAt: NOW },
+      ],
+      otelrdcp_total: 1200,
+    },
+    stdout: [
+      /^TENANT .* ISOLATION +SCOPE$/m,
+      /^acme +- +- +0 +- +organization +tenant-isolated$/m,
+      /^zoo +Zoo +SQL,TLS +0 +2026-01-01T00:00:00\.000Z +organization/m,
+    ],
+    stderr: [/^2 of 1200 tenants; --tenant ID shows another one$/m],
+  },
+  {
+    what: 'audit entries of a client, of nobody, about nothing, of a tenant, and with a reason',
+    args: ['audit', '-o', 'wide', '--category', 'sql'],
+    answer: {
+      entries: [
+        { ...entry, identity: { clientId: 'ci', method: 'api-key' }, categories: [], tenant: { id: 'acme' } },
+        { ...entry, identity: {}, categories: ['SQL'], outcome: 'failed', error: 'RDCP_FORBIDDEN', reason: 'why' },
+      ],
+    },
+    stdout: [
+      /^TIME .* CLIENT +METHOD +ADDRESS +REQUEST +REASON$/m,
+      / ci \(acme\) +enable +- +success +ci +api-key +- +- +-$/m,
+      / - +enable +SQL +failed RDCP_FORBIDDEN +- +- +- +- +why$/m,
+    ],
+  },
+  {
+    what: 'the budgets of categories and where they come from',
+    args: ['list', '-o', 'wide'],
+    answer: {
+      categories: [
+        { ...DATABASE, otelrdcp_budget: false, otelrdcp_default: true },
+        { ...DATABASE, name: 'HTTP', otelrdcp_budget: { bytesLeft: 9 }, otelrdcp_dropped: 3 },
+        {
+          ...DATABASE,
+          name: 'TLS',
+          otelrdcp_configuredBudget: { callsPerSecond: 5, callsLeft: 2 },
+          otelrdcp_source: { kind: 'pino', name: 'db', count: 1 },
+        },
+      ],
+    },
+    stdout: [
+      /^DATABASE .* none +- +- +on +- +d$/m,
+      /^HTTP .* 9 bytes left +3 +- +- +- +d$/m,
+      /^TLS .* 5\/s, 2 calls left +- +- +- +pino db +d$/m,
+    ],
+  },
+  {
+    what: 'a health that only says how it is',
+    args: ['health'],
+    answer: { status: 'degraded', otelrdcp_emit: { to: 'elsewhere', reason: 'newer' } },
+    stdout: [/^degraded\ndebug lines to elsewhere \(newer\)\n$/],
+  },
+  {
+    what: 'a check of health with a state of its own',
+    args: ['health'],
+    answer: {
+      status: 'healthy',
+      checks: [
+        { name: 'disk', status: 'unknown', duration: '1 ms' },
+        { name: 'store', status: 'warn', duration: '2 ms', otelrdcp_reason: 'slow' },
+      ],
+    },
+    stdout: [/^CHECK +STATUS +TOOK +REASON$/m, /^disk +unknown +1 ms +-$/m, /^store +warn +2 ms +slow$/m],
+  },
+  {
+    what: 'a metric in a unit that is not known here',
+    args: ['metrics'],
+    answer: { metrics: { heat: { value: 1.25, unit: 'kelvin', timestamp: NOW } }, categories: {} },
+    stdout: [/^heat +1\.3 kelvin\n$/m],
+  },
+  {
+    what: 'processes of which no applied revision is known',
+    args: ['fleet'],
+    answer: {
+      revision: 4,
+      instances: [true, false].map((pending, index) => ({
+        id: `p${index}`,
+        host: 'h',
+        pid: index + 1,
+        service: 's',
+        pending,
+        lastSeenAt: NOW,
+      })),
+    },
+    stdout: [
+      /^p0 +h +1 +s +- +- +\? +0\.0 s ago$/m,
+      /^p1 +h +2 +s +- +- +- +0\.0 s ago$/m,
+      /applied by 1 of 2 processes/,
+    ],
+  },
+  {
+    what: 'that the instrumentation is disabled',
+    args: ['status'],
+    answer: { enabled: false, categories: { SQL: false }, performance: { totalCalls: 1, callsPerSecond: 0 } },
+    stdout: [/^SQL +off$/m],
+    stderr: [/^rdcp: the instrumentation is disabled in this service$/m],
+  },
+  {
+    what: 'when many changes end, and which processes have not applied them',
+    args: ['enable', 'A', 'B', 'C', 'D', 'E', 'F', '-o', 'wide'],
+    answer: {
+      status: 'success',
+      message: '',
+      changes: [...'ABCDEF'].map((name) => change(name, later)).concat(change('G')),
+      otelrdcp_fleet: { instances: 3, applied: 1, pending: ['p1', 'p2'] },
+    },
+    stdout: [
+      /^CATEGORY .* UNTIL$/m,
+      /^G +off +on +- +-$/m,
+      /^A, B, C, D, E and 1 more on for 5m, until /m,
+      /^applied by 1 of 3 processes; still pending: p1, p2$/m,
+    ],
+  },
+  {
+    what: 'a change that failed, as a refusal',
+    args: ['disable', 'A'],
+    answer: { status: 'failed', message: 'no', changes: [change('A', { newState: false, ...later })] },
+    code: 1,
+    stdout: [/^A off for 5m, until /m],
+  },
+  {
+    what: 'that a service has no dry run, before anything is sent',
+    args: ['enable', 'A', '--dry-run'],
+    answer: { endpoints: {} },
+    code: 1,
+    stderr: [/^rdcp: this service has no dry run, so nothing was sent\n$/],
+  },
+  {
+    what: 'that no category of this name is known, in a service that does not say which',
+    args: ['enable', 'A'],
+    answer: { error: { code: 'RDCP_CATEGORY_NOT_FOUND', message: 'Unknown category' } },
+    status: 404,
+    code: 1,
+    stderr: [/^rdcp: RDCP_CATEGORY_NOT_FOUND: Unknown category; see 'rdcp list'/],
+  },
+  {
+    what: 'the details of a refusal that are no text',
+    args: ['list'],
+    answer: {
+      error: { code: 'RDCP_FORBIDDEN', message: 'No', details: { limit: 5, of: { a: 1 }, names: ['x', 'y'] } },
+    },
+    status: 403,
+    code: 1,
+    stderr: [/limit: 5; of: \{"a":1\}; names: x, y/],
+  },
+  {
+    what: 'that a trail of one tenant is not the whole trail',
+    args: ['audit', 'verify'],
+    answer: { entries: [], tenant: { id: 'acme', scope: 'tenant-isolated', isolationLevel: 'organization' } },
+    code: 2,
+    stderr: [/^rdcp: this credential shows the trail of one tenant only: use a credential without a tenant\n$/],
+  },
+  {
+    what: 'that it cannot show an answer without the table',
+    args: ['tenants'],
+    answer: {},
+    code: 1,
+    stderr: [/^rdcp: the server's answer lacks what is shown here; -o json prints it as it is\n$/],
+  },
+];
+
+describe('what a service may leave out or add', () => {
+  for (const { what, args, answer, status = 200, code = 0, stdout = [], stderr = [] } of TABLE) {
+    it(`rdcp ${args[0]} shows ${what}`, async (t) => {
+      const { url } = await service(t, answer, status);
+      const shown = await rdcp([...args, '--url', url], { env });
+      assert.equal(shown.code, code, shown.stderr);
+      for (const pattern of stdout) assert.match(shown.stdout, pattern);
+      for (const pattern of stderr) assert.match(shown.stderr, pattern);
+    });
+  }
+});
+
+/** A service that sends these events, each as its name and data, to whoever asks for a stream. */
+async function streaming(t: TestContext, events: readonly (readonly [string, object])[]): Promise<string> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    response.end(events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('rdcp tail of what a fleet sends', () => {
+  const open = { categories: ['SQL', 'TLS'], instances: 2, expiresAt: NOW, tenantKnown: false };
+  const line = { timestamp: NOW, category: 'SQL', message: 'done', instance: '0123456789abcdef' };
+
+  it('-o wide shows the process, its source and the trace; what came and was dropped is summed up', async (t) => {
+    const url = await streaming(t, [
+      ['open', open],
+      ['line', { ...line, attributes: { rows: 1 }, tenant: 'acme', source: 'db.ts:3', traceId: 't1', spanId: 's1' }],
+      ['line', { ...line, instance: 'fedcba9876543210', traceId: 't2' }],
+      ['dropped', { count: 4 }],
+      ['instance', { id: 'p2', state: 'left' }],
+      ['end', { reason: 'expired', dropped: 5 }],
+    ]);
+    const { code, stdout, stderr } = await rdcp(['tail', 'sql', 'tls', '-o', 'wide', '--url', url], { env });
+    assert.equal(code, 0, stderr);
+    const [first = '', second = ''] = stdout.split('\n');
+    assert.match(first, /\.000 SQL done \{"rows":1\} acme 0123456789abcdef db\.ts:3 trace t1 span s1$/);
+    assert.match(second, /\.000 SQL done fedcba9876543210 trace t2 span -$/);
+    assert.match(stderr, /^Tailing SQL, TLS in 2 processes until /);
+    assert.match(stderr, /^No tenant of this id /m);
+    assert.match(
+      stderr,
+      /^4 lines were dropped\.\nProcess p2 left\.\nThe time is over\.\n2 lines from 2 processes, 5/m,
+    );
+  });
+
+  for (const [reason, code, note] of [
+    ['revoked', 1, 'The credential has expired or was revoked.'],
+    ['shutdown', 1, 'The service shuts down.'],
+    ['budget', 0, 'All lines asked for are here.'],
+    ['moonrise', 0, 'Ended: moonrise.'],
+  ] as const) {
+    it(`ends with ${code} when the server says that it ends for ${reason}`, async (t) => {
+      const url = await streaming(t, [
+        ['open', { ...open, instances: 1 }],
+        ['line', line],
+        ['end', { reason, dropped: 0 }],
+      ]);
+      const shown = await rdcp(['tail', 'sql', '--url', url], { env });
+      assert.equal(shown.code, code, shown.stderr);
+      assert.match(shown.stdout, /^(?:\S+ ){1,2}SQL done 01234567\n$/);
+      assert.ok(shown.stderr.includes(`\n${note}\n1 line from 1 process, 0 dropped.\n`), shown.stderr);
+    });
+  }
+});
+
+describe('rdcp conformance with credentials in files', () => {
+  const REFUSED = { error: { code: 'RDCP_AUTH_FAILED', message: 'no' } };
+
+  it('sends each where it belongs, and shows none of them', async (t) => {
+    const { url, seen } = await service(t, REFUSED, 403);
+    const folder = temporaryDirectory(t);
+    const file = (name: string) => {
+      const path = join(folder, name);
+      writeFileSync(path, `${name}-secret\n`);
+      return path;
+    };
+    const run = (...more: string[]) => rdcp(['conformance', '--url', url, '--level', '1', ...more], {});
+    const only = 'L1-SCOP-07,L1-AUDT-01,L1-STAT-02';
+    const tokens = await run(
+      ...['--token-file', file('main.t.'), '--readonly-token-file', file('readonly.t.')],
+      ...['--admin-key-file', file('admin'), '--changes', '--own', '--category', 'SQL', '--only', only],
+    );
+    const keys = await run(
+      '--readonly-key-file',
+      file('viewer'),
+      '--admin-token-file',
+      file('admin.t.'),
+      '--only',
+      only,
+    );
+    assert.deepEqual([tokens.code, keys.code], [1, 1], tokens.stderr + keys.stderr);
+    const sent = new Set(seen.map(({ headers }) => headers.authorization ?? headers['x-rdcp-api-key']));
+    for (const secret of ['Bearer main.t.-secret', 'Bearer readonly.t.-secret', 'viewer-secret']) {
+      assert.ok(sent.has(secret), `${secret} among ${[...sent].join()}`);
+    }
+    for (const { stdout, stderr } of [tokens, keys]) assert.doesNotMatch(stdout + stderr, /-secret/);
+  });
+
+  it('takes one credential of each kind', async () => {
+    const both = ['--readonly-key-file', 'a', '--readonly-token-file', 'b'];
+    const { code, stderr } = await rdcp(['conformance', '--url', 'http://127.0.0.1:1', ...both]);
+    assert.deepEqual([code, stderr], [2, 'rdcp: --readonly-key-file and --readonly-token-file cannot be combined\n']);
+  });
+});
+
+describe('rdcp login', () => {
+  const session = { authenticated: true, method: 'api-key', userId: 'alice', scopes: ['admin', 'status'] };
+  const login = (t: TestContext, url: string, credential: string, ...args: string[]) => {
+    const config = temporaryDirectory(t);
+    const env = { XDG_CONFIG_HOME: config, RDCP_URL: url };
+    return {
+      run: () => rdcp(['login', ...args], { env, piped: `${credential}\n` }),
+      profiles: async () => JSON.parse((await rdcp(['profiles', '-o', 'json'], { env })).stdout).profiles,
+      table: async () => (await rdcp(['profiles'], { env })).stdout,
+    };
+  };
+
+  it('takes the address from RDCP_URL, knows a token, and keeps the tenant', async (t) => {
+    const { url, seen } = await service(t, session);
+    const { run, profiles, table } = login(t, url, 'a.b.c', '--tenant', 'acme');
+    const { code, stderr } = await run();
+    assert.deepEqual([code, stderr], [0, `Logged in to ${url} as alice (admin, status); profile default.\n`]);
+    assert.equal(seen[0]?.headers.authorization, 'Bearer a.b.c');
+    assert.deepEqual(await profiles(), [{ name: 'default', url, tenant: 'acme', credential: ['token'] }]);
+    assert.match(await table(), /^default +http:\S+ +acme +token$/m);
+  });
+
+  it('--token says that a word of no known form is a token', async (t) => {
+    const { url, seen } = await service(t, session);
+    assert.equal((await login(t, url, 'opaque', '--token').run()).code, 0);
+    assert.equal(seen[0]?.headers.authorization, 'Bearer opaque');
+  });
+
+  it('works with a service that does not say who somebody is', async (t) => {
+    const { url } = await service(t, { error: { code: 'RDCP_NOT_FOUND', message: 'no' } }, 404);
+    const { code, stderr } = await login(t, url, 'x'.repeat(40)).run();
+    assert.deepEqual([code, stderr], [0, `Logged in to ${url}; profile default.\n`]);
+  });
+
+  it('refuses a tenant that is no identifier, a key that is mistyped and a profile without a name', async (t) => {
+    const wrong = async (credential: string, ...args: string[]) => {
+      const { code, stderr } = await login(t, 'http://127.0.0.1:1', credential, ...args).run();
+      assert.equal(code, 2, stderr);
+      return stderr;
+    };
+    assert.match(await wrong(key, '--tenant', 'a b'), /^rdcp: --tenant must be 1 to 255 characters/);
+    const last = key.endsWith('A') ? 'B' : 'A';
+    assert.equal(await wrong(`${key.slice(0, -1)}${last}`), 'rdcp: the key is mistyped\n');
+    assert.match(await wrong(key, '--profile', 'a b'), /^rdcp: a profile must be named by 1 to 255 characters/);
+  });
+});
+
+describe('completion', () => {
+  it('offers profiles, files and what follows an option that is given', async (t) => {
+    const { url } = await service(t, { userId: 'alice', scopes: [], categories: [DATABASE] });
+    const config = temporaryDirectory(t);
+    const env = { XDG_CONFIG_HOME: config };
+    const texts = async (...words: string[]) =>
+      (await rdcp(['__complete', ...words], { env })).stdout.split('\n').map((line) => line.split('\t')[0]);
+    const { code } = await rdcp(['login', '--url', url, '--profile', 'staging'], { env, piped: `${key}\n` });
+    assert.equal(code, 0);
+    assert.deepEqual(await texts('list', '--profile', 's'), ['staging', '']);
+    assert.deepEqual(await texts('list', '--profile=st'), ['--profile=staging', '']);
+    assert.deepEqual(await texts('enable', '--permanent', '--profile=staging', '-y', 'DA'), ['DATABASE', '']);
+    assert.ok((await texts()).includes('enable'));
+  });
+});
