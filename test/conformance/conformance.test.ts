@@ -78,8 +78,9 @@ test('bearer tokens conform to level 2', async () => {
     foreign: bearer('foreign token', await issue({ ...everything, aud: 'somebody-else' }), false),
     tenants: [],
   };
-  const only = ['L2-TOKN', 'L2-METR', 'L2-AUDT'];
-  const report = await judge({ target: { url: new URL(url) }, level: 2, credentials, exhaust: false, only }, quiet);
+  const only = ['L2-TOKN', 'L2-METR', 'L2-AUDT', 'W-AUTH-0'];
+  const run = { credentials, profile: 'otelrdcp', exhaust: false, only } as const;
+  const report = await judge({ target: { url: new URL(url) }, level: 2, ...run }, quiet);
   assert.deepEqual(failures(report), []);
   assert.deepEqual(
     report.results.filter(({ outcome }) => outcome === 'SKIP'),
