@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { buildAttributes } from '../../src/emit/attributes.ts';
+import { buildAttributes, withError } from '../../src/emit/attributes.ts';
+import { messageText } from '../../src/emit/message.ts';
 import type { Attributes } from '../../src/gate/types.ts';
 
 const CATEGORY = 'PAYMENTS';
@@ -360,5 +361,99 @@ describe('whatever is given', () => {
       }),
       { numRuns: 1000 },
     );
+  });
+});
+
+describe('what gives itself no name', () => {
+  it('is still told apart by its kind', () => {
+    const unreadable = Object.defineProperty(() => {}, 'name', {
+      get() {
+        throw new Error('no name');
+      },
+    });
+    const cases: [unknown, unknown][] = [
+      [(() => () => {})(), '[Function: anonymous]'],
+      [unreadable, '[Function: anonymous]'],
+      [new (class {})(), {}],
+      [Object.setPrototypeOf(new WeakMap(), Object.create({ constructor: 7 })), '[Object]'],
+    ];
+    for (const [value, expected] of cases) assert.deepEqual(built({ value }), { value: expected });
+  });
+
+  it('or lies deeper than a record goes, as well', () => {
+    const nest = (value: unknown) => {
+      let outer = value;
+      for (let depth = 0; depth < 20; depth++) outer = { outer };
+      return JSON.stringify(built({ outer }));
+    };
+    assert.match(nest('x'), /"\[Object\]"/);
+    const list = (value: unknown) => {
+      let outer = value;
+      for (let depth = 0; depth < 20; depth++) outer = [outer, 2];
+      return JSON.stringify(built({ outer }));
+    };
+    assert.match(list('x'), /"\[Array of 2\]"/);
+  });
+
+  it('is an error by its class, its message or the word itself', () => {
+    const type = (error: Error) => built(error)['exception.type'] ?? built(error)['error.type'];
+    class Declined extends Error {}
+    const known = type(new Declined('no'));
+    assert.equal(known, 'Declined');
+    assert.equal(type(new (class extends Error {})('no')), 'Error');
+    assert.equal(type(Object.assign(new Error('no'), { constructor: 7 })), 'Error');
+    const hidden = new Proxy(new Declined('no'), {
+      ownKeys: () => {
+        throw new Error('keys');
+      },
+    });
+    assert.equal(type(hidden), 'Declined', 'its own fields alone are missing');
+  });
+});
+
+describe('in place of attributes', () => {
+  class Money {
+    readonly #json: unknown;
+    readonly currency = 'EUR';
+    constructor(json: unknown) {
+      this.#json = json;
+    }
+    toJSON(): unknown {
+      return this.#json;
+    }
+  }
+
+  it('an object that says its own JSON is taken at its word', () => {
+    assert.deepEqual(built(new Money({ amount: 1 })), { amount: 1 });
+    assert.deepEqual(built(new Money('1.00 EUR')), { value: '1.00 EUR' });
+    assert.deepEqual(built(new Money(null)), { value: null });
+    assert.deepEqual(built(new Money([1, 2])), { value: [1, 2] });
+  });
+
+  it('an error as the message keeps the attributes beside it', () => {
+    const error = new PaymentError('declined');
+    const alone = built(withError(error, undefined));
+    assert.equal(JSON.stringify(alone).includes('E_DECLINED'), true);
+    for (const given of [{ order: 42 }, () => ({ order: 42 })]) {
+      assert.deepEqual(built(withError(error, given)), { order: 42, ...alone });
+    }
+    const plain = { order: 42 };
+    assert.equal(withError('a text', plain), plain);
+  });
+
+  it('a message that is no text becomes one', () => {
+    const texts: [unknown, string][] = [
+      [new PaymentError('declined'), 'declined'],
+      [new PaymentError(), 'PaymentError'],
+      [{ order: 42 }, '{"order":42}'],
+      [undefined, 'undefined'],
+      [null, 'null'],
+      [7, '7'],
+    ];
+    for (const [given, text] of texts)
+      assert.equal(
+        messageText(given, () => false),
+        text,
+      );
   });
 });

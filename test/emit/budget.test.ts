@@ -305,3 +305,60 @@ for (const [option, field] of [
     });
   });
 }
+
+test('a category inherits of the budget what it does not name, and its burst follows its own rate', () => {
+  const { sink } = bench({
+    callsPerSecond: 100,
+    burst: 150,
+    bytesPerSecond: 5000,
+    categories: { A: { burst: 3 }, B: { callsPerSecond: 5 }, C: { callsPerSecond: 5, burst: 7 }, D: false },
+  });
+  const { configured, configuredRate } = sink.budgets;
+  const bytesPerSecond = 5000;
+  assert.deepEqual(['A', 'B', 'C', 'D', 'OTHER'].map(configured), [
+    { callsPerSecond: 100, burst: 3, bytesPerSecond },
+    { callsPerSecond: 5, burst: 10, bytesPerSecond },
+    { callsPerSecond: 5, burst: 7, bytesPerSecond },
+    undefined,
+    { callsPerSecond: 100, burst: 150, bytesPerSecond },
+  ]);
+  assert.deepEqual(['B', 'D'].map(configuredRate), [5, undefined]);
+});
+
+test('a control limits a category that has no budget of its own, by its total, its rate or both', () => {
+  const { descriptors, sink, calls, debugs } = bench(false);
+  const [a, b] = descriptors as [(typeof descriptors)[0], (typeof descriptors)[0]];
+  assert.equal(sink.budgets.stateOf(a!), undefined);
+  sink.budgets.setControl(a!, undefined, { calls: 2 });
+  assert.deepEqual(sink.budgets.stateOf(a!), { callsLeft: 2 });
+  calls(5);
+  assert.equal(debugs().length, 2);
+  assert.deepEqual(sink.budgets.stateOf(a!), { callsLeft: 0 });
+  sink.budgets.setControl(b!, undefined, { callsPerSecond: 2 });
+  assert.deepEqual(sink.budgets.stateOf(b!), { callsPerSecond: 2, burst: 4, callsLeftNow: 4 });
+  calls(9, 'm', 1);
+  assert.equal(debugs().length, 2 + 4);
+  sink.budgets.setControl(a!, undefined, undefined);
+  calls(5);
+  assert.equal(debugs().length, 2 + 4 + 5);
+});
+
+test("lines that a logger writes draw on their tenant's budget where it has one, else on the category's", () => {
+  const { a, attachment, descriptors, gate, sink } = bench({ callsPerSecond: 10, burst: 3 });
+  attachment.setTenant('acme', 0, true);
+  attachment.setTenant('free', 0, true);
+  sink.budgets.setControl(descriptors[0]!, 'acme', { calls: 1 });
+  sink.budgets.setControl(descriptors[0]!, 'free', false);
+  const passing = () =>
+    Array.from({ length: 5 }, () => a.passes('m', () => ({ message: 'm' }))).filter((passes) => passes).length;
+  assert.equal(gate.runWithTenant('acme', passing), 1);
+  assert.equal(gate.runWithTenant('free', passing), 5);
+  assert.equal(gate.runWithTenant('other', passing), 3);
+  assert.equal(passing(), 0, 'other has used it up');
+  assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0, 'budget')], [20, 4 + 2 + 5]);
+});
+
+test('a category that nobody has registered has no calls and no drops', () => {
+  const { gate } = bench({});
+  assert.deepEqual([gate.callsTotal(1e6), gate.droppedTotal(1e6), gate.droppedTotal(1e6, 'budget')], [0, 0, 0]);
+});

@@ -13,6 +13,7 @@ import {
   SimpleLogRecordProcessor,
 } from '@opentelemetry/sdk-logs';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
+import { leadsToDefaultAddress } from '../../src/emit/default-exporter.ts';
 import type { OutputOptions } from '../../src/emit/outputs.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
@@ -225,4 +226,21 @@ describe('a NodeSDK of the application', () => {
     assert.match(stderr, / and debug lines to stderr$/m);
     assert.match(stderr, / DEBUG SHOP sold$/m);
   });
+});
+
+it("an SDK's logger is unconfigured only where every processor is seen to lead to the default address", () => {
+  const loggerOf = (...processors: unknown[]) => ({ _sharedState: { processors } }) as never;
+  const otlp = (parameters?: object) => ({
+    _exporter: { _delegate: { _transport: { _transport: { _parameters: parameters } } } },
+  });
+  const local = otlp({ url: 'http://localhost:4318/v1/logs' });
+  assert.equal(leadsToDefaultAddress(loggerOf(local)), true);
+  assert.equal(leadsToDefaultAddress(loggerOf({ processor: { processor: local } })), true, 'behind others of ours');
+  assert.equal(leadsToDefaultAddress(loggerOf(otlp())), true, 'no address is visible');
+  assert.equal(leadsToDefaultAddress(loggerOf(otlp({ address: 'collector:4317' }))), false);
+  assert.equal(leadsToDefaultAddress(loggerOf(local, otlp({ url: 'https://collector' }))), false);
+  assert.equal(leadsToDefaultAddress(loggerOf({ _exporter: {} })), false, 'another exporter');
+  assert.equal(leadsToDefaultAddress(loggerOf()), false);
+  const hostile = new Proxy({}, { get: () => assert.fail('private') });
+  assert.equal(leadsToDefaultAddress(hostile as never), false);
 });

@@ -188,3 +188,15 @@ for (const redact of [true, 'password', [7], [''], [[]]]) {
     assert.throws(() => parseConfig({ emit: { redact } }), /^RdcpError: configuration: emit\.redact/);
   });
 }
+
+test('a pattern needs all its parts, in their order, and is answered alike after thousands of other names', () => {
+  const redacts = createRedaction(['card*number*raw']);
+  const answers = () =>
+    ['card-number-raw', 'cardnumberraw', 'card-raw', 'card-number', 'number-card-raw', 'my-card-number-raw'].map(
+      redacts,
+    );
+  const before = answers();
+  assert.deepEqual(before, [true, true, false, false, false, false]);
+  for (let name = 0; name < 5000; name++) assert.equal(redacts(`field${name}`), false);
+  assert.deepEqual(answers(), before);
+});

@@ -149,6 +149,65 @@ describe('a span of a category', () => {
     assert.equal(ended().length, 1);
   });
 
+  it('ends once, however often a thenable is asked, and by its failure, too', async () => {
+    const rows = {
+      [THEN]: (resolve: (rows: string) => unknown) => resolve('rows'),
+    };
+    const result = sink.span(PAYMENTS, 'select', () => rows) as unknown as {
+      then(done?: (rows: string) => unknown, failed?: (error: unknown) => unknown): unknown;
+    };
+    assert.equal(result.then(), 'rows', 'without a listener');
+    assert.equal(await result, 'rows');
+    assert.equal(ended().length, 1);
+    const broken = {
+      [THEN]: (_resolve: unknown, reject: (error: unknown) => unknown) => reject(new Error('no rows')),
+    };
+    const failing = sink.span(PAYMENTS, 'select', () => broken) as unknown as typeof result;
+    assert.throws(() => failing.then(), /no rows/);
+    await assert.rejects(async () => await failing, /no rows/);
+    assert.deepEqual(
+      ended().map(({ status }) => status.message),
+      [undefined, 'no rows'],
+    );
+  });
+
+  it('ends at once around a value that cannot be asked whether it is a thenable', () => {
+    const hostile = Object.defineProperty({}, THEN, {
+      get() {
+        throw new Error('its own');
+      },
+    });
+    assert.equal(
+      sink.span(PAYMENTS, 'select', () => hostile),
+      hostile,
+    );
+    assert.equal(ended().length, 1);
+  });
+
+  it('ends with the failure of a promise with methods of its own', async () => {
+    const query = Object.assign(Promise.reject(new Error('no rows')), { kill() {} });
+    assert.equal(
+      sink.span(PAYMENTS, 'select', () => query),
+      query,
+    );
+    await assert.rejects(query, /no rows/);
+    assert.equal(ended()[0]?.status.message, 'no rows');
+  });
+
+  it('that cannot be ended keeps its error from the application', () => {
+    const broken = () => {
+      throw new Error('cannot end');
+    };
+    const tracer = trace.getTracer('real');
+    const startSpan: Tracer['startSpan'] = (...args) => Object.assign(tracer.startSpan(...args), { end: broken });
+    const telemetry = Object.defineProperty(createTelemetry(), 'tracer', { value: { startSpan } });
+    const quiet = createSink({ telemetry, clock: { now: () => 0 }, writeLine() {} });
+    assert.equal(
+      quiet.span(PAYMENTS, 'charge', () => 'charged'),
+      'charged',
+    );
+  });
+
   it('runs the function once and bare when the tracer throws', () => {
     const broken: Tracer = {
       startSpan() {

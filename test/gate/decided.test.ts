@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { GateCore } from '../../src/gate/core.ts';
+import { DROP, DROP_REASONS, type DropCode } from '../../src/gate/drops.ts';
+import type { Controller } from '../../src/gate/types.ts';
 import { RecordingController } from './controllers.ts';
 
 /** A gate with one category, and what it says about lines that a logger admits by itself, or does not. */
@@ -83,4 +86,160 @@ test('nothing is decided while the control plane is suspended or has left', () =
   assert.equal(category.decided, true);
   attachment.detach();
   assert.equal(category.decided, false);
+});
+
+type Outcome = DropCode | 'passes' | 'throws';
+
+interface Line {
+  /** What the logger's own level says; a source without levels says nothing. */
+  readonly admitted: boolean | undefined;
+  /** Logged while another call is emitted. */
+  readonly nested: boolean;
+  readonly outcome: Outcome;
+}
+
+/** A logger's lines where neither a tenant nor a tap makes a difference, counted per tenant, or beside a tap. */
+function lineBench(way: 'for all' | 'per tenant' | 'tapped') {
+  const gate = new GateCore();
+  const outer = gate.category('OUTER');
+  const logger = gate.category('LOGGER');
+  let outcome: Outcome = 'passes';
+  let inside: (() => void) | undefined;
+  const controller = Object.assign(
+    new RecordingController(4096, {
+      emit: () => {
+        inside?.();
+        return undefined;
+      },
+      pass: () => {
+        if (outcome === 'throws') throw new Error('cannot check');
+        return outcome === 'passes' ? undefined : outcome;
+      },
+      ...(way === 'tapped' && {
+        watchTaps: (listener: (index: number, on: boolean) => void) => {
+          listener(1, true);
+          return () => undefined;
+        },
+        tapped: () => true,
+        tap: () => undefined,
+      }),
+    }),
+    way === 'per tenant' ? { countsTenants: true } : {},
+  ) satisfies Controller;
+  const attachment = gate.attach(controller);
+  attachment.setBase(0, true);
+  const say = (line: Line): boolean => {
+    outcome = line.outcome;
+    const answers: boolean[] = [];
+    const ask = () => void answers.push(logger.passes('text', () => ({ message: 'text' }), 4, line.admitted));
+    if (line.nested) {
+      inside = ask;
+      outer.debug('outer');
+      inside = undefined;
+    } else ask();
+    assert.equal(answers.length, 1);
+    return answers[0]!;
+  };
+  return {
+    ...{ gate, attachment, controller },
+    say: (line: Line) => (way === 'per tenant' ? gate.runWithTenant('acme', () => say(line)) : say(line)),
+    counts: () => [gate.callsTotal(1), ...DROP_REASONS.map((reason) => gate.droppedTotal(1, reason))],
+  };
+}
+
+const line: fc.Arbitrary<Line> = fc.record({
+  admitted: fc.constantFrom(true, false, undefined),
+  nested: fc.boolean(),
+  outcome: fc.constantFrom<Outcome>('passes', 'throws', DROP.budget, DROP.process_budget),
+});
+
+test('lines are decided and counted alike for all, per tenant and beside a tap', () => {
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(line, { maxLength: 12 }), (settled, lines) => {
+      const [forAll, ...others] = (['for all', 'per tenant', 'tapped'] as const).map((way) => {
+        const { attachment, controller, counts, gate, say } = lineBench(way);
+        attachment.setBase(1, true, settled);
+        const answers = lines.map(say);
+        if (way === 'per tenant') assert.equal(gate.tenantCalls.total('acme', 1), gate.callsTotal(1));
+        return { answers, counts: counts(), failures: controller.failures.length };
+      });
+      for (const other of others) assert.deepEqual(other, forAll);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a line while another call is emitted, over the budget, or that cannot be checked is dropped and told', () => {
+  const { attachment, controller, counts, say } = lineBench('for all');
+  attachment.setBase(1, true);
+  const passing = { admitted: undefined, nested: false, outcome: 'passes' } as const;
+  assert.equal(say(passing), true);
+  assert.equal(say({ ...passing, nested: true }), false);
+  assert.equal(say({ ...passing, outcome: DROP.budget }), false);
+  assert.deepEqual(controller.failures, []);
+  assert.equal(say({ ...passing, outcome: 'throws' }), false);
+  assert.equal(say({ ...passing, outcome: 'throws' }), false);
+  const [calls, ...dropped] = counts();
+  assert.equal(calls, 5);
+  assert.deepEqual(
+    DROP_REASONS.filter((_reason, at) => dropped[at] !== 0).map((reason) => `${dropped[DROP[reason]]} ${reason}`),
+    ['1 nested', '2 failed', '1 budget'],
+  );
+  assert.deepEqual(
+    controller.failures.map(({ category, error }) => `${category}: ${(error as Error).message}`),
+    ['LOGGER: cannot check'],
+  );
+  attachment.setBase(1, false);
+  assert.equal(say(passing), false);
+  assert.equal(counts()[0], 5, 'off: not even counted');
+});
+
+test('a tap that cannot say which lines it wants, or fails with one, is told once and costs no line', () => {
+  const failing = new RecordingController(4096, {
+    watchTaps: (listener) => {
+      listener(0, true);
+      return () => undefined;
+    },
+    tapped: ({ name }) => {
+      throw new Error(`tap of ${name}`);
+    },
+    tap: () => undefined,
+  });
+  const gate = new GateCore();
+  gate.attach(failing);
+  const category = gate.category('LOGGER');
+  assert.equal(category.allows(true), true);
+  assert.equal(category.allows(false), false);
+  assert.equal(
+    category.passes('text', () => ({ message: 'text' }), 4, true),
+    true,
+  );
+  assert.deepEqual(
+    failing.failures.map(({ error }) => (error as Error).message),
+    ['tap of LOGGER'],
+  );
+  for (const tap of [
+    () => ({ error: new Error('returned') }),
+    () => {
+      throw new Error('thrown');
+    },
+  ]) {
+    const controller = new RecordingController(4096, {
+      tap,
+      watchTaps: (listener) => {
+        listener(0, true);
+        return () => undefined;
+      },
+    });
+    const other = new GateCore();
+    const attachment = other.attach(controller);
+    attachment.setBase(0, false);
+    const tapped = other.category('LOGGER');
+    assert.equal(
+      tapped.passes('text', () => ({ message: 'text' })),
+      false,
+    );
+    assert.equal(controller.failures.length, 1);
+    assert.deepEqual([other.callsTotal(0), other.droppedTotal(0)], [0, 0]);
+  }
 });
