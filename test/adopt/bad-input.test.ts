@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Debugger } from 'debug';
 import type { Logger as PinoLogger } from 'pino';
 import { DEBUG } from '../../src/adopt/debug.ts';
+import { NEST } from '../../src/adopt/nest.ts';
 import { PINO } from '../../src/adopt/pino.ts';
 import { WINSTON } from '../../src/adopt/winston.ts';
 import { CATEGORY_NAME } from '../../src/gate/categories.ts';
@@ -104,6 +105,49 @@ describe('pino', () => {
     assert.deepEqual([written(), errors.length], [['d', 'e'], 1]);
   });
 
+  it('objects, errors and numbers as messages are told to taps as pino writes them', (t) => {
+    const { exports: pino, out, lines, turn, tap, counted, warnings } = setUp<Pino>(t, 'pino');
+    const logger = pino({ name: 'odd' }, out);
+    turn('ODD', true);
+    const { calls } = tap('ODD');
+    logger.debug({ order: 42 });
+    logger.debug({ order: 42 }, 'text');
+    logger.debug(7 as never);
+    logger.debug(new Error('no'));
+    assert.equal(lines.length, 4);
+    assert.deepEqual(
+      calls.map(({ message }) => message),
+      lines.map(({ msg }) => (typeof msg === 'string' ? msg : '')),
+    );
+    assert.deepEqual([counted('ODD'), warnings], [4, []]);
+  });
+
+  it('the end of the adoption while loggers with and without a level of their own are kept', (t) => {
+    const { exports: pino, out, written, turn, reset, leave, rejoin } = setUp<Pino>(t, 'pino');
+    const root = pino({ name: 'root' }, out);
+    const children = [root.child({}), root.child({ module: 'part' }), root.child({}, { level: 'debug' })];
+    const kept = children.map((each) => each.debug.bind(each));
+    for (const name of ['ROOT', 'PART']) turn(name, true);
+    for (const debug of kept) debug('d');
+    assert.deepEqual(written(), ['d', 'd', 'd']);
+    leave();
+    for (const debug of kept) debug('d');
+    assert.deepEqual(written(), ['d'], "the application's own level");
+    assert.equal(children[0]!.isLevelEnabled('debug'), false);
+    root.setBindings({ module: 'later' });
+    root.child({ module: 'later' }).info('i');
+    assert.deepEqual(written(), ['i']);
+    rejoin();
+    reset('ROOT');
+    children[0]!.debug('never');
+    root.level = 'silent';
+    children[0]!.level = 'silent';
+    turn('ROOT', true);
+    children[0]!.debug('never');
+    assert.equal(children[0]!.isLevelEnabled('debug'), false);
+    assert.deepEqual(written(), []);
+  });
+
   it('the end of the adoption in the middle of a line', (t) => {
     const { exports: pino, turn, leave, warnings } = setUp<Pino>(t, 'pino');
     const lines: string[] = [];
@@ -188,6 +232,217 @@ describe('winston', () => {
   });
 });
 
+describe('winston, of other kinds', () => {
+  const kept = (lines: unknown[]) =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(JSON.parse(String(chunk)).message);
+        done();
+      },
+    });
+
+  it('messages that are no text, and lines that are no objects', (t) => {
+    const { exports: winston, turn, counted, tap, warnings } = setUp<Winston>(t, 'winston');
+    const lines: unknown[] = [];
+    const logger = winston.createLogger({
+      defaultMeta: { service: 'odd' },
+      transports: [new winston.transports.Stream({ stream: kept(lines) })],
+    });
+    turn('ODD', true);
+    const { calls } = tap('ODD');
+    logger.debug(7 as never);
+    logger.debug({ message: { order: 42 } } as never);
+    logger.log({ level: 'debug', message: 'text' });
+    for (const info of ['text', 7] as const) {
+      let own: unknown;
+      try {
+        logger.write(info as never);
+      } catch (error) {
+        own = error;
+      }
+      assert.ok(own === undefined || own instanceof Error, 'as winston answers by itself');
+    }
+    assert.deepEqual(lines.slice(0, 3).map(String), ['7', '[object Object]', 'text']);
+    assert.equal(counted('ODD'), 3);
+    assert.deepEqual([calls.length, calls.at(-1)?.message], [3, 'text']);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('a format that drops the line gives a tap an empty message', (t) => {
+    const { exports: winston, turn, tap, warnings } = setUp<Winston>(t, 'winston');
+    const lines: unknown[] = [];
+    const logger = winston.createLogger({
+      defaultMeta: { service: 'drops' },
+      format: winston.format(() => false)(),
+      transports: [new winston.transports.Stream({ stream: kept(lines) })],
+    });
+    turn('DROPS', true);
+    const { calls } = tap('DROPS');
+    logger.debug('secret');
+    assert.deepEqual([lines, calls.map(({ message }) => message)], [[], ['']]);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('levels of its own without info: only transports without a level of their own take more', (t) => {
+    const { exports: winston, turn, counted } = setUp<Winston>(t, 'winston');
+    const [lines, notes]: [unknown[], unknown[]] = [[], []];
+    const levels = { fatal: 0, note: 1, debug: 2, silly: 3 };
+    const logger = winston.createLogger({
+      levels,
+      level: 'note',
+      defaultMeta: { service: 'levels' },
+      transports: [
+        new winston.transports.Stream({ stream: kept(lines) }),
+        new winston.transports.Stream({ stream: kept(notes), level: 'note' }),
+      ],
+    }) as unknown as Record<'fatal' | 'note' | 'debug' | 'silly', (text: string) => void> & {
+      isLevelEnabled(level: string): boolean;
+    };
+    logger.debug('before');
+    assert.equal(logger.isLevelEnabled('debug'), false);
+    turn('LEVELS', true);
+    logger.debug('d');
+    logger.silly('s');
+    logger.note('n');
+    assert.deepEqual([lines, notes], [['d', 's', 'n'], ['n']]);
+    assert.equal(counted('LEVELS'), 2);
+    assert.equal(logger.isLevelEnabled('debug'), true);
+    assert.equal(logger.isLevelEnabled('unknown'), false);
+  });
+
+  it('the end of the adoption while a logger, a child with a name and a container are kept', (t) => {
+    const { exports: winston, turn, leave, rejoin, counted } = setUp<Winston>(t, 'winston');
+    const lines: unknown[] = [];
+    const container = new winston.Container();
+    const transports = () => [new winston.transports.Stream({ stream: kept(lines) })];
+    const logger = container.add('shop', { transports: transports() });
+    const child = logger.child({ service: 'cart' });
+    const unnamed = container.add('', { transports: transports() });
+    for (const name of ['SHOP', 'CART', 'APP']) turn(name, true);
+    const speak = () => {
+      for (const [at, each] of [logger, child, unnamed].entries()) each.debug(`d${at}`);
+    };
+    speak();
+    assert.deepEqual(lines.splice(0), ['d0', 'd1', 'd2']);
+    leave();
+    speak();
+    child.info('i');
+    assert.deepEqual(lines.splice(0), ['i']);
+    assert.equal(logger.isLevelEnabled('debug'), false);
+    rejoin();
+    assert.equal(counted('SHOP'), 1);
+  });
+});
+
+type Nest = typeof import('@nestjs/common');
+
+describe('Nest', () => {
+  function nest(t: TestContext) {
+    const { exports, version } = loadCopy<Nest>('@nestjs/common');
+    const bench = adoptionBench(t, [NEST]);
+    bench.load('@nestjs/common', version, exports);
+    const lines: unknown[][] = [];
+    const own = {
+      log: (...args: unknown[]) => void lines.push(['log', ...args]),
+      error: () => undefined,
+      warn: () => undefined,
+      debug: (...args: unknown[]) => void lines.push(['debug', ...args]),
+      verbose: (...args: unknown[]) => void lines.push(['verbose', ...args]),
+    };
+    return { ...bench, Logger: exports.Logger, ConsoleLogger: exports.ConsoleLogger, lines, own };
+  }
+
+  it('objects and other values as messages reach the logger and the taps as they are', (t) => {
+    const { Logger, lines, own, turn, tap, counted, warnings } = nest(t);
+    Logger.overrideLogger(own);
+    const cats = new Logger('Cats');
+    turn('CATS', true);
+    const { calls } = tap('CATS');
+    cats.debug({ order: 42 });
+    cats.debug('text', { more: 1 }, 7, 'Other');
+    cats.verbose(7);
+    cats.debug(null);
+    assert.deepEqual(lines, [
+      ['debug', { order: 42 }, 'Cats'],
+      ['debug', 'text', { more: 1 }, 7, 'Other', 'Cats'],
+      ['verbose', 7, 'Cats'],
+      ['debug', null, 'Cats'],
+    ]);
+    assert.deepEqual(
+      calls.map(({ message, attributes: { 'rdcp.category.name': _, ...attributes } }) => [message, attributes]),
+      [
+        ['', { order: 42 }],
+        ['text', { more: 1 }],
+        ['', {}],
+        ['', {}],
+      ],
+    );
+    assert.deepEqual([counted('CATS'), warnings], [4, []]);
+  });
+
+  it('a logger behind it without levels decides by itself while nobody switched the category', (t) => {
+    const { Logger, lines, own, turn, reset, counted } = nest(t);
+    Logger.overrideLogger(own);
+    const cats = new Logger('Cats');
+    cats.debug('undecided');
+    assert.equal(lines.length, 1);
+    turn('CATS', false);
+    cats.debug('off');
+    assert.equal(lines.length, 1);
+    reset('CATS');
+    cats.debug('again');
+    assert.deepEqual([lines.length, counted('CATS')], [2, 0]);
+    Logger.overrideLogger(false);
+    turn('CATS', true);
+    assert.doesNotThrow(() => cats.debug('to nobody'));
+    assert.equal(lines.length, 2);
+  });
+
+  it('a context or a level that throws is told once, and the line is written as ever', (t) => {
+    const { Logger, ConsoleLogger, lines, own, warnings, turn } = nest(t);
+    Logger.overrideLogger(own);
+    const broken = new Logger('Broken');
+    turn('BROKEN', true);
+    Object.defineProperty(broken, 'context', {
+      get() {
+        throw new Error('its own');
+      },
+    });
+    assert.throws(() => broken.debug('d'), /its own/, "Nest's own answer");
+    assert.equal(warnings.length, 1);
+    const levels = new ConsoleLogger('Levels');
+    turn('LEVELS', true);
+    Object.defineProperty(levels, 'options', {
+      get() {
+        throw new Error('its own');
+      },
+    });
+    assert.throws(() => levels.debug('d'), /its own/);
+    assert.equal(warnings.length, 2);
+    assert.deepEqual(lines, []);
+  });
+
+  it('the end of the adoption while a buffered line and a logger are kept', (t) => {
+    const { Logger, lines, own, turn, leave, rejoin, names } = nest(t);
+    Logger.overrideLogger(own);
+    const cats = new Logger('Cats');
+    turn('CATS', true);
+    Logger.attachBuffer();
+    cats.debug('buffered');
+    leave();
+    Logger.overrideLogger(own);
+    Logger.flush();
+    cats.debug('after');
+    assert.deepEqual(
+      lines.map(([, message]) => message),
+      ['buffered', 'after'],
+    );
+    new Logger('Late');
+    assert.deepEqual(names(), ['CATS']);
+    rejoin();
+  });
+});
+
 describe('debug', () => {
   it('a frozen instance writes as ever', (t) => {
     const { exports: createDebug, turn, messages, leave, warnings } = setUp<CreateDebug>(t, 'debug');
@@ -262,6 +517,18 @@ describe('debug', () => {
     log('d');
     log('dropped');
     assert.deepEqual([lines.length, messages()], [1, []]);
+  });
+
+  it('messages that are no text, and questions about no namespace', (t) => {
+    const { exports: createDebug, turn, messages, warnings } = setUp<CreateDebug>(t, 'debug');
+    const log = createDebug('text');
+    turn('TEXT', true);
+    log({ order: 42 });
+    log(undefined);
+    log('text %d', 7, { more: 1 });
+    assert.deepEqual(messages(), ['{ order: 42 }', 'undefined', 'text 7 { more: 1 }']);
+    assert.equal(createDebug.enabled('other'), false);
+    assert.deepEqual(warnings, []);
   });
 
   it('100,000 instances are one category', (t) => {
