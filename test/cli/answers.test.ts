@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -377,5 +377,110 @@ describe('completion', () => {
     assert.deepEqual(await texts('list', '--profile=st'), ['--profile=staging', '']);
     assert.deepEqual(await texts('enable', '--permanent', '--profile=staging', '-y', 'DA'), ['DATABASE', '']);
     assert.ok((await texts()).includes('enable'));
+  });
+});
+
+describe('rdcp watch of what a service tells', () => {
+  it('names who switched a category by the changes that were made', async (t) => {
+    const who = (identity: object, category: string, outcome = 'success') => ({
+      ...entry,
+      identity,
+      outcome,
+      changes: [change(category)],
+    });
+    const { url } = await service(t, {
+      categories: ['A', 'B', 'C'].map((name) => ({ ...DATABASE, name })),
+      entries: [
+        who({ userId: 'mallory' }, 'A', 'denied'),
+        who({ clientId: 'ci' }, 'A', 'partial'),
+        who({ userId: 'alice' }, 'A'),
+        who({ userId: 'bob' }, 'B'),
+        who({}, 'C'),
+      ],
+    });
+    const stop = new AbortController();
+    const heard = (text: string) => / C on/.test(text) && stop.abort();
+    const { code, stdout } = await rdcp(['watch', '--url', url], {
+      env,
+      interrupted: stop.signal,
+      heard: (text) => void heard(text),
+    });
+    assert.equal(code, 0);
+    assert.deepEqual(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.replace(/^\S+ /, '')),
+      ['A on by ci', 'B on by bob', 'C on'],
+    );
+  });
+
+  it('follows the stream of state, also for a category that is new in it', async (t) => {
+    const url = await streaming(t, [
+      ['snapshot', { categories: [DATABASE] }],
+      ['category', { ...DATABASE, name: 'NEW' }],
+      ['rates', { categories: { NEW: 2 } }],
+      ['revision', {}],
+      ['category', { ...DATABASE, enabled: false }],
+    ]);
+    const stop = new AbortController();
+    const { code, stdout } = await rdcp(['watch', '--url', url, '-o', 'json'], {
+      env,
+      interrupted: stop.signal,
+      heard: (text) => void (/"enabled":false/.test(text) && stop.abort()),
+    });
+    assert.equal(code, 0);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      lines.map(({ name, enabled, metrics }) => [name, enabled, metrics.callsTotal]),
+      [
+        ['DATABASE', true, 7],
+        ['NEW', true, 0],
+        ['DATABASE', false, 7],
+      ],
+    );
+  });
+});
+
+describe('rdcp token with a service that keeps no sessions', () => {
+  const issued = { access_token: 'a.b.c', token_type: 'Bearer', expires_in: 300, scope: 'status' };
+
+  it('create prints the token and says that no refresh token came; refresh keeps the one it has', async (t) => {
+    const { url } = await service(t, issued);
+    const file = join(temporaryDirectory(t), 'session');
+    const created = await rdcp(['token', 'create', '--url', url, '--refresh-file', file], { env });
+    assert.deepEqual([created.code, created.stdout], [1, 'a.b.c\n']);
+    assert.match(created.stderr, /^rdcp: the service sent no refresh token$/m);
+    writeFileSync(file, 'kept\n', { mode: 0o600 });
+    const refreshed = await rdcp(['token', 'refresh', '--url', url, '--refresh-file', file]);
+    assert.deepEqual([refreshed.code, refreshed.stdout], [0, 'a.b.c\n'], refreshed.stderr);
+    assert.equal(readFileSync(file, 'utf8'), 'kept\n');
+  });
+});
+
+describe('what the command is given', () => {
+  for (const [args, problem] of [
+    [['list', '--key-file', '/'], /^rdcp: --key-file: \/ is a directory\n$/],
+    [['list', '--key-file', '/dev/null/key'], /^rdcp: --key-file: \/dev\/null\/key cannot be read \(ENOTDIR\)\n$/],
+    [['audit', 'verify', '--signed-since', 'x'], /^rdcp: --signed-since needs --public-key\n$/],
+    [['audit', '--since', 'yesterday'], /^rdcp: --since must be a duration such as 2h \(ago\) or a time such as /],
+    [['list', '--profile', 'shop'], /^rdcp: there is no profile 'shop' \(there is none yet\)/],
+    [['completion', 'tcsh'], /^rdcp: the shell must be one of bash, zsh, fish\n$/],
+  ] as const) {
+    it(`rdcp ${args.join(' ')} is named as wrong use`, async () => {
+      const { code, stdout, stderr } = await rdcp(args);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, problem);
+    });
+  }
+
+  it('help in front of a command is --help behind it', async () => {
+    const [before, behind] = await Promise.all([rdcp(['help', 'tail']), rdcp(['tail', '--help'])]);
+    assert.equal(before.code, 0);
+    assert.match(before.stdout, /^Usage: rdcp tail /);
+    assert.equal(before.stdout, behind.stdout);
   });
 });

@@ -236,4 +236,19 @@ describe('rdcp init', () => {
       assert.equal((await project(t, { 'package.json': manifest }).init()).code, 2);
     }
   });
+
+  it('says by hand what no script says: the image, the file of PM2 and the command of an app without scripts', async (t) => {
+    const { init } = project(t, {
+      'package.json': { name: 'shop' },
+      'yarn.lock': '',
+      Dockerfile: 'FROM node:24\nCMD node app.js\n',
+      'ecosystem.config.json': { apps: [{ script: 'app.js' }] },
+    });
+    const { code, stdout, stderr } = await init();
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /\byarn add opentelemetry-instrumentation-rdcp /);
+    assert.ok(stdout.includes(`node ${IMPORT} app.js`), stdout);
+    assert.ok(stdout.includes(`CMD node ${IMPORT} app.js`), stdout);
+    assert.ok(stdout.includes(`"node_args": "${IMPORT}"`), stdout);
+  });
 });
