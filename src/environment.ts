@@ -61,12 +61,12 @@ function editDistance(from: string, to: string): number {
   for (const [above, letter] of [...from].entries()) {
     const next = [above + 1];
     for (const [left, other] of [...to].entries()) {
-      const replaced = (row[left] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(replaced, (next[left] ?? 0) + 1, (row[left + 1] ?? 0) + 1));
+      const replaced = row[left]! + (letter === other ? 0 : 1);
+      next.push(Math.min(replaced, next[left]! + 1, row[left + 1]! + 1));
     }
     row = next;
   }
-  return row.at(-1) ?? 0;
+  return row.at(-1)!;
 }
 
 function setting(env: Environment, variable: string): string | undefined {

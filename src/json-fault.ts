@@ -69,10 +69,10 @@ function inside(open: readonly ('[' | '{')[]): Expected {
 }
 
 function spaceAt(text: string, offset: number): number {
-  return /^[ \t\r\n]*/.exec(text.slice(offset))?.[0].length ?? 0;
+  return /^[ \t\r\n]*/.exec(text.slice(offset))![0].length;
 }
 
 function place(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n');
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  return { line: before.length, column: before.at(-1)!.length + 1 };
 }

@@ -63,7 +63,7 @@ function assertNotIdToken(claims: Claims): void {
 function thumbprintOf({ cnf }: Claims): string | undefined {
   if (cnf === undefined) return undefined;
   const binding: [string, unknown][] = typeof cnf === 'object' && cnf !== null ? Object.entries(cnf) : [];
-  const [name, thumbprint] = binding.length === 1 ? (binding[0] ?? []) : [];
+  const [name, thumbprint] = binding.length === 1 ? binding[0]! : [];
   if (name === 'x5t#S256' && typeof thumbprint === 'string' && THUMBPRINT.test(thumbprint)) return thumbprint;
   throw new Error('the token is bound to a key');
 }

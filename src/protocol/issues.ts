@@ -26,7 +26,7 @@ function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): Firs
   }
   if (issue.code === 'invalid_key' && issue.issues[0] !== undefined) return describe(issue.issues[0], path);
   if (issue.code === 'unrecognized_keys') {
-    return { field: fieldOf([...path, issue.keys[0] ?? '']), message: 'is not a known field' };
+    return { field: fieldOf([...path, issue.keys[0]!]), message: 'is not a known field' };
   }
   return { field: fieldOf(path), message: sentence(issue.message) };
 }

@@ -26,8 +26,8 @@ export function readAsHttp1(req: IncomingMessage): void {
 function headerValues(rawHeaders: readonly string[]): Record<string, string[]> {
   const values: Record<string, string[]> = Object.create(null);
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]?.toLowerCase() ?? '';
-    values[name] = [...(values[name] ?? []), rawHeaders[index + 1] ?? ''];
+    const name = rawHeaders[index]!.toLowerCase();
+    values[name] = [...(values[name] ?? []), rawHeaders[index + 1]!];
   }
   const { ':authority': authority = [], host = [] } = values;
   const agree = host.length === 0 || (host.length === 1 && host[0] === authority[0]);

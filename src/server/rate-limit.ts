@@ -129,7 +129,7 @@ class RequestLog {
   }
 
   get oldest(): number {
-    return this.#times[this.#head] ?? 0;
+    return this.#times[this.#head]!;
   }
 
   /** Drops times outside the window. */
@@ -149,7 +149,7 @@ class RequestLog {
   #grow(): void {
     const grown = new Float64Array(Math.min(this.#limit, this.#times.length * 2));
     for (let index = 0; index < this.count; index += 1) {
-      grown[index] = this.#times[(this.#head + index) % this.#times.length] ?? 0;
+      grown[index] = this.#times[(this.#head + index) % this.#times.length]!;
     }
     this.#times = grown;
     this.#head = 0;

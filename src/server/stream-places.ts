@@ -35,7 +35,7 @@ export class StreamPlaces {
       if (given) return;
       given = true;
       this.#total -= 1;
-      const others = (this.#taken.get(identity) ?? 1) - 1;
+      const others = this.#taken.get(identity)! - 1;
       if (others > 0) this.#taken.set(identity, others);
       else this.#taken.delete(identity);
     };

@@ -13,9 +13,9 @@ const VARIED = Array.from({ length: 24 }, (_, index): Partial<AuditEntry> => {
   const tenant = ['acme', undefined, 'acme.eu', '__proto__', undefined][index % 5];
   return {
     timestamp: timestamp(NOW + ((index * 5) % 7) * 60_000),
-    action: (['enable', 'toggle', 'expire', 'authorize'] as const)[Math.floor(index / 2) % 4] ?? 'enable',
-    outcome: (['success', 'partial', 'failed', 'denied'] as const)[Math.floor(index / 3) % 4] ?? 'success',
-    categories: [[], ['A'], ['AB', 'B'], ['X-C'], ['B', 'A', 'X-C']][index % 5] ?? [],
+    action: (['enable', 'toggle', 'expire', 'authorize'] as const)[Math.floor(index / 2) % 4]!,
+    outcome: (['success', 'partial', 'failed', 'denied'] as const)[Math.floor(index / 3) % 4]!,
+    categories: [[], ['A'], ['AB', 'B'], ['X-C'], ['B', 'A', 'X-C']][index % 5]!,
     identity: client === undefined ? {} : { clientId: client },
     ...(tenant !== undefined && { tenant: { id: tenant } }),
   };

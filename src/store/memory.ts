@@ -67,7 +67,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
   /** All records live equally long, so the expired ones are the oldest. */
   function dropEndedReplays(now: number): void {
     for (const key of replays.rkeys()) {
-      if ((replays.peek(key)?.expiresAt ?? 0) > now) return;
+      if (replays.peek(key)!.expiresAt > now) return;
       replays.delete(key);
     }
   }

@@ -78,7 +78,7 @@ function decodeBasic(authorization: string): ClientCredentials[] {
   const colon = text.indexOf(':');
   if (colon < 1) throw badCredential('invalid_client', 'api-key');
   const raw = { id: text.slice(0, colon), secret: text.slice(colon + 1) };
-  const decode = (half: string) => new URLSearchParams(`x=${half.replaceAll('&', '%26')}`).get('x') ?? '';
+  const decode = (half: string) => new URLSearchParams(`x=${half.replaceAll('&', '%26')}`).get('x')!;
   const decoded = { id: decode(raw.id), secret: decode(raw.secret) };
   return decoded.id === raw.id && decoded.secret === raw.secret ? [raw] : [decoded, raw];
 }
