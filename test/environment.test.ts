@@ -19,6 +19,7 @@ const FILES: Record<string, string> = {
   'misspelt.json': JSON.stringify({ controls: { maxDurations: 5 } }),
   'list.json': '[]',
   'broken.json': '{',
+  'null.json': 'null',
 };
 
 function read(env: Environment) {
@@ -42,6 +43,7 @@ describe('the configuration from the environment', () => {
       store: 'memory:',
     });
     assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json' }), { server: false });
+    assert.deepEqual(read({ RDCP_CONFIG: 'null.json' }), {}, 'a file that sets nothing');
     assert.deepEqual(read({ RDCP_CONFIG: 'marked.json' }), { server: false }, 'with a byte order mark');
     assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json', RDCP_HOST: '127.0.0.1' }), { server: { host: '127.0.0.1' } });
   });

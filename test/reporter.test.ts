@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createReporter } from '../src/reporter.ts';
+import { createStderrWriter } from '../src/stderr.ts';
 
 test('a message is one line, whatever it quotes', () => {
   const lines: string[] = [];
@@ -48,4 +49,59 @@ test('a logger whose promises are rejected harms nobody', async (t) => {
   createReporter({ info: broken, warn: broken, error: broken }).error('the endpoint did not start');
   await setImmediate();
   assert.equal(unhandled.mock.callCount(), 0);
+});
+
+test('a message as long as a request may make it is cut, and says so', () => {
+  const lines: string[] = [];
+  const logger = { info: (line: string) => void lines.push(line), warn: () => {}, error: () => {} };
+  createReporter(logger).info('x'.repeat(2001));
+  assert.deepEqual(lines, [`rdcp: ${'x'.repeat(2000)}…`]);
+});
+
+/** stderr whose reader is in our hands. */
+function heldStderr(t: TestContext) {
+  const held = { waiting: 0, lines: [] as string[], written: [] as (() => void)[] };
+  Object.defineProperty(process.stderr, 'writableLength', { configurable: true, get: () => held.waiting });
+  t.after(() => Reflect.deleteProperty(process.stderr, 'writableLength'));
+  t.mock.method(process.stderr, 'write', (bytes: Buffer, done: () => void) => {
+    held.lines.push(bytes.toString());
+    held.written.push(done);
+    return true;
+  });
+  return held;
+}
+
+test('while stderr is not read messages are dropped, and the next one is preceded by their number', async (t) => {
+  const stderr = heldStderr(t);
+  const { warn } = createReporter();
+  stderr.waiting = 2 ** 20;
+  warn('lost');
+  warn('lost too');
+  assert.deepEqual(stderr.lines, []);
+  stderr.waiting = 0;
+  warn('read');
+  warn('read too');
+  assert.deepEqual(stderr.lines, [
+    'rdcp: 2 messages were dropped because stderr was not read\n',
+    'rdcp: read\n',
+    'rdcp: read too\n',
+  ]);
+  for (const done of stderr.written) done();
+  await setImmediate();
+});
+
+test('errors of stderr are swallowed until the last line is written, and not longer', async (t) => {
+  const stderr = heldStderr(t);
+  const before = process.stderr.listenerCount('error');
+  const listening = () => process.stderr.listenerCount('error') - before;
+  const write = createStderrWriter();
+  write('a');
+  stderr.written[0]?.();
+  stderr.waiting = 3;
+  write('b');
+  await setImmediate();
+  assert.equal(listening(), 1);
+  stderr.written[1]?.();
+  await setImmediate();
+  assert.deepEqual([listening(), stderr.lines], [0, ['a\n', 'b\n']]);
 });

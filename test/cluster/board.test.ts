@@ -55,3 +55,28 @@ it('the first process that asks about an event is the one to say it', (t) => {
   assert.equal(two.claim('c'), false);
   one.close();
 });
+
+it('of counts that cannot all be written none is, and none written is no fault', (t) => {
+  const at = folder(t);
+  const one = openBoard(at, { process: 'one', pid: 1, isRunning: () => true });
+  const two = openBoard(at, { process: 'two', pid: 2, isRunning: () => true });
+  two.publishCalls([]);
+  assert.throws(() => two.publishCalls([...calls(5, 2), { tenant: '', category: 'X', total: Number.NaN, rate: 0 }]));
+  assert.equal(one.callsOfOthers('').size, 0);
+  two.publishCalls(calls(1, 0));
+  assert.equal(one.callsOfOthers('').get('ORDERS')?.total, 1);
+  two.close();
+  two.close();
+  one.close();
+});
+
+it('an event is said rather than lost where the board fails', (t) => {
+  const at = folder(t);
+  const one = openBoard(at, { process: 'one', pid: 1 });
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+  const other = new DatabaseSync(join(at, 'board.sqlite'));
+  other.exec('DROP TABLE said');
+  other.close();
+  assert.equal(one.claim('a'), true);
+  one.close();
+});

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
@@ -40,4 +50,37 @@ it('a folder that others may write to is refused', { skip: process.getuid === un
   mkdirSync(all);
   chmodSync(all, 0o777);
   assert.throws(() => enterFolder('a', all), /open to other users/);
+});
+
+it('a file or a link in its place is refused', (t) => {
+  const all = base(t);
+  const elsewhere = base(t);
+  mkdirSync(elsewhere, { recursive: true, mode: 0o700 });
+  symlinkSync(elsewhere, all);
+  assert.throws(() => enterFolder('a', all), /the folder is a file or a link/);
+});
+
+it('a lock that is none is told of, and not taken for one that is held', (t) => {
+  const all = base(t);
+  mkdirSync(join(all, 'a'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(all, 'a', 'lock'), 'not a database, and long enough to be read as one: '.repeat(20));
+  assert.throws(() => enterFolder('a', all), /not a database/);
+});
+
+it('what is left of others and cannot be locked stays, and hinders nobody', (t) => {
+  const all = base(t);
+  mkdirSync(all, { mode: 0o700 });
+  writeFileSync(join(all, 'stray'), '');
+  const own = enterFolder('a', all);
+  assert.deepEqual(readdirSync(all), ['a', 'stray']);
+  own.leave();
+});
+
+it('may be left twice, and when somebody has removed it', (t) => {
+  const all = base(t);
+  const own = enterFolder('a', all);
+  rmSync(own.path, { recursive: true });
+  own.leave();
+  own.leave();
+  assert.deepEqual(readdirSync(all), []);
 });

@@ -33,3 +33,16 @@ it('a sample that tells its process already is left as it is', () => {
   const text = 'target_info{a="1",process_pid="5"} 1\n';
   assert.equal(mergeExpositions(new Map([[9, text]])), text);
 });
+
+it('comments without a name and samples whose name is quoted lose nothing', () => {
+  const merged = mergeExpositions(
+    new Map([
+      [1, '# hello\nup 1\n'],
+      [2, '# hello\nup 2\n{"a.b"} 3\n'],
+    ]),
+  );
+  assert.equal(
+    merged,
+    ['# hello', 'up{process_pid="1"} 1', 'up{process_pid="2"} 2', '{process_pid="2","a.b"} 3', ''].join('\n'),
+  );
+});

@@ -23,6 +23,7 @@ describe('the sampler of OTEL_TRACES_SAMPLER', () => {
   it("is the SDK's own where a variable has an invalid value, so that the SDK can complain", () => {
     for (const [name, argument] of [
       ['xray', '1'],
+      ['always_on\nalways_off', '1'],
       ['parentbased_', '1'],
       ['constructor', '1'],
       ['traceidratio', 'half'],

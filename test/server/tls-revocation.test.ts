@@ -82,3 +82,31 @@ test('the blocks of a PEM file are found among other text, by their label', () =
   );
   assert.deepEqual(pemBlocks(pem, 'PRIVATE KEY'), []);
 });
+
+/** One DER element of fewer than 128 bytes. */
+const der = (tag: number, ...content: Buffer[]) =>
+  Buffer.concat([Buffer.from([tag, Buffer.concat(content).length]), ...content]);
+const SEQUENCE = 0x30;
+const NUMBER = der(0x02, Buffer.from([7]));
+const NAME = der(SEQUENCE, der(0x0c, Buffer.from('Authority')));
+const list = (...fields: Buffer[]) => der(SEQUENCE, der(SEQUENCE, ...fields));
+const THIS_UPDATE = der(0x17, Buffer.from('200101000000Z'));
+
+test('a list whose years have two digits ends in the century that RFC 5280 names', () => {
+  const ends = (time: string) =>
+    new Date(
+      parseRevocationList(list(der(SEQUENCE), NAME, THIS_UPDATE, der(0x17, Buffer.from(time)))).nextUpdate ?? 0,
+    ).toISOString();
+  assert.equal(ends('490203040506Z'), '2049-02-03T04:05:06.000Z');
+  assert.equal(ends('500203040506Z'), '1950-02-03T04:05:06.000Z');
+});
+
+test('well-formed DER that lacks what a list or a certificate has is refused', () => {
+  const malformed = /not the DER of a certificate or a revocation list/;
+  assert.throws(() => parseRevocationList(list(der(SEQUENCE), NUMBER)), malformed, 'no authority');
+  const noSerial = der(SEQUENCE, der(SEQUENCE, der(0x0c)));
+  assert.throws(() => parseRevocationList(list(der(SEQUENCE), NAME, THIS_UPDATE, noSerial)), malformed, 'no serial');
+  const certificate = { raw: list(NUMBER, der(SEQUENCE)) } as X509Certificate;
+  assert.throws(() => issuedAs(certificate), malformed, 'no issuer');
+  assert.throws(() => subjectOf(certificate), malformed, 'no subject');
+});

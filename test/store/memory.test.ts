@@ -103,3 +103,14 @@ async function everyEntry(store: StateStore): Promise<AuditEntry[]> {
   } while (cursor !== undefined);
   return entries;
 }
+
+test('refusals and other entries whose retention is over are dropped together', async () => {
+  const store = createMemoryStore();
+  const ended = { compliance: { ...auditEntry().compliance, retainUntil: new Date(NOW - 1).toISOString() } } as object;
+  const outcomes = ['denied', 'success', 'denied', 'success', 'success', 'denied'] as const;
+  const entries = outcomes.map((outcome) => auditEntry({ outcome, ...ended }));
+  const kept = auditEntry({ outcome: 'denied' });
+  await appendAudit(store, [...entries, kept]);
+  assert.equal(await store.pruneAudit(NOW), entries.length);
+  assert.deepEqual(await auditIds(store), [kept.id]);
+});

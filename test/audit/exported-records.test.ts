@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addExported, type ExportedRecords, retainUntilOf } from '../../src/audit/exported-records.ts';
+import { auditRecord } from '../../src/audit/log-record.ts';
+import { chain } from './entries.ts';
+
+function collect(value: unknown, service?: string): ExportedRecords {
+  const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
+  addExported(value, records, service);
+  return records;
+}
+
+const HEAD = [
+  { key: 'rdcp.instance.id', value: { stringValue: 'a' } },
+  { key: 'rdcp.audit.sequence', value: { intValue: '7' } },
+  { key: 'rdcp.audit.hash', value: { stringValue: 'f00d' } },
+];
+
+const otlp = (attributes: unknown, resource?: unknown) => ({
+  resourceLogs: [{ resource, scopeLogs: [{ logRecords: [{ attributes }] }] }],
+});
+
+test('a checkpoint is found in OTLP, whose 64-bit integers are text', () => {
+  assert.deepEqual(collect(otlp(HEAD)).checkpoints, [{ instanceId: 'a', sequence: 7, hash: 'f00d' }]);
+});
+
+test('with a service only what its resource says is of it', () => {
+  const shop = { attributes: [{ key: 'service.name', value: { stringValue: 'shop' } }] };
+  assert.equal(collect([otlp(HEAD, shop), otlp(HEAD)], 'shop').checkpoints.length, 1);
+  assert.equal(collect(otlp(HEAD, shop), 'other').checkpoints.length, 0);
+});
+
+test('an attribute keeps its type, and one without a value has none', () => {
+  const attributes = [
+    { key: 'rdcp.audit.id', value: { stringValue: 'x' } },
+    { key: 'flag', value: { boolValue: false } },
+    { key: 'share', value: { doubleValue: 0.5 } },
+    { key: 'list', value: { arrayValue: { values: [{ stringValue: 'A' }] } } },
+    { key: 'nothing', value: 'bare' },
+  ];
+  assert.deepEqual(collect(otlp(attributes)).waiting.get('x'), {
+    'rdcp.audit.id': 'x',
+    flag: false,
+    share: 0.5,
+    list: ['A'],
+    nothing: undefined,
+  });
+});
+
+test('what is no record is passed over', () => {
+  for (const value of [null, 'text', 7, {}, { attributes: 'none' }, { resourceLogs: {} }, [[null]]]) {
+    assert.deepEqual(collect(value), { checkpoints: [], waiting: new Map() });
+  }
+});
+
+test('a retention that is no text counts as none', () => {
+  assert.equal(retainUntilOf({ 'rdcp.audit.retain_until': 5 }), undefined);
+  assert.equal(retainUntilOf({ 'rdcp.audit.retain_until': '2026-01-01T00:00:00.000Z' }), '2026-01-01T00:00:00.000Z');
+});
+
+test('the record of an entry has its budget and its tail as JSON', () => {
+  const [entry] = chain('a', 1);
+  assert.ok(entry);
+  const { attributes } = auditRecord({
+    ...entry,
+    otelrdcp_budget: { calls: 5 },
+    otelrdcp_tail: { lines: 9 },
+  } as never);
+  const texts = Object.values(attributes);
+  assert.ok(texts.includes('{"calls":5}') && texts.includes('{"lines":9}'));
+});

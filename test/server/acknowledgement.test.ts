@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ControlOutcome } from '../../src/control/types.ts';
+import type { Fleet } from '../../src/fleet/types.ts';
+import { acknowledged } from '../../src/server/acknowledgement.ts';
+
+const outcome = { response: { status: 'success', message: 'DATABASE is on' }, position: undefined } as never;
+const answer = async (summary: unknown, given: ControlOutcome = outcome) => {
+  const { status, message } = await acknowledged(given, { acknowledged: async () => summary } as never as Fleet);
+  return `${status}: ${message}`;
+};
+
+test('a change is partial until every process has applied it, and names how many have not', async () => {
+  assert.equal(await answer({ instances: 3, pending: [] }), 'success: DATABASE is on');
+  assert.equal(
+    await answer({ instances: 3, pending: ['a'] }),
+    'partial: DATABASE is on; 1 of 3 processes has not applied it yet',
+  );
+  assert.equal(
+    await answer({ instances: 3, pending: ['a', 'b'] }),
+    'partial: DATABASE is on; 2 of 3 processes have not applied it yet',
+  );
+});
+
+test('while the store is away a change is partial, because nobody knows who has it', async () => {
+  assert.match(await answer(undefined), /^partial: DATABASE is on; who has applied it is not known/);
+});
