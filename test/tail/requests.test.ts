@@ -266,7 +266,7 @@ test('over HTTP/2 a tail outlasts the time in which a request must arrive', asyn
   const tls = writePems({ certFile: cert, keyFile: key });
   const server = await startServer(t, {
     config: { server: { tls }, limits: { requestTimeoutSeconds: 1 } },
-    listener: { timeouts: { headersMs: 300, requestMs: 300, keepAliveMs: 300, checkMs: 50 } },
+    listener: { timeouts: { headersMs: 1500, requestMs: 1500, keepAliveMs: 300, checkMs: 50 } },
   });
   const session = await http2Session(t, server.url, { ca: authority.cert });
   const stream = session.request({ ':path': `${PATHS.tail}?categories=HTTP&duration=2`, 'x-rdcp-api-key': KEYS.admin });
