@@ -26,7 +26,7 @@ const { answerBytes } = await generator.send({
   port: memory.port,
   requests: controls,
   connections: 1,
-  milliseconds: 200,
+  milliseconds: 2000,
 });
 const bare = await start('bare-koa', String(answerBytes));
 

@@ -16,7 +16,7 @@ const { answerBytes } = await generator.send({
   port: endpoint.port,
   requests: [byKey],
   connections: 1,
-  milliseconds: 200,
+  milliseconds: 2000,
 });
 generator.stop();
 const bare = await start('bare-koa', String(answerBytes));
