@@ -58,7 +58,7 @@ export function readProfiles(terminal: Terminal): Profiles {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined) return new Map();
   if (!stats.isFile()) throw new UsageError(`${file} is not a file: move it away and log in again`);
-  // Whoever wrote it says where credentials go. Root acts for others.
+  // The file decides which servers get the credentials, so another user must not have written it. Root may use any file.
   const user = process.getuid?.() ?? 0;
   if (user !== 0 && stats.uid !== user) {
     throw new UsageError(`${file} belongs to another user: run chown, or set XDG_CONFIG_HOME to a folder of your own`);

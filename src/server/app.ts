@@ -259,7 +259,7 @@ export function createApp(dependencies: AppDependencies): RequestHandler {
     .set(PATHS.health, { identified: readers, failed: anonymous, anonymous: probes });
   for (const path of files) payers.set(path, { identified: readers, failed: visitors, anonymous: visitors });
   const spentQuotas = new SpentQuotas({ payers, identify, addressing, instruments, randomUUID });
-  const limiters = [anonymous, readers, controllers, probes, visitors];
+  const limiters = [...new Set([...payers.values()].flatMap((of) => [of.identified, of.failed, of.anonymous]))];
   const oauthPaths = new Set<string>(Object.values(TOKEN_PATHS).filter((path) => paths.has(path)));
   const { issuerUrl } = dependencies.tokens ?? {};
   const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
