@@ -2,14 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, createBits } from './bits.ts';
 import { CategoryHandle, CategoryRegistry, type Decider } from './categories.ts';
-import { countDrop, DROP, DROP_SLOTS, type DropCode, type DropReason, dropsOf } from './drops.ts';
+import { countDrop, DROP, DROP_SLOTS, type DropReason, dropsOf } from './drops.ts';
 import { TenantCallCounts } from './tallies.ts';
 import type { HostGate, ThreadHost } from './thread-host.ts';
 import type { ThreadLink } from './thread-link.ts';
 import type { GateMemory } from './thread-memory.ts';
 import type {
   Attachment,
-  AttributeFailure,
   Attributes,
   CategoryDescriptor,
   CategoryOptions,
@@ -75,8 +74,6 @@ export class GateCore implements Gate, Decider {
   #hasContexts = false;
   /** The active sink's refusals, unless calls are counted per tenant as well. */
   #refusals: readonly (Refusal | undefined)[] = NO_REFUSALS;
-  /** Whether calls are counted per tenant. */
-  #countsTenants = false;
   /** Whether the active controller has a `currentTenant` hook. */
   #hasTenantHook = false;
   /** True while an attribute function or a sink runs. Their own calls are dropped to prevent infinite recursion. */
@@ -242,7 +239,6 @@ export class GateCore implements Gate, Decider {
     }
     this.#active = active;
     this.#refusals = (active?.controller.countsTenants !== true && active?.controller.sink.refusals) || NO_REFUSALS;
-    this.#countsTenants = active?.controller.countsTenants === true;
     this.#hasTenantHook = active?.controller.currentTenant !== undefined;
     this.#epoch += 1;
     this.#host?.replaced();
@@ -398,10 +394,6 @@ export class GateCore implements Gate, Decider {
     bytes: number,
     admitted: boolean | undefined,
   ): boolean {
-    const { word, mask } = category;
-    if (((this.#tenanted[word]! | this.#tapped[word]!) & mask) === 0 && !this.#countsTenants) {
-      return this.#passesForAll(category, text, describe, bytes, admitted);
-    }
     if (admitted !== undefined && !this.decides(category)) return this.#observe(category, describe, admitted);
     if (this.#refuses(category, text)) return false;
     const on = this.#isOn(category);
@@ -420,38 +412,6 @@ export class GateCore implements Gate, Decider {
     } finally {
       this.#emitting = false;
     }
-  }
-
-  /** The same where neither a tenant nor a tap makes a difference. */
-  #passesForAll(
-    { descriptor, word, mask }: CategoryHandle,
-    text: string,
-    describe: () => Described,
-    bytes: number,
-    admitted: boolean | undefined,
-  ): boolean {
-    const { index } = descriptor;
-    if (admitted !== undefined && (this.#settled[word]! & mask) === 0) {
-      if (admitted) this.#calls[index]! += 1;
-      return admitted;
-    }
-    if ((this.#base[word]! & mask) === 0) return false;
-    this.#calls[index]! += 1;
-    if (this.#emitting) {
-      countDrop(this.#dropped, index, DROP.nested);
-      return false;
-    }
-    const active = this.#active!;
-    let outcome: AttributeFailure | DropCode | undefined;
-    try {
-      outcome = active.controller.sink.pass?.(descriptor, text, describe, bytes);
-    } catch (error) {
-      outcome = DROP.failed;
-      active.failed(descriptor, error);
-    }
-    if (typeof outcome !== 'number') return true;
-    countDrop(this.#dropped, index, outcome);
-    return false;
   }
 
   /** Counts a line that is written whatever the category's state is, or only passes it to the taps. */
