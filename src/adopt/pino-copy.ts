@@ -6,6 +6,9 @@ import { PinoMethods } from './pino-methods.ts';
 import type { AdoptedCategory } from './types.ts';
 import { WeakList } from './weak-list.ts';
 
+/** Loggers that are kept from the garbage collector, per copy of pino. */
+const MAX_KEPT = 16;
+
 /** What a logger with a category of its own has as a property. Children inherit it. */
 interface State {
   readonly name: string;
@@ -34,6 +37,11 @@ export class PinoCopy {
   /** The parent of the child that is being made: its bindings are known a moment later. */
   #making: PinoLogger | undefined;
   readonly #loggers = new WeakList<PinoLogger>();
+  /**
+   * The newest loggers that are not made by `child()`. At the exit pino writes what an asynchronous destination holds back,
+   * unless the logger was collected; a script that is over in a moment without us lives long enough for that with us.
+   */
+  readonly #kept: PinoLogger[] = [];
   /** Names of the loggers that had a category of their own when the adoption ended. */
   readonly #ownNames = new WeakMap<PinoLogger, string>();
   /** States of children, by category. */
@@ -159,6 +167,7 @@ export class PinoCopy {
     const state = this.#stateOf(logger);
     if (state === undefined) {
       this.#begin(logger, this.#nameOf(logger) ?? APPLICATION);
+      if (this.#kept.push(logger) > MAX_KEPT) this.#kept.shift();
       return;
     }
     if (Object.hasOwn(logger, this.#state)) {

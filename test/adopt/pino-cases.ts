@@ -338,13 +338,17 @@ export function pinoCases(copy: string): void {
   });
 }
 
+function collector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc');
+}
+
 /** @param children made, two for each request */
 export function leavesNothing(copy: string, requests: number): void {
   it('children made for each request leave nothing behind', async (t) => {
     const { pino, out } = setUp(t, copy);
     const root = pino({}, out);
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
+    const collect = collector();
     const used = async () => {
       await new Promise(setImmediate);
       collect();
@@ -361,5 +365,26 @@ export function leavesNothing(copy: string, requests: number): void {
     make(requests);
     const growth = (await used()) - before;
     assert.ok(growth < 1_500_000, `${growth} bytes`);
+  });
+
+  it('only the newest loggers are kept for the lines that pino writes at the exit', async (t) => {
+    const { pino } = setUp(t, copy);
+    const make = (count: number) =>
+      Array.from({ length: count }, () => {
+        const destination = { write: () => undefined };
+        pino({}, destination).info('held back by an asynchronous destination');
+        return new WeakRef(destination);
+      });
+    const collect = collector();
+    const alive = async (destinations: readonly WeakRef<object>[]) => {
+      await new Promise(setImmediate);
+      collect();
+      return destinations.filter((destination) => destination.deref() !== undefined).length;
+    };
+    const first = make(1);
+    assert.equal(await alive(first), 1);
+    const others = make(100);
+    assert.equal(await alive(first), 0);
+    assert.equal(await alive(others), 16);
   });
 }
