@@ -39,8 +39,11 @@ browserTest('a client certificate that the service knows signs in, without a wor
   await page.getByRole('grid', { name: 'Categories' }).waitFor();
   assert.equal(await page.locator('#credential').count(), 0);
   await page.locator('.menu summary').click();
-  await page.getByText('mtls', { exact: true }).waitFor();
-  await page.locator('.menu summary').click();
+  const method = page.getByText('mtls', { exact: true });
+  await method.click();
+  assert.ok(await method.isVisible(), 'a click inside leaves the menu open');
+  await page.locator('.service').click();
+  await method.waitFor({ state: 'hidden' });
   assert.match(await enable(page, 'DATABASE', 'slow checkout'), /DATABASE/);
   await waitForState(page, 'DATABASE', 'On');
   assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0, 'the certificate has no scope for it');

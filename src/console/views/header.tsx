@@ -66,7 +66,7 @@ function Account({ connection }: { readonly connection: Connection }) {
   if (session === undefined) return null;
   const { userId, method, scopes, tenantId, expiresAt } = session;
   return (
-    <details class="menu" onKeyDown={closeOnEscape}>
+    <details class="menu" tabIndex={-1} onKeyDown={closeOnEscape} onFocusOut={closeOutside}>
       <summary>
         <span class="visually-hidden">Signed in as </span>
         <Text value={userId} most={40} /> <span class="muted">{scopes.join(', ')}</span>
@@ -84,6 +84,11 @@ function Account({ connection }: { readonly connection: Connection }) {
       </div>
     </details>
   );
+}
+
+/** The menu itself takes the focus of a click inside it, so text in it can be selected. */
+function closeOutside({ currentTarget: menu, relatedTarget }: FocusEvent): void {
+  if (menu instanceof HTMLDetailsElement && !menu.contains(relatedTarget as Node | null)) menu.open = false;
 }
 
 function closeOnEscape(event: KeyboardEvent): void {
