@@ -35,6 +35,25 @@ const key = (id: string, secret: string, scopes: Scope[], tenantId?: string) => 
   ...(tenantId && { tenantId }),
 });
 
+/** The service's own traffic: answered after `work`. @returns the address */
+async function serveOwn(work: () => void): Promise<string> {
+  const own = createServer((_, response) => {
+    work();
+    response.end('done');
+  });
+  // An idle connection that ends at the moment at which it is used is a failed request (RFC 9112, section 9.3.1).
+  own.keepAliveTimeout = 0;
+  own.listen(0, '127.0.0.1');
+  await once(own, 'listening');
+  return `http://127.0.0.1:${(own.address() as AddressInfo).port}`;
+}
+
+/** A service without a remote control, which nobody attacks: shows what the attackers take from everybody on the machine. */
+async function standBeside(): Promise<void> {
+  process.once('disconnect', () => process.exit());
+  process.send?.({ own: await serveOwn(() => {}) });
+}
+
 /** The service: its own traffic on a port of its own, with debug calls in every request, in the same event loop. */
 async function serve(file: string): Promise<void> {
   const { createRdcp }: typeof import('../src/index.ts') = await import(built('index.js'));
@@ -57,14 +76,9 @@ async function serve(file: string): Promise<void> {
   setInterval(() => {
     for (let call = 0; call < 50; call++) flood.debug('nobody reads this', { text: 'x'.repeat(100), call });
   }, 10);
-  const own = createServer((_, response) => {
+  const own = await serveOwn(() => {
     for (let point = 0; point < 50; point++) work.debug('at work', { point });
-    response.end('done');
   });
-  // An idle connection that ends at the moment at which it is used is a failed request (RFC 9112, section 9.3.1).
-  own.keepAliveTimeout = 0;
-  own.listen(0, '127.0.0.1');
-  await once(own, 'listening');
   const { url } = await rdcp.listen();
   process.on('message', () => {
     const resident = process.memoryUsage.rss();
@@ -73,7 +87,7 @@ async function serve(file: string): Promise<void> {
     process.send?.({ resident, live: heapUsed + external });
   });
   process.once('disconnect', () => void rdcp.close().then(() => process.exit()));
-  process.send?.({ url, own: `http://127.0.0.1:${(own.address() as AddressInfo).port}` });
+  process.send?.({ url, own });
 }
 
 interface Asked {
@@ -315,10 +329,12 @@ async function main(minutes: number): Promise<void> {
   // Opened, and read by nobody.
   service.stderr?.pause();
   const [{ url, own }] = await once(service, 'message');
+  const bystander = fork(import.meta.filename, ['--beside'], { execArgv: ['--no-warnings'] });
+  const [beside] = await once(bystander, 'message');
   const run = async (seconds: number) => {
-    const [stopOwn, stopOperator] = [ownTraffic(own), operator(url)];
+    const [stopOwn, stopBeside, stopOperator] = [ownTraffic(own), ownTraffic(beside.own), operator(url)];
     await sleep(seconds * 1000);
-    return { ...stopOwn(), ...stopOperator() };
+    return { ...stopOwn(), beside: stopBeside().took, ...stopOperator() };
   };
   await run(5);
   const quiet = await run(QUIET_SECONDS);
@@ -354,8 +370,10 @@ async function main(minutes: number): Promise<void> {
   }
   await sleep(3000);
   const reasons = await reasonsInTrail(url);
-  service.disconnect();
-  await once(service, 'exit');
+  for (const child of [service, bystander]) {
+    child.disconnect();
+    await once(child, 'exit');
+  }
   const verified = spawnSync(
     process.execPath,
     [fileURLToPath(built('cli/main.js')), 'audit', 'verify', '--store', `sqlite:${file}`],
@@ -369,13 +387,10 @@ async function main(minutes: number): Promise<void> {
   const sum = (pick: (part: (typeof parts)[number]) => number) => parts.reduce((total, part) => total + pick(part), 0);
   const acknowledged = parts.flatMap((part) => part.acknowledged);
   const lost = acknowledged.filter((id) => !reasons.has(id));
-  const [before, meanwhile] = [
-    percentile(quiet.took, 0.99),
-    percentile(
-      all((part) => part.took),
-      0.99,
-    ),
-  ];
+  const p99 = (pick: (part: (typeof parts)[number]) => readonly number[]) => percentile(all(pick), 0.99);
+  const [before, meanwhile] = [percentile(quiet.took, 0.99), p99((part) => part.took)];
+  const besideBefore = percentile(quiet.beside, 0.99);
+  const besideMeanwhile = p99((part) => part.beside);
   const rise = (memory.at(-1)?.live ?? Number.NaN) - (memory[0]?.live ?? Number.NaN);
   const unserved = sum((part) => part.unserved);
   const slowest = Math.max(...all((part) => part.looks));
@@ -397,10 +412,7 @@ async function main(minutes: number): Promise<void> {
     verdict(
       'operator, status with a valid key',
       'always, within 1 s',
-      `${unserved} not served, slowest ${slowest.toFixed(0)} ms, p99 ${percentile(
-        all((part) => part.looks),
-        0.99,
-      ).toFixed(0)} ms`,
+      `${unserved} not served, slowest ${slowest.toFixed(0)} ms, p99 ${p99((part) => part.looks).toFixed(0)} ms`,
       unserved === 0 && slowest <= 1000,
       slowest,
     ),
@@ -421,10 +433,14 @@ async function main(minutes: number): Promise<void> {
     ),
   ];
   for (const line of verdicts) console.log(formatVerdict(line));
+  console.log(
+    `A bare service beside it, which nobody attacks: p99 ${besideMeanwhile.toFixed(1)} ms, quiet ${besideBefore.toFixed(1)} ms: ${(besideMeanwhile / besideBefore).toFixed(2)} times.`,
+  );
 }
 
 const [first, argument = ''] = process.argv.slice(2);
 if (first === '--serve') await serve(argument);
+else if (first === '--beside') await standBeside();
 else if (first === '--attack') attack(argument);
 else if (first === '--lock') await lock(argument);
 else await main(Number(first ?? 5));
