@@ -4,7 +4,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { AuditRecorder } from '../src/audit/types.ts';
-import type { AuditEntry } from '../src/protocol/messages.ts';
+import type { AuditEntry } from '../src/protocol/audit-messages.ts';
 import type { ScopeState, Setting, StateStore } from '../src/store/state-store.ts';
 import { internals, publish, type Verdict, verdict } from './measurement.ts';
 

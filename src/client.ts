@@ -11,6 +11,7 @@ export type { EventsOptions, TailOptions } from './client/streams.ts';
 export type { RdcpTokens, TokenRequest } from './client/tokens.ts';
 export type { Fetch, RdcpClientOptions, RequestOptions } from './client/transport.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
+export type * from './protocol/audit-messages.ts';
 export {
   AUDIT_ACTIONS,
   AUTH_METHODS,
@@ -27,5 +28,6 @@ export {
 } from './protocol/constants.ts';
 export type { Emission, EmissionTarget } from './protocol/emission.ts';
 export type * from './protocol/messages.ts';
+export type * from './protocol/oauth-messages.ts';
 export type * from './protocol/streams.ts';
 export type { Timestamp } from './protocol/time.ts';

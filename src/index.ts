@@ -20,6 +20,7 @@ export type {
 } from './gate/types.ts';
 export { RdcpInstrumentation, type RdcpInstrumentationConfig } from './instrumentation.ts';
 export type * from './options.ts';
+export type * from './protocol/audit-messages.ts';
 export {
   AUDIT_ACTIONS,
   AUTH_METHODS,
@@ -36,6 +37,7 @@ export {
 } from './protocol/constants.ts';
 export type { Emission, EmissionTarget } from './protocol/emission.ts';
 export type * from './protocol/messages.ts';
+export type * from './protocol/oauth-messages.ts';
 export type * from './protocol/streams.ts';
 export type { Timestamp } from './protocol/time.ts';
 export type { ValidationMetadata, ValidationResult, ValidCredential } from './protocol/validation-result.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
 import { type Timestamp, timestamp } from '../protocol/time.ts';
 import type { AuditDraft } from './types.ts';
 

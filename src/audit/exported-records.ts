@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import {
   ATTR_AUDIT_HASH,
   ATTR_AUDIT_ID,

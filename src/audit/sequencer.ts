@@ -1,7 +1,7 @@
 import type { Clock, Schedule } from '../clock.ts';
 import type { Condition } from '../conditions.ts';
 import { failureCode, RdcpError, unavailable } from '../errors.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import type { CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import {
   type ChainHead,

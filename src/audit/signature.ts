@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
 import { RdcpError } from '../errors.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 
 export type Signature = NonNullable<AuditEntry['compliance']['signature']>;
 

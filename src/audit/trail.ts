@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createSteadyClock, type RetentionClock, type Schedule } from '../clock.ts';
 import { type Condition, UNWATCHED } from '../conditions.ts';
 import { isRdcpError, unavailable } from '../errors.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { Commit, CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry.ts';

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import type { AuditPage, AuditQuery, CommitResult, ReplayRecord } from '../store/state-store.ts';
 
 /** What an audit entry says before the trail seals it with id, time, sequence and hash. */

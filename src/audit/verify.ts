@@ -1,5 +1,5 @@
 import { asAuditEntry } from '../protocol/audit-entry.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { type Timestamp, timestamp } from '../protocol/time.ts';
 import { type ChainHead, headOf, isIntact, NO_PREVIOUS_HASH } from './chain.ts';
 import { retainUntilOf, saysWhatWasExported } from './exported-records.ts';

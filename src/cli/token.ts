@@ -1,6 +1,6 @@
 import type { TokenRequest } from '../client/tokens.ts';
 import { escapeUnprintable } from '../printable.ts';
-import type { TokenResponse } from '../protocol/messages.ts';
+import type { TokenResponse } from '../protocol/oauth-messages.ts';
 import { formatDuration } from '../protocol/time.ts';
 import { type Option, type Terminal, text, type Values } from './command.ts';
 import { formatOf } from './output.ts';

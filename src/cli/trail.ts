@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RdcpClient } from '../client/client.ts';
 import { isRdcpError } from '../errors.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { openStore } from '../store/open.ts';
 import { UsageError } from './command.ts';
 

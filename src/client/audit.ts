@@ -1,5 +1,5 @@
+import type { AuditAction, AuditEntry, AuditOutcome, AuditResponse } from '../protocol/audit-messages.ts';
 import { PATHS } from '../protocol/constants.ts';
-import type { AuditAction, AuditEntry, AuditOutcome, AuditResponse } from '../protocol/messages.ts';
 import { type Timestamp, timestamp } from '../protocol/time.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 

@@ -1,8 +1,7 @@
 import { isRdcpError } from '../errors.ts';
+import type { AuditEntry, AuditResponse } from '../protocol/audit-messages.ts';
 import { CONSOLE_PATHS, type ControlAction, PATHS } from '../protocol/constants.ts';
 import type {
-  AuditEntry,
-  AuditResponse,
   ConsoleCodeResponse,
   ControlBudget,
   ControlResponse,

@@ -1,5 +1,5 @@
 import { type Scope, TOKEN_PATHS } from '../protocol/constants.ts';
-import type { TokenResponse } from '../protocol/messages.ts';
+import type { TokenResponse } from '../protocol/oauth-messages.ts';
 import type { RdcpClientOptions, RequestOptions, Transport } from './transport.ts';
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';

@@ -1,8 +1,9 @@
 import type { AuditDraft } from '../audit/types.ts';
 import type { RdcpError } from '../errors.ts';
+import type { AuditEntry, AuditOutcome } from '../protocol/audit-messages.ts';
 import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { AuditEntry, AuditOutcome, ChangeRecord, ControlResponse } from '../protocol/messages.ts';
+import type { ChangeRecord, ControlResponse } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { ReplayRecord } from '../store/state-store.ts';
 import { MAX_REFUSED_NAMES, nameSome, type Transition } from './transition.ts';

@@ -1,6 +1,7 @@
 import { RdcpError } from '../errors.ts';
+import type { AuditIdentity } from '../protocol/audit-messages.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { AuditIdentity, ChangeRecord, StateOrigin } from '../protocol/messages.ts';
+import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
 import { formatDuration, timestamp } from '../protocol/time.ts';
 import type { Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
 

@@ -1,6 +1,7 @@
 import type { Recording } from '../audit/types.ts';
+import type { AuditEntry, AuditIdentity } from '../protocol/audit-messages.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { AuditEntry, AuditIdentity, ControlResponse, StateOrigin, TenantContext } from '../protocol/messages.ts';
+import type { ControlResponse, StateOrigin, TenantContext } from '../protocol/messages.ts';
 import type { Position } from '../store/fleet-store.ts';
 import type { Commit, CommitResult, Maker, ReplayRecord, ScopeKey } from '../store/state-store.ts';
 

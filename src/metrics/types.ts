@@ -1,5 +1,5 @@
+import type { AuditOutcome } from '../protocol/audit-messages.ts';
 import type { AuthMethod, ControlAction } from '../protocol/constants.ts';
-import type { AuditOutcome } from '../protocol/messages.ts';
 
 /** Calls by category. */
 export interface CallMeasurements {

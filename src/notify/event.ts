@@ -1,6 +1,6 @@
 import type { RecordedEntry } from '../audit/types.ts';
 import type { NotifyEvent } from '../options/notify.ts';
-import type { AuditAction } from '../protocol/messages.ts';
+import type { AuditAction } from '../protocol/audit-messages.ts';
 
 /** The process that recorded an event. */
 export interface EventSource {

@@ -1,12 +1,11 @@
+import type { AuditEntry, TailEndReason } from './audit-messages.ts';
 import type {
-  AuditEntry,
   BudgetState,
   DiscoveredCategory,
   FleetMember,
   FleetSummary,
   MetricValue,
   RdcpAnswer,
-  TailEndReason,
 } from './messages.ts';
 import type { Timestamp } from './time.ts';
 

@@ -1,6 +1,6 @@
 import type { AuditDraft, AuditTrail } from '../audit/types.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
-import type { AuditedTail } from '../protocol/messages.ts';
+import type { AuditedTail } from '../protocol/audit-messages.ts';
 import { type Context, identityOf, required, sourceOf } from './steps.ts';
 
 interface AccessEntry extends Pick<AuditDraft, 'action' | 'categories'> {

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Principal } from '../auth/principal.ts';
 import { escapeUnprintable } from '../printable.ts';
+import type { AuditEntry, AuditIdentity } from '../protocol/audit-messages.ts';
 import { JSON_MEDIA_TYPE } from '../protocol/constants.ts';
-import type { AuditEntry, AuditIdentity } from '../protocol/messages.ts';
 import type { Address } from '../tenancy/address.ts';
 import { clientAddress } from './client-address.ts';
 

@@ -2,7 +2,7 @@ import type { AuditTrail } from '../audit/types.ts';
 import type { Clock, Schedule } from '../clock.ts';
 import type { CategoryView, ControlPlane, Scope } from '../control/types.ts';
 import type { Fleet, Members } from '../fleet/types.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 
 /** Interval in which changed categories are noticed, in milliseconds. */
 const LOOK_MS = 100;

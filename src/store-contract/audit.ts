@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isRdcpError } from '../errors.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { AuditQuery, StateStore } from '../store/state-store.ts';
 import type { StoreFixture } from './fixture.ts';

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { Commit, CommitResult, ReplayRecord, Setting, StateStore } from '../store/state-store.ts';
 

@@ -1,5 +1,5 @@
 import { RdcpError } from '../errors.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import type { AuditQuery } from './state-store.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import type { Commit, StateStore } from './state-store.ts';
 
 /** Entries read, and written in one transaction. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { auditFilter, COUNTED_POSITION, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
 import { createMemoryTokens } from './memory-tokens.ts';
 import { type Placed, planPrune } from './prune-plan.ts';

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 
 /** The last entry of a chain that is dropped. */
 export type DroppedHead = NonNullable<AuditEntry['dropped']>['chains'][number];

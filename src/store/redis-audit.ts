@@ -1,5 +1,5 @@
 import { parseAuditEntry } from '../protocol/audit-entry.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
 import { auditFilter, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
 import { type DroppedHead, type Placed, planPrune } from './prune-plan.ts';

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { parseAuditEntry } from '../protocol/audit-entry.ts';
-import type { AuditEntry } from '../protocol/messages.ts';
+import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../protocol/time.ts';
 import { COUNTED_POSITION, decodeCursor, encodeCursor, PAGE_BYTES } from './audit-query.ts';
 import { type DroppedHead, type Placed, planPrune } from './prune-plan.ts';

@@ -1,4 +1,5 @@
-import type { AuditAction, AuditEntry, AuditOutcome, ControlBudget } from '../protocol/messages.ts';
+import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/audit-messages.ts';
+import type { ControlBudget } from '../protocol/messages.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
 import type { MessageStore } from './message-store.ts';
 import type { DroppedHead } from './prune-plan.ts';

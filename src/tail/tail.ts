@@ -1,5 +1,5 @@
 import type { Clock, Schedule } from '../clock.ts';
-import type { TailEndReason } from '../protocol/messages.ts';
+import type { TailEndReason } from '../protocol/audit-messages.ts';
 import type { TailDropped, TailEnd, TailInstance, TailLine } from '../protocol/streams.ts';
 import { timestamp } from '../protocol/time.ts';
 import { LineRate } from './rate.ts';

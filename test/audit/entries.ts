@@ -1,7 +1,7 @@
 import type { ChainHead } from '../../src/audit/chain.ts';
 import { NO_PREVIOUS_HASH, seal, unsealed } from '../../src/audit/chain.ts';
 import type { AuditDraft } from '../../src/audit/types.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 
 export const NOW = Date.UTC(2026, 0, 1);
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { hashOf } from '../../src/audit/chain.ts';
 import { createAuditTrail } from '../../src/audit/trail.ts';
 import { type Checkpoint, createVerifier, type Verification } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { chainOf, DRAFT } from './entries.ts';

@@ -7,7 +7,7 @@ import { createRefusalTallies } from '../../src/audit/refusals.ts';
 import { createAuditTrail } from '../../src/audit/trail.ts';
 import type { AuditDraft } from '../../src/audit/types.ts';
 import { createVerifier } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import type { StateStore } from '../../src/store/state-store.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createAuditTrail } from '../../src/audit/trail.ts';
 import type { AuditDraft } from '../../src/audit/types.ts';
 import { createVerifier, verify } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import type { LogRecord } from '../../src/telemetry.ts';
 import { breakableStore } from '../control/breakable-store.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { verify } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { chain } from './entries.ts';
 
 const last = (entries: readonly AuditEntry[]) => entries.at(-1)?.compliance.hash ?? '';

@@ -9,7 +9,7 @@ import { NodeSDK } from '@opentelemetry/sdk-node';
 import { hashOf } from '../../src/audit/chain.ts';
 import { createSigner, type Signer } from '../../src/audit/signature.ts';
 import { createAuditTrail } from '../../src/audit/trail.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';

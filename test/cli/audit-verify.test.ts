@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { hashOf } from '../../src/audit/chain.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createRedisStore } from '../../src/store/redis.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import { chain } from '../audit/entries.ts';

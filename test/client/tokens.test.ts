@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTokens } from '../../src/client/tokens.ts';
 import { createTransport } from '../../src/client/transport.ts';
 import { createRdcpClient, isRdcpError, type RdcpClientOptions, RdcpResponseError } from '../../src/client.ts';
-import type { TokenResponse } from '../../src/protocol/messages.ts';
+import type { TokenResponse } from '../../src/protocol/oauth-messages.ts';
 import { tokenSettings } from '../server/tokens.ts';
 import { KEYS, startServer } from '../support/server.ts';
 

@@ -6,7 +6,8 @@ import { serverFilter, type Wanted, wantedOf } from '../../src/console/views/aud
 import { AuditPages } from '../../src/console/views/audit/audit-pages.ts';
 import { ChainCheck } from '../../src/console/views/audit/chain-check.ts';
 import { changesText, whoOf } from '../../src/console/views/audit/entry-text.ts';
-import type { AuditEntry, ChangeRecord } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
+import type { ChangeRecord } from '../../src/protocol/messages.ts';
 import { settled } from '../support/virtual-time.ts';
 
 const digest = (data: Uint8Array<ArrayBuffer>) => crypto.subtle.digest('SHA-256', data);

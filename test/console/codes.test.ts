@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { CONSOLE_PATHS, PATHS } from '../../src/protocol/constants.ts';
 import type {
-  AuditResponse,
   ConsoleCodeResponse,
   ConsoleSessionResponse,
   ErrorResponse,

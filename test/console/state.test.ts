@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INITIAL, reduce, type State } from '../../src/console/state/state.ts';
-import type { AuditEntry, DiscoveredCategory, SessionResponse } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
+import type { DiscoveredCategory, SessionResponse } from '../../src/protocol/messages.ts';
 import type { StateEvent } from '../../src/protocol/streams.ts';
 
 const SESSION = { userId: 'anna', scopes: ['admin'], method: 'api-key' } as unknown as SessionResponse;

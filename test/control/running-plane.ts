@@ -5,8 +5,8 @@ import { type ControlPlaneOptions, createControlPlane } from '../../src/control/
 import type { CategoryView, CommandContext, Scope } from '../../src/control/types.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import { GateCore } from '../../src/gate/core.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import type { LogRecord } from '../../src/telemetry.ts';

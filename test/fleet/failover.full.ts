@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { AuditResponse, HealthResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
+import type { HealthResponse } from '../../src/protocol/messages.ts';
 import { CONVERGED_MS, PATIENCE_MS, soon } from '../store/follower.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
 import { type ClusterSetup, type SentinelSetup, startCluster, startSentinels } from '../store/redis-topologies.ts';

@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import type { RdcpConfig } from '../../src/options.ts';
+import type { AuditEntry, AuditResponse } from '../../src/protocol/audit-messages.ts';
 import type {
-  AuditEntry,
-  AuditResponse,
   ControlResponse,
   FleetResponse,
   FleetSummary,

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJwt, SignJWT } from 'jose';
 import { hashApiKey } from '../../src/auth/api-key.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import type { Scope } from '../../src/protocol/constants.ts';
 import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { AuditResponse, IntrospectionResponse, OAuthErrorResponse } from '../../src/protocol/messages.ts';
+import type { IntrospectionResponse, OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
 import {
   ACCESS_TOKEN,
   askToken,

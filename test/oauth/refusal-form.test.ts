@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { PROTOCOL, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/messages.ts';
+import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { askToken, basic, exchangeKey, post } from '../server/tokens.ts';
 import { selfSigned, writePems } from '../support/certificate.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import type { RdcpConfig } from '../../src/options.ts';
-import type { AuditResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { until } from '../examples/child.ts';
 import { freePort } from '../support/free-port.ts';

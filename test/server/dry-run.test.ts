@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
-import type { AuditResponse, ControlResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
+import type { ControlResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { startServer, type TestRequest, type TestServer } from '../support/server.ts';
 

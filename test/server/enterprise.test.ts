@@ -6,14 +6,10 @@ import type { ConnectionOptions } from 'node:tls';
 import { decodeJwt } from 'jose';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import type { RdcpConfig } from '../../src/options.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type {
-  AuditResponse,
-  ErrorResponse,
-  OAuthErrorResponse,
-  SessionResponse,
-  WellKnownDocument,
-} from '../../src/protocol/messages.ts';
+import type { ErrorResponse, SessionResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { type Certificate, createAuthority, writePems } from '../support/certificate.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';

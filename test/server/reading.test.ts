@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS, PROTOCOL, SCOPES } from '../../src/protocol/constants.ts';
 import type {
-  AuditResponse,
   ControlResponse,
   DiscoveryResponse,
   HealthResponse,

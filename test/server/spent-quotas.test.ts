@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
-import type { AuditResponse } from '../../src/protocol/messages.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import {

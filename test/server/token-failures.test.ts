@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/messages.ts';
+import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { KEYS } from '../support/server.ts';
 import {

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type {
-  AuditResponse,
-  ErrorResponse,
-  OAuthErrorResponse,
-  WellKnownDocument,
-} from '../../src/protocol/messages.ts';
+import type { ErrorResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
 import { KEYS } from '../support/server.ts';
 import {
   ACCESS_TOKEN,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { type StoreFixture, stateStoreContract } from './contract.ts';

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { hashOf } from '../../src/audit/chain.ts';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import type { AuditQuery } from '../../src/store/state-store.ts';
 import { chain } from '../audit/entries.ts';

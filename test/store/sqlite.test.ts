@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { AuditEntry } from '../../src/protocol/messages.ts';
+import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { type StoreFixture, stateStoreContract } from './contract.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcpClient } from '../../src/client/client.ts';
-import type { AuditResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import type { TailEvent, TailLine, TailOpen } from '../../src/protocol/streams.ts';
 import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
 import { virtualTime } from '../support/virtual-time.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { ISOLATION_LEVELS, PATHS } from '../../src/protocol/constants.ts';
 import type {
-  AuditResponse,
   ControlResponse,
   DiscoveryResponse,
   MetricsResponse,

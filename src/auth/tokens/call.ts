@@ -1,4 +1,5 @@
-import type { AuditAction, TokenGrant } from '../../protocol/messages.ts';
+import type { AuditAction } from '../../protocol/audit-messages.ts';
+import type { TokenGrant } from '../../protocol/oauth-messages.ts';
 import type { ClientCertificate, Sender } from '../authenticator.ts';
 import type { Principal } from '../principal.ts';
 import type { IssuedTokens } from './issuing.ts';

@@ -1,4 +1,4 @@
-import type { ActiveToken, IntrospectionResponse } from '../../protocol/messages.ts';
+import type { ActiveToken, IntrospectionResponse } from '../../protocol/oauth-messages.ts';
 import { loadJose } from '../jose.ts';
 import { hasScope, type Principal } from '../principal.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { TokenGrant } from '../../protocol/messages.ts';
+import type { TokenGrant } from '../../protocol/oauth-messages.ts';
 import type { TokenSession, TokenStore } from '../../store/token-store.ts';
 import type { ApiKeyVerifier } from '../api-keys.ts';
 import { assertBinding } from '../hybrid.ts';

@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 import { isRdcpError } from '../../errors.ts';
-import type { IntrospectionResponse, TokenGrant } from '../../protocol/messages.ts';
+import type { IntrospectionResponse, TokenGrant } from '../../protocol/oauth-messages.ts';
 import type { Sender } from '../authenticator.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
 import { loadJose } from '../jose.ts';

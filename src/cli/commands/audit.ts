@@ -1,7 +1,7 @@
 import type { AuditFilter } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';
+import type { AuditEntry, AuditResponse } from '../../protocol/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
-import type { AuditEntry, AuditResponse } from '../../protocol/messages.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';

@@ -1,6 +1,7 @@
 import type { RdcpClient } from '../../client/client.ts';
 import { isRdcpError, type RdcpError } from '../../errors.ts';
-import type { AuditEntry, DiscoveredCategory } from '../../protocol/messages.ts';
+import type { AuditEntry } from '../../protocol/audit-messages.ts';
+import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';

@@ -1,5 +1,5 @@
+import type { AuditEntry } from '../../protocol/audit-messages.ts';
 import type {
-  AuditEntry,
   DiscoveredCategory,
   HealthResponse,
   SessionResponse,

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { AuditEntry } from '../../protocol/messages.ts';
+import type { AuditEntry } from '../../protocol/audit-messages.ts';
 import { Button } from '../parts/button.tsx';
 import { counted } from '../parts/counted.ts';
 import { Loading, Notice } from '../parts/notice.tsx';

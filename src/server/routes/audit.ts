@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../../audit/types.ts';
 import type { Clock } from '../../clock.ts';
+import type { AuditOutcome, AuditResponse } from '../../protocol/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
-import type { AuditOutcome, AuditResponse } from '../../protocol/messages.ts';
 import { isCategoryName, isIdentifier } from '../../protocol/names.ts';
 import { parseTimestamp } from '../../protocol/time.ts';
 import type { AuditQuery } from '../../store/state-store.ts';

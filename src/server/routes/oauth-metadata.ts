@@ -1,7 +1,7 @@
 import { GRANT_TYPES, type TokenService } from '../../auth/tokens/service.ts';
 import type { ResolvedConfig } from '../../config.ts';
 import { SCOPES, TOKEN_PATHS } from '../../protocol/constants.ts';
-import type { AuthorizationServerMetadata } from '../../protocol/messages.ts';
+import type { AuthorizationServerMetadata } from '../../protocol/oauth-messages.ts';
 import type { Handler } from '../steps.ts';
 
 const CLIENT_SECRET = ['client_secret_basic', 'client_secret_post'];

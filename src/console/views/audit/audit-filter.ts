@@ -1,5 +1,5 @@
 import type { AuditFilter } from '../../../client.ts';
-import type { AuditEntry } from '../../../protocol/messages.ts';
+import type { AuditEntry } from '../../../protocol/audit-messages.ts';
 
 const NAMES = ['category', 'action', 'outcome', 'since', 'until', 'who', 'text'] as const;
 

@@ -1,5 +1,5 @@
 import type { AuditFilter } from '../../../client.ts';
-import type { AuditEntry, AuditResponse } from '../../../protocol/messages.ts';
+import type { AuditEntry, AuditResponse } from '../../../protocol/audit-messages.ts';
 import type { Problem } from '../../state/problem.ts';
 import { isWanted, serverFilter, type Wanted } from './audit-filter.ts';
 import { ChainCheck, type ChainState, type Digest } from './chain-check.ts';

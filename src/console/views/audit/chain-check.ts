@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../../protocol/messages.ts';
+import type { AuditEntry } from '../../../protocol/audit-messages.ts';
 
 /** What the hashes of the loaded entries show. */
 export interface ChainState {

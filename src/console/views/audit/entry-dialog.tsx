@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../../protocol/messages.ts';
+import type { AuditEntry } from '../../../protocol/audit-messages.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Fields } from '../../parts/fields.tsx';

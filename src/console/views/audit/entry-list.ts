@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../../protocol/messages.ts';
+import type { AuditEntry } from '../../../protocol/audit-messages.ts';
 
 /** Puts entries before or behind those that are known, each once. */
 export function merged(

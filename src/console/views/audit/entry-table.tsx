@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { AuditEntry } from '../../../protocol/messages.ts';
+import type { AuditEntry } from '../../../protocol/audit-messages.ts';
 import { LongRow, LongTable } from '../../parts/long-table.tsx';
 import { Text } from '../../parts/text.tsx';
 import { Time } from '../../parts/time.tsx';

@@ -1,4 +1,5 @@
-import type { AuditEntry, ChangeRecord } from '../../../protocol/messages.ts';
+import type { AuditEntry } from '../../../protocol/audit-messages.ts';
+import type { ChangeRecord } from '../../../protocol/messages.ts';
 
 /** Who did it: the user, else the client, else the server itself. */
 export function whoOf({ identity, action }: Pick<AuditEntry, 'identity' | 'action'>): string {

@@ -1,4 +1,4 @@
-import type { AuditOutcome } from '../../../protocol/messages.ts';
+import type { AuditOutcome } from '../../../protocol/audit-messages.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
 
 const TONES: Readonly<Record<AuditOutcome, Tone>> = {

@@ -1,5 +1,5 @@
 import { isRdcpError } from '../../../client.ts';
-import type { TailEndReason } from '../../../protocol/messages.ts';
+import type { TailEndReason } from '../../../protocol/audit-messages.ts';
 import type { TailEvent, TailLine } from '../../../protocol/streams.ts';
 import { counted } from '../../parts/counted.ts';
 import { type Problem, problemOf } from '../../state/problem.ts';
