@@ -23,12 +23,20 @@ export class EventStream {
   readonly #res: ServerResponse;
   readonly #delay: Delay;
   readonly #stop: () => void;
+  /** Another answer was sent. */
+  readonly #late: boolean;
 
-  /** Sends the header. */
+  /** Sends the header, unless the timeout was answered before. */
   constructor(ctx: Context, { schedule, delay, closed }: EventStreamOptions) {
     const { req, res } = ctx;
     this.#res = res;
     this.#delay = delay;
+    this.#late = ctx.state.expired;
+    if (this.#late) {
+      this.#stop = () => undefined;
+      queueMicrotask(closed);
+      return;
+    }
     writeHead(ctx);
     // The body that a GET may have is not read; HTTP/2 counts a request as incomplete until its end was read.
     req.resume();
@@ -65,7 +73,7 @@ export class EventStream {
   end(event?: { readonly name: string; readonly data: string; readonly retry?: number | undefined }): void {
     this.#stop();
     const res = this.#res;
-    if (res.destroyed || res.writableEnded) return;
+    if (this.#late || res.destroyed || res.writableEnded) return;
     if (event !== undefined) {
       const retry = event.retry === undefined ? '' : `retry: ${event.retry}\n\n`;
       this.#write(`${retry}event: ${event.name}\ndata: ${event.data}\n\n`);
@@ -77,7 +85,7 @@ export class EventStream {
 
   get #hasRoom(): boolean {
     const { destroyed, writableEnded, writableLength } = this.#res;
-    return !destroyed && !writableEnded && writableLength < MAX_WAITING_BYTES;
+    return !this.#late && !destroyed && !writableEnded && writableLength < MAX_WAITING_BYTES;
   }
 
   #write(text: string): void {

@@ -4,19 +4,19 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import type { Principal } from '../../src/auth/principal.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
 import type { ErrorResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
 import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
-import { KEYS, type KeyName, startServer, type TestServerOptions } from '../support/server.ts';
+import { KEYS, type KeyName, startServer } from '../support/server.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
 import { http2Session } from '../support/tls-client.ts';
+import { principal, serverOf } from './people.ts';
 
 function clientOf({ url }: { readonly url: string }, key: KeyName = 'admin') {
   return createRdcpClient({ baseUrl: url, apiKey: KEYS[key] });
@@ -104,27 +104,6 @@ test('the configuration may let control tail, but not faster than configured, or
     [body.otelrdcp_endpoints.tail, body.otelrdcp_endpoints.forecast, body.otelrdcp_endpoints.events],
     [undefined, PATHS.forecast, PATHS.events],
   );
-});
-
-/** A server whose keys a test makes, changes and takes away. */
-async function serverOf(t: TestContext, principals: Map<string, Principal>, options: TestServerOptions = {}) {
-  const authenticate = async ({
-    headers,
-  }: {
-    readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
-  }) => principals.get(headers['x-rdcp-api-key']?.[0] ?? '');
-  return startServer(t, {
-    ...options,
-    wrap: ({ authenticator }) => ({ authenticator: { ...authenticator, authenticate } }),
-  });
-}
-
-const principal = (userId: string, more: Partial<Principal> = {}): Principal => ({
-  method: 'api-key',
-  userId,
-  clientId: userId,
-  scopes: ['admin'],
-  ...more,
 });
 
 test('an identity has two tails and a process so many, and a place is free again when one ends', async (t) => {

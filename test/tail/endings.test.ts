@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRdcpClient } from '../../src/client/client.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import { createOpenStreams } from '../../src/server/open-streams.ts';
+import { KEYS, startServer } from '../support/server.ts';
+import { principal, serverOf } from './people.ts';
+
+test('an administrator who is none any more loses the audit entries, and what only administrators tail', async (t) => {
+  const people = new Map([['ops', principal('ops')]]);
+  const server = await serverOf(t, people, { config: { tail: { scope: 'control', rate: 50 } } });
+  const client = createRdcpClient({ baseUrl: server.url, apiKey: 'ops' });
+  const events = client.events();
+  await events.next();
+  const watched = assert.rejects(Array.fromAsync(events), { code: 'RDCP_UNAVAILABLE' });
+  let reason: unknown;
+  for await (const { event, data } of client.tail('HTTP', { rate: 5000, duration: 10 })) {
+    if (event === 'instance') people.set('ops', principal('ops', { scopes: ['discovery', 'control'] }));
+    if (event === 'end') reason = data.reason;
+  }
+  assert.equal(reason, 'revoked');
+  await watched;
+  for await (const { event } of client.events()) if (event === 'rates') break;
+});
+
+test('who was no administrator keeps a stream as long as its own scope', async (t) => {
+  const people = new Map([['ops', principal('ops', { scopes: ['discovery', 'control'] })]]);
+  const server = await serverOf(t, people, { config: { tail: { scope: 'control' } } });
+  const client = createRdcpClient({ baseUrl: server.url, apiKey: 'ops' });
+  let reason: unknown;
+  for await (const { event, data } of client.tail('HTTP', { duration: 1 })) {
+    if (event === 'open') people.set('ops', principal('ops', { scopes: ['control'] }));
+    if (event === 'end') reason = data.reason;
+  }
+  assert.equal(reason, 'expired');
+});
+
+test('a stream that begins after its timeout was answered takes no place and does not last', async (t) => {
+  const { promise: away, resolve: release } = Promise.withResolvers<undefined>();
+  const none = async () => {
+    await away;
+    return { revision: 0, members: [], instances: 1 };
+  };
+  const open = new Set<() => void>();
+  const server = await startServer(t, {
+    config: { limits: { requestTimeoutSeconds: 1 } },
+    wrap: ({ streams = createOpenStreams() }) => ({
+      fleet: { summary: none, members: none, revision: 0 } as never,
+      streams: {
+        ...streams,
+        add(end) {
+          open.add(end);
+          return () => void open.delete(end);
+        },
+      },
+    }),
+  });
+  const before = open.size;
+  // As many as an identity may have.
+  const paths = [PATHS.tail, PATHS.tail, PATHS.events, PATHS.events, PATHS.events, PATHS.events];
+  const ask = (path: string) => server.request(`${path}?categories=HTTP`, { key: 'admin' });
+  const late = await Promise.all(paths.map(ask));
+  for (const { status, body } of late) assert.deepEqual([status, body.error.code], [504, 'RDCP_TIMEOUT']);
+  release(undefined);
+  await sleep(100);
+  assert.equal(open.size, before, 'no stream is left');
+  const controller = new AbortController();
+  const headers = { 'X-RDCP-API-Key': KEYS.admin };
+  const again = await Promise.all(
+    paths.map(
+      async (path) =>
+        (await fetch(`${server.url}${path}?categories=HTTP`, { headers, signal: controller.signal })).status,
+    ),
+  );
+  assert.deepEqual(again, [200, 200, 200, 200, 200, 200]);
+  controller.abort();
+  assert.deepEqual(server.reports, []);
+});
