@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -16,7 +16,23 @@ const disturbed = (mark: string) => `
   const again = existsSync('${mark}'); writeFileSync('${mark}', '');
   test('was disturbed', () => { if (!again) throw new Error('disturbed'); });`;
 
-function run(t: TestContext, tests: (folder: string) => readonly string[]) {
+/** Notes when it runs, by the clock of the machine. */
+const timed = (notes: string, name: string) => `
+  import { appendFileSync } from 'node:fs'; import { test } from 'node:test';
+  test('takes a while', async () => {
+    const from = Date.now();
+    await new Promise((done) => setTimeout(done, 100));
+    appendFileSync('${notes}', JSON.stringify({ name: '${name}', from, to: Date.now() }) + '\\n');
+  });`;
+
+interface Note {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** @param alone how many of the files, the last ones, run alone */
+function run(t: TestContext, tests: (folder: string) => readonly string[], alone = 0) {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-runner-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const files = tests(folder).map((source, index) => {
@@ -25,7 +41,9 @@ function run(t: TestContext, tests: (folder: string) => readonly string[]) {
     return file;
   });
   const program = `import { runTests } from '${RUNNER}';
-    process.exitCode = runTests({ files: ${JSON.stringify(files)}, concurrency: 2, timeoutMs: 5000 });`;
+    const files = ${JSON.stringify(files)};
+    const alone = files.splice(files.length - ${alone});
+    process.exitCode = runTests({ files, alone, concurrency: 2, timeoutMs: 60_000 });`;
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_V8_COVERAGE: undefined };
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module-typescript', '-e', program], {
     encoding: 'utf8',
@@ -35,16 +53,41 @@ function run(t: TestContext, tests: (folder: string) => readonly string[]) {
 }
 
 test('a test that fails beside others and passes alone passes, and is named', (t) => {
-  const { status, stdout } = run(t, (folder) => [RIGHT, disturbed(join(folder, 'mark'))]);
+  const { status, stdout } = run(t, (folder) => [RIGHT, disturbed(join(folder, 'mark')), RIGHT], 1);
   assert.equal(status, 0, stdout);
   assert.match(stdout, /passed alone: .*test-1\.mjs\n/);
-  assert.equal(stdout.match(/is right/g)?.length, 1, 'what passed runs once');
+  assert.equal(stdout.match(/is right/g)?.length, 2, 'what passed runs once');
 });
 
 test('a test that fails alone too fails the run', (t) => {
-  const { status, stdout } = run(t, () => [RIGHT, WRONG]);
+  const { status, stdout } = run(t, () => [WRONG, RIGHT, WRONG], 1);
   assert.equal(status, 1, stdout);
+  assert.match(stdout, /Once more, alone: .*test-0\.mjs, .*test-2\.mjs\n/);
   assert.doesNotMatch(stdout, /passed alone/);
+});
+
+test('files that measure time run one after the other, when no other runs any more', (t) => {
+  let notes = '';
+  const { status, stdout } = run(
+    t,
+    (folder) => {
+      notes = join(folder, 'notes');
+      return ['beside', 'beside', 'alone', 'alone'].map((name) => timed(notes, name));
+    },
+    2,
+  );
+  assert.equal(status, 0, stdout);
+  const ran: Note[] = readFileSync(notes, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    ran.map(({ name }) => name),
+    ['beside', 'beside', 'alone', 'alone'],
+  );
+  const [, , third, fourth] = ran as [Note, Note, Note, Note];
+  for (const { to } of ran.slice(0, 2)) assert.ok(to <= third.from);
+  assert.ok(third.to <= fourth.from);
 });
 
 test('many failures are not put down to the machine', (t) => {

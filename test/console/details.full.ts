@@ -79,7 +79,7 @@ browserTest('a forecast of several categories has a row for each', async (t, bro
   await page.getByRole('region', { name: 'Selected categories' }).getByRole('button', { name: 'Enable…' }).click();
   await page.getByRole('button', { name: /Forecast/ }).click();
   const table = page.getByRole('table', { name: 'Forecast by category' });
-  await table.waitFor({ timeout: 60_000 });
+  await table.waitFor();
   const linesOf = async (name: string) =>
     Number(await table.getByRole('row', { name }).getByRole('cell').first().textContent());
   assert.ok((await linesOf('CACHE')) > 10);

@@ -42,7 +42,7 @@ browserTest('the drill by mouse: from a wrong key to the lines of one category, 
   await dialog.getByRole('button', { name: /measure/i }).click();
   await dialog.getByRole('button', { name: 'Stop' }).click();
   await dialog.getByRole('button', { name: /measure/i }).click();
-  await dialog.getByText('1 of 1 process').waitFor({ timeout: 20_000 });
+  await dialog.getByText('1 of 1 process').waitFor();
   await assertAccessible(page, 'a forecast');
 
   await dialog.getByText('Other', { exact: true }).click();

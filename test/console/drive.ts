@@ -43,7 +43,7 @@ export async function go(page: Page, hash: string): Promise<void> {
 }
 
 /** Asks until it holds. */
-export async function until(what: string, holds: () => Promise<boolean>, milliseconds = 20_000): Promise<void> {
+export async function until(what: string, holds: () => Promise<boolean>, milliseconds = 120_000): Promise<void> {
   for (const end = Date.now() + milliseconds; !(await holds()); await sleep(50)) {
     assert.ok(Date.now() < end, what);
   }

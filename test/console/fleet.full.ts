@@ -27,14 +27,14 @@ browserTest(
     await waitForState(page, 'HTTP', 'On');
     await page.getByText('A change is not everywhere yet: applied by 2 of 3.').waitFor();
     third.signal('SIGCONT');
-    await page.getByText('A change is not everywhere yet').waitFor({ state: 'detached', timeout: 30_000 });
+    await page.getByText('A change is not everywhere yet').waitFor({ state: 'detached' });
     assert.equal(await third.enabled('HTTP'), true);
 
     await third.kill();
     await page.getByRole('link', { name: 'Fleet' }).first().click();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     const listed = (pid: number) => page.locator('.fleet-row').getByText(String(pid));
-    await listed(third.pid).waitFor({ state: 'detached', timeout: 30_000 });
+    await listed(third.pid).waitFor({ state: 'detached' });
     await listed(first.pid).waitFor();
     await page.getByRole('link', { name: 'Categories' }).first().click();
     await rowOf(page, 'QUEUE').waitFor();

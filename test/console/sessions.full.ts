@@ -79,7 +79,7 @@ browserTest(
     const { page } = await openPage(t, browser, service.console);
     await signIn(page, KEYS.admin);
     await page.getByRole('searchbox').fill('DATA');
-    await page.locator('dialog #credential').waitFor({ timeout: 20_000 });
+    await page.locator('dialog #credential').waitFor();
     await typeCredential(page, KEYS.admin);
     await page.locator('dialog #credential').waitFor({ state: 'detached' });
     assert.equal(await page.getByRole('searchbox').inputValue(), 'DATA');
@@ -93,7 +93,7 @@ browserTest('a key that is revoked in the middle is not believed any more, withi
   const { page } = await openPage(t, browser, service.console);
   await signIn(page, KEYS.operator);
   revoke();
-  await page.locator('dialog #credential').waitFor({ timeout: 20_000 });
+  await page.locator('dialog #credential').waitFor();
   await typeCredential(page, KEYS.operator);
   await page.locator('dialog').getByRole('alert').waitFor();
 });
@@ -139,7 +139,7 @@ browserTest(
     await service.rdcp.close();
     await page.getByText('No connection').waitFor();
     const again = await startService(t, { server: { port: Number(new URL(service.url).port) } });
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('Live', { exact: true }).waitFor();
     await createRdcpClient({ baseUrl: again.url, apiKey: KEYS.admin }).enable('ORDERS', { duration: '5m' });
     await waitForState(page, 'ORDERS', 'On');
   },

@@ -84,6 +84,8 @@ export async function openPage(
     });
   });
   endsOf.get(t)?.push({ context, complaints });
+  // On a machine that is busy with others a page may be slow; nothing here is about how slow.
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   await page.goto(url);
   return { page, context };

@@ -20,7 +20,6 @@ export async function openView(
 ) {
   const { key = KEYS.admin, ...rest } = options;
   const opened = await openPage(t, browser, address, rest);
-  opened.page.setDefaultTimeout(10_000);
   await opened.page.locator('#credential').fill(key);
   await opened.page.keyboard.press('Enter');
   await opened.page.locator('main#view').waitFor();
