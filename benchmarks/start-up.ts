@@ -44,8 +44,8 @@ interface Start {
   readonly statement: number;
   /** Milliseconds until the endpoint answered; NaN where there is none. */
   readonly answer: number;
-  /** Bytes. */
-  readonly memory: number;
+  /** Ends the process once it is settled; its memory by then, in bytes. */
+  readonly settled: () => Promise<number>;
 }
 
 async function start(preload: string, answers: boolean): Promise<Start> {
@@ -59,10 +59,13 @@ async function start(preload: string, answers: boolean): Promise<Start> {
   const [{ at }] = (await once(child, 'message')) as [{ at: number }];
   const memory = once(child, 'message') as Promise<[{ memory: number }]>;
   const answer = answers ? (await answered(port)) - from : Number.NaN;
-  const [settled] = await memory;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  return { statement: at - from, answer, memory: settled.memory };
+  const settled = async () => {
+    const [told] = await memory;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    return told.memory;
+  };
+  return { statement: at - from, answer, settled };
 }
 
 /** When the endpoint gave its first answer. */
@@ -96,15 +99,19 @@ function run(...args: readonly string[]): number {
 
 const bare: Start[] = [];
 const registered: Start[] = [];
+const megabytesMore: number[] = [];
 const versions: number[] = [];
 const empties: number[] = [];
 for (let round = 0; round <= PROCESSES; round++) {
   const measured = [await start(pathToFileURL(nodeSdk).href, false), await start(REGISTER, true)] as const;
+  // Both settle at once: the first one is idle while the second one starts.
+  const [less, more] = await Promise.all([measured[0].settled(), measured[1].settled()]);
   const commands = [run(CLI, '--version'), run(empty)] as const;
   // The first round warms the file system's cache.
   if (round === 0) continue;
   bare.push(measured[0]);
   registered.push(measured[1]);
+  megabytesMore.push((more - less) / 2 ** 20);
   versions.push(commands[0]);
   empties.push(commands[1]);
 }
@@ -114,7 +121,7 @@ const beside = median(bare.map(({ statement }) => statement));
 const statement = median(registered.map((each) => each.statement));
 const answer = median(registered.map((each) => each.answer));
 const [version, nothing] = [median(versions), median(empties)];
-const megabytes = median(registered.map(({ memory }, at) => (memory - bare[at]!.memory) / 2 ** 20));
+const megabytes = median(megabytesMore);
 
 function share(what: string, milliseconds: number, reference: number, most: number, of: string) {
   const ratio = milliseconds / reference;

@@ -18,13 +18,16 @@ interface Suite {
   readonly repository?: readonly [tag: string, url: string];
   /** Packages that its tests use, in the versions that it names itself. */
   readonly packages: readonly string[];
-  /** Arguments of Node.js after which the names of the tests go to `results`. */
-  readonly command: (results: string) => readonly string[];
+  /** Arguments of Node.js after which the names of the tests, of those files where it can choose, go to `results`. */
+  readonly command: (results: string, files?: readonly string[]) => readonly string[];
   /** How many categories its tests make with us, at least, in the process that has most. */
   readonly categories: number;
   /** How many tests pass, at least. */
   readonly passing: number;
 }
+
+/** A minute on a quiet machine. */
+const MOST_MS = 500_000;
 
 const REPORTER = join(import.meta.dirname, 'programs/suite-reporter.mjs');
 
@@ -49,9 +52,9 @@ const SUITES: readonly Suite[] = [
       ...['@matteo.collina/tspl', 'execa', 'flush-write-stream', 'import-fresh', 'pino-pretty', 'proxyquire'],
       ...['rimraf', 'split2', 'strip-ansi', 'tape'],
     ],
-    command: (results) => [
+    command: (results, files = ['test/**/*.test.js']) => [
       ...['--test', '--test-concurrency=2', '--test-timeout=60000', `--test-reporter=${pathToFileURL(REPORTER)}`],
-      ...[`--test-reporter-destination=${results}`, 'test/**/*.test.js'],
+      ...[`--test-reporter-destination=${results}`, ...files],
     ],
     categories: 3,
     passing: 540,
@@ -120,8 +123,13 @@ function outcomeOf(results: string): Outcome {
   return { passed, failed };
 }
 
-/** Runs the tests, all their processes and threads with the preloads. */
-async function runTests(cwd: string, { command }: Suite, preloads: readonly string[]): Promise<Outcome> {
+/** Runs the tests, those of all files where none are given, all their processes and threads with the preloads. */
+async function runTests(
+  cwd: string,
+  { command }: Suite,
+  preloads: readonly string[],
+  files?: readonly string[],
+): Promise<Outcome> {
   const results = join(cwd, '..', 'results');
   const { NODE_TEST_CONTEXT: _context, NODE_OPTIONS: _options, DEBUG: _debug, ...inherited } = process.env;
   const env = {
@@ -133,10 +141,12 @@ async function runTests(cwd: string, { command }: Suite, preloads: readonly stri
     // Skips what these suites do not ask of a shared machine: eight million lines through a file.
     CI: '1',
   };
-  const options = { cwd, env, timeout: 240_000, maxBuffer: 2 ** 28 };
+  const options = { cwd, env, timeout: MOST_MS, maxBuffer: 2 ** 28 };
   rmSync(results, { force: true });
   // The exit code says that tests fail.
-  const { stdout, stderr } = await exec(process.execPath, command(results), options).catch((error) => error);
+  const run = exec(process.execPath, command(results, files), options);
+  const { stdout, stderr, killed } = await run.catch((error) => error);
+  assert.ok(!killed, `not done after ${MOST_MS / 1000} s`);
   assert.ok(existsSync(results), `no results: ${stdout}${stderr}`.slice(-4000));
   return outcomeOf(results);
 }
@@ -158,9 +168,10 @@ for (const suite of SUITES) {
     const withUs = await runTests(cwd, suite, preloads);
     t.diagnostic(`with us: ${withUs.passed.size} passed, ${withUs.failed.size} failed`);
     let broken = [...withUs.failed.keys()];
+    const files = [...new Set(broken.map((name) => name.replace(/:\d+ .*$/s, '')))];
     // Some need what is not there, and some depend on the load of the machine.
     for (const again of broken.length === 0 ? [] : [[], preloads]) {
-      const outcome = await runTests(cwd, suite, again);
+      const outcome = await runTests(cwd, suite, again, files);
       broken = broken.filter((name) => (again.length === 0 ? outcome.passed : outcome.failed).has(name));
       const failed = [...outcome.failed.keys()].join(', ');
       t.diagnostic(

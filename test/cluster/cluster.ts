@@ -27,7 +27,7 @@ interface Setting {
 export async function startCluster(t: TestContext, { remote, workers = 2, config }: Setting) {
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-cluster-test-'));
   t.after(() => rmSync(cwd, { recursive: true, force: true }));
-  const full = testConfig({ fleet: { acknowledgeTimeoutSeconds: 5 }, ...config });
+  const full = testConfig({ fleet: { acknowledgeTimeoutSeconds: 25 }, ...config });
   const file = join(cwd, 'rdcp.json');
   writeFileSync(file, JSON.stringify(full));
   const program = run(t, APP, {
@@ -75,7 +75,7 @@ export async function startCluster(t: TestContext, { remote, workers = 2, config
 /** Asks until the answer is the one expected, or fails with what it was. */
 export async function becomes<T>(expected: T, ask: () => Promise<T>): Promise<void> {
   let answer = await ask();
-  for (let waited = 0; answer !== expected && waited < 3000; waited += 50) {
+  for (let waited = 0; answer !== expected && waited < 30_000; waited += 50) {
     await sleep(50);
     answer = await ask();
   }

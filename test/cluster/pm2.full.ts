@@ -63,7 +63,7 @@ describe('PM2 itself', () => {
     };
     const pm2 = async (...args: string[]) => {
       const command = [join(consumer.directory, 'node_modules/pm2/bin/pm2'), ...args];
-      const { code, stdout, stderr } = await finish(process.execPath, command, consumer.directory, env, 60_000);
+      const { code, stdout, stderr } = await finish(process.execPath, command, consumer.directory, env);
       assert.equal(code, 0, stdout + stderr);
     };
     const file = `${name}.config.cjs`;

@@ -50,7 +50,7 @@ browserTest('behind HAProxy, before two processes of one service, the page works
       await startBehindProxy(t, 'HAProxy', ADDRESSES, changes),
       await startBehindProxy(t, 'HAProxy', ADDRESSES, changes),
     ] as const;
-    const { port } = await startHaproxy(t, [services[0].port, services[1].port]);
+    const { port } = await startHaproxy(t, [services[0].port, services[1].port], '30s');
     const address = `https://${HOST}:${port}/rdcp/console/`;
     await assertWorks(t, browser, address, KEY, `http://127.0.0.1:${services[1].port}`);
   });

@@ -176,13 +176,7 @@ describe('the recipes, with the packages that they are about', () => {
     };
     const consumer = await project('next', packages, files);
     const next = join(consumer.directory, 'node_modules/next/dist/bin/next');
-    const build = await finish(
-      process.execPath,
-      [next, 'build'],
-      consumer.directory,
-      { NEXT_TELEMETRY_DISABLED: '1' },
-      300_000,
-    );
+    const build = await finish(process.execPath, [next, 'build'], consumer.directory, { NEXT_TELEMETRY_DISABLED: '1' });
     assert.equal(build.code, 0, build.stderr);
     const env = {
       NODE_OPTIONS: REGISTER.join(' '),

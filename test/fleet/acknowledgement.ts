@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { FleetResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import { PATIENCE_MS } from '../store/follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
 import {
   checkOf,
@@ -43,7 +44,7 @@ export function acknowledges(name: keyof typeof STORES): void {
       folder = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
       redis = await startServer();
       processes = await Promise.all([start(), start(2), start()]);
-      await together(first(), 3);
+      await together(first(), 3, PATIENCE_MS);
     });
     after(async () => {
       await Promise.all(processes.map((process) => process.kill()));

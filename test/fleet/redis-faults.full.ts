@@ -178,7 +178,7 @@ test('a temporary control ends on time in every process, also in one that is cut
   });
   const [a] = near;
   await eventually('all three', async () => (await fleetOf(a))?.applied === 3);
-  const { body } = await a.control({ ...enable('DATABASE'), options: { duration: '2s' } });
+  const { body } = await a.control({ ...enable('DATABASE'), options: { duration: '5s' } });
   assert.equal(body.status, 'success', JSON.stringify(body));
   await proxy.cut();
   assert.equal(await cutOff.enabled(), true);

@@ -32,9 +32,14 @@ export const LINES = {
 /** A tool of this repository, by its command. */
 export const tool = (name: string) => join(ROOT, 'node_modules', '.bin', name);
 
-/** Packs the build into `directory`, as it would be published. @returns the tarball */
+/**
+ * Packs the build into `directory`, as it would be published. In the full tier it is packed already, once for all files.
+ * @returns the tarball
+ */
 export async function packInto(directory: string): Promise<string> {
   assertBuilt();
+  const { RDCP_TARBALL } = process.env;
+  if (RDCP_TARBALL !== undefined) return RDCP_TARBALL;
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
   const { stdout } = await run('npm', pack, { cwd: ROOT });
   const [packed]: { readonly filename: string }[] = JSON.parse(stdout);
@@ -135,16 +140,18 @@ export const SUBPATHS = Object.keys(MANIFEST.exports)
   .map((path) => NAME + path.slice(1))
   .filter((entry) => !/\/(redis|package\.json)$/.test(entry));
 
+/** No program here takes a tenth of this. */
+const MOST_MS = 300_000;
+
 /** Runs a program to its end, whatever its code. */
 export function finish(
   file: string,
   args: readonly string[],
   cwd: string,
   env: Record<string, string> = {},
-  timeout = 60_000,
 ): Promise<Finished> {
   return new Promise((resolve) => {
-    const options = { cwd, env: { ...PROGRAM_ENV, ...env }, timeout };
+    const options = { cwd, env: { ...PROGRAM_ENV, ...env }, timeout: MOST_MS };
     execFile(file, [...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
     });

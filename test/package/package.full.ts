@@ -81,7 +81,7 @@ describe('the packed package', () => {
       npm_config_cache: join(directory, 'cache'),
     };
     // An empty cache, as on a machine that has never seen the package.
-    const demo = await finish('npx', [...npx, 'demo', '--once'], cwd, env, 300_000);
+    const demo = await finish('npx', [...npx, 'demo', '--once'], cwd, env);
     assert.equal(demo.code, 0, demo.stderr);
     assert.match(demo.stdout, /^\d+ requests, [1-9]\d* orders accepted$/m);
     assert.deepEqual(readdirSync(cwd).sort(), ['.rdcp', 'shop-control.sqlite']);

@@ -15,8 +15,15 @@ export interface Haproxy {
   stateOf(server: string): Promise<{ status: string; check: string; failed: number }>;
 }
 
-/** The recipe in a HAProxy of its own, which checks often. */
-export async function startHaproxy(t: TestContext, ports: readonly [number, number]): Promise<Haproxy> {
+/**
+ * The recipe in a HAProxy of its own.
+ * @param every how often it checks; a check that takes longer has failed
+ */
+export async function startHaproxy(
+  t: TestContext,
+  ports: readonly [number, number],
+  every = '500ms',
+): Promise<Haproxy> {
   const folder = temporaryFolder(t);
   const port = await freePort();
   const { cert, keyFile } = writeCertificate();
@@ -27,7 +34,7 @@ export async function startHaproxy(t: TestContext, ports: readonly [number, numb
     ['/etc/haproxy/tls/debug.example.com.pem', pem],
     ['10.0.0.11:9465', `127.0.0.1:${ports[0]}`],
     ['10.0.0.12:9465', `127.0.0.1:${ports[1]}`],
-    ['inter 2s', 'inter 500ms'],
+    ['inter 2s', `inter ${every}`],
   ]);
   const file = join(folder, 'haproxy.cfg');
   const socket = join(folder, 'stats.sock');

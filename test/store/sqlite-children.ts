@@ -41,7 +41,7 @@ export function killedWriters(rounds: number): void {
     let acknowledged = 0;
     for (let round = 0; round < rounds; round += 1) {
       const { child, lines, ended } = startChild('append', file);
-      await until(() => lines.length > 1, 'the first acknowledged change', 20_000);
+      await until(() => lines.length > 1, 'the first acknowledged change', 60_000);
       // Spread over the course of a commit: the delays of the rounds differ by parts of a millisecond.
       await new Promise((resolve) => setTimeout(resolve, 1 + (round % 7)));
       const spin = performance.now() + (round % 10) / 10;
