@@ -56,13 +56,14 @@ async function start(preload: string, answers: boolean): Promise<Start> {
     env: { PATH: process.env.PATH, RDCP_PORT: String(port), OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort) },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
+  const exited = once(child, 'exit');
   const [{ at }] = (await once(child, 'message')) as [{ at: number }];
   const memory = once(child, 'message') as Promise<[{ memory: number }]>;
   const answer = answers ? (await answered(port)) - from : Number.NaN;
   const settled = async () => {
     const [told] = await memory;
     child.kill('SIGKILL');
-    await once(child, 'exit');
+    await exited;
     return told.memory;
   };
   return { statement: at - from, answer, settled };

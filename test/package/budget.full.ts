@@ -43,7 +43,8 @@ describe('the package stays within its budget', () => {
   for (const benchmark of ['import', 'start-up']) {
     it(`of ${benchmark}`, async (t) => {
       const child = fork(join(ROOT, 'benchmarks', `${benchmark}.ts`));
-      const [{ verdicts }] = (await once(child, 'message')) as [Report];
+      const ended = once(child, 'exit').then(([code]) => assert.fail(`ended with ${code}, without a report`));
+      const [{ verdicts }] = (await Promise.race([once(child, 'message'), ended])) as [Report];
       for (const { what, measured, value } of verdicts) {
         const most = MOST[what] ?? Number.NaN;
         t.diagnostic(`${what}: ${measured}, at most ${most}`);

@@ -167,7 +167,7 @@ describe('a category called about a million times a second in a service under lo
           const to = await service.ask('now');
           costs[action].push((to.cpu - from.cpu) / (to.requests - from.requests));
           live.push(to.live);
-          called.push(to.hot - from.hot);
+          called.push((to.hot - from.hot) / ((to.cpu - from.cpu) / 1_000_000));
         }
         throughput = Math.min(...costs.disable) / Math.min(...costs.enable);
       }
@@ -187,10 +187,10 @@ describe('a category called about a million times a second in a service under lo
       const dropped = (category: string, reason?: string) => counter('rdcp_debug_dropped_total', category, reason);
       const calls = counter('rdcp_debug_calls_total', 'HOT');
       t.diagnostic(
-        `${rounds} rounds, ${calls} calls, ${median(called)} a second: ${service.lines('HOT')} lines, ${dropped('HOT')} dropped; ` +
+        `${rounds} rounds, ${calls} calls, ${Math.round(median(called))} in a second of the processor: ${service.lines('HOT')} lines, ${dropped('HOT')} dropped; ` +
           `throughput ${throughput.toFixed(3)} of that while off; live memory ${live.map((bytes) => (bytes / MIB).toFixed(1)).join(' ')} MiB`,
       );
-      assert.ok(calls > 0.3 * rounds * 1_000_000, `${calls} calls`);
+      assert.ok(median(called) > 300_000, `${median(called)} calls in a second of the processor`);
       assert.ok(throughput > MIN_THROUGHPUT, `${throughput} of the throughput`);
       assert.equal(service.lines('HOT') + dropped('HOT') - dropped('HOT', 'backlog'), calls, 'lines of the flood');
       assert.equal(

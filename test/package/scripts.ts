@@ -261,12 +261,17 @@ const quiet = category('QUIET');
 const filler = 'x'.repeat(1000);
 const CALLS_IN_A_MILLISECOND = 1000;
 const MOST_AT_ONCE = 10_000;
+// Processor time: what others on the machine take makes the flood no denser for a request.
+const used = () => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
 const made = { requests: 0, hot: 0, quiet: 0, errors: 0 };
-let last = performance.now();
+let last = used();
 const app = new Koa();
 app.use((ctx) => {
   made.requests += 1;
-  const now = performance.now();
+  const now = used();
   const due = Math.min(MOST_AT_ONCE, Math.round((now - last) * CALLS_IN_A_MILLISECOND));
   last = now;
   for (let call = 0; call < due; call++) hot.debug('line priced', { call });
