@@ -3,7 +3,7 @@ import { catalogue } from './catalogue.ts';
 import { type Level, runChecks, type Selection } from './check.ts';
 import type { Target } from './http.ts';
 import { isConformant, type Report, summarize } from './report.ts';
-import { type Credentials, Session } from './session.ts';
+import { type Credentials, Session, type Timing } from './session.ts';
 import { restore, wellKnown } from './subject.ts';
 
 const LEVEL_OF: Readonly<Record<string, Level>> = { basic: 1, standard: 2, enterprise: 3 };
@@ -18,6 +18,8 @@ export interface Judgement extends Omit<Selection, 'level' | 'signal'> {
   readonly level?: Level;
   /** Sends nothing but GET, HEAD and OPTIONS; checks that need more are skipped. @default false */
   readonly readOnly?: boolean;
+  /** @default real time */
+  readonly timing?: Timing;
 }
 
 /**

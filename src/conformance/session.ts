@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { skip } from './expectation.ts';
 import { type Answer, exchange, type Request, type Target } from './http.ts';
 import { Pacer } from './pacing.ts';
@@ -69,6 +70,15 @@ export interface SendOptions {
   readonly body?: string | Buffer;
 }
 
+/** How a run measures time and lets it pass. */
+export interface Timing {
+  /** Milliseconds, from any moment on. */
+  now(): number;
+  sleep(milliseconds: number): Promise<unknown>;
+}
+
+const REAL_TIME: Timing = { now: () => performance.now(), sleep: (milliseconds) => sleep(milliseconds) };
+
 export interface SessionOptions {
   readonly target: Target;
   readonly credentials: Credentials;
@@ -76,6 +86,8 @@ export interface SessionOptions {
   readonly category?: string;
   readonly notice: (line: string) => void;
   readonly readOnly?: boolean;
+  /** @default real time */
+  readonly timing?: Timing;
 }
 
 /** One run of the suite against one server. */
@@ -84,14 +96,16 @@ export class Session {
   readonly credentials: Credentials;
   readonly category: string | undefined;
   readonly notice: (line: string) => void;
+  readonly timing: Timing;
   readonly #readOnly: boolean;
   readonly #pacer: Pacer;
 
-  constructor({ target, credentials, category, notice, readOnly = false }: SessionOptions) {
+  constructor({ target, credentials, category, notice, readOnly = false, timing = REAL_TIME }: SessionOptions) {
     this.target = target;
     this.credentials = credentials;
     this.category = category;
     this.notice = notice;
+    this.timing = timing;
     this.#readOnly = readOnly;
     this.#pacer = new Pacer(notice);
   }

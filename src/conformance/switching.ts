@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expectOk, locate } from './body.ts';
 import { isObject, type JsonObject } from './expectation.ts';
 import type { Answer } from './http.ts';
@@ -41,29 +40,36 @@ export const switching = evidence(async (session) => {
   return { name, prepared, statesBefore, enable, statesAfter, disable, toggleOn, toggleOff, status, reset };
 });
 
-/** Short, so that the expiry is seen; long enough to be seen running on a slow connection. */
-export const SHORT_SECONDS = 2;
+/** Seconds of a temporary control whose end is waited for: the shortest in which it is seen running. */
+const LENGTHS = [2, 8, 32] as const;
 const POLL_MS = 100;
 /** How late an expiry may show: timers, and a server that looks at deadlines now and then. */
 export const EXPIRY_GRACE_MS = 5000;
 
+/** A temporary control, begun; a longer one where it was over before the server's next answer was here. */
+async function beginShort(session: Session, index = 0): Promise<{ begun: Step; started: number; lengthMs: number }> {
+  const seconds = LENGTHS[index] ?? 0;
+  await step(session, { action: 'disable' });
+  const started = session.timing.now();
+  const begun = await step(session, { action: 'enable', options: { temporary: true, duration: seconds } });
+  expectOk(begun.answer);
+  const lengthMs = seconds * 1000;
+  const seenInTime = session.timing.now() - started < lengthMs;
+  return seenInTime || index === LENGTHS.length - 1 ? { begun, started, lengthMs } : beginShort(session, index + 1);
+}
+
 /** A temporary control from its start to its end. */
 export const expiring = evidence(async (session) => {
-  await step(session, { action: 'disable' });
-  const started = performance.now();
-  const begun = await step(session, {
-    action: 'enable',
-    options: { temporary: true, duration: SHORT_SECONDS },
-  });
-  expectOk(begun.answer);
+  const { timing } = session;
+  const { begun, started, lengthMs } = await beginShort(session);
   let ended = begun.after;
   for (;;) {
-    const sentAt = performance.now() - started;
+    const sentAt = timing.now() - started;
     ended = await readCategory(session, begun.after.name);
-    if (!ended.temporary || sentAt > SHORT_SECONDS * 1000 + EXPIRY_GRACE_MS) break;
-    await sleep(POLL_MS);
+    if (!ended.temporary || sentAt > lengthMs + EXPIRY_GRACE_MS) break;
+    await timing.sleep(POLL_MS);
   }
-  return { begun, ended, endedAfterMs: performance.now() - started };
+  return { begun, ended, lengthMs, endedAfterMs: timing.now() - started };
 });
 
 /** Temporary controls with a duration in text, one after the other, and how one ends before its time. */

@@ -16,6 +16,8 @@ export interface ReferenceOptions {
   readonly windowMs?: number;
   /** Repeated requests are answered from memory. */
   readonly deduplicate?: boolean;
+  /** Milliseconds since the epoch. @default the time of day */
+  readonly clock?: () => number;
 }
 
 class Refusal extends Error {
@@ -43,14 +45,15 @@ export function referenceServer(options: ReferenceOptions = {}): Handler {
     controlLimit = Infinity,
     windowMs = 60_000,
     deduplicate = false,
+    clock = Date.now,
   } = options;
   const states = new Map<string, ReferenceState>();
   const entries: JsonObject[] = [];
   const replies = new Map<string, Reply>();
   const controls: number[] = [];
-  const used = () => controls.filter((time) => time > Date.now() - windowMs);
+  const used = () => controls.filter((time) => time > clock() - windowMs);
 
-  const now = () => new Date().toISOString();
+  const now = () => new Date(clock()).toISOString();
   const answer = (body: JsonObject, context: JsonObject = {}) =>
     jsonReply(
       200,
@@ -81,7 +84,7 @@ export function referenceServer(options: ReferenceOptions = {}): Handler {
   function tenantOf({ headers }: ServerRequest, { tenant }: Holder): Pick<Asking, 'state' | 'context'> {
     const shared = level === 'basic' || isolation === 'global' || tenant === undefined;
     const key = shared ? '' : tenant;
-    const state = states.get(key) ?? new ReferenceState();
+    const state = states.get(key) ?? new ReferenceState(clock);
     states.set(key, state);
     if (level === 'basic') return { state, context: {} };
     const named = headers['x-rdcp-tenant-id'];
@@ -146,12 +149,12 @@ export function referenceServer(options: ReferenceOptions = {}): Handler {
 
   function control(request: ServerRequest): Reply {
     const asking = identify(request, 'control');
-    const [oldest = Date.now(), ...others] = used();
+    const [oldest = clock(), ...others] = used();
     if (others.length + 1 >= controlLimit) {
       const until = { 'Retry-After': new Date(oldest + windowMs + 1000).toUTCString() };
       throw new Refusal(429, 'RDCP_RATE_LIMITED', 'Too many requests', {}, until);
     }
-    controls.push(Date.now());
+    controls.push(clock());
     const id = request.headers['x-rdcp-request-id'];
     const kept = deduplicate && id !== undefined ? replies.get(id) : undefined;
     const reply = kept ?? perform(parse(request), asking);
@@ -160,7 +163,7 @@ export function referenceServer(options: ReferenceOptions = {}): Handler {
   }
 
   function perform({ action, names, options }: Command, { state, holder, context }: Asking): Reply {
-    const effective = Date.now();
+    const effective = clock();
     const changes = names.map((category) => {
       const previousState = state.get(category).enabled;
       if (action !== 'status') state.set(category, next(action, previousState, options, effective));

@@ -13,10 +13,16 @@ export const CATEGORIES: Readonly<Record<string, { readonly description: string;
 /** The settings of one tenant, or of everybody. An expiry shows when somebody looks. */
 export class ReferenceState {
   readonly #settings = new Map<string, Setting>();
+  readonly #clock: () => number;
+
+  /** @param clock milliseconds since the epoch */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
 
   get(name: string): Setting {
     const setting = this.#settings.get(name);
-    if (setting !== undefined && (setting.expiresAt ?? Infinity) <= Date.now()) this.#settings.delete(name);
+    if (setting !== undefined && (setting.expiresAt ?? Infinity) <= this.#clock()) this.#settings.delete(name);
     return this.#settings.get(name) ?? { enabled: CATEGORIES[name]?.enabled ?? false };
   }
 

@@ -9,6 +9,7 @@ import { apiKey, type Credentials, Session } from '../../../src/conformance/sess
 import { writeCertificate } from '../../support/certificate.ts';
 import { changing, headed, put } from './fault-kinds.ts';
 import { type Fault, jsonReply, serve } from './handler.ts';
+import { passingTime } from './passing-time.ts';
 import { KEYS } from './reference-credentials.ts';
 import { referenceServer } from './reference-server.ts';
 
@@ -53,7 +54,7 @@ async function checkTls(options: ServerOptions, only: readonly string[], host?: 
 /** A reference server that takes few control requests, with a fault in how it refuses more. */
 function limited(fault: Fault): SpecialFault['run'] {
   return async (only) => {
-    const served = await serve(fault(referenceServer({ controlLimit: 60 })));
+    const served = await serve(fault(referenceServer({ controlLimit: 60, clock: passingTime().clock })));
     const results = await check({ url: new URL(served.url) }, only);
     served.close();
     return results;
