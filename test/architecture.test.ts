@@ -180,6 +180,7 @@ const ARROWS: Record<string, readonly string[]> = {
   client: ['protocol', 'errors.ts'],
   console: ['client.ts', 'client', 'protocol', 'printable.ts'],
   register: [
+    'adopt/hook.ts',
     'adopt/options.ts',
     'adopt/otel-logs.ts',
     'adopt/process.ts',

@@ -31,12 +31,17 @@ const HANDOVER = 'opentelemetry-instrumentation-rdcp.loaded.v1';
 /** Releases of Node.js in which synchronous hooks work beside asynchronous ones (nodejs/node#57327). */
 const SAFE_RELEASES = ['>=22.22.3 <23', '>=24.11.1 <25', '>=26.0.0'];
 
+/** Whether this release of Node.js has synchronous hooks that work beside asynchronous ones. */
+export function hooksMix(): boolean {
+  return (
+    typeof nodeModule.registerHooks === 'function' &&
+    SAFE_RELEASES.some((range) => satisfies(process.versions.node, range))
+  );
+}
+
 /** Watches by the synchronous hooks of Node.js, or by OpenTelemetry's hooks where those do not work beside others. */
 export const watchModules: LoadHook = (modules, events) => {
-  const synchronous =
-    typeof nodeModule.registerHooks === 'function' &&
-    SAFE_RELEASES.some((range) => satisfies(process.versions.node, range));
-  const stop = synchronous ? watchByHooks(modules, events) : watchByInstrumentation(modules, events);
+  const stop = hooksMix() ? watchByHooks(modules, events) : watchByInstrumentation(modules, events);
   reportLoaded(modules, events);
   return stop;
 };

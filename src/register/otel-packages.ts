@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { RdcpError } from '../errors.ts';
 import { handedOn } from '../handed-on.ts';
+import { withoutOpeningStdin } from './own-process-module.ts';
 
 // Loads packages that only `register` needs. Loading is synchronous, because a module with a top-level `await` cannot be
 // required. ES modules where there are any: their CommonJS would load a second copy of OpenTelemetry's API.
@@ -21,7 +22,7 @@ const load =
  */
 export function loadPackage(name: string) {
   try {
-    return (load ?? require)(name);
+    return withoutOpeningStdin(() => (load ?? require)(name));
   } catch (cause) {
     throw new RdcpError('RDCP_CONFIG_INVALID', `missing package ${name}: run npm install ${name}`, { cause });
   }
@@ -30,7 +31,8 @@ export function loadPackage(name: string) {
 /** Loads a dependency of another package, in the version that the other package uses. */
 export function loadPackageOf(owner: string, name: string) {
   const requireThere = createRequire(require.resolve(owner));
-  return requireThere(load === undefined ? name : (esModuleOf(name, requireThere.resolve(owner)) ?? name));
+  const file = load === undefined ? name : (esModuleOf(name, requireThere.resolve(owner)) ?? name);
+  return withoutOpeningStdin(() => requireThere(file));
 }
 
 /** The file that `import` of a package would load. `import.meta.resolve` cannot resolve from another file. */
