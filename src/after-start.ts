@@ -1,7 +1,19 @@
 /** Delay before this package does work that can wait, so that the application starts first; milliseconds. */
 const HEAD_START_MS = 50;
 
-/** Runs a task a moment later, so that the application's start does not wait for it. Does not keep the process alive. */
+let held = false;
+
+/**
+ * Runs a task a moment after the application's first statements, so that its start does not wait for it. Does not keep the
+ * process alive: counted from the first turn of the event loop, the delay is longer than a script lives that only runs through.
+ */
 export function afterStart(run: () => void): void {
-  setTimeout(run, HEAD_START_MS).unref();
+  setImmediate(() => {
+    setTimeout(() => (held ? afterStart(run) : run()), HEAD_START_MS).unref();
+  }).unref();
+}
+
+/** Delays the tasks while the process seems to end: it would live longer for them. */
+export function holdStarts(hold: boolean): void {
+  held = hold;
 }

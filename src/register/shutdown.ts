@@ -1,10 +1,13 @@
 import { withDeadline } from '../deadline.ts';
 import { registeredProviders } from '../telemetry.ts';
+import { atNaturalEnd } from './natural-end.ts';
 
 /** Longest delay of a signal's default action by closing and flushing, in milliseconds. */
-const DEADLINE_MS = 5000;
-/** Longest time for closing, in milliseconds; the rest of the deadline is for exporting what closing emits. */
-const CLOSE_DEADLINE_MS = 3000;
+const SIGNAL_DEADLINE_MS = 5000;
+/** Longest time for which a process that has nothing left to do is kept alive, in milliseconds. */
+const END_DEADLINE_MS = 2000;
+/** Share of a deadline for closing; the rest is for exporting what closing emits. */
+const CLOSE_SHARE = 0.6;
 
 interface Started {
   /** Absent if the application started the SDK. */
@@ -26,20 +29,23 @@ export function flushAtTheEnd({ sdk, instrumentation }: Started): void {
   };
   // The SDK stops last: closing emits audit records.
   const stop = () => (sdk === undefined ? flushProviders() : sdk.shutdown());
-  const closeInTime = () => withDeadline(close(), CLOSE_DEADLINE_MS);
-  process.once(
-    'beforeExit',
-    () =>
-      void close()
-        .then(stop, stop)
-        .catch(() => undefined),
-  );
+  const closeWithin = (milliseconds: number) => withDeadline(close(), CLOSE_SHARE * milliseconds);
+  /** Resolves with whether everything is done. */
+  const endWithin = async (milliseconds: number) => {
+    let closed = false;
+    const end = async () => {
+      closed = await closeWithin(milliseconds);
+      await stop();
+    };
+    return (await withDeadline(end(), milliseconds)) && closed;
+  };
+  atNaturalEnd(() => endWithin(END_DEADLINE_MS));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     // `once` removes this listener before it runs. Other libraries that count listeners, to raise the signal again when
     // theirs is the only one, then count correctly, and a second signal ends a process that hangs.
     process.once(signal, () => {
-      if (process.listenerCount(signal) > 0) void closeInTime().then(flushProviders);
-      else void withDeadline(closeInTime().then(stop), DEADLINE_MS).then(() => process.kill(process.pid, signal));
+      if (process.listenerCount(signal) > 0) void closeWithin(SIGNAL_DEADLINE_MS).then(flushProviders);
+      else void endWithin(SIGNAL_DEADLINE_MS).then(() => process.kill(process.pid, signal));
     });
   }
 }
