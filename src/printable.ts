@@ -15,6 +15,14 @@ export function escapeUnprintableInLines(text: string): string {
   return text.replace(UNPRINTABLE_IN_LINES, escapeCharacter);
 }
 
+/**
+ * Escapes what is not ASCII. A terminal with another character set shows wrong letters for UTF-8, and obeys some of its bytes
+ * as control characters.
+ */
+export function escapeBeyondAscii(text: string): string {
+  return text.replace(/\P{ASCII}/gu, escapeCharacter);
+}
+
 /** One escape per UTF-16 code unit: a character outside of the basic plane has two. */
 function escapeCharacter(character: string): string {
   return Array.from({ length: character.length }, (_, index) => {

@@ -1,4 +1,3 @@
-import { escapeUnprintable } from '../printable.ts';
 import { folded, widthOf } from './fold.ts';
 import type { Style, Terminal } from './terminal.ts';
 
@@ -21,7 +20,9 @@ export function table(
   header: readonly string[],
   rows: readonly (readonly Cell[])[],
 ): string {
-  const lines = [header.map((text): Cell => ({ text, style: 'bold' })), ...rows];
+  const lines = [header.map((text): Cell => ({ text, style: 'bold' })), ...rows].map((row) =>
+    row.map((cell) => escaped(paint, cell)),
+  );
   const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(textOf(row[column])))));
   const room = screen?.isTTY === true ? screen.columns : undefined;
   const layout = laidOut(widths, room ?? Number.POSITIVE_INFINITY);
@@ -72,8 +73,14 @@ function linesOf(paint: Terminal['paint'], row: readonly Cell[], places: readonl
   });
 }
 
+/** As the terminal will show it, so that its width is known. */
+function escaped(paint: Terminal['paint'], cell: Cell | undefined): Cell {
+  if (typeof cell === 'object') return { text: paint(cell.text, undefined), style: cell.style };
+  return paint(cell ?? '', undefined);
+}
+
 function textOf(cell: Cell | undefined): string {
-  return escapeUnprintable(typeof cell === 'string' ? cell : (cell?.text ?? ''));
+  return typeof cell === 'string' ? cell : (cell?.text ?? '');
 }
 
 /** `on` and `off`, in colours. */

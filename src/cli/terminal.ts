@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import { escapeUnprintable, escapeUnprintableInLines } from '../printable.ts';
+import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '../printable.ts';
+import { speaksUtf8 } from './charset.ts';
 
 /** The parts of the process that the command uses. */
 export interface Host {
@@ -55,6 +56,8 @@ export interface Terminal {
   readonly repaints: boolean;
   /** Whether a person can be asked. */
   readonly interactive: boolean;
+  /** Whether a person reads the notes, although the output may go elsewhere. */
+  readonly attended: boolean;
   /** An answer of the person; '' if there is none. */
   ask(question: string): Promise<string>;
   /** Like `ask`, without showing what is typed. Without a person, the first line of the standard input. */
@@ -70,19 +73,22 @@ export interface Terminal {
 export function createTerminal(host: Host): Terminal {
   const { stdout, stderr, env, cwd, interruption, interrupt = () => {} } = host;
   const colours = showsColours(env, stdout);
-  const note = (text: string) => void stderr.write(`${escapeUnprintableInLines(text)}\n`);
+  const readable = speaksUtf8(env) ? (text: string) => text : escapeBeyondAscii;
+  // A pipe or a file gets UTF-8 whatever the terminal has.
+  const shown = stdout.isTTY === true ? readable : (text: string) => text;
+  const note = (text: string) => void stderr.write(`${readable(escapeUnprintableInLines(text))}\n`);
   const ask = async (question: string, hidden: boolean) => {
     const { stdin } = host;
-    if (stdin?.isTTY === true) stderr.write(escapeUnprintable(question));
+    if (stdin?.isTTY === true) stderr.write(readable(escapeUnprintable(question)));
     const answer = stdin === undefined ? '' : await readLine(stdin, hidden && stdin.isTTY === true, interrupt);
     if (hidden && stdin?.isTTY === true) stderr.write('\n');
     return answer;
   };
   return {
-    out: (text) => void stdout.write(`${escapeUnprintableInLines(text)}\n`),
+    out: (text) => void stdout.write(`${shown(escapeUnprintableInLines(text))}\n`),
     note,
     paint: (text, style) => {
-      const escaped = escapeUnprintable(text);
+      const escaped = shown(escapeUnprintable(text));
       return colours && style !== undefined ? styleText(style, escaped, { validateStream: false }) : escaped;
     },
     show: (painted) => void stdout.write(`${painted}\n`),
@@ -91,11 +97,14 @@ export function createTerminal(host: Host): Terminal {
         if (stdout.writableNeedDrain === true) stdout.once?.('drain', resolve);
         else resolve();
       }),
-    screen: stdout,
+    screen: sized(stdout),
     repaints: stdout.isTTY === true && !isDumb(env),
     // Node opens the standard input when it is looked at first.
     get interactive() {
       return stdout.isTTY === true && host.stdin?.isTTY === true;
+    },
+    get attended() {
+      return host.stdin?.isTTY === true;
     },
     ask: (question) => ask(question, false),
     askSecret: (question) => ask(question, true),
@@ -104,6 +113,22 @@ export function createTerminal(host: Host): Terminal {
     env,
     cwd,
     now: () => Date.now(),
+  };
+}
+
+/** Terminals of scripts, and some of containers, say that they have no columns and no rows. */
+function sized(stdout: Screen): Screen {
+  return {
+    write: (text) => stdout.write(text),
+    get isTTY() {
+      return stdout.isTTY;
+    },
+    get columns() {
+      return stdout.columns || undefined;
+    },
+    get rows() {
+      return stdout.rows || undefined;
+    },
   };
 }
 

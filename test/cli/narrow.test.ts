@@ -88,3 +88,41 @@ test('characters are as wide as a terminal shows them', () => {
   assert.deepEqual(folded('日本', 1), ['日', '本']);
   assert.deepEqual(folded('', 5), ['']);
 });
+
+test('a terminal without a size gets whole lines, in tables and in help', async (t) => {
+  const { url } = await service(t, { categories: CATEGORIES, entries: [] });
+  const size = { typed: '', columns: 0, rows: 0, env: { NO_COLOR: '1' } };
+  const { stdout } = await rdcp(['list', '--url', url], size);
+  assert.equal(stdout.trimEnd().split('\n').length, 4);
+  assert.match(
+    (await rdcp(['list', '--help'], size)).stdout,
+    /^list the debug categories of the service and their state$/m,
+  );
+  const stop = new AbortController();
+  const watched = await rdcp(['watch', '--url', url], {
+    ...size,
+    interrupted: stop.signal,
+    heard: () => stop.abort(),
+  });
+  assert.match(watched.stdout, /^DATABASE +on +- +30\.4 +-$/m);
+});
+
+test('what a terminal without UTF-8 cannot show is escaped there, and nowhere else', async (t) => {
+  const description = 'größe, 日本, e\u0301 and ۛ';
+  const { url } = await service(t, { categories: [{ ...plain, name: 'SQL', description }] });
+  const shown = async (env: Record<string, string>, typed?: string, ...more: string[]) => {
+    const options = { columns: 120, env: { NO_COLOR: '1', ...env }, ...(typed !== undefined && { typed }) };
+    return (await rdcp(['list', '--url', url, ...more], options)).stdout;
+  };
+  const escaped = String.raw`gr\u00f6\u00dfe, \u65e5\u672c, e\u0301 and \u06db`;
+  for (const env of [{ LANG: 'C' }, { LC_ALL: 'POSIX', LANG: 'de_DE.UTF-8' }, { LC_CTYPE: 'de_DE.ISO-8859-1' }]) {
+    assert.ok((await shown(env, '')).includes(escaped), JSON.stringify(env));
+    assert.ok((await shown(env)).includes(description), 'into a pipe it is UTF-8');
+    const json = await shown(env, '', '-o', 'json');
+    assert.match(json, /^\p{ASCII}+$/u);
+    assert.equal(JSON.parse(json).categories[0].description, description);
+  }
+  for (const env of [{}, { LANG: 'C.utf8' }, { LC_ALL: '', LC_CTYPE: 'UTF-8', LANG: 'C' }]) {
+    assert.ok((await shown(env, '')).includes(description), JSON.stringify(env));
+  }
+});

@@ -78,7 +78,7 @@ export function rdcpProcess(args: readonly string[], { cwd, env }: RunOptions = 
 }
 
 function environment(env: RunOptions['env']): Record<string, string | undefined> {
-  const read = /^(?:RDCP_.*|XDG_CONFIG_HOME|FORCE_COLOR|NO_COLOR)$/;
+  const read = /^(?:RDCP_.*|XDG_CONFIG_HOME|FORCE_COLOR|NO_COLOR|LANG|LC_ALL|LC_CTYPE)$/;
   const rest = Object.fromEntries(Object.entries(process.env).filter(([name]) => !read.test(name)));
   // No profile of the person who runs the tests.
   return { ...rest, TERM: 'xterm', XDG_CONFIG_HOME: '/nonexistent', ...env };

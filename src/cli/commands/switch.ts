@@ -155,7 +155,7 @@ async function confirmed(
   const names = await namesOf(terminal, client, selection);
   if (values.forecast === true) {
     if (terminal.interactive) terminal.note('Measuring for 10s.');
-    const plain = { paint: (text: string) => escapeUnprintable(text), screen: terminal.screen };
+    const plain = { paint: (text: string) => terminal.paint(text, undefined), screen: terminal.screen };
     const expected = await suggesting(client, () => client.forecast(names));
     terminal.note(`${forecastTable(plain, expected)}\n`);
     noteGaps(terminal, expected);
