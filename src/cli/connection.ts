@@ -133,10 +133,23 @@ function isSameService(url: string, other: string): boolean {
 export function tlsFilesOf({ caFile, certFile, certKeyFile }: Omit<Profile, 'url'>): TlsFiles | undefined {
   if (caFile === undefined && certFile === undefined) return undefined;
   return {
-    ...(caFile !== undefined && { ca: readText(caFile, '--ca') }),
-    ...(certFile !== undefined && { cert: readText(certFile, '--cert') }),
-    ...(certKeyFile !== undefined && { key: readText(certKeyFile, '--cert-key') }),
+    ...(caFile !== undefined && { ca: readPem(caFile, '--ca', 'certificate') }),
+    ...(certFile !== undefined && { cert: readPem(certFile, '--cert', 'certificate') }),
+    ...(certKeyFile !== undefined && { key: readPem(certKeyFile, '--cert-key', 'private key') }),
   };
+}
+
+/** OpenSSL ignores what it does not know, and then trusts no server at all. */
+function readPem(file: string, option: string, what: 'certificate' | 'private key'): string {
+  const content = readText(file, option);
+  if (
+    content
+      .toLowerCase()
+      .match(/^-----begin [^-\n]*-----/gm)
+      ?.some((line) => line.includes(what))
+  )
+    return content;
+  throw new UsageError(`${option}: ${file} holds no ${what} in PEM form`);
 }
 
 /** The service on this host. `register` reads its port from the same variable. */

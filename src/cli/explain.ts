@@ -5,7 +5,7 @@ import { EXIT } from './command.ts';
 /** Formats an error as one line for the operator: the server's message and details, and what to do next. */
 export function explain(error: RdcpError): string {
   const details = Object.entries(error.details ?? {})
-    .filter(([name, value]) => name !== 'requestId' && value !== '')
+    .filter(([name, value]) => name !== 'requestId' && String(value) !== '')
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
@@ -40,10 +40,14 @@ function isRefusal(error: RdcpError): boolean {
 
 function adviceFor(error: RdcpError, cause: string | undefined): string | undefined {
   if (cause !== undefined && UNTRUSTED.has(cause)) return TRUST;
+  const certificate = CERTIFICATE.get(cause);
+  if (certificate !== undefined) return certificate;
   if (error instanceof RdcpResponseError && error.serverCode === undefined) {
     return ANSWERED_BY_ANOTHER.get(error.status) ?? (error.status >= 500 ? UNREACHABLE : WRONG_ADDRESS);
   }
-  if (error.code === 'RDCP_VERSION_UNSUPPORTED' && isUnreachable(error)) return WRONG_ADDRESS;
+  if (error.code === 'RDCP_VERSION_UNSUPPORTED' && isUnreachable(error)) {
+    return / speaks /.test(error.message) ? OTHER_VERSION : WRONG_ADDRESS;
+  }
   if (isUnreachable(error)) {
     if (/ redirects/.test(error.message)) return WRONG_ADDRESS;
     if (/cannot be reached$|did not respond/.test(error.message)) return UNREACHABLE;
@@ -53,6 +57,7 @@ function adviceFor(error: RdcpError, cause: string | undefined): string | undefi
 
 const UNREACHABLE = 'is the service running? --url, RDCP_URL or a profile names another address';
 const WRONG_ADDRESS = "is it the service's address? --url, RDCP_URL or a profile names another";
+const OTHER_VERSION = 'use the rdcp command of the version that the service has';
 const PROXY_REFUSES = "the answer is not the service's: something in front of it wants another credential";
 const PROXY_ALONE = 'a proxy answered that cannot reach the service: is the service running?';
 
@@ -78,10 +83,18 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
 const TRUST =
   "the server's certificate is not trusted: NODE_EXTRA_CA_CERTS=FILE, or --ca FILE with 'rdcp login', names its authority";
 
+/** What to do about other certificates that are refused. */
+const CERTIFICATE: ReadonlyMap<string | undefined, string> = new Map([
+  ['ERR_TLS_CERT_ALTNAME_INVALID', "the server's certificate is for another name: use that name in the address"],
+  ['CERT_HAS_EXPIRED', "the server's certificate has expired: it must be renewed there"],
+  ['CERT_NOT_YET_VALID', "the server's certificate is not valid yet: is the clock of this machine right?"],
+]);
+
 /** What to do about an error, by its code, or by that of OAuth. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
   ['RDCP_AUTH_REQUIRED', "log in with 'rdcp login', or pass --key-file or RDCP_API_KEY"],
   ['RDCP_AUTH_FAILED', "the credential is wrong, revoked or expired; 'rdcp login' stores another one"],
+  ['RDCP_VERSION_UNSUPPORTED', OTHER_VERSION],
   ['invalid_grant', 'the session has ended: start another with rdcp token create'],
   ['invalid_scope', 'request fewer scopes with --scopes'],
   ['unsupported_token_type', 'revoke it at the server that issued it'],

@@ -13,6 +13,8 @@ export interface ResponseFacts {
   readonly body: unknown;
   /** The `Retry-After` header. */
   readonly retryAfter: string | null;
+  /** Whether an OAuth endpoint was asked, whose errors have another form (RFC 6749, section 5.2). @default false */
+  readonly oauth?: boolean;
 }
 
 /**
@@ -27,8 +29,8 @@ export class RdcpResponseError extends RdcpError {
   readonly requestId: string;
   readonly #status: number;
 
-  constructor({ base, status, requestId, body, retryAfter }: ResponseFacts) {
-    const { code, message, method, details } = oauthError(body) ?? envelope(body);
+  constructor({ base, status, requestId, body, retryAfter, oauth = false }: ResponseFacts) {
+    const { code, message, method, details } = (oauth ? oauthError(body) : undefined) ?? envelope(body);
     super(
       knownCode(code, status),
       message ?? `The server${base === undefined ? '' : ` at ${base}`} answered ${status} without an RDCP error`,

@@ -67,6 +67,9 @@ export type StreamTransport = (
   options?: RequestOptions,
 ) => AsyncGenerator<ServerSentEvent, void, undefined>;
 
+/** A version of the protocol that is not ours. */
+const PROTOCOL_FORM = /^rdcp\/\d{1,3}(?:\.\d{1,3})?$/;
+
 /** A server that is silent for this long, in milliseconds, is gone: it sends a comment every 15 seconds. */
 const SILENCE_MS = 45_000;
 
@@ -95,7 +98,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
     try {
       const response = await fetch(urlOf(base, call), init);
       answered = true;
-      return answerOf(base, response, await response.text(), requestId, call.answers ?? []);
+      return answerOf(base, response, await response.text(), requestId, call);
     } catch (cause) {
       if (isRdcpError(cause)) throw cause;
       signal?.throwIfAborted();
@@ -122,11 +125,11 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
         signal: signal === undefined ? silence.signal : AbortSignal.any([silence.signal, signal]),
       };
       const response = await fetch(urlOf(base, call), init);
+      answered = true;
       if (!response.ok || !isEventStream(response)) {
-        answerOf(base, response, await response.text(), requestId, []);
+        answerOf(base, response, await response.text(), requestId, {});
         throw notRdcp(base, response, requestId);
       }
-      answered = true;
       for await (const event of eventsOf(response, silence)) {
         yield event;
         if (event.event === call.ends) return;
@@ -155,6 +158,9 @@ function urlOf(base: string, { path, query }: Pick<Call, 'path' | 'query'>): str
   return `${base}${path}${query === undefined || query.size === 0 ? '' : `?${query}`}`;
 }
 
+/** Time to read what has arrived while this process was stopped (Ctrl-Z, a laptop that slept), in milliseconds. */
+const CATCH_UP_MS = 1000;
+
 /** Aborts a request whose server is silent for too long. A caller that takes its time does not count. */
 class Silence {
   readonly #controller = new AbortController();
@@ -171,7 +177,9 @@ class Silence {
   /** Restarts the time. */
   allow(milliseconds: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#controller.abort(), milliseconds);
+    this.#timer = setTimeout(() => {
+      this.#timer = setTimeout(() => this.#controller.abort(), CATCH_UP_MS);
+    }, milliseconds);
   }
 
   end(): void {
@@ -241,7 +249,13 @@ function sendable(credential: string, name: string): string {
   return credential;
 }
 
-function answerOf<T>(base: string, response: Response, text: string, requestId: string, answers: readonly number[]): T {
+function answerOf<T>(
+  base: string,
+  response: Response,
+  text: string,
+  requestId: string,
+  { answers = [], form }: Pick<Call, 'answers' | 'form'>,
+): T {
   const elsewhere = answeredByTlsPort(base, response.status, text) ?? redirected(base, response);
   if (elsewhere !== undefined) throw unreachable(elsewhere, requestId);
   const body = parse(text);
@@ -249,9 +263,16 @@ function answerOf<T>(base: string, response: Response, text: string, requestId: 
   const answered = response.ok || (answers.includes(response.status) && speaksRdcp && !('error' in body));
   if (!answered) {
     const retryAfter = response.headers.get('Retry-After');
-    throw new RdcpResponseError({ base, status: response.status, requestId, body, retryAfter });
+    throw new RdcpResponseError({
+      base,
+      status: response.status,
+      requestId,
+      body,
+      retryAfter,
+      oauth: form !== undefined,
+    });
   }
-  if (!speaksRdcp) throw notRdcp(base, response, requestId);
+  if (!speaksRdcp) throw notRdcp(base, response, requestId, isRecord(body) ? body.protocol : undefined);
   return body as T;
 }
 
@@ -262,9 +283,12 @@ function redirected(base: string, { status, type, headers }: Response): string |
   return `The server at ${base} redirects${target === null ? '' : ` to ${target.origin}${target.pathname}`}, which is not followed`;
 }
 
-function notRdcp(base: string, { status, headers }: Response, requestId: string): RdcpError {
+function notRdcp(base: string, { status, headers }: Response, requestId: string, protocol?: unknown): RdcpError {
   const type = headers.get('Content-Type')?.split(';')[0] ?? 'no content type';
-  const message = `The server at ${base} answered ${status} with ${type}, which is not ${PROTOCOL}`;
+  const message =
+    typeof protocol === 'string' && PROTOCOL_FORM.test(protocol)
+      ? `The server at ${base} speaks ${protocol}, not ${PROTOCOL}`
+      : `The server at ${base} answered ${status} with ${type}, which is not ${PROTOCOL}`;
   return new RdcpError('RDCP_VERSION_UNSUPPORTED', message, { details: { requestId } });
 }
 

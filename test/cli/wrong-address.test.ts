@@ -7,8 +7,10 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { EXIT } from '../../src/cli/command.ts';
+import { explain } from '../../src/cli/explain.ts';
 import { tlsFetch } from '../../src/cli/tls-fetch.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
+import { RdcpError } from '../../src/errors.ts';
 import { createAuthority } from '../support/certificate.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
 
@@ -68,6 +70,39 @@ const answers: readonly (readonly [what: string, answer: RequestListener, code: 
     `RDCP_NOT_FOUND: The server at URL answered 404 without an RDCP error (${ADDRESS})`,
   ],
   [
+    'is another service with JSON of its own',
+    (_request, response) => {
+      response.writeHead(404, { 'Content-Type': 'application/json' });
+      response.end('{"message":"Route GET:/rdcp/v1/status not found","error":"Not Found","statusCode":404}');
+    },
+    EXIT.unreachable,
+    `RDCP_NOT_FOUND: The server at URL answered 404 without an RDCP error (${ADDRESS})`,
+  ],
+  [
+    'speaks an older version',
+    (_request, response) => void response.end('{"protocol":"rdcp/0.9","categories":[]}'),
+    EXIT.unreachable,
+    'RDCP_VERSION_UNSUPPORTED: The server at URL speaks rdcp/0.9, not rdcp/1.0 (use the rdcp command of the version that the service has)',
+  ],
+  [
+    'refuses our version',
+    (_request, response) => {
+      const error = { code: 'RDCP_VERSION_UNSUPPORTED', message: 'Not spoken', details: { supported: ['rdcp/0.9'] } };
+      response.writeHead(400).end(JSON.stringify({ protocol: 'rdcp/0.9', error }));
+    },
+    EXIT.refused,
+    'RDCP_VERSION_UNSUPPORTED: Not spoken (supported: rdcp/0.9; use the rdcp command of the version that the service has)',
+  ],
+  [
+    'refuses without naming a scope',
+    (_request, response) => {
+      const details = { reason: 'tenant_mismatch', requiredScopes: [], providedScopes: ['admin'] };
+      response.writeHead(403).end(JSON.stringify({ error: { code: 'RDCP_FORBIDDEN', message: 'No', details } }));
+    },
+    EXIT.refused,
+    'RDCP_FORBIDDEN: No (reason: tenant_mismatch; providedScopes: admin)',
+  ],
+  [
     'wants a login of a proxy',
     html(401, { 'WWW-Authenticate': 'Basic' }),
     EXIT.refused,
@@ -116,7 +151,7 @@ for (const [what, answer, code, line] of answers) {
     const stream = await rdcp(['tail', 'DATABASE', '--url', url]);
     assert.deepEqual([stream.code, stream.stdout], [code, ''], stream.stderr);
     assert.match(stream.stderr, /^rdcp: [^\n]+\n$/);
-    assert.doesNotMatch(stream.stderr, /secret|pw@|did not respond/);
+    assert.doesNotMatch(stream.stderr, /secret|pw@|did not respond|without a response/);
   });
 }
 
@@ -160,6 +195,30 @@ test('a certificate of an unknown authority says how to name that authority', as
     assert.equal(code, EXIT.unreachable, stderr);
     assert.match(stderr, /is not trusted: NODE_EXTRA_CA_CERTS=FILE, or --ca FILE with 'rdcp login'/);
   }
+});
+
+test('a certificate that has expired, is for another name or is no certificate says so', async (t) => {
+  const authority = createAuthority();
+  const { cert, key } = authority.issue('localhost', { usage: 'server', to: Date.now() - 60_000 });
+  const listener = createHttpsServer({ cert, key }, (_request, response) => void response.end('{}'));
+  const cwd = temporaryDirectory(t);
+  writeFileSync(join(cwd, 'ca.pem'), authority.cert);
+  writeFileSync(join(cwd, 'text'), 'no certificate');
+  const url = `https://localhost:${await portOf(t, listener)}`;
+  const login = (ca: string) => rdcp(['login', '--url', url, '--ca', ca], { cwd, piped: 'x'.repeat(40) });
+  const expired = await login('ca.pem');
+  assert.equal(expired.code, EXIT.unreachable);
+  assert.match(expired.stderr, /CERT_HAS_EXPIRED; the server's certificate has expired: it must be renewed there\)\n$/);
+  const none = await login('text');
+  assert.equal(none.code, EXIT.usage);
+  assert.match(none.stderr, /^rdcp: --ca: \S+text holds no certificate in PEM form\n$/);
+  const cause = new TypeError('fetch failed', {
+    cause: Object.assign(new Error('altnames'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }),
+  });
+  assert.match(
+    explain(new RdcpError('RDCP_UNAVAILABLE', 'The server at x cannot be reached', { cause })),
+    /the server's certificate is for another name: use that name in the address\)$/,
+  );
 });
 
 test('an event that is not JSON, and an answer that lacks what a table shows, are told as such', async (t) => {

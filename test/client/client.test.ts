@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { createRdcpClient, isRdcpError, RdcpResponseError } from '../../src/client.ts';
 
 interface Seen {
@@ -296,4 +298,37 @@ test('on a web page that came over plain HTTP, which has no randomUUID, each req
   const ids = seen.map(({ headers }) => String(headers['x-rdcp-request-id']));
   for (const id of ids) assert.match(id, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
   assert.equal(new Set(ids).size, 2);
+});
+
+test('a stream goes on when this process was stopped for longer than it waits, and an answer has arrived', async (t) => {
+  const [MAY_ANSWER, HAS_ANSWERED] = [0, 1];
+  const flags = new Int32Array(new SharedArrayBuffer(8));
+  const server = new Worker(
+    `const { parentPort, workerData: flags } = require('node:worker_threads');
+     const server = require('node:http').createServer((request, response) => {
+       parentPort.postMessage('asked');
+       Atomics.wait(flags, ${MAY_ANSWER}, 0);
+       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+       response.write('event: end\\ndata: {}\\n\\n', () => {
+         Atomics.store(flags, ${HAS_ANSWERED}, 1);
+         Atomics.notify(flags, ${HAS_ANSWERED});
+       });
+     });
+     server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
+    { eval: true, workerData: flags },
+  );
+  t.after(() => server.terminate());
+  const [port] = await once(server, 'message');
+  const timeoutMs = 1000;
+  const asked = once(server, 'message');
+  const first = createRdcpClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs })
+    .tail('SQL')
+    .next();
+  await Promise.race([asked, first]);
+  // As with Ctrl-Z and fg: nothing runs here meanwhile, and afterwards both the answer and the timer are due.
+  Atomics.store(flags, MAY_ANSWER, 1);
+  Atomics.notify(flags, MAY_ANSWER);
+  Atomics.wait(flags, HAS_ANSWERED, 0, 30_000);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs);
+  assert.deepEqual(await first, { done: false, value: { event: 'end', data: {} } });
 });
