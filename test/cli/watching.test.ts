@@ -190,6 +190,50 @@ describe('commands that show what a service does', () => {
       [late.code, late.stdout, late.stderr],
       [3, 'revision 8 applied by 1 of 2 processes\n', 'Still pending: one.\n'],
     );
-    assert.equal((await run(['wait', 'x', '--url', there.url], { env })).code, 2);
+    const other = await run(['wait', '90', '--timeout', '1s', '--url', there.url], { env, typed: '' });
+    assert.deepEqual(
+      [other.code, other.stderr],
+      [
+        3,
+        'Waiting for up to 1s; revision 90 applied by 0 of 2 processes.\nThe newest revision of this service is 8: is 90 of another one?\n',
+      ],
+    );
+    assert.equal((await run(['wait', '0', '--url', there.url], { env })).code, 0);
+    for (const revision of ['x', '', '-1', '1.5', '1e3', '0x7', '9999999999999999', 'null']) {
+      const { code, stdout, stderr } = await run(['wait', revision, '--url', there.url], { env });
+      assert.deepEqual([code, stdout], [2, ''], revision);
+      assert.match(stderr, /^rdcp: the revision must be a whole number from 0 to 999999999999999, not '.*/);
+    }
+    for (const time of ['0', '0s', '-1s', '1.5s', '1ms', 'soon', '99999999999999999d']) {
+      const { code, stderr } = await run(['wait', '7', '--timeout', time, '--url', there.url], { env });
+      assert.deepEqual([code, stderr], [2, 'rdcp: --timeout must be a duration such as 30s, 5m or 2h\n'], time);
+    }
+    assert.equal((await run(['wait', '7', '--timeout', '99999999d', '--url', there.url], { env })).code, 0);
+  });
+
+  it('wait is over in its time, also where the service says nothing, at first or after an answer', async (t) => {
+    for (const answers of [0, 1]) {
+      let asked = 0;
+      const server = createServer((_request, response) => {
+        asked += 1;
+        if (asked > answers) return;
+        response.writeHead(200, { 'Content-Type': 'application/json' });
+        response.end('{"protocol":"rdcp/1.0","revision":2,"instances":[{"id":"one","applied":1}]}');
+      });
+      t.after(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const began = performance.now();
+      const { code, stderr } = await run(['wait', '2', '--timeout', '1s', '--url', url], {
+        env: { RDCP_API_KEY: admin.key },
+      });
+      assert.equal(code, 4);
+      assert.match(stderr, /^rdcp: RDCP_TIMEOUT: The service did not respond in time/);
+      // The client itself would wait for 30 s.
+      assert.ok(performance.now() - began < 25_000);
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRdcpError } from '../../errors.ts';
+import type { RdcpClient } from '../../client/client.ts';
+import { isRdcpError, RdcpError } from '../../errors.ts';
 import type { FleetResponse } from '../../protocol/messages.ts';
 import { parseDuration } from '../../protocol/time.ts';
 import { type Command, EXIT, UsageError } from '../command.ts';
@@ -9,6 +10,8 @@ import { duration } from '../times.ts';
 
 const PAUSE_MS = 250;
 const PATIENCE = '30s';
+/** While the service restarts, or is slow. */
+const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
 
 export const wait: Command = {
   summary: 'wait until every process of the fleet has applied a revision; exit code 3 if the time is over first',
@@ -17,15 +20,21 @@ export const wait: Command = {
     timeout: { type: 'string', value: '30s', help: `how long to wait (default: ${PATIENCE})` },
     ...CONNECTION_OPTIONS,
   },
-  notes: ["The revision of a change is in its answer (otelrdcp_fleet.revision) and in 'rdcp fleet'."],
+  notes: [
+    "The revision of a change is in its answer (otelrdcp_fleet.revision) and in 'rdcp fleet'. Exit code 4 means that the",
+    'service did not answer, at first or when the time was over.',
+  ],
   examples: ['rdcp wait 42 --timeout 1m', `rdcp wait "$(rdcp enable DATABASE -o json | jq .otelrdcp_fleet.revision)"`],
   run: async (terminal, values, [operand = '']) => {
-    if (!/^\d{1,15}$/.test(operand)) throw new UsageError('the revision must be a whole number');
-    const revision = Number(operand);
-    const end = terminal.now() + (parseDuration(duration(values, 'timeout') ?? PATIENCE) ?? 0) * 1000;
+    const revision = revisionOf(operand);
+    const time = duration(values, 'timeout') ?? PATIENCE;
+    const end = terminal.now() + (parseDuration(time) ?? 0) * 1000;
     const client = connect(terminal, values);
+    let answer = await asked(client, end - terminal.now());
     const interrupted = terminal.interruption();
-    let answer = await client.fleet();
+    if (lagging(answer, revision).length > 0 && terminal.attended) {
+      terminal.note(`Waiting for up to ${time}; ${progress(answer, revision)}.`);
+    }
     let lost: unknown;
     while (
       (lost !== undefined || lagging(answer, revision).length > 0) &&
@@ -34,11 +43,12 @@ export const wait: Command = {
     ) {
       await sleep(PAUSE_MS, undefined, { signal: interrupted }).catch(() => undefined);
       try {
-        answer = await client.fleet();
+        answer = await asked(client, end - terminal.now(), interrupted);
         lost = undefined;
       } catch (error) {
+        if (interrupted.aborted) break;
         // Processes restart while a release is rolled out, also the one that is asked.
-        if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
+        if (!isRdcpError(error) || !PASSING.has(error.code)) throw error;
         lost = error;
       }
     }
@@ -46,13 +56,49 @@ export const wait: Command = {
     const behind = lagging(answer, revision);
     const { length } = answer.instances;
     present(terminal, values, { revision, instances: length, applied: length - behind.length, pending: behind }, () =>
-      terminal.out(`revision ${revision} applied by ${length - behind.length} of ${length} processes`),
+      terminal.out(progress(answer, revision)),
     );
     if (behind.length === 0) return EXIT.done;
-    terminal.note(`Still pending: ${behind.join(', ')}.`);
+    const newest = Math.max(answer.revision, ...answer.instances.map(({ applied = 0 }) => applied));
+    terminal.note(
+      revision > newest
+        ? `The newest revision of this service is ${newest}: is ${revision} of another one?`
+        : `Still pending: ${behind.join(', ')}.`,
+    );
     return EXIT.partial;
   },
 };
+
+/** Beyond it, whole numbers are not exact. */
+const GREATEST = 999_999_999_999_999;
+
+function revisionOf(operand: string): number {
+  if (/^\d{1,15}$/.test(operand)) return Number(operand);
+  // What `jq` prints for a field that is not there.
+  const why = operand === 'null' ? ': a service that shares its state with no other process has none' : '';
+  throw new UsageError(`the revision must be a whole number from 0 to ${GREATEST}, not '${operand}'${why}`);
+}
+
+/** One answer, within the time that is left. */
+async function asked(client: RdcpClient, ms: number, interrupted?: AbortSignal): Promise<FleetResponse> {
+  const over = AbortSignal.timeout(Math.min(Math.max(ms, LEAST_MS), LONGEST_TIMER_MS));
+  try {
+    return await client.fleet({ signal: interrupted === undefined ? over : AbortSignal.any([over, interrupted]) });
+  } catch (error) {
+    if (!over.aborted || interrupted?.aborted === true) throw error;
+    throw new RdcpError('RDCP_TIMEOUT', 'The service did not respond in time');
+  }
+}
+
+/** A service that answers has this long for it, also when the time is nearly over. */
+const LEAST_MS = 1000;
+/** Timers of Node.js take at most so many milliseconds. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function progress(answer: FleetResponse, revision: number): string {
+  const { length } = answer.instances;
+  return `revision ${revision} applied by ${length - lagging(answer, revision).length} of ${length} processes`;
+}
 
 function lagging({ instances }: FleetResponse, revision: number): string[] {
   return instances.filter(({ applied }) => applied === undefined || applied < revision).map(({ id }) => id);
