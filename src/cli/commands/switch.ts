@@ -10,6 +10,7 @@ import { wholeNumber } from '../numbers.ts';
 import { present } from '../output.ts';
 import { state, table } from '../table.ts';
 import { between, clockTime, duration, remaining } from '../times.ts';
+import { some } from '../words.ts';
 
 /** How long `enable` and `toggle` last unless something else is said: nobody can forget a category on. */
 const LEASE = '15m';
@@ -224,11 +225,4 @@ function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: num
     names.set(ending, [...(names.get(ending) ?? []), category]);
   }
   return [...names].map(([ending, categories]) => `${some(categories)} ${ending}`);
-}
-
-const NAMED = 5;
-
-function some(names: readonly string[]): string {
-  if (names.length <= NAMED) return names.join(', ');
-  return `${names.slice(0, NAMED).join(', ')} and ${names.length - NAMED} more`;
 }

@@ -1,12 +1,14 @@
 import { MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../protocol/constants.ts';
-import type { TailEvent, TailLine } from '../../protocol/streams.ts';
+import type { TailLine } from '../../protocol/streams.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
-import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { namesOf, parseSelection, withNearest } from '../names.ts';
 import { wholeNumber } from '../numbers.ts';
 import { formatOf } from '../output.ts';
-import { UNKNOWN_TENANT } from '../tenant.ts';
+import { TailNotes } from '../tail-notes.ts';
 import { clockTime, duration } from '../times.ts';
+
+const TICK_MS = 1000;
 
 export const tail: Command = {
   summary: 'read the debug lines of categories from every process of the fleet, without switching anything',
@@ -36,7 +38,8 @@ export const tail: Command = {
       lines: wholeNumber(values, 'lines', MAX_TAIL_LINES),
     };
     const format = formatOf(values);
-    const client = connect(terminal, values);
+    const access = accessOf(terminal, values);
+    const client = clientOf(terminal, access);
     const names = await namesOf(terminal, client, selection);
     const interrupted = terminal.interruption();
     const reading = client.tail(names, {
@@ -46,69 +49,31 @@ export const tail: Command = {
       ...(limits.lines !== undefined && { lines: limits.lines }),
       ...(values['also-log'] === true && { log: true }),
     });
-    const seen = new Seen();
+    const notes = new TailNotes({
+      note: (text) => terminal.note(text),
+      clock: ({ expiresAt }) => clockTime(expiresAt, terminal.now()),
+      now: terminal.now,
+      tenant: access.tenantId,
+    });
+    const ticking = setInterval(() => notes.tick(), TICK_MS);
     try {
       for await (const event of reading) {
-        seen.take(event);
-        if (event.event === 'line') {
-          if (format === 'json') terminal.out(JSON.stringify(event.data));
-          else terminal.show(lineOf(terminal, event.data, format === 'wide'));
-          await terminal.drained();
-        } else note(terminal, event);
+        notes.take(event);
+        if (event.event !== 'line') continue;
+        if (format === 'json') terminal.out(JSON.stringify(event.data));
+        else terminal.show(lineOf(terminal, event.data, format === 'wide'));
+        await terminal.drained();
       }
     } catch (error) {
       if (!interrupted.aborted) throw await withNearest(client, error);
     } finally {
-      if (seen.opened) terminal.note(seen.summary());
+      clearInterval(ticking);
+      const summary = notes.summary();
+      if (summary !== undefined) terminal.note(summary);
     }
-    return seen.endedEarly ? EXIT.refused : EXIT.done;
+    return notes.endedEarly ? EXIT.refused : EXIT.done;
   },
 };
-
-/** What came so far. The server counts as well, and is not heard any more after Ctrl-C. */
-class Seen {
-  opened = false;
-  endedEarly = false;
-  #lines = 0;
-  #dropped = 0;
-  readonly #instances = new Set<string>();
-
-  take({ event, data }: TailEvent): void {
-    this.opened = true;
-    if (event === 'line') {
-      this.#lines += 1;
-      this.#instances.add(data.instance);
-    } else if (event === 'dropped') this.#dropped += data.count;
-    else if (event === 'end') {
-      this.#dropped = Math.max(this.#dropped, data.dropped);
-      this.endedEarly = data.reason === 'revoked' || data.reason === 'shutdown';
-    }
-  }
-
-  summary(): string {
-    const { size } = this.#instances;
-    const lines = this.#lines === 1 ? '1 line' : `${this.#lines} lines`;
-    return `${lines} from ${size} ${size === 1 ? 'process' : 'processes'}, ${this.#dropped} dropped.`;
-  }
-}
-
-const ENDS: Readonly<Record<string, string>> = {
-  expired: 'The time is over.',
-  budget: 'All lines asked for are here.',
-  revoked: 'The credential has expired or was revoked.',
-  shutdown: 'The service shuts down.',
-};
-
-function note(terminal: Terminal, { event, data }: Exclude<TailEvent, { event: 'line' }>): void {
-  if (event === 'open') {
-    const processes = data.instances === 1 ? '1 process' : `${data.instances} processes`;
-    const until = clockTime(data.expiresAt, terminal.now());
-    terminal.note(`Tailing ${data.categories.join(', ')} in ${processes} until ${until}; Ctrl-C ends it.`);
-    if (data.tenantKnown === false) terminal.note(UNKNOWN_TENANT);
-  } else if (event === 'dropped') terminal.note(`${data.count} lines were dropped.`);
-  else if (event === 'instance') terminal.note(`Process ${data.id} ${data.state}.`);
-  else if (event === 'end') terminal.note(ENDS[data.reason] ?? `Ended: ${data.reason}.`);
-}
 
 /** Such as `14:05:12.345 DATABASE query done {"rows":12} acme 0f6c5b2d`. */
 function lineOf(terminal: Terminal, line: TailLine, wide: boolean): string {

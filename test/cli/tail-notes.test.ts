@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TailNotes } from '../../src/cli/tail-notes.ts';
+import type { TailEvent } from '../../src/protocol/streams.ts';
+
+const NOW = '2026-01-01T00:00:00.000Z';
+const open = (instances: number, ...categories: string[]) =>
+  ({ event: 'open', data: { revision: 1, instances, categories, expiresAt: NOW } }) as TailEvent;
+const instance = (id: string, state: 'joined' | 'left') => ({ event: 'instance', data: { id, state } }) as TailEvent;
+const line = { event: 'line', data: { instance: 'a', category: 'SQL', message: 'm', timestamp: NOW } } as TailEvent;
+const dropped = (count: number) => ({ event: 'dropped', data: { count, since: NOW } }) as TailEvent;
+
+/** What is said; a number lets so many seconds pass. */
+function said(steps: readonly (TailEvent | number)[], tenant?: string): (string | undefined)[] {
+  const heard: (string | undefined)[] = [];
+  let now = 0;
+  const notes = new TailNotes({
+    note: (text) => void heard.push(text),
+    clock: () => '00:05:00',
+    now: () => now,
+    tenant,
+  });
+  for (const step of steps) {
+    if (typeof step !== 'number') notes.take(step);
+    else
+      for (const end = now + step * 1000; now < end; ) {
+        now += 1000;
+        notes.tick();
+      }
+  }
+  return [...heard.slice(1), notes.summary()];
+}
+
+test('a category that is not called is no mute screen: who takes part, and that nothing was called', () => {
+  const all = [instance('a', 'joined'), instance('b', 'joined')];
+  assert.deepEqual(said([open(2, 'SQL'), ...all, 300]), [
+    'All 2 processes take part.',
+    'No line for 10s: SQL was not called in 2 processes.',
+    'No line: SQL was not called in 2 processes.',
+  ]);
+  assert.deepEqual(said([open(1, 'SQL', 'TLS'), instance('a', 'joined'), 12], 'acme'), [
+    'No line for 10s: none of 2 categories was called for tenant acme in 1 process.',
+    'No line: none of 2 categories was called for tenant acme in 1 process.',
+  ]);
+});
+
+test('a tail that has lines does not speak of silence', () => {
+  assert.deepEqual(said([open(1, 'SQL'), instance('a', 'joined'), 5, line, 300, line]), [
+    '2 lines from 1 process, 0 dropped.',
+  ]);
+  assert.deepEqual(said([open(1, 'SQL'), instance('a', 'joined'), dropped(1), 20, dropped(7)]), [
+    'Lines over the rate (--rate N), and lines that are read too slowly, are dropped.',
+    '1 line was dropped.',
+    '7 lines were dropped.',
+    '0 lines from 0 processes, 8 dropped.',
+  ]);
+});
+
+test('processes that are late, lost or new are named; those of the beginning are counted', () => {
+  assert.deepEqual(
+    said([open(3, 'SQL'), instance('a', 'joined'), line, 4, instance('b', 'joined'), instance('a', 'left'), 60]),
+    ['1 of 3 processes take part so far.', 'Process b joined.', 'Process a left.', '1 line from 1 process, 0 dropped.'],
+  );
+  assert.deepEqual(said([open(2, 'SQL'), 11]), [
+    '0 of 2 processes take part so far.',
+    'No line for 10s: SQL was not called in 0 processes.',
+    '0 lines from 0 processes, 0 dropped.',
+  ]);
+});
+
+test('of many categories some are named, and before the beginning there is nothing to sum up', () => {
+  const heard: string[] = [];
+  const saying = { note: (text: string) => heard.push(text), clock: () => '00:05:00', now: () => 0, tenant: undefined };
+  const notes = new TailNotes(saying);
+  notes.tick();
+  assert.equal(notes.summary(), undefined);
+  notes.take(open(3, 'A', 'B', 'C', 'D', 'E', 'F', 'G'));
+  assert.deepEqual(heard, ['Tailing A, B, C, D, E and 2 more in 3 processes until 00:05:00; Ctrl-C ends it.']);
+});
