@@ -6,7 +6,8 @@ import { isLoopback } from '../hosts.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { OUTPUT_OPTIONS } from './output.ts';
-import { findProfile, type Profile } from './profiles.ts';
+import { patient } from './patient.ts';
+import { findProfile, type Profile, profileName } from './profiles.ts';
 import { readText } from './read-text.ts';
 import { type TlsFiles, tlsFetch } from './tls-fetch.ts';
 
@@ -81,7 +82,9 @@ export function connectAnonymously(terminal: Terminal, values: Values): RdcpClie
  */
 export function accessOf(terminal: Terminal, values: Values): Access {
   const place = placeOf(terminal, values);
-  return { ...place, credential: findCredential(terminal, values, place) };
+  const { origin, ...credential } = findCredential(terminal, values, place) ?? { origin: undefined };
+  terminal.sources.credential = origin;
+  return { ...place, credential: origin === undefined ? undefined : credential };
 }
 
 interface Place extends Omit<Access, 'credential'> {
@@ -94,13 +97,14 @@ interface Place extends Omit<Access, 'credential'> {
 function placeOf(terminal: Terminal, values: Values): Place {
   const profile = findProfile(terminal, values);
   const named = text(values, 'profile') === undefined ? undefined : profile;
-  const url =
-    text(values, 'url') ??
-    named?.url ??
-    setting(terminal, 'RDCP_URL') ??
-    portUrl(terminal) ??
-    profile?.url ??
-    DEFAULT_URL;
+  const from = (url: string | undefined, origin: string | undefined) =>
+    url === undefined ? undefined : { url, origin };
+  const { url, origin } = from(text(values, 'url'), undefined) ??
+    from(named?.url, undefined) ??
+    from(setting(terminal, 'RDCP_URL'), 'RDCP_URL') ??
+    from(portUrl(terminal), 'RDCP_PORT') ??
+    from(profile?.url, `profile ${profileName(terminal, values)}`) ?? { url: DEFAULT_URL, origin: undefined };
+  terminal.sources.address = origin;
   const own = profile !== undefined && isSameService(url, profile.url) ? profile : undefined;
   const tenantId = text(values, 'tenant') ?? own?.tenant;
   if (tenantId !== undefined && !isIdentifier(tenantId)) {
@@ -112,17 +116,30 @@ function placeOf(terminal: Terminal, values: Values): Place {
 /** A client for a service that is known. */
 export function clientOf(terminal: Terminal, { url, credential, tenantId, tls }: Access): RdcpClient {
   if (credential !== undefined && isExposed(url)) terminal.note('rdcp: warning: the credential is sent unencrypted');
-  try {
-    return createRdcpClient({
-      baseUrl: url,
-      clientId: 'rdcp-cli',
-      ...credential,
-      ...(tenantId !== undefined && { tenantId }),
-      ...(tls && { fetch: tlsFetch(tls) }),
-    });
-  } catch {
-    throw new UsageError('--url (or RDCP_URL) must be an address such as https://host:9465, without a credential');
+  assertAddress(url);
+  return createRdcpClient({
+    baseUrl: url,
+    clientId: 'rdcp-cli',
+    ...credential,
+    ...(tenantId !== undefined && { tenantId }),
+    fetch: patient(terminal, tls ? tlsFetch(tls) : (target, init) => fetch(target, init)),
+  });
+}
+
+/** @throws {UsageError} that says what is wrong, but not the address itself: it may hold a credential */
+export function assertAddress(url: string): void {
+  const parsed = URL.parse(url);
+  const isHttp = parsed !== null && /^https?:$/.test(parsed.protocol);
+  if (!isHttp || parsed.username !== '' || parsed.password !== '') {
+    const scheme = /^[\w.-]+(?::\d+)?(?:\/[\w./-]*)?$/.test(url) ? `; did you mean http://${url}?` : '';
+    throw new UsageError(
+      `--url (or RDCP_URL) must be an address such as https://host:9465, without a credential${scheme}`,
+    );
   }
+  const within = /\/(?:rdcp(?:\/.*)?|\.well-known\/rdcp)\/?$/.exec(parsed.pathname);
+  if (within === null) return;
+  const base = parsed.origin + parsed.pathname.slice(0, within.index);
+  throw new UsageError(`--url (or RDCP_URL) must be the address in front of ${within[0]}: use ${base}`);
 }
 
 function isSameService(url: string, other: string): boolean {
@@ -172,27 +189,36 @@ function isExposed(baseUrl: string): boolean {
 
 export type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
 
-function findCredential(terminal: Terminal, values: Values, { url, own, named }: Place): Credential | undefined {
+/** A credential, and where it was found. */
+type Found = Credential & { readonly origin: string };
+
+function findCredential(terminal: Terminal, values: Values, { url, own, named }: Place): Found | undefined {
   const tokenFile = text(values, 'token-file');
   const keyFile = text(values, 'key-file');
   if (tokenFile !== undefined && keyFile !== undefined) {
     throw new UsageError('--key-file and --token-file cannot be combined');
   }
-  if (tokenFile !== undefined) return { token: readWord(tokenFile, '--token-file') };
-  if (keyFile !== undefined) return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile) };
-  if (own !== undefined && named) return credentialOf(own);
+  if (tokenFile !== undefined) return { token: readWord(tokenFile, '--token-file'), origin: '--token-file' };
+  if (keyFile !== undefined) {
+    return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile), origin: '--key-file' };
+  }
+  const profile = `profile ${profileName(terminal, values)}`;
+  if (own !== undefined && named) return credentialOf(own, profile);
   const variable = setting(terminal, 'RDCP_API_KEY');
-  if (variable !== undefined) return { apiKey: checkedKey(variable, 'RDCP_API_KEY') };
-  if (own !== undefined) return credentialOf(own);
+  if (variable !== undefined) {
+    const before = own !== undefined && credentialOf(own, profile) !== undefined ? `, before that of ${profile}` : '';
+    return { apiKey: checkedKey(variable, 'RDCP_API_KEY'), origin: `RDCP_API_KEY${before}` };
+  }
+  if (own !== undefined) return credentialOf(own, profile);
   // A service that takes this key answers on loopback alone.
   const apiKey = isLoopback(URL.parse(url)?.hostname ?? '') ? readDevKey(terminal.cwd) : undefined;
-  return apiKey === undefined ? undefined : { apiKey };
+  return apiKey === undefined ? undefined : { apiKey, origin: '.rdcp/dev-key' };
 }
 
 /** A profile with a client certificate may have none. */
-function credentialOf({ apiKey, token }: Omit<Profile, 'url'>): Credential | undefined {
-  if (apiKey !== undefined) return { apiKey };
-  return token === undefined ? undefined : { token };
+function credentialOf({ apiKey, token }: Omit<Profile, 'url'>, origin: string): Found | undefined {
+  if (apiKey !== undefined) return { apiKey, origin };
+  return token === undefined ? undefined : { token, origin };
 }
 
 /** An empty variable counts as unset, as in OpenTelemetry. */

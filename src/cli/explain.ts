@@ -1,19 +1,31 @@
 import { RdcpResponseError } from '../client/response-error.ts';
 import type { RdcpError } from '../errors.ts';
-import { EXIT } from './command.ts';
+import { EXIT, type Terminal } from './command.ts';
 
 /** Formats an error as one line for the operator: the server's message and details, and what to do next. */
-export function explain(error: RdcpError): string {
-  const details = Object.entries(error.details ?? {})
+export function explain(error: RdcpError, sources: Sources = {}): string {
+  const details: string[] = Object.entries(error.details ?? {})
     .filter(([name, value]) => name !== 'requestId' && String(value) !== '')
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
+  const { address, credential } = sources;
+  if (address !== undefined && isUnreachable(error)) details.push(`address of ${address}`);
+  if (credential !== undefined && isAboutCredential(error, credential)) details.push(`credential of ${credential}`);
+  if (address !== undefined && error.code === 'RDCP_AUTH_REQUIRED') details.push(`address of ${address}`);
   const cause = networkCause(error);
   if (cause !== undefined) details.push(cause);
   const advice = adviceFor(error, cause);
   if (advice !== undefined) details.push(advice);
   return `${error.code}: ${error.message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
+}
+
+/** Where the address and the credential of the command were found. */
+type Sources = Terminal['sources'];
+
+/** Where there is a profile, another credential may have been meant than the one that lacks a scope. */
+function isAboutCredential({ code }: RdcpError, credential: string): boolean {
+  return code === 'RDCP_AUTH_FAILED' || (code === 'RDCP_FORBIDDEN' && credential.includes('profile '));
 }
 
 export function exitCodeOf(error: RdcpError): number {

@@ -32,7 +32,7 @@ export async function rdcp(args: readonly string[], host: Host): Promise<number>
     }
     if (isRdcpError(error)) {
       const { exitCodeOf, explain } = await import('./explain.ts');
-      terminal.note(`rdcp: ${escapeUnprintable(explain(error))}`);
+      terminal.note(`rdcp: ${escapeUnprintable(explain(error, terminal.sources))}`);
       return exitCodeOf(error);
     }
     terminal.note(`rdcp: ${escapeUnprintable(error instanceof Error ? error.message : String(error))}`);

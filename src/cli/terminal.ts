@@ -65,6 +65,8 @@ export interface Terminal {
   /** Opens an address in the person's browser. Resolves to false where there is none. */
   browse(url: string): Promise<boolean>;
   interruption(): AbortSignal;
+  /** Where the address and the credential were found, if that was not an option. Errors name it. */
+  readonly sources: { address?: string | undefined; credential?: string | undefined };
   readonly env: Host['env'];
   readonly cwd: string;
   readonly now: () => number;
@@ -110,6 +112,7 @@ export function createTerminal(host: Host): Terminal {
     askSecret: (question) => ask(question, true),
     browse: host.browse ?? (async () => false),
     interruption: interruption ?? (() => new AbortController().signal),
+    sources: {},
     env,
     cwd,
     now: () => Date.now(),

@@ -87,5 +87,7 @@ describe('rdcp conformance', () => {
 
   it('--checks lists them', async () => {
     assert.match((await rdcp(['conformance', '--checks'])).stdout, /^L1-WELL-01 +MUST +GET \/\.well-known\/rdcp: /m);
+    const { checks } = JSON.parse((await rdcp(['conformance', '--checks', '-o', 'json'])).stdout);
+    assert.ok(checks.length > 50 && checks.every(({ id }: { id: string }) => id !== ''));
   });
 });

@@ -4,6 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { patient } from '../../src/cli/patient.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
 
 describe('where the command finds the service', () => {
@@ -31,6 +33,51 @@ describe('where the command finds the service', () => {
       assert.equal(code, 2);
       assert.match(stderr, /^rdcp: RDCP_PORT [^\n]*\n$/);
     }
+  });
+
+  it('says what is wrong with an address, and which one was meant', async (t) => {
+    const cwd = temporaryDirectory(t);
+    const most = '--url (or RDCP_URL) must be an address such as https://host:9465, without a credential';
+    const front = '--url (or RDCP_URL) must be the address in front of';
+    for (const [url, line] of [
+      ['localhost:9465', `${most}; did you mean http://localhost:9465?`],
+      ['10.0.0.1', `${most}; did you mean http://10.0.0.1?`],
+      ['ftp://host', most],
+      ['http://me:secret@host', most],
+      ['me:secret@host', most],
+      ['http://host/ops/rdcp/v1', `${front} /rdcp/v1: use http://host/ops`],
+      ['http://host/rdcp/v1/discovery', `${front} /rdcp/v1/discovery: use http://host`],
+      ['http://host/.well-known/rdcp', `${front} /.well-known/rdcp: use http://host`],
+    ] as const) {
+      for (const command of ['list', 'conformance']) {
+        const shown = await rdcp([command, '--url', url], { cwd });
+        assert.deepEqual(shown, { code: 2, stdout: '', stderr: `rdcp: ${line}\n` }, url);
+      }
+    }
+  });
+
+  it('says that it waits for an answer that takes its time, unless that is what was asked for', async () => {
+    const noted: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const terminal = {
+      note: (text: string) => {
+        noted.push(text);
+        resolve();
+      },
+    };
+    const late = async () => {
+      await promise;
+      return new Response('');
+    };
+    await patient(terminal, late, 1)('http://host:9465/ops/rdcp/v1/status', {});
+    assert.deepEqual(noted, ['Waiting for an answer of http://host:9465; Ctrl-C ends it.']);
+    const measured = async () => {
+      await sleep(50);
+      return new Response('');
+    };
+    await patient(terminal, measured, 1)('http://host/rdcp/v1/forecast', {});
+    await patient(terminal, measured, 600_000)('http://host/rdcp/v1/status', {});
+    assert.equal(noted.length, 1);
   });
 
   it('says so in the help', async () => {

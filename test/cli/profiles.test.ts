@@ -63,6 +63,42 @@ describe('profiles of the command line', () => {
     assert.equal((await run(['profiles', '--json'])).stdout.trim(), '{\n  "profiles": []\n}');
   });
 
+  it('login says what it replaces, and what of the environment comes before it', async (t) => {
+    const { run, login } = setUp(t);
+    await login();
+    const elsewhere = url.replace('127.0.0.1', 'localhost');
+    const second = await run(['login', '--url', elsewhere], {
+      piped: operator.key,
+      env: { RDCP_URL: url, RDCP_API_KEY: 'x'.repeat(40) },
+    });
+    assert.equal(
+      second.stderr,
+      `Logged in to ${elsewhere} as ops (discovery, control); profile default, which was for ${url}.\n` +
+        'RDCP_URL and RDCP_API_KEY of the environment come first: name the profile with --profile default.\n',
+    );
+  });
+
+  it('an error names the profile or the variable that the address and the credential came from', async (t) => {
+    const { run, login } = setUp(t);
+    await login();
+    const refused = await run(['list'], { env: { RDCP_API_KEY: 'x'.repeat(40) } });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /credential of RDCP_API_KEY, before that of profile default; /);
+    assert.equal((await run(['list', '--profile', 'default'], { env: { RDCP_API_KEY: 'x'.repeat(40) } })).code, 0);
+    const lacking = await run(['audit']);
+    assert.match(lacking.stderr, /RDCP_FORBIDDEN: .*credential of profile default\)\n$/);
+    const other = await run(['list'], { env: { RDCP_URL: url.replace('127.0.0.1', 'localhost') } });
+    assert.match(other.stderr, /RDCP_AUTH_REQUIRED: .*\(address of RDCP_URL; log in with/);
+    for (const [variable, value] of [
+      ['RDCP_URL', 'http://127.0.0.1:1'],
+      ['RDCP_PORT', '1'],
+    ] as const) {
+      const gone = await run(['list'], { env: { [variable]: value } });
+      assert.equal(gone.code, 4);
+      assert.match(gone.stderr, new RegExp(`cannot be reached \\(address of ${variable}; `));
+    }
+  });
+
   it('profiles lists them without credentials, logout removes one', async (t) => {
     const { run, login, file } = setUp(t);
     await login('--profile', 'shop');

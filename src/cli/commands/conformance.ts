@@ -4,7 +4,7 @@ import { type Report, renderText } from '../../conformance/report.ts';
 import { apiKey, bearer, type Credential, type Credentials } from '../../conformance/session.ts';
 import { RdcpError } from '../../errors.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
-import { accessOf, CONNECTION_OPTIONS, readWord } from '../connection.ts';
+import { accessOf, assertAddress, CONNECTION_OPTIONS, readWord } from '../connection.ts';
 import { formatOf } from '../output.ts';
 
 const secret = (help: string) =>
@@ -38,7 +38,7 @@ export const conformance: Command = {
   ],
   run: async (terminal, values) => {
     if (values.checks === true) {
-      terminal.out(listing());
+      terminal.out(formatOf(values) === 'json' ? JSON.stringify({ checks: listed() }, undefined, 2) : listing());
       return EXIT.done;
     }
     const judgement = judgementOf(terminal, values);
@@ -57,9 +57,7 @@ function judgementOf(terminal: Terminal, values: Values): Judgement {
   if (level !== undefined && !/^[123]$/.test(level)) throw new UsageError('--level must be 1, 2 or 3');
   if (values.exhaust === true && !changes) throw new UsageError('--exhaust needs --changes');
   const { url, credential, tls } = accessOf(terminal, values);
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError('--url (or RDCP_URL) must be an address such as https://host:9465');
-  }
+  assertAddress(url);
   return {
     target: { url: new URL(url), ...tls },
     credentials: credentialsOf(values, credential, tls?.cert !== undefined),
@@ -123,8 +121,12 @@ async function judged(judgement: Judgement, terminal: Terminal): Promise<Report>
   }
 }
 
+function listed() {
+  return catalogue.map(({ id, strength, section, statement }) => ({ id, strength, section, statement }));
+}
+
 function listing(): string {
-  return catalogue
+  return listed()
     .map(({ id, strength, section, statement }) => `${id.padEnd(11)} ${strength.padEnd(6)} ${section}: ${statement}`)
     .join('\n');
 }

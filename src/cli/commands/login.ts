@@ -39,8 +39,21 @@ export const login: Command = {
     const credential = apiKey !== undefined ? { apiKey } : token !== undefined ? { token } : undefined;
     const client = clientOf(terminal, { url, credential, tenantId: tenant, tls: tlsFilesOf(profile) });
     const who = identity(await client.session().catch(unlessUnknown));
-    await updateProfiles(terminal, (profiles) => profiles.set(name, profile));
-    terminal.note(`Logged in to ${url}${who}; profile ${name}.`);
+    let before: string | undefined;
+    await updateProfiles(terminal, (profiles) => {
+      before = profiles.get(name)?.url;
+      profiles.set(name, profile);
+    });
+    const replaced = before === undefined || before === url ? '' : `, which was for ${before}`;
+    terminal.note(`Logged in to ${url}${who}; profile ${name}${replaced}.`);
+    const set = ['RDCP_URL', 'RDCP_PORT', 'RDCP_API_KEY'].filter(
+      (variable) => setting(terminal, variable) !== undefined,
+    );
+    if (set.length > 0) {
+      terminal.note(
+        `${set.join(' and ')} of the environment ${set.length === 1 ? 'comes' : 'come'} first: name the profile with --profile ${name}.`,
+      );
+    }
     return 0;
   },
 };
