@@ -11,6 +11,7 @@ import { runTests } from './support/run-tests.ts';
 /** Files that hold something to a time or a rate: what runs beside them would be measured too. */
 const MEASURING = [
   'test/cli/drill.full.ts',
+  'test/console/fleet.full.ts',
   'test/console/flood.full.ts',
   'test/fleet/acknowledgement.full.ts',
   'test/fleet/failover.full.ts',
