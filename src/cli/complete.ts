@@ -32,9 +32,9 @@ async function candidates(root: Group, words: readonly string[], terminal: Termi
   const current = words.at(-1) ?? '';
   const { entry, rest } = await reached(root, before);
   if (!('run' in entry)) return lines(await named(entry.commands), current);
-  const { values, operands, open } = parsed(entry, rest);
+  const { values, operands, open, ended } = parsed(entry, rest);
   const [, name = '', started = ''] = /^--([\w-]+)=(.*)$/.exec(current) ?? [];
-  const option = open ?? entry.options[name];
+  const option = open ?? (ended ? undefined : entry.options[name]);
   if (option !== undefined) {
     const found = await offered(option.completes, {
       terminal,
@@ -43,7 +43,7 @@ async function candidates(root: Group, words: readonly string[], terminal: Termi
     });
     return found === 'files' ? [FILES] : lines(prefixed(found, open === undefined ? `--${name}=` : ''), current);
   }
-  if (current.startsWith('-')) return lines(optionsOf(entry), current);
+  if (current.startsWith('-') && !ended) return lines(optionsOf(entry), current);
   const found = await offered(entry.completes, { terminal, values, current });
   if (found === 'files') return [FILES];
   const subcommands = operands.length === 0 ? await named(entry.subcommands ?? {}) : [];
@@ -64,16 +64,19 @@ async function reached(root: Group, words: readonly string[]) {
   }
 }
 
-/** @returns with `open` the option whose value is being typed */
+/** @returns with `open` the option whose value is being typed, with `ended` whether `--` has ended the options */
 function parsed({ options }: Command, words: readonly string[]) {
   const values: Record<string, string | boolean> = {};
   const operands: string[] = [];
   let open: readonly [string, Option] | undefined;
+  let ended = false;
   for (const word of words) {
-    if (open !== undefined) {
+    if (ended) operands.push(word.toUpperCase());
+    else if (open !== undefined) {
       values[open[0]] = word;
       open = undefined;
-    } else if (word.startsWith('-')) {
+    } else if (word === '--') ended = true;
+    else if (word.startsWith('-')) {
       const [flag = '', ...value] = word.split('=');
       const found = Object.entries(options).find(([name, { short }]) => flag === `--${name}` || flag === `-${short}`);
       if (found?.[1].type === 'boolean') values[found[0]] = true;
@@ -81,7 +84,7 @@ function parsed({ options }: Command, words: readonly string[]) {
       else open = found;
     } else operands.push(word.toUpperCase());
   }
-  return { values, operands, open: open?.[1] };
+  return { values, operands, open: open?.[1], ended };
 }
 
 async function named(commands: Commands): Promise<Candidate[]> {

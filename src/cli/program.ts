@@ -158,7 +158,10 @@ function named(parser: Parser, words: readonly string[]): string[] {
 
 /** A message of the parser: `error: unknown option '--fro'`, and a suggestion on a line of its own. */
 function oneLine(message: string): string {
-  return message.replace(/^error: /, '').replaceAll('\n', ' ');
+  return message
+    .replace(/^error: /, '')
+    .replace(/\.$/, '')
+    .replaceAll('\n', ' ');
 }
 
 /** Also catches a mistyped key: an API key must be neither printed nor sent, and other users see the arguments. */

@@ -14,8 +14,15 @@ export interface Host {
   readonly browse?: (url: string) => Promise<boolean>;
   /** Called by commands that run until they are interrupted. @default never interrupted */
   readonly interruption?: () => AbortSignal;
+  /** Tells when the process is stopped by Ctrl-Z, and goes on. Returns a function that unsubscribes. @default never */
+  readonly suspension?: (told: Suspension) => () => void;
   /** Ends the process as Ctrl-C does. @default Ctrl-C is an empty answer */
   readonly interrupt?: () => void;
+}
+
+export interface Suspension {
+  stopped(): void;
+  resumed(): void;
 }
 
 export type Input = NodeJS.ReadableStream & {
@@ -65,6 +72,7 @@ export interface Terminal {
   /** Opens an address in the person's browser. Resolves to false where there is none. */
   browse(url: string): Promise<boolean>;
   interruption(): AbortSignal;
+  suspension(told: Suspension): () => void;
   /** Where the address and the credential were found, if that was not an option. Errors name it. */
   readonly sources: { address?: string | undefined; credential?: string | undefined };
   readonly env: Host['env'];
@@ -112,6 +120,7 @@ export function createTerminal(host: Host): Terminal {
     askSecret: (question) => ask(question, true),
     browse: host.browse ?? (async () => false),
     interruption: interruption ?? (() => new AbortController().signal),
+    suspension: host.suspension ?? (() => () => {}),
     sources: {},
     env,
     cwd,

@@ -60,6 +60,8 @@ describe('completion of the command line', { concurrency: 2 }, () => {
     const described = await categoriesOf(() => offered(['enable', 'COMPLETE_P']));
     assert.deepEqual(described, ['COMPLETE_POOL\tthe pool: with a tab']);
     assert.deepEqual(await texts('enable', '--url', 'http://127.0.0.1:1', ''), []);
+    assert.deepEqual(await texts('enable', '--', '--'), [], 'no option follows it');
+    assert.deepEqual(await categories('enable', '--', 'COMPLETE_POOL', 'COMPLETE_'), ['COMPLETE_QUERIES']);
   });
 
   it('is silent where the service refuses, is slow, or names what is no category', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { folded, widthOf } from '../../src/cli/fold.ts';
+import type { Suspension } from '../../src/cli/terminal.ts';
 import { rdcp } from './run.ts';
 import { service } from './service.ts';
 
@@ -78,6 +79,66 @@ test('watch paints no line that the terminal would cut off, and no more lines th
   assert.equal(lines[0], 'CATEGORY  STATE  FOR  CALLS/S');
   assert.match(stdout, /^DATABASE +on/m);
   assert.match(stdout, /^and \d more, off or quiet$/m);
+});
+
+test('watch says how many of those that have no room are on', async (t) => {
+  const categories = Array.from({ length: 9 }, (_, index) => ({ ...plain, name: `SQL_${index}`, enabled: index < 7 }));
+  const there = await service(t, { categories, entries: [] });
+  const stop = new AbortController();
+  const { stdout } = await rdcp(['watch', '--url', there.url], {
+    ...{ typed: '', columns: 60, rows: 8, env: { NO_COLOR: '1' } },
+    interrupted: stop.signal,
+    heard: () => stop.abort(),
+  });
+  assert.match(stdout, /^and 5 more, 3 of them on$/m);
+});
+
+test('watch gives the cursor back at Ctrl-Z, and paints a new table at fg', async (t) => {
+  const there = await service(t, { categories: CATEGORIES, entries: [] });
+  const stop = new AbortController();
+  let told: Suspension | undefined;
+  let step = 0;
+  const { stdout } = await rdcp(['watch', '--url', there.url], {
+    ...{ typed: '', columns: 90, rows: 20, env: { NO_COLOR: '1' } },
+    interrupted: stop.signal,
+    suspended: (given) => {
+      told = given;
+    },
+    heard: (text) => {
+      if (!text.includes('CATEGORY')) return;
+      step += 1;
+      if (step === 1) {
+        setImmediate(() => {
+          told?.stopped();
+          told?.resumed();
+        });
+      } else stop.abort();
+    },
+  });
+  const shown = stdout.replaceAll('\u001b', '<esc>').replace(/CATEGORY[^<]*/g, 'TABLE');
+  const [hide, back] = ['<esc>[?25l<esc>[?7l', '<esc>[?25h<esc>[?7h'];
+  assert.equal(shown, `${hide}TABLE${back}${hide}TABLE${back}`);
+});
+
+test('watch paints over all rows that a terminal which became narrower has made of its table', async (t) => {
+  const there = await service(t, { categories: CATEGORIES, entries: [] });
+  const stop = new AbortController();
+  const size = { columns: 120 };
+  let painted = 0;
+  const { stdout } = await rdcp(['watch', '--url', there.url], {
+    ...{ typed: '', rows: 30, env: { NO_COLOR: '1' }, interrupted: stop.signal },
+    get columns() {
+      return size.columns;
+    },
+    heard: (text) => {
+      painted += 1;
+      size.columns = 60;
+      if (painted === 2) stop.abort();
+      assert.ok(painted > 1 || text.split('\n').length === 5);
+    },
+  });
+  // A header of 95 columns and three rows as wide, of which the last cell is short: 2 + 2 + 2 + 2 rows of 60.
+  assert.match(stdout.replaceAll('\u001b', '<esc>'), /<esc>\[8A\r<esc>\[J/);
 });
 
 test('characters are as wide as a terminal shows them', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { rdcp as command } from '../../src/cli/rdcp.ts';
+import type { Suspension } from '../../src/cli/terminal.ts';
 import { built } from '../support/built.ts';
 
 export interface Finished {
@@ -24,6 +25,8 @@ export interface RunOptions {
   readonly rows?: number;
   /** Interrupts commands that run until then. */
   readonly interrupted?: AbortSignal;
+  /** Given what Ctrl-Z and fg call. */
+  readonly suspended?: (told: Suspension) => void;
   /** The browser of the person. @default none */
   readonly browse?: (url: string) => Promise<boolean>;
   /** Told what is written to the standard output. */
@@ -34,7 +37,7 @@ export interface RunOptions {
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
 export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = process.cwd(), env, typed, piped, columns, rows, interrupted, heard, noted, browse } = options;
+  const { cwd = process.cwd(), env, typed, piped, interrupted, heard, noted, browse, suspended } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const isTTY = typed !== undefined;
   const input = typed ?? piped;
@@ -45,8 +48,13 @@ export async function rdcp(args: readonly string[], options: RunOptions = {}): P
         heard?.(text);
       },
       isTTY,
-      ...(columns !== undefined && { columns }),
-      ...(rows !== undefined && { rows }),
+      // A terminal may be resized.
+      get columns() {
+        return options.columns;
+      },
+      get rows() {
+        return options.rows;
+      },
     },
     stderr: {
       write: (text) => {
@@ -56,6 +64,12 @@ export async function rdcp(args: readonly string[], options: RunOptions = {}): P
     },
     ...(input !== undefined && { stdin: Object.assign(Readable.from([input]), { isTTY }) }),
     ...(browse && { browse }),
+    ...(suspended && {
+      suspension: (told: Suspension) => {
+        suspended(told);
+        return () => undefined;
+      },
+    }),
     ...(interrupted && { interruption: () => interrupted }),
     env: environment(env),
     cwd,

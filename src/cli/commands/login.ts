@@ -46,9 +46,11 @@ export const login: Command = {
     });
     const replaced = before === undefined || before === url ? '' : `, which was for ${before}`;
     terminal.note(`Logged in to ${url}${who}; profile ${name}${replaced}.`);
-    const set = ['RDCP_URL', 'RDCP_PORT', 'RDCP_API_KEY'].filter(
-      (variable) => setting(terminal, variable) !== undefined,
-    );
+    const set = ['RDCP_URL', 'RDCP_PORT', 'RDCP_API_KEY'].filter((variable) => {
+      const value = setting(terminal, variable);
+      // One that says the same changes nothing.
+      return value !== undefined && !(variable === 'RDCP_URL' && value === url);
+    });
     if (set.length > 0) {
       terminal.note(
         `${set.join(' and ')} of the environment ${set.length === 1 ? 'comes' : 'come'} first: name the profile with --profile ${name}.`,

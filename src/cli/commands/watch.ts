@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import type { RdcpClient } from '../../client/client.ts';
 import { isRdcpError, type RdcpError } from '../../errors.ts';
 import type { AuditEntry } from '../../protocol/audit-messages.ts';
@@ -5,7 +6,7 @@ import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { folded } from '../fold.ts';
+import { folded, widthOf } from '../fold.ts';
 import { assertKnown, isSelected, parseSelection, withNearest } from '../names.ts';
 import { formatOf } from '../output.ts';
 import { type Cell, state, table } from '../table.ts';
@@ -149,13 +150,21 @@ const SHOW = '\u001b[?25h\u001b[?7h';
 /** Paints over the lines before. What is on comes first; what has no room is counted. */
 function painting(terminal: Terminal, named: boolean): View {
   const { screen } = terminal;
-  let painted = 0;
+  let painted: readonly string[] = [];
   let last: readonly string[] = [];
   const paint = (rows: readonly string[]) => {
-    const up = painted === 0 ? HIDE : `\u001b[${painted}A\r\u001b[J`;
+    const up = painted.length === 0 ? HIDE : `\u001b[${height(painted, screen.columns)}A\r\u001b[J`;
     screen.write(`${up}${rows.map((row) => `${row}\n`).join('')}`);
-    painted = rows.length;
+    painted = rows;
   };
+  const unsubscribe = terminal.suspension({
+    // The shell needs its cursor, and writes below the table.
+    stopped: () => screen.write(SHOW),
+    resumed: () => {
+      painted = [];
+      paint(last);
+    },
+  });
   return {
     show: (categories, who) => {
       const room = Math.max(2, (screen.rows ?? 24) - 3);
@@ -164,8 +173,8 @@ function painting(terminal: Terminal, named: boolean): View {
       const linesOf = (some: readonly Cell[][]) => table(terminal, HEADER, some).split('\n');
       // On a narrow terminal a category takes several lines.
       while (rows.length > 1 && linesOf(rows).length > room) rows.pop();
-      const left = sorted.length - rows.length;
-      last = [...linesOf(rows), ...(left > 0 ? [`and ${left} more, off or quiet`] : [])];
+      const left = sorted.slice(rows.length);
+      last = [...linesOf(rows), ...(left.length > 0 ? [remainder(left)] : [])];
       paint(last);
     },
     lost: ({ message }) => {
@@ -173,8 +182,23 @@ function painting(terminal: Terminal, named: boolean): View {
       const problem = folded(`${message}; asking again until it answers.`, screen.columns ?? 80);
       paint([...last, ...problem.map((line) => terminal.paint(line, 'red'))]);
     },
-    end: () => painted > 0 && screen.write(SHOW),
+    end: () => {
+      unsubscribe();
+      if (painted.length > 0) screen.write(SHOW);
+    },
   };
+}
+
+/** Rows that painted lines take: a terminal that became narrower has folded them. */
+function height(lines: readonly string[], columns: number | undefined): number {
+  if (columns === undefined) return lines.length;
+  const rowsOf = (line: string) => Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(line)) / columns));
+  return lines.reduce((sum, line) => sum + rowsOf(line), 0);
+}
+
+function remainder(left: readonly DiscoveredCategory[]): string {
+  const on = left.filter(({ enabled }) => enabled).length;
+  return `and ${left.length} more, ${on === 0 ? 'off or quiet' : `${on} of them on`}`;
 }
 
 function rowOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[] {
