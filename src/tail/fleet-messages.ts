@@ -19,7 +19,15 @@ const schema = z.discriminatedUnion('type', [
   /** The sender wants no more. */
   z.strictObject({ type: z.literal('release'), id }),
   /** The answers. `lines` also says that the sender is tapped. */
-  z.strictObject({ type: z.literal('lines'), id, instance: id, lines: z.array(z.string()), dropped: amount }),
+  z.strictObject({
+    type: z.literal('lines'),
+    id,
+    instance: id,
+    lines: z.array(z.string()),
+    dropped: amount,
+    /** Lines, dropped ones included, of the messages that the store has taken before: what is missing was lost on the way. */
+    before: amount,
+  }),
   z.strictObject({
     type: z.literal('measured'),
     id,

@@ -83,6 +83,7 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, instance: string, tapped
   const { id, categories, tenant, rate, log } = lease;
   const tap = new LineTap(tapped, { categories, rate, log, ...(tenant !== null && { tenantId: tenant }) });
   let lost = 0;
+  let before = 0;
   return {
     tick: (milliseconds) => tap.tick(milliseconds),
     look: () => tap.look(),
@@ -91,10 +92,15 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, instance: string, tapped
       const dropped = batch.dropped + lost;
       if (batch.lines.length === 0 && dropped === 0 && !silent) return undefined;
       lost = 0;
-      return { type: 'lines', id, instance, lines: [...batch.lines], dropped };
+      const message: FleetMessage = { type: 'lines', id, instance, lines: [...batch.lines], dropped, before };
+      before += batch.lines.length + dropped;
+      return message;
     },
     lost(message) {
-      if (message.type === 'lines') lost += message.lines.length + message.dropped;
+      if (message.type !== 'lines') return;
+      const count = message.lines.length + message.dropped;
+      lost += count;
+      before -= count;
     },
     end: () => tap.end(),
   };

@@ -74,6 +74,8 @@ export class Relay {
     const id = randomUUID();
     const tap = new LineTap(this.#tapOptions, spec);
     const heard = new Map<string, { readonly instance: string; at: number }>();
+    /** Lines, dropped ones included, that each process has told, also one that was gone for a while. */
+    const told = new Map<string, number>();
     const left = (from: string): void => {
       const process = heard.get(from);
       if (process === undefined) return;
@@ -98,7 +100,13 @@ export class Relay {
           heard.set(from, { instance: message.instance, at: now });
           receiver.instance({ id: message.instance, state: 'joined' });
         } else process.at = now;
-        receiver.lines(message);
+        const { lines, before } = message;
+        const known = told.get(from) ?? 0;
+        // A process whose lease had ended begins with none.
+        const missing = before < known ? before : before - known;
+        const dropped = message.dropped + missing;
+        told.set(from, before + lines.length + message.dropped);
+        receiver.lines({ lines, dropped });
       },
     });
     return {

@@ -154,6 +154,40 @@ test('a process drops lines over the rate, and those that the store does not tak
   assert.deepEqual([got.received.length, got.counts.dropped], [11, 20]);
 });
 
+test('lines that the store took and lost on the way are counted, and those of a process that comes back are not', async () => {
+  const { time, process, cut } = network();
+  const [a, b] = [process('a'), process('b')];
+  const got = receiver();
+  a.relay.tail(SPEC, got);
+  await time.pass(50);
+  b.database.debug('first');
+  await time.pass(50);
+  // What serves the tail hears nothing for a while, as when it is stopped or its subscription broke.
+  cut.add(a.address);
+  for (let call = 0; call < 7; call++) b.database.debug('lost');
+  await time.pass(50);
+  cut.delete(a.address);
+  b.database.debug('next');
+  await time.pass(50);
+  assert.deepEqual([got.received.length, got.counts.dropped], [2, 7]);
+  // Long enough for the lease to end: then it begins anew.
+  cut.add(a.address);
+  b.database.debug('lost too');
+  await time.pass(5000);
+  cut.delete(a.address);
+  await time.pass(1500);
+  b.database.debug('again');
+  await time.pass(50);
+  assert.deepEqual(
+    got.received.map(({ message }) => message),
+    ['first', 'next', 'again'],
+  );
+  assert.equal(got.counts.dropped, 7);
+  b.database.debug('last');
+  await time.pass(50);
+  assert.equal(got.counts.dropped, 7);
+});
+
 test('a process that gives no tails is not tapped, and takes no more than so many', async () => {
   const { time, process, sent } = network();
   const [a, b] = [process('a'), process('b', { tails: false })];
