@@ -12,7 +12,7 @@ export interface Received {
 /** A real receiver that answers 204, or as `answer` says. */
 export async function openReceiver(
   t: TestContext,
-  answer = (response: ServerResponse) => void response.writeHead(204).end(),
+  answer: (response: ServerResponse) => void = (response) => void response.writeHead(204).end(),
 ) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {

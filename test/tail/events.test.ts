@@ -304,3 +304,19 @@ test('a watcher that returns and missed nothing hears of the processes at once',
   const [first] = await read(client.events({ lastEventId: snapshot?.id ?? '' }), all, 1);
   assert.equal(first?.event === 'fleet' && first.data.instances, 1);
 });
+
+test('a change made in one process is in the streams of the others, with who made it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const open = async () => startServer(t, { store: await openStore(`sqlite:${join(folder, 'state.sqlite')}`) });
+  const [first, ...others] = [await open(), await open(), await open()];
+  const streams = others.map((server) => clientOf(server).events());
+  for (const stream of streams) await stream.next();
+  const seen = Promise.all(streams.map((stream) => read(stream, ['category'], 1)));
+  await clientOf(first as TestServer).enable('DATABASE', { duration: '5m', reason: 'for all' });
+  for (const [event] of await seen) {
+    assert.ok(event?.event === 'category');
+    const { name, enabled, otelrdcp_control: by } = event.data;
+    assert.deepEqual([name, enabled, by?.reason], ['DATABASE', true, 'for all']);
+  }
+});

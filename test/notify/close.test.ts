@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Webhook as Receiver } from 'standardwebhooks';
+import { unrefTimeout } from '../../src/clock.ts';
+import { post } from '../../src/notify/post.ts';
+import { keyOfSecret } from '../../src/notify/signature.ts';
+import { Webhook } from '../../src/notify/webhook.ts';
+import { createAuthority } from '../support/certificate.ts';
+import { recordConditions } from '../support/conditions.ts';
+import { openReceiver } from './receiver.ts';
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** A webhook with everything real: sockets, timers, the clock. */
+function webhookTo(url: string) {
+  const warnings: string[] = [];
+  const dropped: string[] = [];
+  const conditions = recordConditions();
+  const webhook = new Webhook({
+    url,
+    keys: [keyOfSecret(SECRET) as Buffer],
+    post,
+    clock: { now: () => Date.now() },
+    delay: unrefTimeout,
+    random: () => 1,
+    condition: conditions.watch('notify'),
+    reporter: { warn: (line) => void warnings.push(line) },
+    delivered: () => undefined,
+    dropped: (reason) => void dropped.push(reason),
+  });
+  return { webhook, warnings, dropped, conditions };
+}
+
+/** Longest time for the close: what it says, and room for a busy machine. */
+const BOUND_MS = 3000 + 10_000;
+
+describe('a real receiver', { concurrency: true }, () => {
+  for (const [what, answer] of Object.entries<(response: ServerResponse) => void>({
+    'answers 500': (response) => void response.writeHead(500).end(),
+    'asks to come back in an hour': (response) => void response.writeHead(429, { 'Retry-After': '3600' }).end(),
+    redirects: (response) => void response.writeHead(307, { Location: '/elsewhere' }).end(),
+    'resets the connection': (response) => void response.socket?.resetAndDestroy(),
+    'hangs up without an answer': (response) => void response.socket?.end(),
+  })) {
+    test(`a retry waits for a receiver that ${what}: the close tries once more, and tells what is left`, async (t) => {
+      const receiver = await openReceiver(t, answer);
+      const { webhook, warnings, dropped } = webhookTo(receiver.url);
+      for (const id of ['a', 'b', 'c']) webhook.add(id, '{}');
+      await receiver.arrived(1);
+      const began = performance.now();
+      await webhook.close();
+      assert.ok(performance.now() - began < BOUND_MS);
+      const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+      assert.ok(ids.length <= 2 && ids.every((id) => id === 'a'), `${ids}`);
+      assert.deepEqual(dropped, ['closed', 'closed', 'closed']);
+      const host = new URL(receiver.url).host;
+      assert.deepEqual(warnings, [`3 notifications to ${host} were not delivered before the close`]);
+    });
+  }
+
+  test('a close ends with a receiver that hangs, and sends nothing afterwards', async (t) => {
+    const receiver = await openReceiver(t, () => undefined);
+    const { webhook, warnings, dropped } = webhookTo(receiver.url);
+    webhook.add('a', '{}');
+    await receiver.arrived(1);
+    const began = performance.now();
+    await webhook.close();
+    assert.ok(performance.now() - began < BOUND_MS);
+    webhook.add('b', '{}');
+    await webhook.close();
+    assert.deepEqual([receiver.received.length, dropped, warnings.length], [1, ['closed', 'closed'], 1]);
+  });
+
+  test('what a slow receiver takes in time arrives in order, each with a signature that its library accepts', async (t) => {
+    const receiver = await openReceiver(t, (response) => {
+      response.writeHead(200);
+      // An answer that is as large as it likes.
+      setTimeout(() => response.end(Buffer.alloc(1024 * 1024)), 20);
+    });
+    const { webhook, warnings, dropped } = webhookTo(receiver.url);
+    const bodies = ['first', 'second', 'third'].map((text) => JSON.stringify({ text, sign: 'é ✓' }));
+    for (const [index, body] of bodies.entries()) webhook.add(`id-${index}`, body);
+    await webhook.close();
+    const library = new Receiver(SECRET as `whsec_${string}`);
+    const read = receiver.received.map(({ body, headers }) => library.verify(body, headers as Record<string, string>));
+    assert.deepEqual(
+      read,
+      bodies.map((body) => JSON.parse(body)),
+    );
+    assert.deepEqual([warnings, dropped], [[], []]);
+  });
+
+  test('a receiver whose certificate is of an unknown authority gets nothing, and the reason is told', async (t) => {
+    const { cert, key } = createAuthority().issue('localhost', { usage: 'server' });
+    let requests = 0;
+    const server = createTlsServer({ cert, key }, (_request, response) => {
+      requests += 1;
+      response.end();
+    }).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const { webhook, dropped, conditions } = webhookTo(`https://localhost:${(server.address() as AddressInfo).port}/`);
+    webhook.add('a', '{}');
+    const deadline = performance.now() + 20_000;
+    while (conditions.lines.length === 0 && performance.now() < deadline) await sleep(20);
+    await webhook.close();
+    assert.deepEqual([requests, dropped], [0, ['closed']]);
+    assert.match(conditions.lines[0] ?? '', /^notifications to localhost:\d+ fail: it cannot be reached \([A-Z_]+\)$/);
+  });
+});
