@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { findJsonFault } from '../src/json-fault.ts';
+import { runs } from './support/runs.ts';
 
 test('finds the line and column of the first fault', () => {
   const faults: Record<string, [line: number, column: number]> = {
@@ -43,7 +44,7 @@ test('finds none in JSON, and one in whatever the engine refuses', () => {
       const text = parts.join('');
       return isJson(text) === (findJsonFault(text) === undefined);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
 import { RdcpError } from '../../src/errors.ts';
+import { runs } from '../support/runs.ts';
 
 const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const env = fc.stringMatching(/^[a-z0-9]{1,16}$/);
@@ -57,7 +58,7 @@ test('any single changed character is noticed', () => {
       fc.pre(changed !== made);
       assert.notEqual(inspectApiKey(changed).form, 'generated');
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -70,7 +71,7 @@ test('two neighbouring characters that changed places are noticed', () => {
       fc.pre(swapped !== made);
       assert.notEqual(inspectApiKey(swapped).form, 'generated');
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { buildAttributes, withError } from '../../src/emit/attributes.ts';
 import { messageText } from '../../src/emit/message.ts';
 import type { Attributes } from '../../src/gate/types.ts';
+import { runs } from '../support/runs.ts';
 
 const CATEGORY = 'PAYMENTS';
 const KIB = 1024;
@@ -346,7 +347,7 @@ describe('whatever is given', () => {
         assert.equal(JSON.stringify(JSON.parse(json)), json);
         for (const each of Object.values(attributes)) assert.ok(bytes(each) <= 8 * KIB);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -359,7 +360,7 @@ describe('whatever is given', () => {
           if (name !== 'odd') assert.deepEqual(Object.getOwnPropertyDescriptor(record, name)?.value, each);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { GateCore } from '../../src/gate/core.ts';
 import type { Attachment } from '../../src/gate/types.ts';
+import { runs } from '../support/runs.ts';
 import { RecordingController } from './controllers.ts';
 
 /** The gate as one would write it without a thought for speed. */
@@ -100,6 +101,6 @@ test('whatever is switched in whatever order, every category is what a naive mod
         }
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { PATHS } from '../../src/protocol/constants.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
+import { runs } from '../support/runs.ts';
 import { KEYS, startServer } from '../support/server.ts';
 
 const JSON_TYPE = 'application/json';
@@ -83,6 +84,6 @@ test('a type is never answered with when its most exact range has quality 0', as
       assert.notEqual(exact, undefined);
       assert.notEqual(ranges.find(([name]) => name === exact)?.[1], ';q=0');
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { addressKey } from '../../src/server/client-address.ts';
 import { createRateLimiter } from '../../src/server/rate-limit.ts';
+import { runs } from '../support/runs.ts';
 
 function limiterAt(limit: number) {
   let now = 0;
@@ -38,7 +39,7 @@ test('no rolling window holds more allowed requests than the limit, and none is 
         }
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
