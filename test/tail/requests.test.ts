@@ -203,9 +203,13 @@ test('a tenant tails and forecasts its own calls alone, whatever it says', async
   const of = createRdcpClient({ baseUrl: server.url, headers: { ...server.as('admin').headers }, tenantId: 'beta' });
   const named = await all(of.tail('HTTP', { lines: 3 }));
   assert.ok(named.every(({ event, data }) => event !== 'line' || data.tenant === 'beta'));
-  const own = (await client.forecast('HTTP', { duration: 1 })).categories.HTTP?.callsPerSecond.value ?? 0;
   const everybody = createRdcpClient({ baseUrl: server.url, headers: { ...server.as('admin').headers } });
-  const total = (await everybody.forecast('HTTP', { duration: 1 })).categories.HTTP?.callsPerSecond.value ?? 0;
+  // In the same seconds: in others, a busy machine makes more calls, or fewer.
+  const [own = 0, total = 0] = await Promise.all(
+    [client, everybody].map(
+      async (asked) => (await asked.forecast('HTTP', { duration: 2 })).categories.HTTP?.callsPerSecond.value,
+    ),
+  );
   assert.ok(total / own > 2 && total / own < 4, `${own} of ${total}`);
 });
 
