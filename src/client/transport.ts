@@ -68,7 +68,7 @@ export type StreamTransport = (
 ) => AsyncGenerator<ServerSentEvent, void, undefined>;
 
 /** A version of the protocol that is not ours. */
-const PROTOCOL_FORM = /^rdcp\/\d{1,3}(?:\.\d{1,3})?$/;
+const PROTOCOL_FORM = /^rdcp\/[\d.]{1,7}$/;
 
 /** A server that is silent for this long, in milliseconds, is gone: it sends a comment every 15 seconds. */
 const SILENCE_MS = 45_000;
@@ -285,11 +285,12 @@ function redirected(base: string, { status, type, headers }: Response): string |
 
 function notRdcp(base: string, { status, headers }: Response, requestId: string, protocol?: unknown): RdcpError {
   const type = headers.get('Content-Type')?.split(';')[0] ?? 'no content type';
-  const message =
-    typeof protocol === 'string' && PROTOCOL_FORM.test(protocol)
-      ? `The server at ${base} speaks ${protocol}, not ${PROTOCOL}`
-      : `The server at ${base} answered ${status} with ${type}, which is not ${PROTOCOL}`;
-  return new RdcpError('RDCP_VERSION_UNSUPPORTED', message, { details: { requestId } });
+  const what = PROTOCOL_FORM.test(String(protocol))
+    ? `speaks ${protocol}, not`
+    : `answered ${status} with ${type}, which is not`;
+  return new RdcpError('RDCP_VERSION_UNSUPPORTED', `The server at ${base} ${what} ${PROTOCOL}`, {
+    details: { requestId },
+  });
 }
 
 function parse(text: string): unknown {

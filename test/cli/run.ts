@@ -14,7 +14,11 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** A folder that is not there: this project's own may have a development key. */
+const NOWHERE = join(tmpdir(), 'rdcp-no-such-folder');
+
 export interface RunOptions {
+  /** @default a folder without files */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** What a person types at a terminal, or what is piped in. @default no terminal, and nothing to read */
@@ -37,7 +41,7 @@ export interface RunOptions {
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
 export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = process.cwd(), env, typed, piped, interrupted, heard, noted, browse, suspended } = options;
+  const { cwd = NOWHERE, env, typed, piped, interrupted, heard, noted, browse, suspended } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const isTTY = typed !== undefined;
   const input = typed ?? piped;
