@@ -66,23 +66,6 @@ test('a test that fails alone too fails the run', (t) => {
   assert.doesNotMatch(stdout, /passed alone/);
 });
 
-test('a test that several files share fails in the file that runs it, each time', (t) => {
-  const { status, stdout } = run(t, (folder) => {
-    writeFileSync(join(folder, 'shared.mjs'), WRONG.replace(';', '; export const cases = () =>'));
-    return [RIGHT, "import { cases } from './shared.mjs'; cases();"];
-  });
-  assert.equal(status, 1, stdout);
-  assert.match(stdout, /Once more, alone: test-1\.mjs\n/);
-  assert.doesNotMatch(stdout, /passed alone/);
-});
-
-test('a process that is killed fails each time', (t) => {
-  const killed = `import { test } from 'node:test'; test('ends', () => process.kill(process.pid, 'SIGKILL'));`;
-  const { status, stdout } = run(t, () => [RIGHT, killed, WRONG]);
-  assert.equal(status, 1, stdout);
-  assert.match(stdout, /Once more, alone: test-1\.mjs, test-2\.mjs\n/);
-});
-
 test('files that measure time run one after the other, when no other runs any more', (t) => {
   let notes = '';
   const { status, stdout } = run(

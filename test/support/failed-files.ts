@@ -1,6 +1,6 @@
 import type { TestEvent } from 'node:test/reporters';
 
-/** A reporter that writes the file in which each test that failed is written, a line each: perhaps one that test files share. */
+/** A reporter that writes the file of each test that failed, a line each. */
 export default async function* failedFiles(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const seen = new Set<string>();
   for await (const { type, data } of events) {

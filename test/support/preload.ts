@@ -1,6 +1,5 @@
 // Loaded into every test process before its tests (`--import`, in test/support/run-tests.ts).
 
-import { appendFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
@@ -17,14 +16,6 @@ if (process.env.NODE_TEST_CONTEXT !== undefined) {
   // megabytes each, takes longer to read than all tests.
   delete process.env.NODE_V8_COVERAGE;
   delete process.env.NODE_DISABLE_COMPILE_CACHE;
-
-  const list = process.env.FAILED_ENTRIES;
-  if (list !== undefined) {
-    delete process.env.FAILED_ENTRIES;
-    process.on('exit', (code) => {
-      if (code !== 0) appendFileSync(list, `${process.argv[1]}\n`);
-    });
-  }
 }
 
 // A test has its `--test-timeout`; this is for a process that something keeps alive after its last test.
