@@ -13,6 +13,7 @@ const MEASURING = [
   'test/cli/drill.full.ts',
   'test/console/fleet.full.ts',
   'test/console/flood.full.ts',
+  'test/examples/fleet.full.ts',
   'test/fleet/acknowledgement.full.ts',
   'test/fleet/failover.full.ts',
   'test/fleet/redis-faults.full.ts',
