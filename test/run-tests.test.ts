@@ -8,7 +8,9 @@ import { pathToFileURL } from 'node:url';
 
 const RUNNER = pathToFileURL(join(import.meta.dirname, 'support/run-tests.ts')).href;
 
-const WRONG = `import { test } from 'node:test'; test('is wrong', () => { throw new Error('wrong'); });`;
+const IMPORT = "import { test } from 'node:test'; ";
+const WRONG_TEST = "test('is wrong', () => { throw new Error('wrong'); });";
+const WRONG = IMPORT + WRONG_TEST;
 const RIGHT = `import { test } from 'node:test'; test('is right', () => {});`;
 /** Fails the first time only, as a test does whose machine was busy. */
 const disturbed = (mark: string) => `
@@ -64,6 +66,15 @@ test('a test that fails alone too fails the run', (t) => {
   assert.equal(status, 1, stdout);
   assert.match(stdout, /Once more, alone: .*test-0\.mjs, .*test-2\.mjs\n/);
   assert.doesNotMatch(stdout, /passed alone/);
+});
+
+test('a test that a shared function declares fails again by the file that calls it', (t) => {
+  const { status, stdout } = run(t, (folder) => {
+    writeFileSync(join(folder, 'shared.mjs'), `${IMPORT} export const declare = () => { ${WRONG_TEST} };`);
+    return [RIGHT, "import { declare } from './shared.mjs'; declare();"];
+  });
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /Once more, alone: .*test-1\.mjs\n/);
 });
 
 test('files that measure time run one after the other, when no other runs any more', (t) => {
