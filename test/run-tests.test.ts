@@ -77,6 +77,13 @@ test('a test that a shared function declares fails again by the file that calls 
   assert.match(stdout, /Once more, alone: .*test-1\.mjs\n/);
 });
 
+test('a process that is killed fails each time', (t) => {
+  const killed = `import { test } from 'node:test'; test('ends', () => process.kill(process.pid, 'SIGKILL'));`;
+  const { status, stdout } = run(t, () => [RIGHT, killed, WRONG]);
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /Once more, alone: .*test-1\.mjs, .*test-2\.mjs\n/);
+});
+
 test('files that measure time run one after the other, when no other runs any more', (t) => {
   let notes = '';
   const { status, stdout } = run(
