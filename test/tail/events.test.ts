@@ -116,7 +116,7 @@ test('audit entries of the first second are not lost, and a later reader gets no
   const watching = read(clientOf(server, 'discovery').events({ signal: others.signal }), ['snapshot'], 2);
   watching.catch(() => undefined);
   const [, first] = await read(
-    admin.events({ signal: AbortSignal.timeout(5000) }),
+    admin.events({ signal: AbortSignal.timeout(30_000) }),
     ['snapshot', 'audit'],
     2,
     async (_event, count) => {
