@@ -115,7 +115,7 @@ describe('commands that show what a service does', () => {
   });
 
   it('watch says what was meant by a misspelt name', async () => {
-    const stop = AbortSignal.timeout(3000);
+    const stop = AbortSignal.timeout(30_000);
     const { code, stdout, stderr } = await rdcp(['watch', 'WATCH_POL'], { interrupted: stop });
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /Unknown category: WATCH_POL; did you mean WATCH_POOL\?\n$/);
@@ -131,7 +131,7 @@ describe('commands that show what a service does', () => {
     const noted: string[] = [];
     const finished = run(['watch', '--url', url], {
       env: { RDCP_API_KEY: admin.key },
-      interrupted: AbortSignal.any([stop.signal, AbortSignal.timeout(10_000)]),
+      interrupted: AbortSignal.any([stop.signal, AbortSignal.timeout(30_000)]),
       noted: async (text) => {
         noted.push(text);
         if (noted.length > 1) return stop.abort();
