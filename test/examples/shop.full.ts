@@ -41,7 +41,8 @@ describe('the example on ports that somebody else has', { concurrency: 2 }, () =
     await until('what the shop says', () => (child.output.stdout.includes('RDCP_PORT') ? true : undefined));
     assert.match(child.output.stdout, /It has no remote control at/);
     assert.doesNotMatch(child.output.stdout, /curl|npx/);
-    assert.match(child.output.stderr, new RegExp(`^rdcp: .*port ${port} is in use`, 'm'));
+    const inUse = new RegExp(`^rdcp: .*port ${port} is in use`, 'm');
+    await until('what register says', () => (inUse.test(child.output.stderr) ? true : undefined));
   });
 
   test('the metrics: it tells what to try, and of no metrics', async (t) => {
