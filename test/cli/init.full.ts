@@ -65,7 +65,8 @@ for (const [name, form] of Object.entries(FORMS)) {
     });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
-    for (const end = Date.now() + 60_000; !output.includes('serves') && Date.now() < end; ) {
+    const isUp = () => ['serves', 'remote control on'].every((words) => output.includes(words));
+    for (const end = Date.now() + 60_000; !isUp() && Date.now() < end; ) {
       assert.equal(child.exitCode, null, output);
       await new Promise((wait) => setTimeout(wait, 50));
     }
