@@ -10,6 +10,10 @@ import { duration } from '../times.ts';
 
 const PAUSE_MS = 250;
 const PATIENCE = '30s';
+/** An answer may take this long, even when the time is nearly over. */
+const LEAST_MS = 1000;
+/** Longest delay of a timer of Node.js. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** While the service restarts, or is slow. */
 const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
 
@@ -89,11 +93,6 @@ async function asked(client: RdcpClient, ms: number, interrupted?: AbortSignal):
     throw new RdcpError('RDCP_TIMEOUT', 'The service did not respond in time');
   }
 }
-
-/** A service that answers has this long for it, also when the time is nearly over. */
-const LEAST_MS = 1000;
-/** Timers of Node.js take at most so many milliseconds. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function progress(answer: FleetResponse, revision: number): string {
   const { length } = answer.instances;
