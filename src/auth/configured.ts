@@ -29,8 +29,8 @@ export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
 
 export interface AuthenticationOptions {
   readonly clock: Clock;
-  /** Directory of the development key, used without configured credentials. */
-  readonly cwd: string;
+  /** Directory of the development key, used without configured credentials. @default the working directory */
+  readonly cwd?: string;
   /** Hold while a keys file is unreadable or a token issuer does not respond. @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** Called with invalid results of `security.authenticate`. */

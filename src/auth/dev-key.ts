@@ -14,12 +14,14 @@ const DEV_KEY_FILE = 'dev-key';
  * Returns the record of this directory's development key, for a service without configured credentials: all scopes, client
  * `dev`. The key is written only to `.rdcp/dev-key` (mode 0600, directory mode 0700). An existing key is reused if only its
  * owner can read it, and replaced otherwise.
+ * @param cwd @default the working directory, which may have been deleted
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the file cannot be written or kept private
  */
-export function ensureDevKey(cwd: string): ApiKeyRecord {
+export function ensureDevKey(cwd?: string): ApiKeyRecord {
   try {
-    const directory = privateDirectory(cwd);
-    const key = readDevKey(cwd) ?? writeDevKey(directory);
+    const parent = cwd ?? process.cwd();
+    const directory = privateDirectory(parent);
+    const key = readDevKey(parent) ?? writeDevKey(directory);
     return fullAccess('dev', key);
   } catch (cause) {
     throw new RdcpError(
