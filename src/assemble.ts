@@ -75,7 +75,6 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
   const { tokens: tokenStore } = store;
   const { authenticator, tokens } = openAuthentication(security, {
     clock,
-    cwd: process.cwd(),
     conditions,
     report,
     tokenStore,
@@ -213,6 +212,7 @@ export function assemble(resolved: ResolvedConfig, shared: Shared, store: StateS
     measurements: calls,
     instruments,
     isolation,
+    hasNamed: (tenantId) => gate.hasNamed(tenantId),
     fleet,
     outputs: sink.outputs,
     sourceOf,

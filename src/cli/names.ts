@@ -91,7 +91,7 @@ export async function categoryNames(client: Pick<RdcpClient, 'discovery'>): Prom
 }
 
 /** Known names that were probably meant; at most three. */
-function nearest(name: string, known: readonly string[]): string[] {
+export function nearest(name: string, known: readonly string[]): string[] {
   const near = known
     .map((each) => ({ each, edits: distance(name, each) }))
     .filter(({ each, edits }) => edits <= Math.max(2, name.length / 3) || each.startsWith(name))

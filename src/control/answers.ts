@@ -21,7 +21,7 @@ export function controlResponse(
   { categories, changes }: Changes,
   status: 'success' | 'partial',
   now: number,
-  tenant: CommandContext['tenant'],
+  { tenant, tenantKnown }: Pick<CommandContext, 'tenant' | 'tenantKnown'>,
 ): ControlResponse {
   const { action } = request;
   const dryRun = isDryRun(request);
@@ -36,6 +36,7 @@ export function controlResponse(
     message: status === 'success' ? message : `${message}, in this process alone until the store is available again`,
     changes,
     ...(dryRun && { otelrdcp_dryRun: true }),
+    ...(tenantKnown === false && { otelrdcp_tenantKnown: false }),
   };
 }
 

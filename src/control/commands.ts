@@ -157,7 +157,7 @@ export class Commands implements Writer {
           now,
           context.identity,
         );
-        const response = controlResponse(request, next, 'success', now, context.tenant);
+        const response = controlResponse(request, next, 'success', now, context);
         if (isDryRun(request)) {
           command.resolve({ response, replayed: false });
           continue;

@@ -70,7 +70,7 @@ export class LocalControls {
       const overlay = next.settings.get(category)?.temporary;
       if (overlay !== undefined) overlays.set(category, overlay);
     }
-    const response = controlResponse(request, next, 'partial', now, context.tenant);
+    const response = controlResponse(request, next, 'partial', now, context);
     const replay = replayRecord(context, response, now);
     const draft = commandDraft(request, context, next, 'partial');
     const kept = () => {

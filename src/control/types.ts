@@ -18,6 +18,8 @@ export interface CommandContext {
   readonly identity: AuditIdentity;
   /** Set in multi-tenant mode; repeated in the answer. */
   readonly tenant?: TenantContext;
+  /** False when the operator may have misspelt the tenant. @default true */
+  readonly tenantKnown?: false;
   /** The value of `X-RDCP-Tenant-Name`. */
   readonly tenantName?: string;
   readonly requestId: string;

@@ -3,6 +3,7 @@ import { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, createBits } from './bits.ts';
 import { CategoryHandle, CategoryRegistry, type Decider } from './categories.ts';
 import { countDrop, DROP, DROP_SLOTS, type DropReason, dropsOf } from './drops.ts';
+import { NamedTenants } from './named-tenants.ts';
 import { TenantCallCounts } from './tallies.ts';
 import type { HostGate, ThreadHost } from './thread-host.ts';
 import type { ThreadLink } from './thread-link.ts';
@@ -72,6 +73,7 @@ export class GateCore implements Gate, Decider {
   #epoch = 1;
   /** Whether `runWithTenant` was ever called. Until then, emitting does not read the async context. */
   #hasContexts = false;
+  readonly #named = new NamedTenants();
   /** The active sink's refusals, unless calls are counted per tenant as well. */
   #refusals: readonly (Refusal | undefined)[] = NO_REFUSALS;
   /** Whether the active controller has a `currentTenant` hook. */
@@ -149,7 +151,12 @@ export class GateCore implements Gate, Decider {
 
   runWithTenant<T>(tenantId: string, fn: () => T): T {
     this.#hasContexts = true;
+    this.#named.add(tenantId);
     return this.#storage.run({ tenantId, words: this.#base, epoch: 0 }, fn);
+  }
+
+  hasNamed(tenantId: string): boolean {
+    return this.#named.has(tenantId);
   }
 
   callsTotal(index: number): number {

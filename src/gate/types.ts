@@ -238,6 +238,8 @@ export interface Gate {
   categories(): readonly CategoryDescriptor[];
   /** Runs `fn` in the tenant's async context. Returns the result of `fn`. */
   runWithTenant<T>(tenantId: string, fn: () => T): T;
+  /** Whether `runWithTenant` was called with this id, or with too many ids to remember them all. */
+  hasNamed(tenantId: string): boolean;
   /** Calls made while on since the process started, emitted or dropped. */
   callsTotal(index: number): number;
   /** The dropped ones of these calls, for one reason or for all. */

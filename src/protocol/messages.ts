@@ -236,6 +236,11 @@ export interface ControlResponse extends RdcpAnswer {
   readonly otelrdcp_fleet?: FleetSummary;
   /** In the response to a dry run: `changes` says what would change. */
   readonly otelrdcp_dryRun?: true;
+  /**
+   * Present where the tenant that an operator named may be misspelt: it is not configured, has no settings, and the
+   * application has not worked for it in the responding process. The change was made all the same.
+   */
+  readonly otelrdcp_tenantKnown?: false;
 }
 
 /** Which categories are on. */

@@ -47,7 +47,7 @@ export interface ForecastResponse extends RdcpAnswer {
   readonly duration: string;
   /** How many processes the sums are of. */
   readonly instances: AskedInstances;
-  /** Present where the service knows tenants, and the one that was named is none of them. */
+  /** Present where the tenant that an operator named may be misspelt; see `otelrdcp_tenantKnown` of a control. */
   readonly tenantKnown?: false;
   /** By the category's name. */
   readonly categories: Readonly<Record<string, CategoryForecast>>;
@@ -72,7 +72,7 @@ export interface TailOpen {
   readonly categories: readonly string[];
   /** When the server ends the tail. */
   readonly expiresAt: Timestamp;
-  /** Present where the service knows tenants, and the one that was named is none of them. */
+  /** Present where the tenant that an operator named may be misspelt; see `otelrdcp_tenantKnown` of a control. */
   readonly tenantKnown?: false;
 }
 

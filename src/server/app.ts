@@ -82,6 +82,8 @@ export interface AppDependencies {
   readonly instruments: ControlInstruments;
   /** How tenants are isolated. */
   readonly isolation: Isolation;
+  /** Whether the application has worked for a tenant in this process. @default not known */
+  readonly hasNamed?: ((tenantId: string) => boolean) | undefined;
   /** The processes that share the store, if it is shared. */
   readonly fleet?: Fleet | undefined;
   /** Where debug calls go, and whether they are lost. @default not reported */

@@ -1,3 +1,5 @@
+// In a process of its own: it switches categories of the process.
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createRdcp } from '../../src/index.ts';

@@ -1,3 +1,5 @@
+// In a process of its own: it switches categories of the process.
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -103,6 +105,21 @@ describe('tail and forecast from the command line', () => {
       const { code, stderr } = await rdcp(['tail', 'TAIL_QUERIES', '--tenant', tenant, '--for', '1s']);
       assert.equal(code, 0);
       assert.equal(stderr.match(/No tenant of this id is configured or has settings/g)?.length ?? 0, lines, stderr);
+    }
+  });
+
+  it('enable for a misspelt tenant is done, and says on stderr which tenant may have been meant', async () => {
+    for (const [tenant, warning] of [
+      ['othr', /^rdcp: No tenant of this id is configured or has settings, [^\n]*: did you mean other\?\n$/],
+      ['zzzzzzz', /^rdcp: No tenant of this id [^\n]*; known are acme, other[^\n]*\.\n$/],
+      ['other', /^$/],
+    ] as const) {
+      const args = ['enable', 'TAIL_POOL', '--for', '1m', '--tenant', tenant];
+      const { code, stdout, stderr } = await rdcp([...args, '-o', 'json']);
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, warning);
+      assert.equal(JSON.parse(stdout).tenant.id, tenant);
+      await rdcp(['reset', 'TAIL_POOL', '--tenant', tenant]);
     }
   });
 

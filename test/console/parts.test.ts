@@ -65,6 +65,11 @@ test('a receipt says what is so now, and who has it', () => {
     title: 'Partial. On for everybody: A',
     detail: 'Applied by 7 of 8. Behind: p-8.',
   });
+  assert.deepEqual(receiptOf(answer({ otelrdcp_fleet: fleet, otelrdcp_tenantKnown: false }), 'for acmee'), {
+    tone: 'warning',
+    title: 'Unknown tenant. On for acmee: A',
+    detail: 'Applied by 8 of 8.',
+  });
   const alone = receiptOf(answer({ status: 'partial', message: 'in this process alone' }), '');
   assert.equal(alone.detail, 'in this process alone');
 });

@@ -3,12 +3,13 @@ import { escapeUnprintable } from '../../printable.ts';
 import { type ControlAction, EVERYBODY, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../protocol/constants.ts';
 import type { ControlResponse } from '../../protocol/messages.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
-import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { forecastTable, noteGaps } from '../forecast-table.ts';
 import { namesOf, parseSelection, type Selection, suggesting } from '../names.ts';
 import { wholeNumber } from '../numbers.ts';
 import { present } from '../output.ts';
 import { state, table } from '../table.ts';
+import { unknownTenant } from '../tenant.ts';
 import { between, clockTime, duration, remaining } from '../times.ts';
 import { some } from '../words.ts';
 
@@ -74,7 +75,8 @@ function switching(
     run: async (terminal, values, operands) => {
       const selection = selectionOf(action, values, operands);
       const settings = settingsOf(action, values);
-      const client = connect(terminal, values);
+      const access = accessOf(terminal, values);
+      const client = clientOf(terminal, access);
       const categories = selection && (await confirmed(terminal, values, client, { action, selection, settings }));
       if (selection !== undefined && categories === undefined) {
         terminal.note('Nothing was changed.');
@@ -88,6 +90,10 @@ function switching(
       };
       const answer = await suggesting(client, () => client.control(command));
       show(terminal, values, answer);
+      if (answer.otelrdcp_tenantKnown === false && access.tenantId !== undefined) {
+        const everybody = clientOf(terminal, { ...access, tenantId: undefined });
+        terminal.note(`rdcp: ${escapeUnprintable(await unknownTenant(everybody, access.tenantId))}`);
+      }
       if (answer.status === 'failed') return EXIT.refused;
       if (answer.status !== 'partial') return EXIT.done;
       terminal.note(`rdcp: partially applied: ${escapeUnprintable(answer.message)}`);

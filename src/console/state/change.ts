@@ -32,21 +32,21 @@ export function commandOf({ intent, categories, seconds, reason, budget }: Chang
 
 /** The answer to a change in words: what is so now, for whom, and where. */
 export function receiptOf(
-  { otelrdcp_fleet: fleet, status, changes, message }: ControlResponse,
+  { otelrdcp_fleet: fleet, otelrdcp_tenantKnown: known, status, changes, message }: ControlResponse,
   whom: string,
   processName = (id: string) => id,
 ) {
-  const namesOf = (on: boolean) => changes.filter(({ newState }) => newState === on).map(({ category }) => category);
   const parts = [true, false].flatMap((on) => {
-    const names = namesOf(on);
-    const subject = names.length > 3 ? `${names.length} categories` : names.join(', ');
-    return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ' '}${whom}: ${subject}`];
+    const names = changes.filter(({ newState }) => newState === on).map(({ category }) => category);
+    return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ` ${whom}`}: ${someOf(names)}`];
   });
   const behind = fleet?.pending.length ? ` Behind: ${someOf(fleet.pending.map(processName))}.` : '';
-  const applied = fleet === undefined ? '' : `Applied by ${fleet.applied} of ${fleet.instances}.${behind}`;
+  const applied = fleet ? `Applied by ${fleet.applied} of ${fleet.instances}.${behind}` : '';
+  const unknown = known === false ? 'Unknown tenant. ' : '';
+  const whole = status === 'success';
   return {
-    tone: status === 'success' ? 'good' : status === 'partial' ? 'warning' : 'error',
-    title: `${status === 'success' ? '' : `${status === 'partial' ? 'Partial' : 'Failed'}. `}${parts.join('. ')}`,
-    detail: status === 'success' || fleet !== undefined ? applied : message,
+    tone: status === 'failed' ? 'error' : whole && !unknown ? 'good' : 'warning',
+    title: `${unknown}${whole ? '' : status === 'failed' ? 'Failed. ' : 'Partial. '}${parts.join('. ')}`,
+    detail: whole || fleet ? applied : message,
   } satisfies Omit<Receipt, 'id'>;
 }

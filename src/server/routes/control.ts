@@ -11,8 +11,9 @@ import { acknowledged } from '../acknowledgement.ts';
 import { validBody } from '../middleware/body.ts';
 import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../steps.ts';
 import type { Budgets } from './discovery.ts';
+import { type TenantSources, tenantKnown } from './known-tenants.ts';
 
-interface Sources {
+interface Sources extends TenantSources {
   readonly plane: ControlPlane;
   readonly instruments: ControlInstruments;
   readonly fleet?: Fleet | undefined;
@@ -21,14 +22,15 @@ interface Sources {
 }
 
 /** `POST /rdcp/v1/control`: passes the request to the control plane and counts the result. */
-export function control({ plane, instruments, fleet, budgets, clock }: Sources): Handler {
+export function control(sources: Sources): Handler {
+  const { plane, instruments, fleet, budgets, clock } = sources;
   return async (ctx) => {
     const request = validBody(ctx, controlRequestSchema);
     const started = clock.monotonic();
     const seconds = () => (clock.monotonic() - started) / 1000;
     try {
       if (budgets !== undefined) assertMayRaise(required(ctx, 'principal'), request, budgets);
-      const outcome = await plane.control(request, commandContext(ctx, request));
+      const outcome = await plane.control(request, commandContext(ctx, request, sources));
       if (outcome.response.otelrdcp_dryRun === true) return { body: outcome.response };
       const response = await acknowledged(outcome, fleet);
       instruments.controlRequest(request.action, response.status, seconds());
@@ -51,12 +53,14 @@ function assertMayRaise(principal: Principal, { categories = [], options }: Cont
   if (raised) assertScope(principal, ['admin'], 'A larger budget');
 }
 
-function commandContext(ctx: Context, request: ControlRequest): CommandContext {
+function commandContext(ctx: Context, request: ControlRequest, sources: TenantSources): CommandContext {
   const principal = required(ctx, 'principal');
   const tenancy = required(ctx, 'tenancy');
   const { requestId, requestIdGiven } = ctx.state;
   return {
     ...tenancy,
+    // With settings that all tenants share, the scope names none: the change takes effect whichever tenant was named.
+    ...(tenancy.scope.tenantId !== undefined && tenantKnown(principal, tenancy.scope.tenantId, sources)),
     identity: identityOf(principal),
     requestId,
     source: sourceOf(ctx.req),

@@ -17,7 +17,7 @@ import { assertKnownHere } from './known-categories.ts';
 import { type TenantSources, tenantKnown } from './known-tenants.ts';
 import { opening, timestampNow } from './opening.ts';
 
-interface Sources extends Pick<TenantSources, 'config'> {
+interface Sources extends TenantSources {
   readonly plane: ControlPlane;
   readonly fleet?: Fleet | undefined;
   readonly relay: () => Promise<Relay>;
@@ -60,7 +60,7 @@ export function forecast(sources: Sources): Handler {
         ...opening(ctx, clock),
         duration: formatDuration(seconds),
         instances: result.instances,
-        ...tenantKnown(required(ctx, 'principal'), tenantId, sources),
+        ...(tenantId !== undefined && tenantKnown(required(ctx, 'principal'), tenantId, sources)),
         categories: Object.fromEntries([...result.categories].map(([name, load]) => [name, shown(load, metric)])),
       };
       return { body };

@@ -1,6 +1,5 @@
 import { assertScope, identityKey } from '../../auth/principal.ts';
 import type { Clock, Delay, Schedule } from '../../clock.ts';
-import type { ResolvedConfig } from '../../config.ts';
 import type { ControlPlane } from '../../control/types.ts';
 import type { Fleet } from '../../fleet/types.ts';
 import type { AuditedTail } from '../../protocol/audit-messages.ts';
@@ -18,7 +17,7 @@ import { malformed, parseQuery, type Rules, wholeNumber } from '../query.ts';
 import { type Context, required, type Step } from '../steps.ts';
 import type { StreamPlaces } from '../stream-places.ts';
 import { assertKnownHere } from './known-categories.ts';
-import { tenantKnown } from './known-tenants.ts';
+import { type TenantSources, tenantKnown } from './known-tenants.ts';
 
 /** The default duration, in seconds. */
 const DEFAULT_SECONDS = 300;
@@ -49,8 +48,7 @@ const RULES: Rules<Query> = {
 /** A day, the longest time that timers of every EventSource can wait. */
 const NO_RETRY_MS = 86_400_000;
 
-export interface TailSources {
-  readonly config: Pick<ResolvedConfig, 'tenancy'>;
+export interface TailSources extends TenantSources {
   readonly plane: ControlPlane;
   readonly fleet?: Fleet | undefined;
   /** Revision of the state that this process knows. */
@@ -100,7 +98,7 @@ export function tail(sources: TailSources): Step {
         instances: summary?.instances ?? 1,
         categories,
         expiresAt: timestamp(clock.now() + seconds * 1000),
-        ...tenantKnown(principal, tenantId, sources),
+        ...(tenantId !== undefined && tenantKnown(principal, tenantId, sources)),
       };
     } catch (error) {
       leave();
