@@ -254,6 +254,33 @@ test('a connection that was closed is freed by the next minor garbage collection
   assert.ok(kept < 5, `${kept} MiB of 400 connections with 31 MiB`);
 });
 
+test('what listens to a connection that was closed is freed by the next minor garbage collection', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect: (options?: { type: 'minor' }) => void = runInNewContext('gc');
+  const url = await listen(t, {}, (req, res) => {
+    const memory = new Array(10_000).fill(0);
+    req.socket.on('drain', () => memory.length);
+    res.end();
+  });
+  const { hostname: host, port } = new URL(url);
+  const request = requestText('GET', '/', [['Host', 'localhost']]);
+  const askAndLeave = async () => {
+    const socket = connect({ host, port: Number(port) });
+    socket.resume().end(request);
+    await once(socket, 'close');
+  };
+  await askAndLeave();
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let round = 0; round < 20; round++) {
+    for (let each = 0; each < 10; each++) await askAndLeave();
+    await sleep(1);
+    collect({ type: 'minor' });
+  }
+  const kept = (process.memoryUsage().heapUsed - before) / 2 ** 20;
+  assert.ok(kept < 5, `${kept} MiB of 200 connections with 15 MiB`);
+});
+
 test('somebody unknown who is refused loses the connection with the answer; a key keeps its own', async (t) => {
   const server = await startServer(t);
   const headers = (extra: readonly (readonly [string, string])[] = []) => [['Host', 'localhost'], ...extra] as const;
