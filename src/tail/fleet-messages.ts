@@ -25,7 +25,7 @@ const schema = z.discriminatedUnion('type', [
     instance: id,
     lines: z.array(z.string()),
     dropped: amount,
-    /** Lines, dropped ones included, of the messages that the store has taken before: what is missing was lost on the way. */
+    /** Lines, dropped ones included, of the messages before: what did not arrive of them was lost on the way. */
     before: amount,
   }),
   z.strictObject({

@@ -22,8 +22,8 @@ interface Task {
   look(): void;
   /** The next message to send, if any. @param silent whether nothing was sent for a while */
   next(silent: boolean): FleetMessage | undefined;
-  /** Called when that message was not accepted. */
-  lost(message: FleetMessage): void;
+  /** Called when sending that message failed. */
+  failed?(): void;
   end(): void;
 }
 
@@ -72,7 +72,7 @@ export class Guest {
     this.#sending = true;
     this.#options
       .send(message)
-      .catch(() => this.#task.lost(message))
+      .catch(() => this.#task.failed?.())
       .finally(() => {
         this.#sending = false;
       });
@@ -82,25 +82,18 @@ export class Guest {
 function lines(lease: Extract<Lease, { type: 'tail' }>, instance: string, tapped: LineTapOptions): Task {
   const { id, categories, tenant, rate, log } = lease;
   const tap = new LineTap(tapped, { categories, rate, log, ...(tenant !== null && { tenantId: tenant }) });
-  let lost = 0;
+  /** By it the reader counts what did not arrive. A message may arrive although sending it failed, so that is not counted here. */
   let before = 0;
   return {
     tick: (milliseconds) => tap.tick(milliseconds),
     look: () => tap.look(),
     next(silent) {
       const batch = tap.fetch();
-      const dropped = batch.dropped + lost;
+      const { dropped } = batch;
       if (batch.lines.length === 0 && dropped === 0 && !silent) return undefined;
-      lost = 0;
       const message: FleetMessage = { type: 'lines', id, instance, lines: [...batch.lines], dropped, before };
       before += batch.lines.length + dropped;
       return message;
-    },
-    lost(message) {
-      if (message.type !== 'lines') return;
-      const count = message.lines.length + message.dropped;
-      lost += count;
-      before -= count;
     },
     end: () => tap.end(),
   };
@@ -124,7 +117,7 @@ function forecast(lease: Extract<Lease, { type: 'forecast' }>, instance: string,
       answered = true;
       return { type: 'measured', id, instance, ...writable(meters.result) };
     },
-    lost() {
+    failed() {
       answered = false;
     },
     end: () => meters.end(),

@@ -4,6 +4,18 @@ import { network, receiver } from './network.ts';
 
 const SPEC = { categories: ['DATABASE'], rate: 100, log: false };
 
+/** Two processes, of which `a` tails and has the line `first` of `b`. */
+async function afterFirstLine() {
+  const { process, ...rest } = network();
+  const [a, b] = [process('a'), process('b')];
+  const got = receiver();
+  a.relay.tail(SPEC, got);
+  await rest.time.pass(50);
+  b.database.debug('first');
+  await rest.time.pass(50);
+  return { ...rest, a, b, got };
+}
+
 test('a tail gets the lines of every process, each with its instance, until it is ended', async () => {
   const { time, process } = network();
   const [a, b, c] = ['a', 'b', 'c'].map((name) => process(name));
@@ -155,13 +167,7 @@ test('a process drops lines over the rate, and those that the store does not tak
 });
 
 test('lines that the store took and lost on the way are counted, and those of a process that comes back are not', async () => {
-  const { time, process, cut } = network();
-  const [a, b] = [process('a'), process('b')];
-  const got = receiver();
-  a.relay.tail(SPEC, got);
-  await time.pass(50);
-  b.database.debug('first');
-  await time.pass(50);
+  const { time, cut, a, b, got } = await afterFirstLine();
   // What serves the tail hears nothing for a while, as when it is stopped or its subscription broke.
   cut.add(a.address);
   for (let call = 0; call < 7; call++) b.database.debug('lost');
@@ -186,6 +192,17 @@ test('lines that the store took and lost on the way are counted, and those of a 
   b.database.debug('last');
   await time.pass(50);
   assert.equal(got.counts.dropped, 7);
+});
+
+test('lines that arrive although sending them failed are not counted as dropped', async () => {
+  const { time, doubtful, b, got } = await afterFirstLine();
+  doubtful.add(b.address);
+  b.database.debug('second');
+  await time.pass(50);
+  doubtful.delete(b.address);
+  b.database.debug('third');
+  await time.pass(2000);
+  assert.deepEqual([got.received.length, got.counts.dropped], [3, 0]);
 });
 
 test('a process that gives no tails is not tapped, and takes no more than so many', async () => {
