@@ -3,10 +3,12 @@ export const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
  * Returns a function that writes a line to stderr, without its line break; `false` if the buffer is full and the line was
- * dropped. Swallows stderr errors only while our own writes are pending, because an unhandled error would end the process.
- * Node emits such an error one tick after the write has failed.
+ * dropped. `done` is called once a line is written, or could not be. Swallows stderr errors only while our own writes are
+ * pending, because an unhandled error would end the process. Node emits such an error one tick after the write has failed.
  */
-export function createStderrWriter(maxWaitingBytes: number = MAX_WAITING_BYTES): (line: string) => boolean {
+export function createStderrWriter(
+  maxWaitingBytes: number = MAX_WAITING_BYTES,
+): (line: string, done?: () => void) => boolean {
   const ignore = () => {};
   let pending = 0;
   let listening = false;
@@ -23,14 +25,19 @@ export function createStderrWriter(maxWaitingBytes: number = MAX_WAITING_BYTES):
     leaving = true;
     setImmediate(leave);
   };
-  return (line) => {
+  return (line, done) => {
     const { stderr } = process;
     const bytes = stderr.writableLength > 0 ? withoutPool(`${line}\n`) : Buffer.from(`${line}\n`);
     if (stderr.writableLength + bytes.length > maxWaitingBytes) return false;
     if (!listening) stderr.on('error', ignore);
     listening = true;
     pending += 1;
-    stderr.write(bytes, written);
+    if (done === undefined) stderr.write(bytes, written);
+    else
+      stderr.write(bytes, () => {
+        done();
+        written();
+      });
     return true;
   };
 }

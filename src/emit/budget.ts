@@ -22,6 +22,21 @@ export interface Totals {
 const CALL = TICKS_PER_SECOND;
 /** Share of the rate that the first call of a text may take in advance. */
 const ADVANCE = 0.1;
+/** The same for the calls of quiet categories, whose calls are no more than this share of their rate. */
+const ADVANCE_OF_QUIET = 0.2;
+const QUIET = 0.05;
+
+interface Units {
+  readonly calls: number;
+  readonly bytes: number;
+}
+
+function unitsInAdvance({ callsPerSecond, bytesPerSecond = 0 }: Rate, share: number): Units {
+  return {
+    calls: CALL - Math.max(1, Math.floor(callsPerSecond * share)) * CALL,
+    bytes: -bytesPerSecond * share * TICKS_PER_SECOND,
+  };
+}
 
 /** A pair of buckets, for calls and for bytes. */
 export class RateBuckets {
@@ -29,8 +44,9 @@ export class RateBuckets {
   readonly #buckets: TokenBuckets;
   readonly #calls: number;
   readonly #bytes: number;
-  readonly #callsInAdvance: number;
-  readonly #bytesInAdvance: number;
+  /** Least units at which a call passes. */
+  readonly #forFirst: Units;
+  readonly #forQuiet: Units;
 
   constructor(buckets: TokenBuckets, rate: Rate) {
     const { callsPerSecond, burst, bytesPerSecond } = rate;
@@ -38,8 +54,8 @@ export class RateBuckets {
     this.#buckets = buckets;
     this.#calls = buckets.open(callsPerSecond, burst);
     this.#bytes = bytesPerSecond === undefined ? NO_BUCKET : buckets.open(bytesPerSecond, bytesPerSecond);
-    this.#callsInAdvance = CALL - Math.max(1, Math.floor(callsPerSecond * ADVANCE)) * CALL;
-    this.#bytesInAdvance = -(bytesPerSecond ?? 0) * ADVANCE * TICKS_PER_SECOND;
+    this.#forFirst = unitsInAdvance(rate, ADVANCE);
+    this.#forQuiet = unitsInAdvance(rate, ADVANCE_OF_QUIET);
   }
 
   /** Whether there is room for any call. */
@@ -50,16 +66,22 @@ export class RateBuckets {
 
   /** Whether there is room for the first call of a text. */
   get enoughForFirst(): boolean {
-    const { units } = this.#buckets;
-    return (
-      units[this.#calls]! >= this.#callsInAdvance &&
-      (this.#bytes === NO_BUCKET || units[this.#bytes]! > this.#bytesInAdvance)
-    );
+    return this.#atLeast(this.#forFirst);
+  }
+
+  /** Whether there is room for the call of a quiet category. */
+  get enoughForQuiet(): boolean {
+    return this.#atLeast(this.#forQuiet);
   }
 
   /** Number of whole calls that fit now. */
   get callsLeft(): number {
     return Math.max(0, Math.floor(this.#buckets.units[this.#calls]! / CALL));
+  }
+
+  #atLeast({ calls, bytes }: Units): boolean {
+    const { units } = this.#buckets;
+    return units[this.#calls]! >= calls && (this.#bytes === NO_BUCKET || units[this.#bytes]! > bytes);
   }
 
   takeCall(): void {
@@ -91,7 +113,8 @@ interface Keeper {
 
 /**
  * The budget of one category, or of one control of it. Above the rate, the first call of each text passes before texts
- * that already passed in this second, so that one chatty line does not starve the others.
+ * that already passed in this second, so that one chatty line does not starve the others. Above the rate of the process,
+ * calls of a quiet category pass as well.
  */
 export class Budget implements Refusal {
   readonly own: RateBuckets | undefined;
@@ -103,6 +126,11 @@ export class Budget implements Refusal {
   bytesLeft: number;
   readonly #keeper: Keeper;
   readonly #texts = new FirstTexts();
+  /** Calls admitted in this second, and {@link dropped} as it began. */
+  #admitted = 0;
+  #droppedBefore = 0;
+  /** All calls of the second before. */
+  #callsBefore = 0;
   /** The last text refused. It stays refused until the next tick. */
   message: unknown = NOTHING;
   /** Why it was refused. */
@@ -126,8 +154,10 @@ export class Budget implements Refusal {
     }
     const { own, shared } = this;
     if (this.callsLeft <= 0 || this.bytesLeft <= 0) return this.#refuse(message, DROP.budget);
-    if ((own === undefined || own.ample) && (shared === undefined || shared.ample)) this.#texts.passed(message);
-    else {
+    const room = own === undefined || own.ample;
+    if (room && (shared === undefined || shared.ample || (shared.enoughForQuiet && this.#isQuiet))) {
+      this.#texts.passed(message);
+    } else {
       if (own?.enoughForFirst === false) return this.#refuse(message, DROP.budget);
       if (shared?.enoughForFirst === false) return this.#refuse(message, DROP.process_budget);
       if (!this.#texts.isFirst(message)) {
@@ -136,8 +166,26 @@ export class Budget implements Refusal {
     }
     own?.takeCall();
     shared?.takeCall();
+    this.#admitted += 1;
     this.#keeper.taken();
     return undefined;
+  }
+
+  get #calls(): number {
+    return this.#admitted + this.dropped - this.#droppedBefore;
+  }
+
+  get #isQuiet(): boolean {
+    const most = (this.own?.rate.callsPerSecond ?? 0) * QUIET;
+    return this.#callsBefore < most && this.#calls < most;
+  }
+
+  /** Returns the number of calls dropped since it was asked last. */
+  takeDropped(): number {
+    const { dropped } = this;
+    this.dropped = 0;
+    this.#droppedBefore -= dropped;
+    return dropped;
   }
 
   /** Accounts for the bytes of an admitted call. */
@@ -152,7 +200,11 @@ export class Budget implements Refusal {
   /** Called after a refill. @param second whether a new second began */
   refilled(second: boolean): void {
     this.message = NOTHING;
-    if (second) this.#texts.forget();
+    if (!second) return;
+    this.#texts.forget();
+    this.#callsBefore = this.#calls;
+    this.#admitted = 0;
+    this.#droppedBefore = this.dropped;
   }
 
   #refuse(message: unknown, code: DropCode): DropCode {

@@ -148,9 +148,8 @@ export function createBudgets(options: BudgetsOptions): Budgets {
 
   function tell(budget: Budget): void {
     const { category, since } = overspent.get(budget)!;
-    const { dropped } = budget;
+    const dropped = budget.takeDropped();
     overspent.delete(budget);
-    budget.dropped = 0;
     budget.refilled(false);
     options.overspent(category, { dropped, since });
   }

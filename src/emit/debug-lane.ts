@@ -1,4 +1,6 @@
+import { ATTR_CATEGORY_NAME } from '../semconv.ts';
 import { SEVERITY } from '../telemetry.ts';
+import { WaitingShares } from './waiting-shares.ts';
 
 /** The part of OpenTelemetry's log records that is the same on both lines, 2.x and 3.x. */
 export interface LogRecord {
@@ -38,13 +40,30 @@ export interface DebugLaneOptions {
    * @default 512, a quarter of the queue of OpenTelemetry's batch processor
    */
   readonly inProcessor?: number;
-  /** Debug records that wait for room in the processor. Further ones are dropped. @default 2048 */
+  /**
+   * Debug records that wait for room in the processor. Further ones are dropped, but for a quarter as many of categories
+   * and loggers that have only few of them waiting.
+   * @default 2048
+   */
   readonly waiting?: number;
 }
 
 interface Waiting {
   readonly record: LogRecord;
   readonly context: unknown;
+  readonly source: string;
+}
+
+/**
+ * Share of the waiting room that is added for sources with few records in it. By default a source of ten records a second
+ * then loses none behind a flood, even if each export takes the ten seconds after which OpenTelemetry gives it up.
+ */
+const RESERVE = 1 / 4;
+
+/** What wrote a record: a category, otherwise a logger. */
+function sourceOf({ attributes, instrumentationScope }: LogRecord): string {
+  const category = attributes?.[ATTR_CATEGORY_NAME];
+  return typeof category === 'string' ? category : (instrumentationScope?.name ?? '');
 }
 
 /** Shared by all copies of this package in a process. */
@@ -64,8 +83,8 @@ export function laneDrops(): LaneDrops {
 /**
  * Keeps a flood of debug records from costing the other log records of the application. OpenTelemetry's batch processor
  * drops whatever comes while its queue is full, an error as well as a debug line; in front of it, a debug lane gives it
- * a few debug records at a time, lets more of them wait, and drops the newest beyond. Records of INFO and above, and
- * those without a severity, pass straight through.
+ * a few debug records at a time, lets more of them wait, and drops the newest beyond, first of those categories that have
+ * the most waiting. Records of INFO and above, and those without a severity, pass straight through.
  *
  *     new NodeSDK({ logRecordProcessors: [debugLane(new BatchLogRecordProcessor({ exporter }))] })
  *
@@ -85,6 +104,7 @@ class DebugLane implements LogProcessor {
   readonly #inProcessor: number;
   readonly #mayWait: number;
   readonly #drops = laneDrops();
+  readonly #shares: WaitingShares;
   #waiting: Waiting[] = [];
   /** Debug records passed on since the last flush; the processor may still hold all of them. */
   #handedOver = 0;
@@ -101,15 +121,16 @@ class DebugLane implements LogProcessor {
     }
     this.processor = processor;
     this.#inProcessor = inProcessor;
-    this.#mayWait = waiting;
+    const reserve = Math.ceil(waiting * RESERVE);
+    this.#mayWait = waiting + reserve;
+    this.#shares = new WaitingShares(reserve);
   }
 
   onEmit(record: LogRecord, context?: unknown): void {
     const { severityNumber = 0 } = record;
     if (severityNumber < 1 || severityNumber >= SEVERITY.INFO.severityNumber) this.processor.onEmit(record, context);
-    else if (this.#handedOver < this.#inProcessor) this.#handOver({ record, context });
-    else if (this.#waiting.length < this.#mayWait) this.#waiting.push({ record, context });
-    else this.#drops.count += 1;
+    else if (this.#handedOver < this.#inProcessor) this.#handOver(record, context);
+    else if (!this.#wait(record, context)) this.#drops.count += 1;
   }
 
   enabled(options: unknown): boolean {
@@ -128,7 +149,22 @@ class DebugLane implements LogProcessor {
     return this.processor.shutdown();
   }
 
-  #handOver({ record, context }: Waiting): void {
+  /** Returns whether there was room. */
+  #wait(record: LogRecord, context: unknown): boolean {
+    const source = sourceOf(record);
+    if (!this.#shares.admits(source, this.#mayWait - this.#waiting.length)) return false;
+    this.#waiting.push({ record, context, source });
+    this.#shares.take(source, 1);
+    return true;
+  }
+
+  #next(): readonly Waiting[] {
+    const next = this.#waiting.splice(0, this.#inProcessor);
+    for (const { source } of next) this.#shares.giveBack(source, 1);
+    return next;
+  }
+
+  #handOver(record: LogRecord, context: unknown): void {
     this.#handedOver += 1;
     this.processor.onEmit(record, context);
     if (this.#handedOver === this.#inProcessor) this.#flush().catch(() => {});
@@ -144,7 +180,7 @@ class DebugLane implements LogProcessor {
       .finally(() => {
         this.#flushing = undefined;
         this.#handedOver = 0;
-        for (const each of this.#waiting.splice(0, this.#inProcessor)) this.#handOver(each);
+        for (const { record, context } of this.#next()) this.#handOver(record, context);
       });
     return this.#flushing;
   }

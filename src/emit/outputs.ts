@@ -6,6 +6,7 @@ import { exportVariable } from '../otel-environment.ts';
 import { asOwnWork } from '../own-work.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { Reporter } from '../reporter.ts';
+import { ATTR_CATEGORY_NAME } from '../semconv.ts';
 import { createStderrWriter, MAX_WAITING_BYTES } from '../stderr.ts';
 import { isConnected, type Logger, type Telemetry } from '../telemetry.ts';
 import { type Backlog, type BacklogOptions, createBacklog } from './backlog.ts';
@@ -13,6 +14,7 @@ import { leadsToDefaultAddress } from './default-exporter.ts';
 import { jsonLine, textLine } from './line.ts';
 import { otelOutput } from './otel.ts';
 import { type Call, type DebugRecord, type Output, recordOf } from './record.ts';
+import { WaitingShares } from './waiting-shares.ts';
 
 /** The values of the option `emit.to`. */
 export type EmitTo = 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown);
@@ -26,8 +28,8 @@ export interface OutputOptions extends BacklogOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Warns once when calls go nowhere. @default no warning */
   readonly reporter?: Pick<Reporter, 'warn'>;
-  /** Writes a line without its end; returns `false` when it was dropped. @default writes to stderr */
-  readonly writeLine?: (line: string) => unknown;
+  /** Writes a line without its end, then calls `done`; returns `false` when it was dropped. @default writes to stderr */
+  readonly writeLine?: (line: string, done?: () => void) => unknown;
   /** Bytes waiting in that output. @default those waiting for stderr */
   readonly waitingBytes?: () => number;
 }
@@ -50,6 +52,9 @@ const CONFIGURED = 'emit.to is configured';
 
 /** Part of the stderr buffer reserved for this package's own messages. */
 const ROOM_FOR_MESSAGES = 64 * 1024;
+/** Part of it reserved for categories that have little waiting in it. */
+const ROOM_FOR_QUIET = 64 * 1024;
+const ROOM_FOR_LINES = MAX_WAITING_BYTES - ROOM_FOR_MESSAGES;
 /** Pending promises allowed for the function of `emit.to`. */
 const MAX_PENDING = 1000;
 
@@ -60,13 +65,27 @@ const FUNCTION_TOO_SLOW = `the function of emit.to is too slow: ${MAX_PENDING} o
 /** Chooses the output. The choice is repeated only when the current logger changes, or was not connected yet. */
 export function createOutputs(options: OutputOptions): Outputs {
   const { telemetry, clock, to, env = {}, reporter } = options;
-  const { writeLine = createStderrWriter(MAX_WAITING_BYTES - ROOM_FOR_MESSAGES) } = options;
+  const { writeLine = createStderrWriter(ROOM_FOR_LINES) } = options;
   const { waitingBytes = () => process.stderr.writableLength } = options;
   const backlog = createBacklog(options);
   const notRead = () => waitingBytes() > MAX_WAITING_BYTES / 2;
   const write = (line: string, call: Call): DropCode | undefined => {
-    call.bytes = Buffer.byteLength(line) + 1;
-    return writeLine(line) === false ? backlog.drop(STDERR_NOT_READ, notRead) : undefined;
+    const bytes = Buffer.byteLength(line) + 1;
+    call.bytes = bytes;
+    return put(line, String(call.attributes[ATTR_CATEGORY_NAME]), bytes)
+      ? undefined
+      : backlog.drop(STDERR_NOT_READ, notRead);
+  };
+  const shares = new WaitingShares(ROOM_FOR_QUIET);
+  /** Returns whether the line was written. What need not wait is no category's share. */
+  const put = (line: string, category: string, bytes: number): boolean => {
+    const waiting = waitingBytes();
+    if (waiting === 0) return writeLine(line) !== false;
+    if (!shares.admits(category, ROOM_FOR_LINES - waiting)) return false;
+    shares.take(category, bytes);
+    const written = writeLine(line, () => shares.giveBack(category, bytes)) !== false;
+    if (!written) shares.giveBack(category, bytes);
+    return written;
   };
   const stderr: Output = (call) => write(textLine(recordOf(call, clock.now())), call);
   const json: Output = (call) => write(jsonLine(recordOf(call, clock.now())), call);

@@ -7,7 +7,7 @@ import {
 } from '../semconv.ts';
 import { errorFields, isError } from './error-fields.ts';
 import { MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_VALUE_BYTES } from './limits.ts';
-import { REDACTED, type Redacts } from './redaction.ts';
+import { REDACTED, type Redacts, redactsIn } from './redaction.ts';
 import { cutText } from './text.ts';
 import { type Fields, isLarge, MIN_VALUE_BYTES, readField, setField, type Value, ValueBuilder } from './value.ts';
 
@@ -38,12 +38,13 @@ export function buildRecordFields(
 ): { readonly fields: Fields; readonly bytes: number } {
   const record = new RecordBuilder(category, given, redacts);
   const names = Object.keys(given);
+  const hides = redactsIn(names, redacts);
   const entries: Entry[] = names
     .slice(0, MAX_ATTRIBUTES)
     .filter((name) => name !== ATTR_CATEGORY_NAME)
     .map((name) => ({ name, value: readField(given, name, () => record.skip(name)) }))
     .filter(({ value }) => value !== undefined)
-    .map((entry) => (redacts(entry.name) ? { ...entry, value: REDACTED } : entry));
+    .map((entry) => (hides(entry.name) ? { ...entry, value: REDACTED } : entry));
   const subject = names.some((name) => EXCEPTION_NAMES.includes(name)) ? undefined : subjectOf(entries);
   // Short values are built first, so that a few large ones do not use up the room. The order of the names stays.
   for (const entry of entries) {

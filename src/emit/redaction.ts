@@ -12,6 +12,10 @@ const ENDINGS = [
   ...['password', 'passwords', 'passwd', 'passphrase', 'secret', 'secrets', 'token', 'authorization'],
   ...['cookie', 'cookies', 'apikey', 'apikeys', 'privatekey'],
 ];
+/** The header of Node's outgoing HTTP messages, as text. */
+const RAW_HEADER = '_header';
+/** What such a message has not sent yet, the header included. */
+const RAW_OUTPUT = 'outputData';
 const SEPARATORS = /[-_.\s]/g;
 /** Length of the name's end that is compared with these. */
 const LOOKED_AT = 64;
@@ -26,7 +30,7 @@ const MAX_KEPT_LENGTH = 100;
  */
 export function createRedaction(patterns: readonly string[] | false): Redacts {
   if (patterns === false) return () => false;
-  const exact = new Set<string>();
+  const exact = new Set([RAW_HEADER]);
   const wild: string[][] = [];
   for (const pattern of patterns.map((each) => each.toLowerCase())) {
     if (pattern.includes('*')) wild.push(pattern.split('*'));
@@ -52,6 +56,12 @@ export function createRedaction(patterns: readonly string[] | false): Redacts {
     }
     return decided;
   };
+}
+
+/** Covers the unsent text of one of Node's outgoing HTTP messages as well; elsewhere its name is a usual one. */
+export function redactsIn(names: readonly string[], redacts: Redacts): Redacts {
+  if (!names.includes(RAW_HEADER) || !redacts(RAW_HEADER)) return redacts;
+  return (name) => name === RAW_OUTPUT || redacts(name);
 }
 
 /** Whether the name starts with the first part, ends with the last, and contains the others between them, in order. */

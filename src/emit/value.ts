@@ -14,7 +14,7 @@ import {
 } from 'node:util/types';
 import { describeThrown, errorFields, isError } from './error-fields.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
-import { REDACTED, type Redacts } from './redaction.ts';
+import { REDACTED, type Redacts, redactsIn } from './redaction.ts';
 import { cutText, fit, MAX_UNIT_BYTES } from './text.ts';
 
 /** An attribute value: plain data, which both JSON and OpenTelemetry log records can hold. */
@@ -174,6 +174,7 @@ export class ValueBuilder {
   /** Short fields are built first, so that one large field does not use up the room. Their order stays. */
   #fields(object: object, names: readonly string[] = Object.keys(object)): Fields {
     const fields: Fields = {};
+    const redacts = redactsIn(names, this.#redacts);
     const later: [name: string, value: unknown][] = [];
     this.#left -= 2;
     for (const [position, name] of names.entries()) {
@@ -183,7 +184,7 @@ export class ValueBuilder {
       }
       const given = this.#read(object, name);
       if (given === undefined) continue;
-      const value = this.#redacts(name) ? REDACTED : given;
+      const value = redacts(name) ? REDACTED : given;
       const kept = this.#name(name);
       if (isLarge(value)) later.push([kept, value]);
       setField(fields, kept, isLarge(value) ? null : (this.build(value) ?? null));

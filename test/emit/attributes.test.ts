@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { buildAttributes, withError } from '../../src/emit/attributes.ts';
 import { messageText } from '../../src/emit/message.ts';
 import type { Attributes } from '../../src/gate/types.ts';
-import { runs } from '../support/runs.ts';
+import { inBoth, runs } from '../support/tiers.ts';
 
 const CATEGORY = 'PAYMENTS';
 const KIB = 1024;
@@ -338,7 +338,7 @@ describe('whatever is given', () => {
     fc.boolean(),
   );
 
-  it('becomes a bounded record that JSON holds unchanged', () => {
+  inBoth('becomes a bounded record that JSON holds unchanged', () => {
     fc.assert(
       fc.property(value, (given) => {
         const { attributes } = buildAttributes(CATEGORY, given as Attributes);
@@ -351,7 +351,7 @@ describe('whatever is given', () => {
     );
   });
 
-  it('leaves the simple values beside it as they are', () => {
+  inBoth('leaves the simple values beside it as they are', () => {
     const names = fc.string({ minLength: 1, maxLength: 20 }).filter((name) => name !== 'rdcp.category.name');
     fc.assert(
       fc.property(fc.dictionary(names, simple, { maxKeys: 10 }), value, (others, odd) => {

@@ -16,6 +16,7 @@ import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
 import { attachOn, RecordingController } from '../gate/controllers.ts';
+import { inFull } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const MIB = 1024 * 1024;
@@ -105,6 +106,38 @@ test('lines that stderr has no room for are counted, told once, and told with th
   assert.equal(conditions.holding.length, 1, 'the next time is told again');
 });
 
+test('a flood that nobody reads leaves room for the lines of a quiet category', () => {
+  let waiting = 0;
+  const settle: (() => void)[] = [];
+  const lines: string[] = [];
+  const { category, sink } = bench({
+    waitingBytes: () => waiting,
+    writeLine: (line, done) => {
+      if (waiting + line.length + 1 > MIB - 64 * 1024) return false;
+      waiting += line.length + 1;
+      lines.push(line);
+      settle.push(() => {
+        waiting -= line.length + 1;
+        done?.();
+      });
+      return true;
+    },
+  });
+  const quiet = { index: 1, name: 'QUIET', description: '', defaultEnabled: true };
+  const of = (name: string) => lines.filter((line) => line.includes(` DEBUG ${name} `)).length;
+  const flood = () => {
+    for (let call = 0; call < 3000; call++) category.debug('a line that nobody reads', { wide: 'x'.repeat(500) });
+  };
+  for (let round = 1; round <= 3; round++) {
+    flood();
+    const before = of('FLOOD');
+    for (let call = 0; call < 20; call++) assert.equal(sink.emit(quiet, 'all is well', undefined), undefined);
+    flood();
+    assert.deepEqual([of('FLOOD'), of('QUIET')], [before, round * 20]);
+    for (const done of settle.splice(0)) done();
+  }
+});
+
 test('an output that is still not read is said to be so, also when nothing more is dropped', async () => {
   let waiting = MIB;
   const { time, messages, conditions, category } = bench({ writeLine: () => false, waitingBytes: () => waiting });
@@ -177,7 +210,7 @@ async function nextMessage(app: ChildProcess): Promise<Counted> {
 }
 
 for (const to of ['stderr', 'json'] as const) {
-  test(`a flood on ${to} that is read slowly keeps 1 MiB, and what is not written is counted exactly`, async (t) => {
+  inFull(`a flood on ${to} that is read slowly keeps 1 MiB, and what is not written is counted exactly`, async (t) => {
     const { app, health } = await floodingApp(t, to);
     app.send(30_000);
     const counted = await nextMessage(app);

@@ -59,6 +59,27 @@ describe('a debug lane', () => {
     assert.equal(laneDrops().count - before, 70);
   });
 
+  it('keeps room for quiet categories and loggers behind a flood of one, and still has a bound', async () => {
+    const { processor, exported, answers } = held();
+    const lane = debugLane(processor, { inProcessor: 10, waiting: 80 });
+    const before = laneDrops().count;
+    const emit = (category: string, times: number) => {
+      const attributes = { 'rdcp.category.name': category };
+      for (let call = 0; call < times; call++) lane.onEmit({ severityNumber: DEBUG, attributes });
+    };
+    emit('HOT', 1000);
+    emit('QUIET', 3);
+    lane.onEmit({ severityNumber: DEBUG, instrumentationScope: { name: 'a-logger' } });
+    for (let at = 0; at < 100; at++) emit(`OTHER_${at}`, 1);
+    const ended = lane.shutdown();
+    while (await Promise.race([ended.then(() => false), turn(true)])) answers.shift()?.();
+    const of = (category: string) =>
+      exported.filter((record) => JSON.stringify(record).includes(`"${category}"`)).length;
+    assert.deepEqual([of('HOT'), of('QUIET'), of('a-logger')], [10 + 80, 3, 1]);
+    assert.equal(exported.length, 10 + 80 + 80 / 4);
+    assert.equal(laneDrops().count - before, 1104 - exported.length);
+  });
+
   it('delays nothing while there is little', () => {
     const { processor, queue } = held();
     const lane = debugLane(processor);

@@ -21,6 +21,7 @@ import type { DebugRecord } from '../../src/index.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
 import { built } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
+import { inFull } from '../support/tiers.ts';
 
 // The one that NodeSDK makes by itself.
 const require = createRequire(createRequire(import.meta.url).resolve('@opentelemetry/sdk-node'));
@@ -214,14 +215,14 @@ describe('a NodeSDK of the application', () => {
     assert.match(stderr, / DEBUG SHOP sold$/m);
   });
 
-  it('that was given a processor gets the records alone', () => {
+  inFull('that was given a processor gets the records alone', () => {
     const { stdout, stderr } = run('logRecordProcessors: [kept]');
     assert.match(stderr, / and debug lines to OpenTelemetry$/m);
     assert.doesNotMatch(stderr, / DEBUG SHOP /);
     assert.equal(stdout, 'sold\n');
   });
 
-  it('that exports no log records leaves the lines on stderr', () => {
+  inFull('that exports no log records leaves the lines on stderr', () => {
     const { stderr } = run('', { OTEL_LOGS_EXPORTER: 'none' });
     assert.match(stderr, / and debug lines to stderr$/m);
     assert.match(stderr, / DEBUG SHOP sold$/m);

@@ -1,6 +1,7 @@
 // In a process of its own: it installs global providers of OpenTelemetry.
 
 import assert from 'node:assert/strict';
+import { request, ServerResponse } from 'node:http';
 import { describe, it, test } from 'node:test';
 import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
@@ -105,6 +106,21 @@ describe('a value is redacted', () => {
       assert.ok(!text.includes(SECRET) && !text.includes(Buffer.from(SECRET).toString('base64')), text);
       assert.ok(text.includes('redacted'), text);
     }
+  });
+
+  it("also in the header that Node's requests and answers keep as text", (t) => {
+    const sent = request({ port: 1, headers: { authorization: SECRET }, method: 'POST' }).on('error', () => {});
+    t.after(() => sent.destroy());
+    sent.write('body');
+    const answer = new ServerResponse({ method: 'GET' } as never);
+    answer.writeHead(200, { 'Set-Cookie': `id=${SECRET}` });
+    for (const shape of [{ sent }, { a: { b: sent } }, sent, { answer }, answer]) {
+      const text = written(shape);
+      assert.ok(!text.includes(SECRET), text);
+      assert.ok(text.includes('redacted'), text);
+      assert.ok(written(shape, false).includes(SECRET));
+    }
+    assert.match(written({ outputData: 'of a report' }), /of a report/);
   });
 
   it('also where an object stands for the message', () => {
