@@ -12,6 +12,8 @@ interface OwnWork {
   readonly storage: AsyncLocalStorage<true>;
   /** False until something looks at the channels: an async context costs a little everywhere. */
   marked: boolean;
+  /** How many endpoints are loading their libraries. */
+  loading?: number;
   /** Recognize requests to an endpoint that is mounted in a server of the application. */
   readonly mounted: Set<(request: IncomingMessage) => boolean>;
 }
@@ -31,6 +33,22 @@ export function markOwnWork(): void {
 export function asOwnWork<T>(fn: () => T): T {
   const { marked, storage } = ownWork();
   return marked ? storage.run(true, fn) : fn();
+}
+
+/** Loads libraries of our own endpoint. */
+export async function loadOwn<T>(load: () => Promise<T>): Promise<T> {
+  const work = ownWork();
+  work.loading = (work.loading ?? 0) + 1;
+  try {
+    return await load();
+  } finally {
+    work.loading -= 1;
+  }
+}
+
+/** Whether libraries of our own endpoint are being loaded. */
+export function isOwnLoading(): boolean {
+  return (ownWork().loading ?? 0) > 0;
 }
 
 /** Whether this runs as our own work, or inside an exporter of OpenTelemetry. */

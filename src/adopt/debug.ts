@@ -1,4 +1,5 @@
 import { format, stripVTControlCharacters } from 'node:util';
+import { isOwnLoading, isOwnWork } from '../own-work.ts';
 import type { AdoptedCategory, Adoption, LibraryCopy, Source } from './types.ts';
 
 // The package `debug`, 2.6.9 to 4. All versions look `init`, `enabled`, `formatArgs` and `log` up on the exported function
@@ -64,6 +65,9 @@ export const DEBUG: Source = {
 /** Namespaces of libraries that come with instrumentations such as this one, which the application did not choose. */
 const NOT_OF_APPLICATIONS: ReadonlySet<string> = new Set(['require-in-the-middle']);
 
+/** Time in milliseconds after which a call tells whether the application uses a library that our own endpoint has used. */
+const ASK_AGAIN_AFTER = 1000;
+
 const PATCHED = ['init', 'enabled', 'formatArgs', 'log'] as const;
 
 /** Whether a value is the export of the package `debug`, and can be patched. */
@@ -98,6 +102,9 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   /** Otherwise the application has replaced it, and its function gets the lines. */
   const writesToStderr = /\.write\(/.test(Function.prototype.toString.call(writeNatively));
   const namespaces = new Map<string, Namespace>();
+  /** Namespaces that only our own endpoint has used, such as Koa's: they are not the application's. */
+  const ofEndpoint = new Set<string>();
+  let askAgain: NodeJS.Timeout | undefined;
   const collected = new FinalizationRegistry<() => void>((forget) => forget());
   let active = true;
   /** The call between `formatArgs` and `log`. */
@@ -120,7 +127,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   function follow(name: string, native: boolean): Namespace | undefined {
     const known = namespaces.get(name);
     if (known !== undefined) return known;
-    if (NOT_OF_APPLICATIONS.has(name)) return undefined;
+    if (NOT_OF_APPLICATIONS.has(name) || ofEndpoint.has(name)) return undefined;
     const category = adoption.category(name, { enabledByDefault: native, version });
     if (category === undefined) return undefined;
     const state: Namespace = { category, native, wanted: category.wanted, plain: new Set(), stop: () => {} };
@@ -134,11 +141,21 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
     return state;
   }
 
+  /** Instances keep the answer. Those of the endpoint's libraries are made to ask again: it may be the application's call then. */
+  function askLater(): void {
+    askAgain ??= setTimeout(() => {
+      askAgain = undefined;
+      invalidate();
+    }, ASK_AGAIN_AFTER).unref();
+  }
+
   /** @param before whether it was on without adoption. @default what `debug` says of its namespace */
   function track(instance: DebugInstance, before?: boolean): void {
     const { namespace } = instance;
     if (typeof namespace !== 'string') return;
     const native = Boolean(isNative.call(exports, namespace));
+    if (caches && !native && isOwnLoading() && !namespaces.has(namespace)) ofEndpoint.add(namespace);
+    else ofEndpoint.delete(namespace);
     const state = follow(namespace, native);
     const property = Object.getOwnPropertyDescriptor(instance, 'enabled');
     if (state === undefined || property?.writable !== true) return;
@@ -169,6 +186,14 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
         invalidate();
         follows(namespace, Boolean(native));
         return native;
+      }
+      if (ofEndpoint.has(namespace)) {
+        if (!native && (isOwnLoading() || isOwnWork())) {
+          askLater();
+          return native;
+        }
+        ofEndpoint.delete(namespace);
+        attempt(() => follow(namespace, Boolean(native)));
       }
       const state = follows(namespace, Boolean(native));
       return state === undefined ? native : state.wanted;
@@ -236,6 +261,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
 
   return () => {
     active = false;
+    clearTimeout(askAgain);
     for (const name of PATCHED) {
       // Somebody else's function, which may call ours, stays.
       if (exports[name] === patches[name]) putBack(exports, name, originals[name]);

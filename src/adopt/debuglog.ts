@@ -1,5 +1,6 @@
 import { syncBuiltinESMExports } from 'node:module';
 import util from 'node:util';
+import { isOwnLoading, isOwnWork } from '../own-work.ts';
 import type { AdoptedCategory, Adoption, Source } from './types.ts';
 
 type Log = util.DebugLogger;
@@ -56,9 +57,12 @@ function adopted(
     const name = section.toUpperCase();
     const node = original(name);
     const isNodes = node.enabled;
-    const description = `section ${name} of util.debuglog`;
-    const category = adoption.category(name, { description, enabledByDefault: isNodes });
-    return category && logOf({ patch, name, node, isNodes, category }, onFirstCall);
+    const make = () => {
+      const description = `section ${name} of util.debuglog`;
+      const category = patch.adoption?.category(name, { description, enabledByDefault: isNodes });
+      return category && logOf({ patch, name, node, isNodes, category }, onFirstCall);
+    };
+    return isOwnLoading() && !isNodes ? ofEndpoint(node, make) : make();
   } catch (error) {
     adoption?.failed(error);
     return undefined;
@@ -79,6 +83,17 @@ function logOf(section: Section, onFirstCall: OnFirstCall | undefined): Log {
   });
 }
 
+/** The section of a library of our own endpoint, such as Koa. It becomes a category when the application uses it as well. */
+function ofEndpoint(node: Log, make: () => Log | undefined): Log {
+  let made: Log | undefined;
+  const current = () => {
+    if (made === undefined && !isOwnLoading() && !isOwnWork()) made = make();
+    return made ?? node;
+  };
+  const write: Write = (...given) => current()(...(given as [string]));
+  return shaped('logger', write, () => current().enabled);
+}
+
 type Write = (...given: unknown[]) => void;
 
 function writer({ patch, name, node, isNodes, category }: Section): Write {
@@ -96,9 +111,13 @@ function writer({ patch, name, node, isNodes, category }: Section): Write {
   return (...given) => (category.wanted || patch.adoption === undefined ? write(...given) : undefined);
 }
 
-/** Gives a function the properties of those that Node returns. */
 function shapedAs(name: 'logger' | 'debug', { patch, node, category }: Section, write: Write): Log {
   const enabled = () => (patch.adoption === undefined ? node.enabled : category.wanted && category.enabled);
+  return shaped(name, write, enabled);
+}
+
+/** Gives a function the properties of those that Node returns. */
+function shaped(name: string, write: Write, enabled: () => boolean): Log {
   return Object.defineProperties(write, {
     name: { value: name, configurable: true },
     enabled: { get: enabled, enumerable: true, configurable: true },

@@ -75,6 +75,12 @@ function watchByHooks(modules: readonly AdoptedModule[], events: LoadEvents): ()
       try {
         const found = findModule(modules, url, events);
         if (found === undefined) return result;
+        // Imported CommonJS beside an asynchronous hook, which Node.js goes on to require without asking again. With a source
+        // of ours instead, all that the file requires would pass the asynchronous hook, and be wrapped by it.
+        if (result.source === null || result.source === undefined) {
+          others.watch();
+          return result;
+        }
         const source = changedSource(url, result.source, result.format, found.module);
         return source === undefined ? result : { ...result, source };
       } catch (error) {
@@ -101,8 +107,8 @@ function changedSource(
   // Required files of packages without `"type"` have no format.
   const isCommonJs = format === 'commonjs' || format === undefined || format === null;
   if (esm === true ? format !== 'module' : !isCommonJs) return undefined;
-  // With an asynchronous hook the source of a CommonJS file is null.
-  const text = textOf(source) ?? readFileSync(fileURLToPath(url), 'utf8');
+  const text = textOf(source);
+  if (text === undefined) return undefined;
   if (edit !== undefined) return edit(text);
   const handOver = (exports: string) => `globalThis[Symbol.for('${HANDOVER}')]?.(${exports}, ${JSON.stringify(url)});`;
   // A module can import itself: so its exports have a name that it does not use.

@@ -21,6 +21,11 @@ export function leveled(logger: object): Leveled | undefined {
     return { name, get: () => call('getLevel'), set: (level) => call('setLevel', level, false) };
   }
   const level = member('level');
+  if (typeof level === 'function' && typeof member('levels') === 'function') {
+    // bunyan: `level()` gets it, `level(value)` sets it.
+    const call = (...args: unknown[]) => Reflect.apply(level, logger, args);
+    return { name: (member('fields') as { readonly name?: unknown } | undefined)?.name, get: call, set: call };
+  }
   if (level === undefined || typeof level === 'function') return undefined;
   return { name, get: () => member('level'), set: (value) => void Reflect.set(logger, 'level', value) };
 }

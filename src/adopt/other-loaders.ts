@@ -17,6 +17,8 @@ const internals = nodeModule as unknown as Internals;
 export interface OtherLoaders {
   /** Called with each file that Node.js loads: another loader may have been installed, or is about to be. */
   look(url: string): void;
+  /** From now on all that is compiled is watched. */
+  watch(): void;
   stop(): void;
 }
 
@@ -27,15 +29,18 @@ export interface OtherLoaders {
 export function watchOtherLoaders(changed: (source: string, filename: string) => string): OtherLoaders {
   let known: unknown;
   let restore: (() => void) | undefined;
+  const watch = () => {
+    restore ??= patch(changed);
+  };
   const look = (url: string) => {
     if (restore !== undefined) return;
     const loader = internals._extensions?.['.js'];
     // Nothing may be loaded by Node.js between tsx's own files and the application.
-    if (url.includes('/tsx/dist/') || (loader !== known && !isOfNode(loader))) restore = patch(changed);
+    if (url.includes('/tsx/dist/') || (loader !== known && !isOfNode(loader))) watch();
     known = loader;
   };
   look('');
-  return { look, stop: () => restore?.() };
+  return { look, watch, stop: () => restore?.() };
 }
 
 function isOfNode(loader: unknown): boolean {

@@ -3,12 +3,11 @@ import { APPLICATION, type LoggerAdopter, nameOf, UNADOPTED, undescribed } from 
 import { Patches } from './patches.ts';
 import type { AdoptedCategory } from './types.ts';
 import { WeakList } from './weak-list.ts';
-import { LetThrough, type TransportsOwner, transportsOf } from './winston-transports.ts';
+import { admits, isBelowInfo, type LeveledLogger, reachOf } from './winston-levels.ts';
+import { LetThrough } from './winston-transports.ts';
 
 /** The parts of a winston logger that are used here. */
-export interface WinstonLogger extends TransportsOwner {
-  readonly level: string;
-  readonly levels: Readonly<Record<string, number>>;
+export interface WinstonLogger extends LeveledLogger {
   readonly silent?: boolean;
   readonly defaultMeta?: unknown;
   readonly format?: { transform(info: Info, options: unknown): unknown; readonly options?: unknown };
@@ -46,8 +45,6 @@ interface State {
 type Method = (this: WinstonLogger, ...args: unknown[]) => unknown;
 
 const LEVEL = Symbol.for('level');
-/** Levels that count as debug output of loggers without a level `info`. */
-const DEBUG_LEVELS: ReadonlySet<string> = new Set(['debug', 'trace', 'verbose', 'silly']);
 
 /**
  * The loggers of one copy of winston. Everything that winston writes passes `write`; there a line below INFO is let
@@ -63,9 +60,6 @@ export class WinstonCopy {
   readonly #letThrough = new LetThrough();
   /** Names of the children with a category of their own, by relay. */
   readonly #relayNames = new WeakMap<object, string>();
-  readonly #debugLevels = new WeakMap<object, ReadonlySet<string>>();
-  #lastLevels: object | undefined;
-  #lastBelow: ReadonlySet<string> = DEBUG_LEVELS;
   #active = false;
   /** What a child has decided about the line that it passes on to its parent. */
   #decided: 'let through' | 'as it is' | undefined;
@@ -221,7 +215,7 @@ export class WinstonCopy {
   }
 
   #keep(logger: WinstonLogger, name: string, meta: unknown, adopter: LoggerAdopter): State {
-    const state = { category: adopter.category(name, this.#admits(logger, 'debug')), meta, adopter };
+    const state = { category: adopter.category(name, admits(logger, 'debug')), meta, adopter };
     if (Object.isExtensible(logger)) {
       Object.defineProperty(logger, this.#state, { value: state, configurable: true, writable: true });
       this.#loggers.add(logger);
@@ -295,41 +289,34 @@ export class WinstonCopy {
       if (typeof info !== 'object' || info === null) return 'as it is';
       const line = info as Info;
       const level = line[LEVEL] ?? line.level;
-      if (typeof level !== 'string' || !this.#levelsBelowInfo(logger).has(level)) return 'as it is';
+      if (typeof level !== 'string' || !isBelowInfo(logger.levels, level)) return 'as it is';
       const { category } = this.#stateOf(logger);
       if (category === undefined || logger.silent) return 'as it is';
-      if (decision.taken) return this.#letsThrough(logger, level);
+      if (decision.taken) return written(reachOf(logger, level));
       const { decided } = category;
       if (!category.wanted) return decided ? 'drop' : 'as it is';
       const text = typeof line.message === 'string' ? line.message : '';
-      const admitted = decided || this.#admits(logger, level);
+      const reach = decided ? reachOf(logger, level) : 'as it is';
+      // A line that no transport writes is no call.
+      if (reach === 'nowhere' && !category.tapped) return 'as it is';
+      const admitted = decided || admits(logger, level);
       const described = category.tapped ? () => describe(logger, line) : undescribed;
       const passes = category.passes(text, described, text.length + 64, admitted);
       if (!decided) return 'as it is';
-      return passes ? this.#letsThrough(logger, level) : 'drop';
+      return passes ? written(reach) : 'drop';
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return 'as it is';
     }
   }
 
-  /** Nothing has to be opened where every transport that takes INFO takes the level, too. */
-  #letsThrough(logger: WinstonLogger, level: string): 'let through' | 'as it is' {
-    const { levels, level: own } = logger;
-    const value = levels[level]!;
-    const { info } = levels;
-    for (const { level: threshold } of transportsOf(logger)) {
-      const limit = levels[threshold || own]!;
-      const opens = !threshold || info === undefined || limit >= info;
-      if (opens && !(limit >= value)) return 'let through';
-    }
-    return 'as it is';
-  }
-
   #isEnabled(logger: WinstonLogger, level: string, admitted: boolean): boolean {
     try {
-      if (logger.silent || !this.#levelsBelowInfo(logger).has(level)) return admitted;
-      return this.#stateOf(logger).category?.allows(admitted) ?? admitted;
+      if (logger.silent || !isBelowInfo(logger.levels, level)) return admitted;
+      const { category } = this.#stateOf(logger);
+      if (category === undefined) return admitted;
+      const allowed = category.allows(admitted);
+      return allowed && !admitted && reachOf(logger, level) === 'nowhere' ? category.tapped : allowed;
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return admitted;
@@ -340,35 +327,6 @@ export class WinstonCopy {
     return (logger[this.#state] as State | undefined)?.category;
   }
 
-  /** Whether a transport writes lines of the level, by the application's own levels. */
-  #admits(logger: WinstonLogger, level: string): boolean {
-    const { levels, level: own } = logger;
-    const value = levels[level];
-    if (value === undefined) return false;
-    const transports = transportsOf(logger);
-    if (transports.length === 0) return levels[own]! >= value;
-    return transports.some(({ level: threshold }) => levels[threshold || own]! >= value);
-  }
-
-  #levelsBelowInfo({ levels }: WinstonLogger): ReadonlySet<string> {
-    // Nearly all loggers of a process have the same levels.
-    if (levels === this.#lastLevels) return this.#lastBelow;
-    const set = this.#debugLevels.get(levels) ?? this.#makeLevelsBelowInfo(levels);
-    this.#lastLevels = levels;
-    this.#lastBelow = set;
-    return set;
-  }
-
-  #makeLevelsBelowInfo(levels: WinstonLogger['levels']): ReadonlySet<string> {
-    const { info } = levels;
-    const below = Object.keys(levels).filter((level) =>
-      info === undefined ? DEBUG_LEVELS.has(level) : levels[level]! > info,
-    );
-    const set = new Set(below);
-    this.#debugLevels.set(levels, set);
-    return set;
-  }
-
   #guard(work: () => void): void {
     try {
       work();
@@ -376,6 +334,11 @@ export class WinstonCopy {
       this.#adopter.failed(error);
     }
   }
+}
+
+/** What no transport writes reaches those who read the logger as a stream, as without us. */
+function written(reach: ReturnType<typeof reachOf>): 'let through' | 'as it is' {
+  return reach === 'let through' ? reach : 'as it is';
 }
 
 /** The line as the logger's format makes it, so that taps see no more than the application's output. */

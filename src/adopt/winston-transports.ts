@@ -1,4 +1,5 @@
 import { Patches } from './patches.ts';
+import { type Levels, ordinaryOf } from './winston-levels.ts';
 
 interface Transport {
   readonly level?: string;
@@ -67,8 +68,6 @@ export class LetThrough {
   }
 }
 
-type Levels = Readonly<Record<string, number>>;
-
 /** Opened levels by the transport's levels, by the level that is opened and whether the transport has a level of its own. */
 const opened = new WeakMap<Levels, Map<string, Levels>>();
 
@@ -77,25 +76,8 @@ function openLevels({ level }: Transport, levels: Levels, line: string): Levels 
   const key = `${level ? 'own' : 'none'} ${line}`;
   const found = known.get(key);
   if (found !== undefined) return found;
-  const value = level ? (levels.info ?? levels[line]) : Number.NEGATIVE_INFINITY;
+  const value = level ? ordinaryOf(levels) : Number.NEGATIVE_INFINITY;
   const made: Levels = Object.create(levels, { [line]: { value, enumerable: true } });
   opened.set(levels, known.set(key, made));
   return made;
-}
-
-interface LeveledTransport {
-  readonly level?: string;
-}
-
-/** A logger, as the stream that its transports are piped from. */
-export interface TransportsOwner {
-  readonly transports: readonly LeveledTransport[];
-  readonly _readableState?: { readonly pipes?: unknown };
-}
-
-/** The transports of a logger, without the filter that winston runs at each question for `transports`. */
-export function transportsOf(logger: TransportsOwner): readonly LeveledTransport[] {
-  const pipes = logger._readableState?.pipes;
-  if (Array.isArray(pipes)) return pipes;
-  return typeof pipes === 'object' && pipes !== null ? [pipes] : logger.transports;
 }

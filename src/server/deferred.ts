@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ServerConfig } from '../config.ts';
 import { toRdcpError } from '../errors.ts';
-import { asOwnWork } from '../own-work.ts';
+import { asOwnWork, loadOwn } from '../own-work.ts';
 import type { AppDependencies, RequestHandler } from './app.ts';
 import type { Listener, ListenerOptions } from './listener.ts';
 import { createMetadataPath } from './metadata-path.ts';
@@ -61,9 +61,11 @@ export function deferApp(dependencies: AppDependencies): DeferredApp {
   let app: RequestHandler | undefined;
 
   async function load(): Promise<RequestHandler> {
-    const { createApp } = await import('./app.ts');
-    app ??= createApp(dependencies);
-    return app;
+    return loadOwn(async () => {
+      const { createApp } = await import('./app.ts');
+      app ??= createApp(dependencies);
+      return app;
+    });
   }
 
   const whenLoaded: RequestHandler = (req, res, next) => {

@@ -283,9 +283,9 @@ describe('winston, of other kinds', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('levels of its own without info: only transports without a level of their own take more', (t) => {
+  it('levels of its own without info: transports for the least urgent level that is no debug level take more', (t) => {
     const { exports: winston, turn, counted } = setUp<Winston>(t, 'winston');
-    const [lines, notes]: [unknown[], unknown[]] = [[], []];
+    const [lines, notes, fatals]: [unknown[], unknown[], unknown[]] = [[], [], []];
     const levels = { fatal: 0, note: 1, debug: 2, silly: 3 };
     const logger = winston.createLogger({
       levels,
@@ -294,6 +294,7 @@ describe('winston, of other kinds', () => {
       transports: [
         new winston.transports.Stream({ stream: kept(lines) }),
         new winston.transports.Stream({ stream: kept(notes), level: 'note' }),
+        new winston.transports.Stream({ stream: kept(fatals), level: 'fatal' }),
       ],
     }) as unknown as Record<'fatal' | 'note' | 'debug' | 'silly', (text: string) => void> & {
       isLevelEnabled(level: string): boolean;
@@ -304,7 +305,8 @@ describe('winston, of other kinds', () => {
     logger.debug('d');
     logger.silly('s');
     logger.note('n');
-    assert.deepEqual([lines, notes], [['d', 's', 'n'], ['n']]);
+    const all = ['d', 's', 'n'];
+    assert.deepEqual([lines, notes, fatals], [all, all, []]);
     assert.equal(counted('LEVELS'), 2);
     assert.equal(logger.isLevelEnabled('debug'), true);
     assert.equal(logger.isLevelEnabled('unknown'), false);

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DEBUG as source } from '../../src/adopt/debug.ts';
+import { asOwnWork, loadOwn, markOwnWork } from '../../src/own-work.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 interface Instance {
@@ -308,4 +309,31 @@ describe('debug', () => {
     gc();
     assert.ok(refs.filter((ref) => ref.deref() === undefined).length > 90);
   });
+});
+
+it('a library that only our own endpoint uses is no category, until the application uses it as well', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  markOwnWork();
+  const { debug, names, turn, messages, leave } = setUp(t, '4.4.3');
+  const router = await loadOwn(async () => debug('koa-router'));
+  asOwnWork(() => router('a request to the endpoint'));
+  t.mock.timers.tick(1000);
+  asOwnWork(() => router('and another one'));
+  debug('shop');
+  assert.deepEqual(names(), ['SHOP']);
+  t.mock.timers.tick(1000);
+  router('a request to the application');
+  assert.deepEqual(names(), ['SHOP', 'KOA_ROUTER']);
+  turn('KOA_ROUTER', true);
+  router('on');
+  assert.deepEqual(messages(), ['on']);
+  const second = await loadOwn(async () => debug('koa-mount'));
+  assert.equal(names().includes('KOA_MOUNT'), false);
+  debug('koa-mount');
+  assert.equal(names().includes('KOA_MOUNT'), true);
+  turn('KOA_MOUNT', true);
+  second('both');
+  assert.deepEqual(messages(), ['both']);
+  leave();
+  assert.equal(router.enabled, false);
 });

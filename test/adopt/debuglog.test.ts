@@ -4,6 +4,7 @@ import util, { debug as importedDebug, debuglog as importedDebuglog } from 'node
 import { DEBUGLOG } from '../../src/adopt/debuglog.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import { GateCore } from '../../src/gate/core.ts';
+import { asOwnWork, loadOwn, markOwnWork } from '../../src/own-work.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { announced, start, until, WAIT } from '../register/running.ts';
 
@@ -23,6 +24,20 @@ function adopted(t: TestContext) {
     set: (name: string, on: boolean) => attachment.setBase(names().indexOf(name), on),
   };
 }
+
+it('the section of a library that only our own endpoint uses is none, until the application uses it as well', async (t) => {
+  markOwnWork();
+  const { names, set, emitted } = adopted(t);
+  const koa = await loadOwn(async () => util.debuglog('koa:application'));
+  asOwnWork(() => koa('a request to the endpoint'));
+  assert.deepEqual(names(), []);
+  koa('listen');
+  assert.deepEqual(names(), ['KOA_APPLICATION']);
+  assert.equal(koa.enabled, false);
+  set('KOA_APPLICATION', true);
+  koa('on');
+  assert.deepEqual([koa.enabled, emitted.length], [true, 1]);
+});
 
 it('a section becomes a category, whichever way the function was imported', (t) => {
   const { names, set, emitted } = adopted(t);

@@ -37,6 +37,7 @@ const LINES = {
 /** A service without a line of ours. Its logger is that of its argument. */
 const SERVICE = `
 require('reflect-metadata');
+const { context, propagation } = require('@opentelemetry/api');
 const { Controller, Get, Injectable, Logger, Module } = require('@nestjs/common');
 const { NestFactory } = require('@nestjs/core');
 const [, , kind] = process.argv;
@@ -74,6 +75,11 @@ Module({ imports, providers: [CatsService], controllers: [CatsController] })(App
   }
   const app = await NestFactory.create(AppModule, options);
   if (kind.startsWith('pino')) app.useLogger(app.get(require('nestjs-pino').Logger));
+  app.use(({ headers }, res, next) => {
+    const { 'x-tenant': value } = headers;
+    if (value === undefined) return next();
+    return context.with(propagation.setBaggage(context.active(), propagation.createBaggage({ tenant: { value } })), next);
+  });
   await app.listen(0);
   console.log('serves ' + app.getHttpServer().address().port);
 })();
@@ -82,12 +88,13 @@ Module({ imports, providers: [CatsService], controllers: [CatsController] })(App
 /** Its first lines as an ECMAScript module. */
 const IMPORTS = `
 import 'reflect-metadata';
+import * as api from '@opentelemetry/api';
 import * as common from '@nestjs/common';
 import * as core from '@nestjs/core';
 import * as nestjsPino from 'nestjs-pino';
 import nestWinston from 'nest-winston';
 import winston from 'winston';
-const modules = { '@nestjs/common': common, '@nestjs/core': core, 'nestjs-pino': nestjsPino, 'nest-winston': nestWinston, winston };
+const modules = { '@opentelemetry/api': api, '@nestjs/common': common, '@nestjs/core': core, 'nestjs-pino': nestjsPino, 'nest-winston': nestWinston, winston };
 const require = (name) => modules[name];
 `;
 
@@ -99,6 +106,7 @@ async function install(t: TestContext, packages: readonly string[]): Promise<str
   const others = ['reflect-metadata@0.2', 'rxjs@7', 'winston@3'];
   await promisify(execFile)('npm', ['install', ...flags, ...packages, ...others], { cwd });
   symlinkSync(resolve('node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));
+  writeFileSync(join(cwd, 'rdcp.json'), '{ "tenancy": { "isolation": "organization", "baggageKey": "tenant" } }');
   writeFileSync(join(cwd, 'service.cjs'), SERVICE);
   writeFileSync(join(cwd, 'service.mjs'), IMPORTS + SERVICE);
   return cwd;
@@ -107,7 +115,13 @@ async function install(t: TestContext, packages: readonly string[]): Promise<str
 async function serve(t: TestContext, cwd: string, file: string, kind: string) {
   const child = spawn(process.execPath, ['--import', built('register.js'), file, kind], {
     cwd,
-    env: { ...PROGRAM_ENV, NO_COLOR: '1', RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
+    env: {
+      ...PROGRAM_ENV,
+      NO_COLOR: '1',
+      RDCP_CONFIG: 'rdcp.json',
+      RDCP_PORT: '0',
+      OTEL_EXPORTER_PROMETHEUS_PORT: '0',
+    },
   });
   const closed = once(child, 'close');
   t.after(() => {
@@ -131,18 +145,22 @@ async function serve(t: TestContext, cwd: string, file: string, kind: string) {
   };
   const port = await found(/serves (\d+)/);
   const baseUrl = await found(/remote control on (\S+?)[\s,;]/);
-  const operator = createRdcpClient({ baseUrl, apiKey: readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim() });
-  const request = async () => {
+  const apiKey = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
+  const operatorOf = (tenantId?: string) =>
+    createRdcpClient({ baseUrl, apiKey, ...(tenantId !== undefined && { tenantId }) });
+  /** Returns how many debug lines a request causes. @param tenant whose request it is */
+  const request = async (tenant?: string) => {
     output = '';
-    assert.deepEqual(await (await fetch(`http://127.0.0.1:${port}/cats`)).json(), ['cat']);
+    const headers: Record<string, string> = tenant === undefined ? {} : { 'x-tenant': tenant };
+    assert.deepEqual(await (await fetch(`http://127.0.0.1:${port}/cats`, { headers })).json(), ['cat']);
     await found(/cats found/);
     return output.match(/looking for cats/g)?.length ?? 0;
   };
-  return { operator, request };
+  return { operatorOf, request };
 }
 
 for (const [line, packages] of Object.entries(LINES)) {
-  test(`a service of Nest ${line} under register: each context is switched, whatever logger is behind`, async (t) => {
+  test(`a service of Nest ${line} under register: each context is switched, for everybody or one tenant, whatever logger is behind`, async (t) => {
     const cwd = await install(t, packages);
     for (const file of ['service.cjs', 'service.mjs']) {
       for (const kind of ['console', 'pino', 'pino itself', 'winston']) await switches(t, cwd, file, kind);
@@ -152,11 +170,13 @@ for (const [line, packages] of Object.entries(LINES)) {
 
 async function switches(t: TestContext, cwd: string, file: string, kind: string): Promise<void> {
   const which = `${file} ${kind}`;
-  const { operator, request } = await serve(t, cwd, file, kind);
-  const cats = async () => {
-    const { categories } = await operator.discovery();
+  const { operatorOf, request } = await serve(t, cwd, file, kind);
+  const operator = operatorOf();
+  const cats = async (tenant?: string) => {
+    const { categories } = await operatorOf(tenant).discovery();
     const found = categories.find(({ otelrdcp_source }) => otelrdcp_source?.name === 'CatsService');
     assert.ok(found, `${which}: ${categories.map(({ name }) => name)}`);
+    assert.ok(!categories.some(({ name }) => name.startsWith('KOA')), 'only the endpoint uses Koa');
     return found;
   };
   const { name, enabled } = await cats();
@@ -167,4 +187,18 @@ async function switches(t: TestContext, cwd: string, file: string, kind: string)
   await operator.disable(name);
   assert.equal(await request(), 0, which);
   assert.equal((await cats()).metrics.callsTotal, 2, which);
+  const everybody = ['acme', 'globex', undefined];
+  const linesOf = async () => {
+    const lines = [];
+    for (const tenant of everybody) lines.push(await request(tenant));
+    return lines;
+  };
+  assert.deepEqual(await linesOf(), [0, 0, 0], which);
+  const operatorOfAcme = operatorOf('acme');
+  await operatorOfAcme.enable(name);
+  assert.deepEqual(await linesOf(), [1, 0, 0], `${which} is on for acme`);
+  await operatorOfAcme.reset(name);
+  assert.deepEqual(await linesOf(), [0, 0, 0], `${which} is off for acme again`);
+  const counted = await Promise.all(everybody.map(async (tenant) => (await cats(tenant)).metrics.callsTotal));
+  assert.deepEqual(counted, [1, 0, 3], `${which} is counted for acme`);
 }

@@ -124,6 +124,71 @@ export function winstonCases(copy: string): void {
     assert.deepEqual([all.written(), silent.written()], ['', '']);
   });
 
+  it('without a level info, transports that take the least urgent level that is no debug level take debug lines', (t) => {
+    const { winston, memory, turn, counted } = setUp(t, copy);
+    const levels = { fatal: 0, error: 1, warn: 2, debug: 3, trace: 4 };
+    const transports = [{}, { level: 'warn' }, { level: 'error' }, { level: 'debug' }].map(memory);
+    const logger = winston.createLogger({ levels, level: 'warn', transports });
+    const say = () => {
+      for (const level of Object.keys(levels)) logger.log(level, 'x');
+      return transports.map((each) => each.written());
+    };
+    const [to1, to2] = ['fatal x, error x', 'fatal x, error x, warn x'];
+    assert.deepEqual(say(), [to2, to2, to1, `${to2}, debug x`]);
+    turn('APP', true);
+    const all = `${to2}, debug x, trace x`;
+    assert.deepEqual(say(), [all, all, to1, all]);
+    assert.equal(counted('APP'), 3);
+    turn('APP', false);
+    assert.deepEqual(say(), [to2, to2, to1, to2]);
+  });
+
+  it('lines that no transport writes are not counted, but tapped', (t) => {
+    const { winston, memory, turn, tap, counted } = setUp(t, copy);
+    const made: [options: object, ...transports: object[]][] = [
+      [{}, { level: 'warn' }, { level: 'error' }],
+      [{}, { silent: true }],
+      [{ silent: true }, {}],
+      [{ level: 'silent' }, {}],
+    ];
+    const loggers = made.map(([options, ...transports]) =>
+      winston.createLogger({ ...options, transports: transports.map(memory) }),
+    );
+    turn('APP', true);
+    for (const logger of loggers) {
+      assert.equal(logger.isLevelEnabled?.('debug') ?? false, false);
+      speak(logger);
+    }
+    assert.equal(counted('APP'), 0);
+    const { calls } = tap('APP');
+    loggers[0]!.debug('tapped');
+    assert.equal(calls.length, 1);
+  });
+
+  it('a transport that two loggers share, which takes the level of the first', (t) => {
+    const { winston, memory, turn } = setUp(t, copy);
+    const shared = memory();
+    winston.createLogger({ defaultMeta: { service: 'first' }, transports: [shared] });
+    const second = winston.createLogger({ level: 'debug', transports: [shared] });
+    second.debug('off');
+    turn('APP', true);
+    second.debug('on');
+    assert.equal(shared.written(), 'debug on');
+  });
+
+  it('a line that a format leaves out stays out', (t) => {
+    const { winston, memory, turn } = setUp(t, copy);
+    const secret = winston.format((info) => (info.message === 'secret' ? false : info));
+    const [all, own] = [memory(), memory({ format: secret() })];
+    const loggers = [
+      winston.createLogger({ format: secret(), transports: [all] }),
+      winston.createLogger({ transports: [own] }),
+    ];
+    turn('APP', true);
+    for (const message of ['secret', 'public']) for (const logger of loggers) logger.debug(message);
+    assert.deepEqual([all.written(), own.written()], ['debug public', 'debug public']);
+  });
+
   it('a category that is on for one tenant passes the lines of that tenant', (t) => {
     const { winston, memory, gate, turnFor } = setUp(t, copy);
     const all = memory();
