@@ -8,21 +8,30 @@ import { type TestContext, test } from 'node:test';
 import { createRdcp } from '../src/rdcp.ts';
 import { built } from './support/built.ts';
 import { PROGRAM_ENV } from './support/program-env.ts';
+import { inFull } from './support/tiers.ts';
 
 const KEY = 'a-secret-of-thirty-two-characters';
 
-/** Prepares a process whose code can ask which of the packages that take long to load it has loaded: `heavy()`. */
+/**
+ * Prepares a process whose code can ask which of the packages that take long to load it has loaded: `heavy()`, and which
+ * files of OpenTelemetry are there in two copies: `doubled()`.
+ */
 const HEAVY = `
   import { registerHooks } from 'node:module';
   const loaded = new Set();
+  const files = new Map();
   registerHooks({
     load(url, context, next) {
+      const from = url.lastIndexOf('/@opentelemetry/');
+      const file = url.slice(from);
+      if (from !== -1) files.set(file, (files.get(file) ?? new Set()).add(url));
       const name = /\\/node_modules\\/((?:@koa\\/)?[^/]+)\\//.exec(url)?.[1];
       if (['koa', '@koa/router', 'koa-body', 'formidable', 'jose', 'redis'].includes(name)) loaded.add(name);
       return next(url, context);
     },
   });
-  globalThis.heavy = () => [...loaded].sort().join(' ');`;
+  globalThis.heavy = () => [...loaded].sort().join(' ');
+  globalThis.doubled = () => [...files].filter(([, { size }]) => size > 1).map(([file]) => file).join(' ');`;
 
 /** Runs a program after {@link HEAVY}, in a directory of its own. */
 async function run(t: TestContext, program: string, preload: readonly string[] = []) {
@@ -84,7 +93,7 @@ test('under register the first statement comes before the server half, which com
   assert.match(stdout, /^first: \nlater: .*koa\n$/);
 });
 
-test('under register a category that is on by default loses none of its first lines', async (t) => {
+inFull('under register a category that is on by default loses none of its first lines', async (t) => {
   const app = `
     import { category } from '${built('api.js')}';
     category('PAYMENTS', { enabled: true }).debug('at once');`;
@@ -105,7 +114,7 @@ test('the handler works at once: requests that are ours wait for the routes, oth
   assert.deepEqual(passed, ['/', '/orders?x=/rdcp/', '/rdcp']);
 });
 
-test('a request that comes before the routes are loaded is answered, its body included', async (t) => {
+inFull('a request that comes before the routes are loaded is answered, its body included', async (t) => {
   const { stdout } = await run(
     t,
     `
@@ -131,4 +140,9 @@ test('a request that comes before the routes are loaded is answered, its body in
     await rdcp.close();`,
   );
   assert.equal(stdout, '/rdcp/v1/control \n200 true\n');
+});
+
+test('under register no package of OpenTelemetry is loaded in two versions', async (t) => {
+  const { stdout } = await run(t, `console.log('twice:', doubled());`, [built('register.js')]);
+  assert.equal(stdout, 'twice: \n');
 });

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import nodeModule, { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { RdcpError } from '../errors.ts';
 import { handedOn } from '../handed-on.ts';
+import { importedFile } from './imported-file.ts';
 import { withoutOpeningStdin } from './own-process-module.ts';
 
 // Loads packages that only `register` needs. Loading is synchronous, because a module with a top-level `await` cannot be
@@ -22,7 +21,8 @@ const load =
  */
 export function loadPackage(name: string) {
   try {
-    return withoutOpeningStdin(() => (load ?? require)(name));
+    loadWhatImportsProcess(name);
+    return (load ?? require)(name);
   } catch (cause) {
     throw new RdcpError('RDCP_CONFIG_INVALID', `missing package ${name}: run npm install ${name}`, { cause });
   }
@@ -30,17 +30,16 @@ export function loadPackage(name: string) {
 
 /** Loads a dependency of another package, in the version that the other package uses. */
 export function loadPackageOf(owner: string, name: string) {
-  const requireThere = createRequire(require.resolve(owner));
-  const file = load === undefined ? name : (esModuleOf(name, requireThere.resolve(owner)) ?? name);
-  return withoutOpeningStdin(() => requireThere(file));
+  const from = require.resolve(owner);
+  const file = load === undefined ? name : importedFile(name, from);
+  return withoutOpeningStdin(() => createRequire(from)(file));
 }
 
-/** The file that `import` of a package would load. `import.meta.resolve` cannot resolve from another file. */
-function esModuleOf(name: string, from: string): string | undefined {
-  // Absent in Node 20, which must get as far as the message about its version.
-  const manifest = nodeModule.findPackageJSON(name, pathToFileURL(from));
-  if (manifest === undefined) return undefined;
-  let target = JSON.parse(readFileSync(manifest, 'utf8')).exports?.['.'];
-  while (typeof target === 'object' && target !== null) target = target.import ?? target.default;
-  return typeof target === 'string' ? join(dirname(manifest), target) : undefined;
+/** Loads the one package that imports `node:process`, so that the others load without the hook, which costs 2 MB of memory. */
+function loadWhatImportsProcess(owner: string): void {
+  try {
+    loadPackageOf(owner, '@opentelemetry/resources');
+  } catch {
+    // It does not depend on it, or is missing itself, which its own loading says.
+  }
 }

@@ -1,19 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { unsupportedNode } from '../../src/node-version.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
-
-/** A Node on this machine that is older than the package allows. */
-function findOldNode(): string | undefined {
-  const candidates = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'node'));
-  return candidates.find((file) => {
-    if (file.includes('node_modules') || !existsSync(file)) return false;
-    return unsupportedNode(execFileSync(file, ['-p', 'process.versions.node'], { encoding: 'utf8' })) !== undefined;
-  });
-}
+import { findOldNode } from './old-node.ts';
 
 it('Node 22.15 is the oldest that is supported', () => {
   for (const version of ['22.15.0', '22.22.1', '24.0.0', '26.1.0']) assert.equal(unsupportedNode(version), undefined);

@@ -6,6 +6,7 @@ import { API, announced, KEY, REGISTER, start } from './running.ts';
 describe('register beside an SDK attaches to it and starts none', { concurrency: 2 }, () => {
   attaches([
     'an SDK that a module of the application started',
+    'auto-instrumentations-node before it',
     'auto-instrumentations-node after it',
     'auto-instrumentations-node before it, by --require',
   ]);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { APP, attaches } from './beside-an-sdk.ts';
+import { APP } from './beside-an-sdk.ts';
 import { API, announced, KEY, REGISTER, start } from './running.ts';
 
 describe('register beside an SDK attaches to it and starts none', { concurrency: 2 }, () => {
-  attaches(['auto-instrumentations-node before it']);
-
   it('but starts its own where only a no-op provider is registered', async (t) => {
     const noop = `
       import { trace } from '${API}';
