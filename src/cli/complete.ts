@@ -36,7 +36,7 @@ async function candidates(root: Group, words: readonly string[], terminal: Termi
   const [, name = '', started = ''] = /^--([\w-]+)=(.*)$/.exec(current) ?? [];
   const option = open ?? (ended ? undefined : entry.options[name]);
   if (option !== undefined) {
-    const found = await offered(option.completes, {
+    const found = await offered(option.completes ?? (option.value === 'FILE' ? 'files' : undefined), {
       terminal,
       values,
       current: open === undefined ? started : current,

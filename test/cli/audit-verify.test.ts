@@ -11,6 +11,7 @@ import { chain } from '../audit/entries.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { KEYS, startServer } from '../support/server.ts';
+import { inFull } from '../support/tiers.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
@@ -255,7 +256,7 @@ test('what was dropped earlier is no excuse for an entry that was there later', 
   );
 });
 
-test('a long trail is walked page by page', async (t) => {
+inFull('a long trail is walked page by page', async (t) => {
   const entries = chain('a', 2500);
   const whole = await verifyFile(t, entries, '--json');
   assert.equal(JSON.parse(whole.stdout).entries, 2500);

@@ -1,3 +1,5 @@
+// In a process of its own: the shell has a time limit for what it asks.
+
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -6,10 +8,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { root } from '../../src/cli/commands/root.ts';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { built } from '../support/built.ts';
+import { inFull } from '../support/tiers.ts';
+import { commandsOf } from './commands.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
 
 /** Categories that come too late are left out, since a person waits: then the key is pressed once more. */
@@ -50,6 +55,18 @@ describe('completion of the command line', { concurrency: 2 }, () => {
     assert.deepEqual(await texts('completion', ''), ['bash', 'zsh', 'fish']);
     assert.deepEqual(await texts('list', '--key-file', ''), [':files']);
     assert.deepEqual(await texts('enable', '--for', ''), []);
+    assert.deepEqual(await texts('audit', '--outcome', ''), ['success', 'partial', 'failed', 'denied']);
+    assert.deepEqual(await texts('audit', '--action', 'token.re'), ['token.refresh', 'token.revoke', 'token.reuse']);
+    assert.deepEqual(await texts('audit', '--action=enab'), ['--action=enable']);
+    for (const [words, option] of [
+      [['audit', 'verify'], '--records'],
+      [['keys', 'create'], '--file'],
+      [['token', 'revoke'], '--refresh-file'],
+      [['conformance'], '--admin-token-file'],
+      [['login'], '--cert-key'],
+    ] as const) {
+      assert.deepEqual(await texts(...words, option, ''), [':files'], option);
+    }
   });
 
   it('offers the categories of the service that the words name, but those given', async () => {
@@ -57,6 +74,8 @@ describe('completion of the command line', { concurrency: 2 }, () => {
     assert.deepEqual(await categories('enable', 'COMPLETE_'), ['COMPLETE_POOL', 'COMPLETE_QUERIES']);
     assert.deepEqual(await categories('disable', '--for', '5m', 'COMPLETE_POOL', ''), ['COMPLETE_QUERIES']);
     assert.deepEqual(await categories('enable', 'complete_p'), ['complete_pool']);
+    assert.deepEqual(await categories('audit', '--category', 'COMPLETE_P'), ['COMPLETE_POOL']);
+    assert.deepEqual(await categories('audit', '--category=complete_p'), ['--category=complete_pool']);
     const described = await categoriesOf(() => offered(['enable', 'COMPLETE_P']));
     assert.deepEqual(described, ['COMPLETE_POOL\tthe pool: with a tab']);
     assert.deepEqual(await texts('enable', '--url', 'http://127.0.0.1:1', ''), []);
@@ -114,6 +133,23 @@ describe('completion of the command line', { concurrency: 2 }, () => {
     });
   }
 
+  it('finds the command lines of the help valid in every shell', async (t) => {
+    const lines: string[] = [];
+    for (const [path, { examples, notes = [] }] of await commandsOf(root.commands)) {
+      // Each of its examples is for one shell.
+      if (path[0] !== 'completion') lines.push(...examples, ...notes.filter((note) => /^ .*\brdcp /.test(note)));
+    }
+    assert.ok(lines.length > 40 && lines.some((line) => /^ .*rdcp token create/.test(line)));
+    const file = join(temporaryDirectory(t), 'lines');
+    writeFileSync(file, lines.join('\n'));
+    for (const name of ['bash', 'zsh', 'fish']) {
+      await withProgram(t, name, async () => {
+        const { status, stderr } = spawnSync(name, ['-n', file], { encoding: 'utf8' });
+        assert.deepEqual([status, stderr], [0, ''], name);
+      });
+    }
+  });
+
   it('works in bash', async (t) => {
     const script = `COMP_WORDS=(rdcp enable --for 5m COMPLETE_); COMP_CWORD=4; _rdcp; printf '%s\\n' "\${COMPREPLY[@]}"
       COMP_WORDS=(rdcp list --key-file com); COMP_CWORD=3; _rdcp; printf '%s\\n' "\${COMPREPLY[@]}"
@@ -126,18 +162,20 @@ describe('completion of the command line', { concurrency: 2 }, () => {
     ]);
   });
 
-  it('works in fish', (t) =>
+  inFull('works in fish', (t) =>
     withProgram(t, 'fish', async () => {
       const found = await shell(t, 'fish', '-c', "complete -C 'rdcp enable COMPLETE_'");
       assert.deepEqual(found, ['COMPLETE_POOL\tthe pool: with a tab', 'COMPLETE_QUERIES']);
-    }));
+    }),
+  );
 
-  it('works in zsh', (t) =>
+  inFull('works in zsh', (t) =>
     withProgram(t, 'zsh', async () => {
       // The completion system has it show what it is given; here it prints that.
       const script = `_describe() { print -l -- "\${(@P)2}" }
         words=(rdcp enable COMPLETE_); CURRENT=3; _rdcp`;
       const found = await shell(t, 'zsh', '-fc', script);
       assert.deepEqual(found, ['COMPLETE_POOL:the pool: with a tab', 'COMPLETE_QUERIES:']);
-    }));
+    }),
+  );
 });

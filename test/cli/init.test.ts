@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -52,6 +52,18 @@ describe('rdcp init', () => {
     const again = await init('--write');
     assert.match(again.stdout, /^Nothing to do: the project is under control\.$/m);
     assert.equal(contents()['package.json'], manifest.replace('production node', `production node ${IMPORT}`));
+  });
+
+  it('names the directory that it was given in the line that writes, as a shell takes it', async (t) => {
+    const { folder, init } = project(t, { 'package.json': { scripts: { start: 'node server.js' } }, 'server.js': '' });
+    const lineFor = async (...args: string[]) =>
+      /^To write the scripts: (.*)$/m.exec((await init(...args)).stdout)?.[1];
+    assert.equal(await lineFor(), 'npx rdcp init --write');
+    assert.equal(await lineFor(folder), `npx rdcp init --write ${folder}`);
+    const odd = join(folder, "it's here");
+    mkdirSync(odd);
+    for (const name of ['package.json', 'server.js']) copyFileSync(join(folder, name), join(odd, name));
+    assert.equal(await lineFor(odd), `npx rdcp init --write '${folder}/it'\\''s here'`);
   });
 
   it('changes the script of a Nest app that runs node, and says how to install what is missing', async (t) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
 import { openKeysFile } from '../../src/auth/keys-file.ts';
+import { inFull } from '../support/tiers.ts';
 import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
 
 const creation = (file: string, ...rest: string[]) => ['keys', 'create', '--file', file, ...rest];
@@ -43,7 +44,7 @@ test('keys create prints the key alone and keeps its hash in a private file', as
   assert.equal(opened.find(hashApiKey(key))?.principal.userId, 'ann');
 });
 
-test('keys made at the same time are all kept, and no draft or lock stays behind', async (t) => {
+inFull('keys made at the same time are all kept, and no draft or lock stays behind', async (t) => {
   const directory = temporaryDirectory(t);
   const file = join(directory, 'keys.json');
   const clients = Array.from({ length: 8 }, (_, index) => `c${index}`);

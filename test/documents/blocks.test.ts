@@ -18,7 +18,7 @@ const LANGUAGES = {
   json: 'this file',
   yaml: 'this file; recipes.test.ts; test/proxies/kubernetes.test.ts',
   nginx: 'test/proxies/nginx.test.ts',
-  haproxy: 'test/proxies/haproxy.test.ts',
+  haproxy: 'test/proxies/haproxy.full.ts',
   dockerfile: 'recipes.test.ts',
   logql: 'nothing: the document says so',
 } as const;

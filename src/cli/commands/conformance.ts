@@ -7,12 +7,16 @@ import { type Command, EXIT, type Option, type Terminal, text, UsageError, type 
 import { accessOf, assertAddress, CONNECTION_OPTIONS, readWord } from '../connection.ts';
 import { formatOf } from '../output.ts';
 
-const secret = (help: string) =>
-  ({ type: 'string', value: 'FILE', completes: 'files', help }) as const satisfies Option;
+const secret = (help: string) => ({ type: 'string', value: 'FILE', help }) as const satisfies Option;
 
 const OWN_OPTIONS = {
   changes: { type: 'boolean', help: 'also checks that switch one category, which is put back, and send wrong bodies' },
-  category: { type: 'string', value: 'NAME', help: 'switch this category (default: one that is off)' },
+  category: {
+    type: 'string',
+    value: 'NAME',
+    completes: 'categories',
+    help: 'switch this category (default: one that is off)',
+  },
   level: { type: 'string', value: 'N', help: 'judge level 1, 2 or 3 (default: the level that the server declares)' },
   own: { type: 'boolean', help: 'also the decisions of this package about what the specification leaves open (W-...)' },
   only: { type: 'string', value: 'ID,ID', help: 'only checks whose id starts so' },

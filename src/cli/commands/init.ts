@@ -33,9 +33,16 @@ export const init: Command = {
       terminal.out(`\npackage.json, script "${name}"${written ? ' (written)' : ''}:\n- ${before}\n+ ${after}`);
     }
     for (const step of plan.steps) terminal.out(`\n${step}`);
-    if (plan.scripts.length > 0 && !written) terminal.out('\nTo write the scripts: npx rdcp init --write');
+    if (plan.scripts.length > 0 && !written)
+      terminal.out(`\nTo write the scripts: npx rdcp init --write${asWord(directory)}`);
     if (plan.done) terminal.out('\nNothing to do: the project is under control.');
     else if (plan.service) terminal.out('\nThen start the service, and list its categories:\n  npx rdcp list');
     return 0;
   },
 };
+
+/** The directory as it was given, for a line that a person copies. */
+function asWord(directory: string): string {
+  if (directory === '.') return '';
+  return ` ${/^[\w./~+-]+$/.test(directory) ? directory : `'${directory.replaceAll("'", "'\\''")}'`}`;
+}

@@ -19,7 +19,8 @@ export const keysCreate: Command = {
     expires: { type: 'string', value: '90d', help: 'how long the key is valid (default: until it is revoked)' },
   },
   notes: [
-    'Only the key goes to stdout: KEY=$(rdcp keys create --file keys.json --client ops --scopes status,control)',
+    'Only the key goes to stdout:',
+    '  umask 077; rdcp keys create --file keys.json --client ops --scopes status,control > key',
     'The file stores only a hash of the key. A running service accepts a new key within a second.',
   ],
   examples: ['rdcp keys create --file keys.json --client alice --scopes discovery,status,control --expires 90d'],

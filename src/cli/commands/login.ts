@@ -8,9 +8,9 @@ import { CREDENTIAL_OPTIONS, clientOf, DEFAULT_URL, oneWord, setting, tlsFilesOf
 import { type Profile, profileName, updateProfiles } from '../profiles.ts';
 
 const TLS_OPTIONS = {
-  ca: { type: 'string', value: 'FILE', completes: 'files', help: 'authorities to trust (PEM), and no others' },
-  cert: { type: 'string', value: 'FILE', completes: 'files', help: 'client certificate (PEM)' },
-  'cert-key': { type: 'string', value: 'FILE', completes: 'files', help: 'key of the client certificate (PEM)' },
+  ca: { type: 'string', value: 'FILE', help: 'authorities to trust (PEM), and no others' },
+  cert: { type: 'string', value: 'FILE', help: 'client certificate (PEM)' },
+  'cert-key': { type: 'string', value: 'FILE', help: 'key of the client certificate (PEM)' },
 } as const satisfies Record<string, Option>;
 
 export const login: Command = {

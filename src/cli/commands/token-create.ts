@@ -8,7 +8,7 @@ export const tokenCreate: Command = {
   options: { scopes: SCOPES, 'refresh-file': REFRESH_FILE, ...CONNECTION_OPTIONS },
   notes: [
     'Only the token goes to stdout:',
-    '  (umask 077; rdcp token create --scopes status > token); rdcp status --token-file token',
+    '  umask 077; rdcp token create --scopes status > token; rdcp status --token-file token',
   ],
   examples: ['rdcp token create --scopes status --refresh-file session > token'],
   run: async (terminal, values) => {
