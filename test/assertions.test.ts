@@ -93,7 +93,7 @@ function namesAnAssertion(file: string, name: string, seen: Set<string>): boolea
 }
 
 /**
- * The bodies of `test(…)`, `it(…)`, `test.skip(…)` and `t.test(…)`; not those that a list of cases brings along, and not the
+ * The bodies of `test(…)`, `it(…)`, `inFull(…)`, `test.skip(…)` and `t.test(…)`; not those that a list of cases brings along, and not the
  * empty one that only reports a skip.
  */
 function testsOf(file: string): Node[] {
@@ -104,7 +104,7 @@ function testsOf(file: string): Node[] {
       .map(nameOf)
       .filter((part) => part !== undefined)
       .join('.');
-    if (!/^(?:test|it|\w+\.test|(?:test|it)\.(?:skip|only|todo))$/.test(name)) return [];
+    if (!/^(?:test|it|inFull|inBoth|\w+\.test|(?:test|it)\.(?:skip|only|todo))$/.test(name)) return [];
     const [, options, body = options] = given as Node[];
     if (body === undefined) return [];
     if (!isFunction(body)) return named.has(nameOf(body) ?? '') ? [body] : [];

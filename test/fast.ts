@@ -10,10 +10,10 @@ import { ROOT } from './support/built.ts';
 import { runTests } from './support/run-tests.ts';
 
 /** Tests of one process run one after the other. */
-const MOST_TOGETHER = 12;
+const MOST_TOGETHER = 24;
 /** Folders whose tests run the package in their own process. Those of the others are about processes that they start. */
 const SHARING =
-  /^test\/(?:audit|auth|client|console|control|emit|gate|metrics|notify|oauth|protocol|server|store|tail|tenancy)\//;
+  /^test\/(?:audit|auth|cli|client|conformance|console|control|emit|gate|metrics|notify|oauth|protocol|server|store|tail|tenancy)\//;
 /** Files of other folders that only call functions. */
 const FUNCTIONS_ALONE =
   /^test\/(?:adopt\/fields|cli\/forecast-table|cluster\/(?:board|calls|folder)|conformance\/pacing|fleet\/(?:instance|roster)|package\/(?:compatibility|install-scripts)|pictures\/terminal|register\/(?:exposition|pm2)|release\/release|conditions|config|environment|json-fault|printable|reporter)\.test\.ts$/;

@@ -1,9 +1,10 @@
-// The full tier: `*.full.ts`, a process each. Options are Node's: `npm run test:full -- --test-name-pattern Redis`.
+// The full tier: `*.full.ts`, a process each, and of `*.test.ts` the tests that test/support/tiers.ts marks. Options are Node's:
+// `npm run test:full -- --test-name-pattern Redis`.
 
 import assert from 'node:assert/strict';
-import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { packInto } from './package/consumer.ts';
 import { ROOT } from './support/built.ts';
 import { runTests } from './support/run-tests.ts';
@@ -13,6 +14,7 @@ const MEASURING = [
   'test/cli/drill.full.ts',
   'test/console/fleet.full.ts',
   'test/console/flood.full.ts',
+  'test/emit/flood.full.ts',
   'test/examples/fleet.full.ts',
   'test/fleet/acknowledgement.full.ts',
   'test/fleet/failover.full.ts',
@@ -24,14 +26,28 @@ const MEASURING = [
   'test/store/redis-cluster.full.ts',
   'test/store/redis-sentinel.full.ts',
   'test/tail/fleet.full.ts',
+  'test/tail/flood.full.ts',
+  'test/tail/processes.full.ts',
 ];
 
 const files = globSync('test/**/*.full.ts', { cwd: ROOT }).sort();
 for (const file of MEASURING) assert.ok(files.includes(file), `${file} is not there`);
+
+/** Whether a test file marks tests, itself or by what it imports from its folder. */
+function marks(file: string): boolean {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const beside = [...text.matchAll(/ from '\.(\/[\w-]+\.ts)'/g)].map(([, name]) => dirname(file) + name);
+  return text.includes('/tiers.ts') || (!file.includes('/support/') && beside.some(marks));
+}
+
+const marked = globSync('test/**/*.test.ts', { cwd: ROOT }).filter(marks).sort();
+assert.ok(marked.length > 0);
 const folder = mkdtempSync(join(tmpdir(), 'rdcp-packed-'));
 try {
-  process.env.RDCP_TARBALL = await packInto(folder);
+  process.env.TEST_TARBALL = await packInto(folder);
+  process.env.TEST_TIER = 'full';
   process.exitCode = runTests({
+    marked,
     files: files.filter((file) => !MEASURING.includes(file)),
     alone: MEASURING,
     concurrency: 2,

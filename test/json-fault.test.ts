@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { findJsonFault } from '../src/json-fault.ts';
-import { runs } from './support/runs.ts';
+import { inBoth, runs } from './support/tiers.ts';
 
 test('finds the line and column of the first fault', () => {
   const faults: Record<string, [line: number, column: number]> = {
@@ -33,7 +33,7 @@ test('finds the line and column of the first fault', () => {
   }
 });
 
-test('finds none in JSON, and one in whatever the engine refuses', () => {
+inBoth('finds none in JSON, and one in whatever the engine refuses', () => {
   assert.equal(findJsonFault('"\u007f\u0085"'), undefined);
   fc.assert(fc.property(fc.json(), (text) => findJsonFault(text) === undefined));
   const nearlyJson = fc.array(fc.constantFrom(...'{}[],:"\\ \n0123.-+eE', 'true', 'null', '"a"', '1'), {

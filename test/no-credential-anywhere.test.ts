@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { context, DiagLogLevel, diag, logs, metrics, trace } from '@opentelemetry/api';
@@ -20,6 +20,7 @@ import { PATHS, TOKEN_PATHS } from '../src/protocol/constants.ts';
 import { scrape } from './metrics/scrape.ts';
 import { createAuthority, writePems } from './support/certificate.ts';
 import { assertClean, inFull, marked, secret } from './support/secrets.ts';
+import { inBoth, rows } from './support/tiers.ts';
 import { getOverTls, http2Request, http2Session, type TlsAnswer } from './support/tls-client.ts';
 
 /** A JWT of the configured issuer, or one that only looks so. */
@@ -124,7 +125,7 @@ describe('no credential comes out again', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('whatever is sent, and wherever in a request it stands', async (t) => {
+  inBoth('whatever is sent, and wherever in a request it stands', async (t) => {
     let session = await http2Session(t, url, as);
     // After ten refusals the server ends a session, and refuses a stream that was on its way then.
     const request = async (headers: OutgoingHttpHeaders, body?: string): Promise<TlsAnswer> => {
@@ -148,13 +149,9 @@ describe('no credential comes out again', () => {
     POINT.span('done', () => undefined);
 
     const credentials = credentialHeaders();
-    for (const path of [
-      ...Object.values(PATHS),
-      ...Object.values(TOKEN_PATHS),
-      '/rdcp/v1/nothing',
-      '/rdcp/v2/status',
-    ]) {
-      for (const [name, headers] of Object.entries(credentials)) {
+    const paths = [...Object.values(PATHS), ...Object.values(TOKEN_PATHS), '/rdcp/v1/nothing', '/rdcp/v2/status'];
+    for (const [at, path] of paths.entries()) {
+      for (const [name, headers] of rows(Object.entries(credentials), at)) {
         const query = `?access_token=${marked(`token in the URL of ${path} with ${name}`)}`;
         // A stream of events does not end.
         const method = path === PATHS.events ? 'HEAD' : 'GET';
@@ -177,7 +174,7 @@ describe('no credential comes out again', () => {
     for (const answer of answers) assertClean('an answer', answer);
   });
 
-  it('tokens are handed to whoever asks for them, and to nobody else', async (t) => {
+  inBoth('tokens are handed to whoever asks for them, and to nobody else', async (t) => {
     const session = await http2Session(t, url, as);
     const form = async (path: string, fields: Record<string, string>, headers: OutgoingHttpHeaders = {}) =>
       http2Request(
@@ -224,7 +221,7 @@ describe('no credential comes out again', () => {
     assertClean('a refusal', shown(status));
   });
 
-  it('what HTTP/1.1 alone allows: a password in the target, and requests that are none', async () => {
+  inBoth('what HTTP/1.1 alone allows: a password in the target, and requests that are none', async () => {
     const password = marked('password in a URL');
     for (const bytes of [
       `GET https://ada:${password}@localhost${PATHS.status} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
@@ -239,7 +236,7 @@ describe('no credential comes out again', () => {
     }
   });
 
-  it('files that are broken while they are in use, and connections that are refused', async () => {
+  inBoth('files that are broken while they are in use, and connections that are refused', async () => {
     writeFileSync(keysFile, `${marked('key in a broken file')}: ${keys.own}`);
     writeFileSync(
       signingKeyFile,
@@ -256,7 +253,7 @@ describe('no credential comes out again', () => {
       assert.ok(Date.now() < deadline, told.join('\n'));
   });
 
-  it('configurations that are refused, and stores that cannot be reached', async () => {
+  inBoth('configurations that are refused, and stores that cannot be reached', async () => {
     const short = secret('short secret', 'MARKED-short');
     const password = marked('password of a store');
     const security = CONFIG.security ?? {};
@@ -298,35 +295,38 @@ describe('no credential comes out again', () => {
     await unreachable.close();
   });
 
-  it('not in answers, log records, spans, metrics, diagnostics, on the console, in the trail, nor in any file', async () => {
-    const records = logExporter
-      .getFinishedLogRecords()
-      .map(({ body, attributes, eventName }) => inFull({ body, attributes, eventName }));
-    const spans = spanExporter
-      .getFinishedSpans()
-      .map(({ name, attributes, events }) => inFull({ name, attributes, events }));
-    const text = await scrape(prometheus);
-    const files = () =>
-      readdirSync(folder)
-        .filter((file) => file.startsWith('state.sqlite'))
-        .map((file) => readFileSync(join(folder, file), 'latin1'));
+  inBoth(
+    'not in answers, log records, spans, metrics, diagnostics, on the console, in the trail, nor in any file',
+    async () => {
+      const records = logExporter
+        .getFinishedLogRecords()
+        .map(({ body, attributes, eventName }) => inFull({ body, attributes, eventName }));
+      const spans = spanExporter
+        .getFinishedSpans()
+        .map(({ name, attributes, events }) => inFull({ name, attributes, events }));
+      const text = await scrape(prometheus);
+      const files = () =>
+        readdirSync(folder)
+          .filter((file) => file.startsWith('state.sqlite'))
+          .map((file) => readFileSync(join(folder, file), 'latin1'));
 
-    // What is searched is what was meant to be: each holds something of the requests above.
-    assert.ok(records.some((record) => record.includes('rdcp.audit') && record.includes('denied')));
-    assert.ok(records.some((record) => record.includes('said')));
-    assert.ok(spans.some((span) => span.includes('done')));
-    assert.match(text, /rdcp_auth_failures_total\{.*reason="invalid_key"/);
-    assert.ok(files().some((file) => file.includes('token.issue') && file.includes('MARKED_POINT')));
-    assert.ok(told.length > 5);
+      // What is searched is what was meant to be: each holds something of the requests above.
+      assert.ok(records.some((record) => record.includes('rdcp.audit') && record.includes('denied')));
+      assert.ok(records.some((record) => record.includes('said')));
+      assert.ok(spans.some((span) => span.includes('done')));
+      assert.match(text, /rdcp_auth_failures_total\{.*reason="invalid_key"/);
+      assert.ok(files().some((file) => file.includes('token.issue') && file.includes('MARKED_POINT')));
+      assert.ok(told.length > 5);
 
-    for (const [where, texts] of Object.entries({ records, spans, metrics: [text], told, answers, files: files() })) {
-      for (const one of texts) assertClean(where, one);
-    }
-    // What is written at the end is written now.
-    await instrumentation.close();
-    for (const file of files()) assertClean('the closed store', file);
-    for (const line of told) assertClean('what was told at the end', line);
-  });
+      for (const [where, texts] of Object.entries({ records, spans, metrics: [text], told, answers, files: files() })) {
+        for (const one of texts) assertClean(where, one);
+      }
+      // What is written at the end is written now.
+      await instrumentation.close();
+      for (const file of files()) assertClean('the closed store', file);
+      for (const line of told) assertClean('what was told at the end', line);
+    },
+  );
 
   async function sendRaw(bytes: string): Promise<string> {
     const socket = connectTls({ port: Number(new URL(url).port), host: '127.0.0.1', servername: 'localhost', ...as });

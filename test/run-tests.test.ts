@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { inFull } from './support/tiers.ts';
 
 const RUNNER = pathToFileURL(join(import.meta.dirname, 'support/run-tests.ts')).href;
 
@@ -68,7 +69,7 @@ test('a test that fails alone too fails the run', (t) => {
   assert.doesNotMatch(stdout, /passed alone/);
 });
 
-test('a test that a shared function declares fails again by the file that calls it', (t) => {
+inFull('a test that a shared function declares fails again by the file that calls it', (t) => {
   const { status, stdout } = run(t, (folder) => {
     writeFileSync(join(folder, 'shared.mjs'), `${IMPORT} export const declare = () => { ${WRONG_TEST} };`);
     return [RIGHT, "import { declare } from './shared.mjs'; declare();"];
@@ -77,14 +78,14 @@ test('a test that a shared function declares fails again by the file that calls 
   assert.match(stdout, /Once more, alone: .*test-1\.mjs\n/);
 });
 
-test('a process that is killed fails each time', (t) => {
+inFull('a process that is killed fails each time', (t) => {
   const killed = `import { test } from 'node:test'; test('ends', () => process.kill(process.pid, 'SIGKILL'));`;
   const { status, stdout } = run(t, () => [RIGHT, killed, WRONG]);
   assert.equal(status, 1, stdout);
   assert.match(stdout, /Once more, alone: .*test-1\.mjs, .*test-2\.mjs\n/);
 });
 
-test('files that measure time run one after the other, when no other runs any more', (t) => {
+inFull('files that measure time run one after the other, when no other runs any more', (t) => {
   let notes = '';
   const { status, stdout } = run(
     t,
@@ -108,7 +109,7 @@ test('files that measure time run one after the other, when no other runs any mo
   assert.ok(third.to <= fourth.from);
 });
 
-test('many failures are not put down to the machine', (t) => {
+inFull('many failures are not put down to the machine', (t) => {
   const { status, stdout } = run(t, (folder) => Array.from({ length: 5 }, (_, at) => disturbed(join(folder, `${at}`))));
   assert.equal(status, 1, stdout);
   assert.doesNotMatch(stdout, /Once more/);

@@ -138,12 +138,14 @@ export interface Comparison {
 }
 
 /**
+ * The median of what a round says: two contenders of one round met the same neighbours.
  * @param judge by which of the two. What a service that works without waiting answers in a second is what its processor
  * time allows, and that hardly depends on what else the machine does; one that waits for a disk goes by the clock.
  */
 export function beside(one: Outcome, other: Outcome, judge: 'clock' | 'processor'): Comparison {
-  const byClock = other.wall.p50 / one.wall.p50;
-  const byProcessor = other.cpu.p50 / one.cpu.p50;
+  const ratio = (of: Timing, to: Timing) => median(of.rounds.map((taken, round) => taken / to.rounds[round]!));
+  const byClock = ratio(other.wall, one.wall);
+  const byProcessor = ratio(other.cpu, one.cpu);
   return {
     ratio: judge === 'clock' ? byClock : byProcessor,
     text: `${byProcessor.toFixed(3)} by processor time, ${byClock.toFixed(3)} by the clock`,

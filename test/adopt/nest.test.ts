@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { watchModules } from '../../src/adopt/hook.ts';
 import { NEST } from '../../src/adopt/nest.ts';
 import { built } from '../support/built.ts';
+import { inFull } from '../support/tiers.ts';
 import { run } from './application.ts';
 import { loadCopy } from './bench.ts';
 import { type LoadNest, nestCases, setUp } from './nest-cases.ts';
@@ -82,7 +83,7 @@ test('Nest 12 is adopted under register, imported and required', async (t) => {
   assert.deepEqual([written(stdout), stderr], [['Imported line', 'Required line'], []]);
 });
 
-test('Nest 12 that was loaded before is adopted where it was required or handed over', async (t) => {
+inFull('Nest 12 that was loaded before is adopted where it was required or handed over', async (t) => {
   for (const handOver of ["createRequire(import.meta.url)('nestjs-common-12')", 'adopt(nest)']) {
     const app = `
       import { createRequire } from 'node:module';

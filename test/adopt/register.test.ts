@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { built } from '../support/built.ts';
+import { inFull } from '../support/tiers.ts';
 import { run } from './application.ts';
 import { adoptsEveryCopy } from './every-copy.ts';
 
 adoptsEveryCopy(['under register']);
 
-test('what the option adopt excludes stays as it was', async (t) => {
+inFull('what the option adopt excludes stays as it was', async (t) => {
   const app = `import debug from 'debug'; debug('app')('natively');`;
   const config = { adopt: { map: [{ match: 'app', exclude: true }] } };
   assert.deepEqual((await run(t, app, { config, env: { DEBUG: 'app' } })).stderr, ['app natively']);

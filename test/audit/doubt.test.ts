@@ -7,6 +7,7 @@ import { createRedisStore } from '../../src/store/redis.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { inFull } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { chainOf, DRAFT, NOW } from './entries.ts';
 
@@ -88,24 +89,28 @@ for (const before of [0, 1, 400]) {
   }
 }
 
-test('an entry in doubt is looked for among the newest alone, however long the trail is', {
-  skip: whyNoRedis(),
-}, async (t) => {
-  const redis = await startRedis();
-  const store = createRedisStore({ url: redis.url, deadlineMs: PATIENCE_MS });
-  t.after(async () => {
-    await store.close();
-    await redis.close();
-  });
-  await startTrail(store, 'others').write();
-  const [entry] = await trailOf(store);
-  const fill = "for i = 1, 3000 do redis.call('XADD', KEYS[1], '*', 'entry', ARGV[1]) end";
-  redis.command('EVAL', fill, '1', '{rdcp}:audit', JSON.stringify(entry));
-  const own = startTrail(store, 'own');
-  await own.write();
-  redis.command('CONFIG', 'RESETSTAT');
-  await assert.rejects(own.writeInVain());
-  await own.write();
-  const [, calls] = /cmdstat_xrevrange:calls=(\d+)/.exec(redis.command('INFO', 'commandstats')) ?? [];
-  assert.ok(Number(calls) <= 2, `${calls} looks`);
-});
+inFull(
+  'an entry in doubt is looked for among the newest alone, however long the trail is',
+  {
+    skip: whyNoRedis(),
+  },
+  async (t) => {
+    const redis = await startRedis();
+    const store = createRedisStore({ url: redis.url, deadlineMs: PATIENCE_MS });
+    t.after(async () => {
+      await store.close();
+      await redis.close();
+    });
+    await startTrail(store, 'others').write();
+    const [entry] = await trailOf(store);
+    const fill = "for i = 1, 3000 do redis.call('XADD', KEYS[1], '*', 'entry', ARGV[1]) end";
+    redis.command('EVAL', fill, '1', '{rdcp}:audit', JSON.stringify(entry));
+    const own = startTrail(store, 'own');
+    await own.write();
+    redis.command('CONFIG', 'RESETSTAT');
+    await assert.rejects(own.writeInVain());
+    await own.write();
+    const [, calls] = /cmdstat_xrevrange:calls=(\d+)/.exec(redis.command('INFO', 'commandstats')) ?? [];
+    assert.ok(Number(calls) <= 2, `${calls} looks`);
+  },
+);

@@ -11,6 +11,7 @@ import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { inFull } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { chainOf } from './entries.ts';
 
@@ -130,7 +131,7 @@ test('the refusals of a minute are one commit that nobody waits for, and the eve
   assert.ok(Math.max(...sizes) <= 64, `${sizes}`);
 });
 
-test(`${MINUTES} minutes of refusals leave a bounded file, and a chain that can be verified`, async (t) => {
+inFull(`${MINUTES} minutes of refusals leave a bounded file, and a chain that can be verified`, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-refusals-'));
   const store = createSqliteStore(join(folder, 'state.db'), { lasting: true });
   t.after(async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
 import { RdcpError } from '../../src/errors.ts';
-import { runs } from '../support/runs.ts';
+import { inBoth, runs } from '../support/tiers.ts';
 
 const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const env = fc.stringMatching(/^[a-z0-9]{1,16}$/);
@@ -50,7 +50,7 @@ test('a key asks for 32 random bytes', () => {
   assert.equal(asked, 32);
 });
 
-test('any single changed character is noticed', () => {
+inBoth('any single changed character is noticed', () => {
   fc.assert(
     fc.property(key, fc.nat(), fc.integer({ min: 0x21, max: 0x7e }), (made, at, code) => {
       const position = at % made.length;
@@ -62,7 +62,7 @@ test('any single changed character is noticed', () => {
   );
 });
 
-test('two neighbouring characters that changed places are noticed', () => {
+inBoth('two neighbouring characters that changed places are noticed', () => {
   fc.assert(
     fc.property(key, fc.nat(), (made, at) => {
       const position = at % (made.length - 1);

@@ -10,6 +10,7 @@ import { newRefreshToken, parseRefreshToken, wasIssued } from '../../src/auth/to
 import { parseSigningKeys } from '../../src/auth/tokens/signing-key.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import { SCOPES } from '../../src/protocol/constants.ts';
+import { inBoth, runs } from '../support/tiers.ts';
 import { failsWith } from './records.ts';
 
 const pem = (key: KeyObject, type: 'pkcs8' | 'sec1' | 'pkcs1' = 'pkcs8') =>
@@ -18,7 +19,7 @@ const ec = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const ed25519 = generateKeyPairSync('ed25519').privateKey;
 
-test('client credentials come through Basic whatever is in them', () => {
+inBoth('client credentials come through Basic whatever is in them', () => {
   const text = fc.string({ minLength: 1, unit: 'binary' });
   fc.assert(
     fc.property(text, text, (id, secret) => {
@@ -28,6 +29,7 @@ test('client credentials come through Basic whatever is in them', () => {
       const [found] = clientCredentials(new Map(), header);
       assert.deepEqual(found, { id: wellFormed(id), secret: wellFormed(secret) });
     }),
+    { numRuns: runs(100) },
   );
 });
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { compareRuns, formatDifference, type Run } from '../../benchmarks/comparison.ts';
+import { beside, timing } from '../../benchmarks/load/contest.ts';
 import { combine, verdict } from '../../benchmarks/measurement.ts';
 
 const RESULTS = join(import.meta.dirname, '../../benchmarks/results');
@@ -70,5 +71,16 @@ describe('a run of the benchmarks beside an earlier one', () => {
       formatDifference(differences[0]!),
       /^ {2}same {4}gate-off: empty loop +1\.00 times +0\.07 ns -> 0\.07 ns$/,
     );
+  });
+});
+
+describe('a service beside another one', () => {
+  it('is judged round by round, so that a neighbour that comes and goes says nothing', () => {
+    const outcome = (rounds: readonly number[]) => {
+      const taken = timing('a request', rounds);
+      return { wall: taken, cpu: taken, answerBytes: 0 };
+    };
+    const { ratio } = beside(outcome([100, 210, 100, 208, 105]), outcome([100, 200, 100, 200, 100]), 'clock');
+    assert.equal(ratio, 200 / 208);
   });
 });

@@ -7,6 +7,7 @@ import { CONSOLE_PATHS, PATHS } from '../../src/protocol/constants.ts';
 import type { ConsoleSessionResponse, FleetResponse } from '../../src/protocol/messages.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS } from '../support/server.ts';
+import { inFull } from '../support/tiers.ts';
 import { actAsOne, becomes, startCluster } from './cluster.ts';
 
 /** Each request of its own connection: the cluster gives these to its workers in turn. */
@@ -28,7 +29,7 @@ async function onNewConnection(url: string, path: string, body: object) {
 }
 
 describe('node:cluster with the default store', { concurrency: 2 }, () => {
-  actAsOne({ changes: ['register'], lines: ['workers'], scrapes: ['register'] });
+  actAsOne({ changes: ['register'], lines: [], scrapes: ['register'] });
 
   it('a worker that dies takes no count with it, and the one forked in its place knows what is on', async (t) => {
     const cluster = await startCluster(t, { remote: 'register' });
@@ -44,7 +45,7 @@ describe('node:cluster with the default store', { concurrency: 2 }, () => {
     assert.ok(body.instances.length >= 3);
   });
 
-  it('what was set before the first fork, and the trail of it, is there afterwards', async (t) => {
+  inFull('what was set before the first fork, and the trail of it, is there afterwards', async (t) => {
     const cluster = await startCluster(t, { remote: 'all', workers: 0 });
     assert.equal((await cluster.enable()).otelrdcp_fleet, undefined);
     await cluster.ask('fork');
@@ -56,7 +57,7 @@ describe('node:cluster with the default store', { concurrency: 2 }, () => {
     );
   });
 
-  it('a one-time code for the console works whichever worker the browser reaches, and once', async (t) => {
+  inFull('a one-time code for the console works whichever worker the browser reaches, and once', async (t) => {
     const cluster = await startCluster(t, { remote: 'workers', workers: 3 });
     const codes = await Promise.all(
       Array.from({ length: 4 }, () => onNewConnection(cluster.url, CONSOLE_PATHS.code, {})),
@@ -78,7 +79,7 @@ describe('node:cluster with the default store', { concurrency: 2 }, () => {
     }
   });
 
-  it('leaves nothing behind', async (t) => {
+  inFull('leaves nothing behind', async (t) => {
     const cluster = await startCluster(t, { remote: 'register' });
     assert.equal(cluster.folders().length, 1);
     cluster.child.kill('SIGTERM');

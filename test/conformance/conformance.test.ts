@@ -7,6 +7,7 @@ import { judge } from '../../src/conformance/conformance.ts';
 import { type Report, renderText } from '../../src/conformance/report.ts';
 import { apiKey, bearer, type Credentials } from '../../src/conformance/session.ts';
 import { createRdcp } from '../../src/rdcp.ts';
+import { inBoth, rows } from '../support/tiers.ts';
 import { decidedFaults } from './self/decided-faults.ts';
 import { serve } from './self/handler.ts';
 import { proxyTo } from './self/proxy.ts';
@@ -88,9 +89,9 @@ test('bearer tokens conform to level 2', async () => {
   );
 });
 
-test('every fault put in front of the endpoint is found by the checks that are about it', async () => {
+inBoth('every fault put in front of the endpoint is found by the checks that are about it', async () => {
   const overlooked: string[] = [];
-  for (const [index, { finds, fault }] of decidedFaults.entries()) {
+  for (const [index, { finds, fault }] of rows(decidedFaults).entries()) {
     const served = await serve(fault(proxyTo(url)));
     const run = { credentials: CREDENTIALS, profile: 'otelrdcp', exhaust: false, only: finds, level: 1 } as const;
     const { results } = await judge({ target: { url: new URL(served.url) }, ...run }, quiet);

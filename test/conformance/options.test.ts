@@ -4,6 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { inFull } from '../support/tiers.ts';
 import { parseOptions, UsageError } from './options.ts';
 import { put } from './self/fault-kinds.ts';
 import { type Handler, serve } from './self/handler.ts';
@@ -82,7 +83,7 @@ test('a level that the server does not reach is judged when it is asked for', as
   });
 });
 
-test('no server, or a run in which nothing was checked, is no success', async () => {
+inFull('no server, or a run in which nothing was checked, is no success', async () => {
   const gone = await serve(referenceServer());
   gone.close();
   const { code, stderr } = await run(['--url', gone.url]);
@@ -91,7 +92,7 @@ test('no server, or a run in which nothing was checked, is no success', async ()
   assert.equal((await runAgainst(referenceServer(), ['--only', 'L1-TRAN-05'])).code, 1);
 });
 
-test('a server that limits rates is waited for', async () => {
+inFull('a server that limits rates is waited for', async () => {
   const limited = referenceServer({ controlLimit: 4, windowMs: 600 });
   const { code, stderr } = await runAgainst(limited, ['--only', 'L1-TRNS']);
   assert.equal(code, 0);

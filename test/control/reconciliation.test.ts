@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { verify } from '../../src/audit/verify.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { inBoth, runs } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { ACME, enable, GLOBAL, type Setup, startPlane } from './running-plane.ts';
@@ -185,58 +186,61 @@ const step = fc.oneof(
   }),
 );
 
-test('whatever is set while processes come and go, all agree five seconds after, and the trail has every answer', async () => {
-  let answered = 0;
-  let alone = 0;
-  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
-    const whole = createMemoryStore();
-    const time = virtualTime();
-    const ways = Array.from({ length: 3 }, () => breakableStore(whole));
-    const planes = await Promise.all(ways.map(({ store }) => startPlane({ store, time })));
-    const expected: string[] = [];
-    for (const [index, one] of steps.entries()) {
-      if (one.kind === 'wait') await time.pass(one.milliseconds);
-      else if (one.kind === 'link') (ways[one.who] as (typeof ways)[0]).mode.down = one.down;
-      else {
-        const { who, action, categories, duration, scope } = one;
-        const requestId = `request-${index}`;
-        const options = action === 'reset' || duration === undefined ? {} : { options: { duration } };
-        const outcome = await planes[who]
-          ?.control({ action, categories, ...options }, { requestId, scope })
-          .catch(() => undefined);
-        if (outcome === undefined) continue;
-        answered += 1;
-        if (outcome.response.status === 'partial') alone += 1;
-        expected.push(`${requestId} ${outcome.response.status}`);
-        // The others hear of it, as far as they can.
-        for (const [other, way] of ways.entries()) {
-          if (!way.mode.down && other !== who) await way.announce(scope.key);
+inBoth(
+  'whatever is set while processes come and go, all agree five seconds after, and the trail has every answer',
+  async () => {
+    let answered = 0;
+    let alone = 0;
+    const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+      const whole = createMemoryStore();
+      const time = virtualTime();
+      const ways = Array.from({ length: 3 }, () => breakableStore(whole));
+      const planes = await Promise.all(ways.map(({ store }) => startPlane({ store, time })));
+      const expected: string[] = [];
+      for (const [index, one] of steps.entries()) {
+        if (one.kind === 'wait') await time.pass(one.milliseconds);
+        else if (one.kind === 'link') (ways[one.who] as (typeof ways)[0]).mode.down = one.down;
+        else {
+          const { who, action, categories, duration, scope } = one;
+          const requestId = `request-${index}`;
+          const options = action === 'reset' || duration === undefined ? {} : { options: { duration } };
+          const outcome = await planes[who]
+            ?.control({ action, categories, ...options }, { requestId, scope })
+            .catch(() => undefined);
+          if (outcome === undefined) continue;
+          answered += 1;
+          if (outcome.response.status === 'partial') alone += 1;
+          expected.push(`${requestId} ${outcome.response.status}`);
+          // The others hear of it, as far as they can.
+          for (const [other, way] of ways.entries()) {
+            if (!way.mode.down && other !== who) await way.announce(scope.key);
+          }
         }
       }
-    }
-    for (const way of ways) way.mode.down = false;
-    for (let tick = 0; tick < 5; tick++) {
-      await time.pass(1000);
-      for (const way of ways) for (const key of [GLOBAL_SCOPE, 'acme']) await way.announce(key);
-    }
-    const views = planes.map(({ plane }) => [GLOBAL, ACME].map((scope) => plane.view(scope)));
-    assert.deepEqual(views[1], views[0]);
-    assert.deepEqual(views[2], views[0]);
-    for (const { gate, database, stateOf } of planes) {
-      assert.equal(database.enabled, stateOf().enabled);
-      assert.equal(
-        gate.runWithTenant('acme', () => database.enabled),
-        stateOf(ACME).enabled,
+      for (const way of ways) way.mode.down = false;
+      for (let tick = 0; tick < 5; tick++) {
+        await time.pass(1000);
+        for (const way of ways) for (const key of [GLOBAL_SCOPE, 'acme']) await way.announce(key);
+      }
+      const views = planes.map(({ plane }) => [GLOBAL, ACME].map((scope) => plane.view(scope)));
+      assert.deepEqual(views[1], views[0]);
+      assert.deepEqual(views[2], views[0]);
+      for (const { gate, database, stateOf } of planes) {
+        assert.equal(database.enabled, stateOf().enabled);
+        assert.equal(
+          gate.runWithTenant('acme', () => database.enabled),
+          stateOf(ACME).enabled,
+        );
+      }
+      const entries = await (ways[0] as (typeof ways)[0]).entries();
+      assert.equal(verify(entries), undefined);
+      const told = entries.flatMap(({ requestId, outcome }) =>
+        requestId && outcome !== 'failed' ? [`${requestId} ${outcome}`] : [],
       );
-    }
-    const entries = await (ways[0] as (typeof ways)[0]).entries();
-    assert.equal(verify(entries), undefined);
-    const told = entries.flatMap(({ requestId, outcome }) =>
-      requestId && outcome !== 'failed' ? [`${requestId} ${outcome}`] : [],
-    );
-    assert.deepEqual(told.sort(), expected.sort());
-    await Promise.all(planes.map(({ plane }) => plane.close()));
-  });
-  await fc.assert(property, { numRuns: 200 });
-  assert.ok(alone > 50, `${alone} of ${answered} answers were of one process alone`);
-});
+      assert.deepEqual(told.sort(), expected.sort());
+      await Promise.all(planes.map(({ plane }) => plane.close()));
+    });
+    await fc.assert(property, { numRuns: runs(200) });
+    assert.ok(alone > runs(50), `${alone} of ${answered} answers were of one process alone`);
+  },
+);

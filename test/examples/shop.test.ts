@@ -5,6 +5,7 @@ import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import type { DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { takenPort } from '../register/running.ts';
 import { ROOT } from '../support/built.ts';
+import { inFull } from '../support/tiers.ts';
 import { start, until } from './child.ts';
 import { withProgram } from './required-program.ts';
 import { type RunningShop, startShop } from './running-shop.ts';
@@ -13,7 +14,7 @@ import { startOn } from './shop-ports.ts';
 const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'QUEUE', 'X-DISCOUNTS'];
 
 describe('the example on ports that somebody else has', () => {
-  test('the shop itself: it ends with one line that names SHOP_PORT', async (t) => {
+  inFull('the shop itself: it ends with one line that names SHOP_PORT', async (t) => {
     const port = String(await takenPort(t, 'localhost'));
     const child = await startOn(t, { SHOP_PORT: port });
     assert.equal(await child.ended, 1);

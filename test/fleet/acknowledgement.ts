@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { FleetResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { inFull } from '../support/tiers.ts';
 import {
   checkOf,
   enable,
@@ -100,7 +101,7 @@ export function acknowledges(name: keyof typeof STORES): void {
       for (const process of processes) assert.equal(await process.enabled('QUEUE'), on);
     });
 
-    test('a process that is stopped is named until it is gone, and converges by itself when it goes on', async () => {
+    inFull('a process that is stopped is named until it is gone, and converges by itself when it goes on', async () => {
       const before = await revision();
       await first().control({ action: 'reset' });
       const stopped = processes[2] as MemberProcess;
@@ -127,7 +128,7 @@ export function acknowledges(name: keyof typeof STORES): void {
       assert.deepEqual(repeat.body.changes, body.changes);
     });
 
-    test('one that joins late is counted, and has what was changed before', async () => {
+    inFull('one that joins late is counted, and has what was changed before', async () => {
       await first().control(enable('DATABASE'));
       const late = await start();
       processes.push(late);
@@ -136,17 +137,20 @@ export function acknowledges(name: keyof typeof STORES): void {
       assert.equal((await late.control(enable('HTTP'))).body.otelrdcp_fleet?.applied, 4);
     });
 
-    test('a process that was killed is pending at first and leaves the list; one that ends leaves it at once', async () => {
-      const [, ended, killed] = processes as [MemberProcess, MemberProcess, MemberProcess];
-      const id = await killed.id();
-      await killed.kill();
-      const { body } = await hasty().control(enable('DATABASE'));
-      assert.deepEqual([body.status, body.otelrdcp_fleet?.pending], ['partial', [id]]);
-      await together(first(), 3);
+    inFull(
+      'a process that was killed is pending at first and leaves the list; one that ends leaves it at once',
+      async () => {
+        const [, ended, killed] = processes as [MemberProcess, MemberProcess, MemberProcess];
+        const id = await killed.id();
+        await killed.kill();
+        const { body } = await hasty().control(enable('DATABASE'));
+        assert.deepEqual([body.status, body.otelrdcp_fleet?.pending], ['partial', [id]]);
+        await together(first(), 3);
 
-      await ended.end();
-      const { otelrdcp_fleet } = (await first().control(enable('HTTP'))).body;
-      assert.deepEqual([otelrdcp_fleet?.instances, otelrdcp_fleet?.pending], [2, []]);
-    });
+        await ended.end();
+        const { otelrdcp_fleet } = (await first().control(enable('HTTP'))).body;
+        assert.deepEqual([otelrdcp_fleet?.instances, otelrdcp_fleet?.pending], [2, []]);
+      },
+    );
   });
 }

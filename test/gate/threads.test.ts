@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { gate } from '../../src/gate/gate.ts';
 import type { Attributes } from '../../src/gate/types.ts';
+import { inFull } from '../support/tiers.ts';
 
 const FILE = join(import.meta.dirname, 'threads-worker.ts');
 
@@ -112,7 +113,7 @@ describe('worker threads', () => {
     await until(async () => !(await thread.ask('enabled', 'TAPPED')));
   });
 
-  it('a switch reaches a thread that never comes to its event loop, a tenant’s too', async (t) => {
+  inFull('a switch reaches a thread that never comes to its event loop, a tenant’s too', async (t) => {
     const thread = start(t);
     const index = indexOf('BUSY');
     assert.equal(await thread.ask('enabled', 'BUSY'), false);
@@ -139,7 +140,7 @@ describe('worker threads', () => {
     await until(() => thread.ask('enabled', 'OF_A_THREAD'));
   });
 
-  it('counts 1,000,000 calls of four threads exactly, also when they have ended', async (t) => {
+  inFull('counts 1,000,000 calls of four threads exactly, also when they have ended', async (t) => {
     const index = indexOf('FLOOD');
     attachment.setBase(index, true);
     const threads = Array.from({ length: 4 }, () => start(t));

@@ -20,6 +20,7 @@ import { until } from '../examples/child.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { built } from '../support/built.ts';
 import { assertClean, marked, secret } from '../support/secrets.ts';
+import { inFull } from '../support/tiers.ts';
 import { openReceiver, type Received } from './receiver.ts';
 
 const SECRET = secret(
@@ -222,7 +223,7 @@ test('an answer is not read beyond a bound, and a redirect is not followed', asy
   assert.equal(elsewhere.received.length, 0);
 });
 
-test('what waits is sent at the close, and nothing else keeps the process alive', async (t) => {
+inFull('what waits is sent at the close, and nothing else keeps the process alive', async (t) => {
   const receiver = await openReceiver(t);
   const hanging = await openReceiver(t, () => {});
   const program = (url: string, end: string) => `

@@ -1,3 +1,3 @@
 import { answersAnything } from './anything.ts';
 
-answersAnything(800);
+answersAnything(1050);

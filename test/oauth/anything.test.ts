@@ -1,3 +1,3 @@
 import { answersAnything } from './anything.ts';
 
-answersAnything(250);
+answersAnything(150);

@@ -78,6 +78,14 @@ export function answersAnything(runs: number): void {
       fc.base64String().map((value) => ({ Authorization: `Basic ${value}` })),
       fc.constantFrom('text/plain', 'application/json').map((type) => ({ 'Content-Type': type })),
     );
+    const formOf = (entries: Readonly<Record<string, string>>) => Object.entries(entries);
+    const grant = { grant_type: 'client_credentials', ...client };
+    /** What few runs would not always come to. */
+    const examples: [(typeof TOKEN_PATHS)['token' | 'introspect'], [string, string][], Record<string, string>][] = [
+      [TOKEN_PATHS.token, formOf(grant), {}],
+      [TOKEN_PATHS.token, formOf({ ...grant, client_secret: 'wrong' }), {}],
+      [TOKEN_PATHS.introspect, formOf({ token: stranger.access_token, ...client }), {}],
+    ];
     const seen = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(
@@ -102,7 +110,7 @@ export function answersAnything(runs: number): void {
           assert.equal(answeredHeaders.has('www-authenticate'), status === 401);
         },
       ),
-      { numRuns: runs },
+      { numRuns: runs, examples },
     );
     t.diagnostic(JSON.stringify(Object.fromEntries(seen)));
     const results = [`200 of ${TOKEN_PATHS.token}`, `200 of ${TOKEN_PATHS.introspect}`, 'invalid_client'];

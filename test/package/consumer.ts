@@ -38,8 +38,8 @@ export const tool = (name: string) => join(ROOT, 'node_modules', '.bin', name);
  */
 export async function packInto(directory: string): Promise<string> {
   assertBuilt();
-  const { RDCP_TARBALL } = process.env;
-  if (RDCP_TARBALL !== undefined) return RDCP_TARBALL;
+  const { TEST_TARBALL } = process.env;
+  if (TEST_TARBALL !== undefined) return TEST_TARBALL;
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
   const { stdout } = await run('npm', pack, { cwd: ROOT });
   const [packed]: { readonly filename: string }[] = JSON.parse(stdout);

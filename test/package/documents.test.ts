@@ -11,6 +11,7 @@ import { until } from '../examples/child.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';
+import { inFull } from '../support/tiers.ts';
 
 const KEY = 'a-key-of-this-test-alone-and-no-other';
 
@@ -60,6 +61,7 @@ console.log('ready ' + JSON.stringify(urls));
 /** What the blocks of the documents leave to their reader, by its name. */
 const LEFT_OUT = `
 import type { CategoryHandle } from 'opentelemetry-instrumentation-rdcp/api';
+import { inFull } from '../support/tiers.ts';
 declare global {
   const database: CategoryHandle;
   const statement: string, baseUrl: string, apiKey: string, key: string;
@@ -67,6 +69,7 @@ declare global {
   const handle: (request: unknown) => void;
   const logger: import('pino').Logger;
   const debug: import('debug').Debug, loglevel: typeof import('loglevel'), consola: { withTag(tag: string): { level: number } };
+  const bunyan: { createLogger(options: { name: string }): { level(): number; levels(): number[] } };
   const createRdcp: typeof import('opentelemetry-instrumentation-rdcp').createRdcp;
   const RdcpInstrumentation: typeof import('opentelemetry-instrumentation-rdcp').RdcpInstrumentation;
   const rdcp: import('opentelemetry-instrumentation-rdcp').Rdcp;
@@ -132,7 +135,7 @@ describe('the code of the documents', () => {
     for (const { place, code } of others) assert.doesNotThrow(() => parseAst(code, { lang: 'ts' }), place);
   });
 
-  it('mounts the endpoint in Express, Fastify, node:http and Koa', async (t) => {
+  inFull('mounts the endpoint in Express, Fastify, node:http and Koa', async (t) => {
     const scopes = ['status', 'control'];
     const keys = [{ id: 'k', hash: hashApiKey(KEY), clientId: 'k', scopes }];
     file('keys.json', JSON.stringify({ keys }));
@@ -148,7 +151,7 @@ describe('the code of the documents', () => {
     }
   });
 
-  it('makes categories of the loggers in docs/migration.md, under the names that it says', async (t) => {
+  inFull('makes categories of the loggers in docs/migration.md, under the names that it says', async (t) => {
     const code = blocksOf('ts').filter(({ document }) => document === 'docs/migration.md');
     assert.equal(code.length, 3);
     const parts = code.map((block, at) => file(`migration-${at}.ts`, block.code));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { openReceiver } from '../register/otlp-receiver.ts';
 import { freePort } from '../support/free-port.ts';
+import { inFull } from '../support/tiers.ts';
 import { type Consumer, SUBPATHS } from './consumer.ts';
 import { followDemo } from './demo.ts';
 import { EVERY_ENTRY, FLOOD, loadedBy, MAIN_PATH, MISTAKE, SDK_AFTERWARDS, TYPED_CONSUMER } from './scripts.ts';
@@ -30,13 +31,13 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     assert.deepEqual({ stdout, stderr }, { stdout: 'all\n', stderr: '' });
   });
 
-  it('starts the shop by its demo, metrics included, and each command that it shows works', async (t) => {
+  inFull('starts the shop by its demo, metrics included, and each command that it shows works', async (t) => {
     const { stdout, stderr, metrics } = await followDemo(t, consumer());
     assert.ok(stdout.includes(`http://localhost:${metrics}/metrics`), stdout);
     assert.match(stderr, / DEBUG DATABASE query .*trace_id=/);
   });
 
-  it('has types that compile, those of its dependencies included', async () => {
+  inFull('has types that compile, those of its dependencies included', async () => {
     assert.deepEqual(await consumer().compile(TYPED_CONSUMER), { code: 0, stdout: '', stderr: '' });
   });
 }

@@ -8,6 +8,7 @@ import { start } from '../examples/child.ts';
 import { built, ROOT } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
+import { inFull } from '../support/tiers.ts';
 import { KEY, REGISTER } from './running.ts';
 
 const INHERITED = { NODE_OPTIONS: `--import ${REGISTER}` };
@@ -124,7 +125,7 @@ describe('with register in NODE_OPTIONS', { concurrency: 2 }, () => {
     };
     setTimeout(() => {}, 20_000);`;
 
-  it('npm leaves the ports to the application that it starts', async (t) => {
+  inFull('npm leaves the ports to the application that it starts', async (t) => {
     const { code, stderr } = await inherit(t, 'npm run start', {
       'package.json': JSON.stringify({ name: 'app', scripts: { prestart: 'node -e 0', start: 'node app.mjs' } }),
       'app.mjs': APP,

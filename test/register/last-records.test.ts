@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { inFull } from '../support/tiers.ts';
 import { ALL, OWN_SDK, refusedAndSwitched } from './last-records.ts';
 import { openReceiver } from './otlp-receiver.ts';
 import { KEY, start, WAIT } from './running.ts';
@@ -14,7 +15,7 @@ describe('every audit record arrives at the collector, the last ones too', { con
     assert.deepEqual(receiver.audit(), ALL);
   });
 
-  it('when an SDK of the application is shut down, and nothing else is done', async (t) => {
+  inFull('when an SDK of the application is shut down, and nothing else is done', async (t) => {
     const receiver = await openReceiver(t);
     const env = { ...receiver.env, OTEL_METRICS_EXPORTER: 'none', OTEL_TRACES_EXPORTER: 'none' };
     const app = `${OWN_SDK}

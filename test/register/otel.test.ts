@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { inFull } from '../support/tiers.ts';
 import { openReceiver } from './otlp-receiver.ts';
 import { API, start } from './running.ts';
 
@@ -26,7 +27,7 @@ describe('under register', () => {
     assert.deepEqual([receiver.ofSeverity(5), receiver.ofSeverity(9)], [1, 2]);
   });
 
-  it('log records pass as they did with adopt.otel false', async (t) => {
+  inFull('log records pass as they did with adopt.otel false', async (t) => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
       env: { RDCP_API_KEY: KEY, RDCP_CONFIG: 'rdcp.json', ...receiver.env },
@@ -37,7 +38,7 @@ describe('under register', () => {
     assert.equal(receiver.ofSeverity(5), 1);
   });
 
-  it("OpenTelemetry's diagnostics are exported without feeding themselves", async (t) => {
+  inFull("OpenTelemetry's diagnostics are exported without feeding themselves", async (t) => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
       env: {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { samplerFrom } from '../../src/register/sampler.ts';
+import { inFull } from '../support/tiers.ts';
 import { openReceiver } from './otlp-receiver.ts';
 import { API, start } from './running.ts';
 
@@ -36,7 +37,7 @@ describe('the sampler of OTEL_TRACES_SAMPLER', () => {
 });
 
 describe('under register with OTEL_TRACES_SAMPLER=always_off', () => {
-  it('exports the spans of a category that is on, and no others', async (t) => {
+  inFull('exports the spans of a category that is on, and no others', async (t) => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
       env: {

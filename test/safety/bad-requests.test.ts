@@ -1,3 +1,3 @@
 import { refusesBadRequests } from './bad-requests.ts';
 
-refusesBadRequests(800);
+refusesBadRequests(200);

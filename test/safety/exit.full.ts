@@ -7,6 +7,14 @@ import { temporaryDirectory } from './service.ts';
 describe('an application ends by itself when its work is done, although clients are connected and a temporary control lives', {
   concurrency: 2,
 }, () => {
+  it('with a store in memory', (t) => assertEndsWithStore(t, 'memory:'));
+
+  it('with a Redis that answers nobody', { skip: whyNoRedis() }, async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.close());
+    await assertEndsWithStore(t, redis.url, async () => redis.freeze());
+  });
+
   it('with a SQLite file', (t) => assertEndsWithStore(t, `sqlite:${join(temporaryDirectory(t), 'state.db')}`));
 
   it('with Redis', { skip: whyNoRedis() }, async (t) => {

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { writeCertificate } from '../support/certificate.ts';
+import { inFull } from '../support/tiers.ts';
 import type { LeftBehind } from './failing-app.ts';
 import { run } from './program.ts';
 import { API_KEYS, temporaryDirectory } from './service.ts';
@@ -79,7 +80,7 @@ test('what cannot be started leaves no file, timer, connection or category behin
   );
 });
 
-test('nor a connection to Redis', { skip: skip || whyNoRedis() }, async (t) => {
+inFull('nor a connection to Redis', { skip: skip || whyNoRedis() }, async (t) => {
   const redis = await startRedis();
   t.after(() => redis.close());
   await assertNothingLeft(

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { inFull } from '../support/tiers.ts';
 import { run } from './program.ts';
 import { temporaryDirectory } from './service.ts';
 
@@ -18,7 +19,7 @@ const ENTRIES = { index: [...ZOD, GATE], api: [GATE], client: [], redis: [] };
 
 describe('importing an entry does nothing to the process', { concurrency: 2 }, () => {
   for (const [entry, globals] of Object.entries(ENTRIES)) {
-    it(entry, async (t) => {
+    (entry === 'index' ? it : inFull)(entry, async (t) => {
       const cwd = temporaryDirectory(t);
       const args = [pathToFileURL(join(SRC, `${entry}.ts`)).href];
       const program = run(t, join(import.meta.dirname, 'importing-app.ts'), { args, cwd });

@@ -7,6 +7,7 @@ import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { Refusal, serveIntrospection } from '../auth/introspection-server.ts';
 import { ACCESS_TOKEN, TOKEN_EXCHANGE, type TokenAnswer, tokenSettings } from '../server/tokens.ts';
+import { inFull } from '../support/tiers.ts';
 
 // What is bad about a credential costs whoever sends it, and nobody else behind the same address.
 
@@ -114,46 +115,49 @@ export function lockNobodyOut(tries: number): void {
     );
   });
 
-  test('junk at the token endpoints refuses no valid exchange, refresh or revocation from the same address', async (t) => {
-    const ask = await start(t, {
-      apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['status'] }],
-      tokens: tokenSettings,
-    });
-    const refreshToken = `rdcp_rt_${'A'.repeat(22)}.${'A'.repeat(43)}.${'A'.repeat(22)}`;
-    const junk: readonly [string, Record<string, string>][] = [
-      [TOKEN_PATHS.token, { grant_type: 'refresh_token', refresh_token: refreshToken }],
-      [TOKEN_PATHS.token, { grant_type: 'client_credentials', client_id: 'ops', client_secret: 'wrong' }],
-      [TOKEN_PATHS.token, { grant_type: TOKEN_EXCHANGE, subject_token: 'a.b.c', subject_token_type: ACCESS_TOKEN }],
-      [TOKEN_PATHS.revoke, { token: refreshToken }],
-    ];
-    let sent = 0;
-    const stop = flood(12, (count) => {
-      sent = count;
-      const [path, form] = junk[count % junk.length] ?? [TOKEN_PATHS.token, {}];
-      return ask(path, NAT, { form });
-    });
-    while (sent < 25 * tries) await sleep(10);
-    const rounds = tries / 2;
-    const served = { exchange: 0, refresh: 0, revoke: 0, use: 0 };
-    const form = async (path: string, fields: Record<string, string>) => {
-      const answer = await ask(path, NAT, { form: fields });
-      return { status: answer.status, body: (await answer.json()) as TokenAnswer };
-    };
-    for (let index = 0; index < rounds; index += 1) {
-      const exchange = { grant_type: TOKEN_EXCHANGE, subject_token: KEY, subject_token_type: ACCESS_TOKEN };
-      const exchanged = await form(TOKEN_PATHS.token, exchange);
-      if (exchanged.status === 200) served.exchange += 1;
-      const { refresh_token: token } = exchanged.body;
-      const refreshed = await form(TOKEN_PATHS.token, { grant_type: 'refresh_token', refresh_token: token });
-      if (refreshed.status === 200) served.refresh += 1;
-      const { access_token: accessToken } = refreshed.body;
-      if ((await statusOf(ask(PATHS.status, NAT, { token: accessToken }))) === 200) served.use += 1;
-      if ((await form(TOKEN_PATHS.revoke, { token: accessToken })).status === 200) served.revoke += 1;
-    }
-    const rate = await stop();
-    t.diagnostic(
-      `${rate} junk requests a second: of ${rounds} each are served ${served.exchange} exchanges, ${served.refresh} refreshes, ${served.use} uses, ${served.revoke} revocations`,
-    );
-    assert.deepEqual(served, { exchange: rounds, refresh: rounds, revoke: rounds, use: rounds });
-  });
+  inFull(
+    'junk at the token endpoints refuses no valid exchange, refresh or revocation from the same address',
+    async (t) => {
+      const ask = await start(t, {
+        apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['status'] }],
+        tokens: tokenSettings,
+      });
+      const refreshToken = `rdcp_rt_${'A'.repeat(22)}.${'A'.repeat(43)}.${'A'.repeat(22)}`;
+      const junk: readonly [string, Record<string, string>][] = [
+        [TOKEN_PATHS.token, { grant_type: 'refresh_token', refresh_token: refreshToken }],
+        [TOKEN_PATHS.token, { grant_type: 'client_credentials', client_id: 'ops', client_secret: 'wrong' }],
+        [TOKEN_PATHS.token, { grant_type: TOKEN_EXCHANGE, subject_token: 'a.b.c', subject_token_type: ACCESS_TOKEN }],
+        [TOKEN_PATHS.revoke, { token: refreshToken }],
+      ];
+      let sent = 0;
+      const stop = flood(12, (count) => {
+        sent = count;
+        const [path, form] = junk[count % junk.length] ?? [TOKEN_PATHS.token, {}];
+        return ask(path, NAT, { form });
+      });
+      while (sent < 25 * tries) await sleep(10);
+      const rounds = tries / 2;
+      const served = { exchange: 0, refresh: 0, revoke: 0, use: 0 };
+      const form = async (path: string, fields: Record<string, string>) => {
+        const answer = await ask(path, NAT, { form: fields });
+        return { status: answer.status, body: (await answer.json()) as TokenAnswer };
+      };
+      for (let index = 0; index < rounds; index += 1) {
+        const exchange = { grant_type: TOKEN_EXCHANGE, subject_token: KEY, subject_token_type: ACCESS_TOKEN };
+        const exchanged = await form(TOKEN_PATHS.token, exchange);
+        if (exchanged.status === 200) served.exchange += 1;
+        const { refresh_token: token } = exchanged.body;
+        const refreshed = await form(TOKEN_PATHS.token, { grant_type: 'refresh_token', refresh_token: token });
+        if (refreshed.status === 200) served.refresh += 1;
+        const { access_token: accessToken } = refreshed.body;
+        if ((await statusOf(ask(PATHS.status, NAT, { token: accessToken }))) === 200) served.use += 1;
+        if ((await form(TOKEN_PATHS.revoke, { token: accessToken })).status === 200) served.revoke += 1;
+      }
+      const rate = await stop();
+      t.diagnostic(
+        `${rate} junk requests a second: of ${rounds} each are served ${served.exchange} exchanges, ${served.refresh} refreshes, ${served.use} uses, ${served.revoke} revocations`,
+      );
+      assert.deepEqual(served, { exchange: rounds, refresh: rounds, revoke: rounds, use: rounds });
+    },
+  );
 }

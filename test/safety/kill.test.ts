@@ -1,3 +1,3 @@
 import { killRounds } from './kill.ts';
 
-killRounds(2);
+killRounds(1);

@@ -15,6 +15,7 @@ import {
 const HOUR = 3_600_000;
 
 describe('a temporary control of a real process never outlives its time', { concurrency: 4 }, () => {
+  goesOnAfter('SIGKILL');
   goesOnAfter('SIGTERM');
   endsThoughClockJumps(['a year back', 'an hour forward', 'a year forward']);
 

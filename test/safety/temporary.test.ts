@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import {
-  assertExpiredOnce,
-  assertOffSince,
-  enableFor,
-  endsThoughClockJumps,
-  goesOnAfter,
-  host,
-  passed,
-} from './temporary.ts';
+import { describe } from 'node:test';
+import { inFull } from '../support/tiers.ts';
+import { assertExpiredOnce, assertOffSince, enableFor, endsThoughClockJumps, host, passed } from './temporary.ts';
 
 describe('a temporary control of a real process never outlives its time', { concurrency: 4 }, () => {
-  goesOnAfter('SIGKILL');
-
-  it('has ended when a process goes on that was stopped over its end', async (t) => {
+  inFull('has ended when a process goes on that was stopped over its end', async (t) => {
     const here = host(t);
     const service = await here.start();
     const end = await enableFor(service, 1);

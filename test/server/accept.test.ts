@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { PATHS } from '../../src/protocol/constants.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
-import { runs } from '../support/runs.ts';
 import { KEYS, startServer } from '../support/server.ts';
+import { inBoth, runs } from '../support/tiers.ts';
 
 const JSON_TYPE = 'application/json';
 const RDCP_TYPE = 'application/vnd.rdcp.v1+json';
@@ -72,7 +72,7 @@ test('another version of the protocol alone is refused as a version', async (t) 
   assert.equal((await negotiate('application/vnd.rdcp.v2+json;q=0')).code, 'RDCP_MEDIA_NOT_ACCEPTABLE');
 });
 
-test('a type is never answered with when its most exact range has quality 0', async (t) => {
+inBoth('a type is never answered with when its most exact range has quality 0', async (t) => {
   const negotiate = await negotiating(t);
   const type = fc.constantFrom(JSON_TYPE, RDCP_TYPE, 'application/*', '*/*', 'text/html');
   const range = fc.tuple(type, fc.constantFrom('', ';q=0', ';q=0.5', ';q=1', ';q=0.25'));

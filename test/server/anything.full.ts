@@ -1,3 +1,3 @@
 import { answersAnything } from './anything.ts';
 
-answersAnything(2500);
+answersAnything(3000);

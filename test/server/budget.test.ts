@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runWithTenant } from '../../src/api.ts';
 import { createRdcpClient } from '../../src/client.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createRdcp, type RdcpConfig } from '../../src/index.ts';
@@ -108,6 +109,28 @@ test('a control ends by its budget in every process that shares the store, with 
     entries.map(({ reason }) => reason),
     ['budget'],
   );
+});
+
+test("a tenant's control ends by its budget for that tenant alone", async (t) => {
+  const it = await service(t, 'BUDGET_TENANT', { tenancy: { isolation: 'organization' } });
+  const records: DebugRecord[] = it.records;
+  const ofTenant = (tenant: string) => createRdcpClient({ baseUrl: it.url, apiKey: it.keys.admin, tenantId: tenant });
+  for (const tenant of ['acme', 'beta']) {
+    await ofTenant(tenant).enable(it.name, { duration: '5m', otelrdcp_budget: { calls: tenant === 'acme' ? 3 : 100 } });
+  }
+  for (const tenant of ['acme', 'beta']) runWithTenant(tenant, () => it.call(10));
+  await sleep(0);
+  assert.deepEqual(
+    ['acme', 'beta'].map((tenant) => records.filter((record) => record.tenant === tenant).length),
+    [3, 10],
+  );
+  assert.deepEqual(
+    ['acme', 'beta'].map((tenant) => runWithTenant(tenant, () => it.category.enabled)),
+    [false, true],
+  );
+  const expiries = async (tenant: string) =>
+    (await ofTenant(tenant).audit()).entries.filter(({ action }) => action === 'expire').map(({ reason }) => reason);
+  assert.deepEqual([await expiries('acme'), await expiries('beta')], [['budget'], []]);
 });
 
 test('a lower rate needs control, a higher one or none at all needs admin', async (t) => {

@@ -9,6 +9,7 @@ import { PATHS } from '../../src/protocol/constants.ts';
 import type { ListenerOptions } from '../../src/server/listener.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { assembleApp, KEYS, startServer } from '../support/server.ts';
+import { inFull } from '../support/tiers.ts';
 import { getOverTls, http2Request, http2Session, type TlsAnswer } from '../support/tls-client.ts';
 
 const authority = createAuthority();
@@ -169,7 +170,7 @@ test('a body that is not as long as declared changes nothing, and harms no other
   assert.equal((await send({ ':path': PATHS.status, ...OPERATOR })).status, 200);
 });
 
-test('a client that goes away in the middle of requests leaves no error behind', async (t) => {
+inFull('a client that goes away in the middle of requests leaves no error behind', async (t) => {
   const server = await startServer(t, { config: { server: { tls } } });
   for (let round = 0; round < 20; round++) {
     const session = await http2Session(t, server.url, ca);

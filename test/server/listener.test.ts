@@ -11,6 +11,7 @@ import type { RequestHandler } from '../../src/server/app.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { listen, listenerFor } from '../support/listening.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
+import { inFull } from '../support/tiers.ts';
 import { getOverTls, http2Session } from '../support/tls-client.ts';
 
 const LISTENING = join(import.meta.dirname, '../support/listening-process.ts');
@@ -226,7 +227,7 @@ test('a thousand stalled connections are closed by the header timeout with 408, 
   assert.equal(await (await fetch(url)).text(), 'hello');
 });
 
-test('a thousand stalled TLS handshakes are cut off, and others are served meanwhile', async (t) => {
+inFull('a thousand stalled TLS handshakes are cut off, and others are served meanwhile', async (t) => {
   const { cert, ...tls } = writeCertificate();
   const url = await listen(t, { tls }, undefined, { timeouts: STALL_TIMEOUTS });
   // The beginning of a ClientHello, without its rest.
@@ -236,7 +237,7 @@ test('a thousand stalled TLS handshakes are cut off, and others are served meanw
   assert.equal((await getOverTls(url, { ca: cert })).text, 'hello');
 });
 
-test('neither the listener nor the connections to it keep a process alive', async (t) => {
+inFull('neither the listener nor the connections to it keep a process alive', async (t) => {
   const { cert, certFile, keyFile } = writeCertificate();
   for (const server of [{}, { tls: { certFile, keyFile } }]) {
     const child = spawn(process.execPath, [LISTENING, JSON.stringify(server)], { stdio: ['pipe', 'pipe', 'inherit'] });

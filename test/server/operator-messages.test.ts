@@ -21,6 +21,7 @@ import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { inFull } from '../support/tiers.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
@@ -231,7 +232,7 @@ test('a token that is bad says nothing of its issuer', async (t) => {
   assert.equal((await service.health()).status, 'healthy');
 });
 
-test('a Redis that is not there at the start is told, and that it came', { skip: whyNoRedis() }, async (t) => {
+inFull('a Redis that is not there at the start is told, and that it came', { skip: whyNoRedis() }, async (t) => {
   const redis = await startRedis();
   t.after(() => redis.close());
   await redis.kill();

@@ -224,36 +224,35 @@ test('the audit trail is read newest first, in pages, through its filters', asyn
   );
 });
 
-for (const [query, field] of [
-  ['limit=0', 'limit'],
-  ['limit=1001', 'limit'],
-  ['limit=ten', 'limit'],
-  ['limit=1.5', 'limit'],
-  ['limit=', 'limit'],
-  ['limit=1&limit=2', 'limit'],
-  ['cursor=', 'cursor'],
-  ['cursor=nonsense', 'cursor'],
-  [`cursor=${'a'.repeat(2000)}`, 'cursor'],
-  ['since=yesterday', 'since'],
-  ['since=2026-01-01T00:00:00Z', 'since'],
-  ['until=2026-02-30T00:00:00.000Z', 'until'],
-  ['action=explode', 'action'],
-  ['category=lower', 'category'],
-  ['client=a%20b', 'client'],
-  ['outcome=maybe', 'outcome'],
-  ['tenant=acme', 'tenant'],
-  ['__proto__=1', '__proto__'],
-  ['constructor=1', 'constructor'],
-  ['Limit=1', 'Limit'],
-] as const) {
-  test(`audit?${query.slice(0, 40)} is refused by its field`, async (t) => {
-    const server = await startServer(t);
+test('a query of the trail that cannot be answered is refused by its field', async (t) => {
+  const server = await startServer(t);
+  for (const [query, field] of [
+    ['limit=0', 'limit'],
+    ['limit=1001', 'limit'],
+    ['limit=ten', 'limit'],
+    ['limit=1.5', 'limit'],
+    ['limit=', 'limit'],
+    ['limit=1&limit=2', 'limit'],
+    ['cursor=', 'cursor'],
+    ['cursor=nonsense', 'cursor'],
+    [`cursor=${'a'.repeat(2000)}`, 'cursor'],
+    ['since=yesterday', 'since'],
+    ['since=2026-01-01T00:00:00Z', 'since'],
+    ['until=2026-02-30T00:00:00.000Z', 'until'],
+    ['action=explode', 'action'],
+    ['category=lower', 'category'],
+    ['client=a%20b', 'client'],
+    ['outcome=maybe', 'outcome'],
+    ['tenant=acme', 'tenant'],
+    ['__proto__=1', '__proto__'],
+    ['constructor=1', 'constructor'],
+    ['Limit=1', 'Limit'],
+  ] as const) {
     const { status, body } = await server.request(`${PATHS.audit}?${query}`, { key: 'admin' });
-    assert.equal(status, 400);
-    assert.equal(body.error.code, 'RDCP_MALFORMED_REQUEST');
-    assert.equal(body.error.details?.field, field);
-  });
-}
+    const refusal = [status, body.error.code, body.error.details?.field];
+    assert.deepEqual(refusal, [400, 'RDCP_MALFORMED_REQUEST', field], query);
+  }
+});
 
 test('an anonymous probe learns the overall status alone, a credential the checks too', async (t) => {
   const server = await startServer(t, { config: { health: { database: async () => undefined } } });

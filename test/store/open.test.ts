@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { isRdcpError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory.ts';
 import { openStore } from '../../src/store/open.ts';
+import { inFull } from '../support/tiers.ts';
 
 test('memory: is a memory store of its own each time', () => {
   assert.equal(openStore('memory:').name, 'memory');
@@ -48,7 +49,7 @@ for (const store of [
   });
 }
 
-test('a redis URL without the package redis installed is refused, and says what to install', () => {
+inFull('a redis URL without the package redis installed is refused, and says what to install', () => {
   const root = join(import.meta.dirname, '../..');
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-no-redis-'));
   try {

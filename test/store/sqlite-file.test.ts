@@ -24,7 +24,7 @@ import { Worker } from 'node:worker_threads';
 import { isRdcpError } from '../../src/errors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
-import { runs } from '../support/runs.ts';
+import { inBoth, runs } from '../support/tiers.ts';
 import { appendAudit, auditEntry, auditIds, change, NOW, until } from './samples.ts';
 
 let folder: string;
@@ -85,9 +85,9 @@ test('the file and those beside it are readable for their owner alone', async ()
   await store.close();
 });
 
-test('whoever opens a new file in the same moment finds a file of ours', async () => {
+inBoth('whoever opens a new file in the same moment finds a file of ours', async () => {
   const threads = 3;
-  const files = Array.from({ length: 40 }, (_, index) => join(folder, `${index}.db`));
+  const files = Array.from({ length: runs(40) }, (_, index) => join(folder, `${index}.db`));
   const arrived = new Int32Array(new SharedArrayBuffer(4 * files.length));
   const problems = await Promise.all(
     Array.from({ length: threads }, async () => {
@@ -307,7 +307,7 @@ test('very many scopes are loaded without keeping the event loop from others, wi
   await other.close();
 });
 
-test('a page of a long trail is read in memory that does not grow with the trail, whatever the filter', async () => {
+inBoth('a page of a long trail is read in memory that does not grow with the trail, whatever the filter', async () => {
   const store = createSqliteStore(file);
   const rows = runs(100_000);
   await appendAudit(store, [auditEntry({ outcome: 'denied', identity: { clientId: 'rare' }, categories: ['RARE'] })]);

@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-killedWriters(8);
+killedWriters(2);
 
 test('two processes that toggle at once lose no change and double none', async () => {
   const writers = [startChild('toggle', file, '60'), startChild('toggle', file, '60')];

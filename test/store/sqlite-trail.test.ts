@@ -10,6 +10,7 @@ import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createSqliteStore } from '../../src/store/sqlite.ts';
 import type { AuditQuery } from '../../src/store/state-store.ts';
 import { chain } from '../audit/entries.ts';
+import { inFull } from '../support/tiers.ts';
 import { appendAudit, auditEntry, NOW } from './samples.ts';
 
 function folder(t: TestContext): string {
@@ -25,7 +26,7 @@ function tamper(file: string, sql: string): void {
   database.close();
 }
 
-test('filters that find nothing in a long trail leave the event loop to others, however many ask', async (t) => {
+inFull('filters that find nothing in a long trail leave the event loop to others, however many ask', async (t) => {
   const file = join(folder(t), 'state.db');
   const store = createSqliteStore(file);
   t.after(() => store.close());

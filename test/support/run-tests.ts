@@ -12,6 +12,8 @@ const FAILED_FILES = join(import.meta.dirname, 'failed-files.ts');
 
 export interface TestRun {
   readonly files: readonly string[];
+  /** Files of whose tests those alone are run that are marked by `only`, before the others. */
+  readonly marked?: readonly string[];
   /** Files that measure time: one after the other, with nothing beside them, after the others. */
   readonly alone?: readonly string[];
   /** Processes at a time, for `files`. */
@@ -24,7 +26,7 @@ export interface TestRun {
  * them: what fails then is wrong, what passes then was disturbed by the others, and is named at the end.
  * @returns the exit status
  */
-export function runTests({ files, alone = [], concurrency, timeoutMs }: TestRun): number {
+export function runTests({ files, marked = [], alone = [], concurrency, timeoutMs }: TestRun): number {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-failed-'));
   try {
     const list = join(folder, 'failed');
@@ -36,13 +38,13 @@ export function runTests({ files, alone = [], concurrency, timeoutMs }: TestRun)
     ];
     // V8 counts functions that come from the cache of compiled code with less precision.
     const env = process.env.NODE_V8_COVERAGE ? { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } : process.env;
-    const run = (processes: number, names: readonly string[]) => {
-      if (names.length === 0) return { status: 0, failed: [] };
-      const command = [...args, `--test-concurrency=${processes}`, ...names];
+    const run = (processes: number, names: readonly string[], only: readonly string[] = []) => {
+      if (names.length === 0) return { status: 0, failed: [], only };
+      const command = [...args, ...only, `--test-concurrency=${processes}`, ...names];
       const status = spawnSync(process.execPath, command, { cwd: ROOT, stdio: 'inherit', env }).status ?? 1;
-      return { status, failed: readFileSync(list, 'utf8').split('\n').slice(0, -1) };
+      return { status, failed: readFileSync(list, 'utf8').split('\n').slice(0, -1), only };
     };
-    const runs = [run(concurrency, files), run(1, alone)];
+    const runs = [run(concurrency, marked, ['--test-only']), run(concurrency, files), run(1, alone)];
     // A run that names no file has failed in another way than by a test.
     const wrong = runs.filter(({ status }) => status !== 0);
     const failed = wrong.flatMap((each) => each.failed);
@@ -50,7 +52,7 @@ export function runTests({ files, alone = [], concurrency, timeoutMs }: TestRun)
     if (wrong.some((each) => each.failed.length === 0) || failed.length > MOST_AGAIN) return 1;
     const names = failed.map((file) => relative(ROOT, file)).join(', ');
     console.log(`\nOnce more, alone: ${names}\n`);
-    const again = run(1, failed).status;
+    const again = Math.max(...wrong.map((each) => run(1, each.failed, each.only).status));
     if (again === 0) console.log(`\nFailed the first time, and passed alone: ${names}`);
     return again;
   } finally {

@@ -160,6 +160,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     },
     measurements,
     isolation,
+    hasNamed: (tenantId) => gate.hasNamed(tenantId),
     instruments: {
       authFailure: (method, reason) => void authFailures.push([method, reason]),
       controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),

@@ -13,7 +13,7 @@ import type { RedisServer } from '../store/redis-server.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
 
-interface Member {
+export interface Member {
   readonly url: string;
   readonly child: ChildProcess;
   readonly client: ReturnType<typeof createRdcpClient>;
@@ -22,16 +22,27 @@ interface Member {
   enabled(): Promise<boolean>;
 }
 
-/** A fleet of real processes that share a store. They end with the test. */
-export async function startFleet(t: TestContext, store: string, size: number): Promise<readonly Member[]> {
-  const config: RdcpConfig = {
+/** The configuration of a process. @param more in place of what a fleet usually has */
+export function configOf(store: string, more: RdcpConfig = {}): RdcpConfig {
+  return {
     server: { port: 0 },
     store,
     tenancy: { isolation: 'organization' },
     announce: false,
     emit: { to: 'stderr' },
     security: { apiKeys: [{ id: 'test', hash: hashApiKey(KEY), clientId: 'test', scopes: ['admin'] }] },
+    ...more,
   };
+}
+
+/** A fleet of real processes that share a store. They end with the test. */
+export async function startFleet(
+  t: TestContext,
+  store: string,
+  size: number,
+  more?: RdcpConfig,
+): Promise<readonly Member[]> {
+  const config = configOf(store, more);
   const members = await Promise.all(Array.from({ length: size }, () => startMember(t, config)));
   for (const { client } of members) {
     for (let seen = 0; seen < size; await sleep(50)) seen = (await client.status()).otelrdcp_fleet?.instances ?? 0;
@@ -39,8 +50,9 @@ export async function startFleet(t: TestContext, store: string, size: number): P
   return members;
 }
 
-async function startMember(t: TestContext, config: RdcpConfig): Promise<Member> {
-  const child = fork(join(import.meta.dirname, 'member.ts'), [JSON.stringify(config)], {
+/** A real process with a service. It ends with the test. */
+export async function startMember(t: TestContext, config: RdcpConfig, program = 'member.ts'): Promise<Member> {
+  const child = fork(join(import.meta.dirname, program), [JSON.stringify(config)], {
     execArgv: ['--no-warnings'],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -93,9 +105,9 @@ export async function checkTail(t: TestContext, store: string): Promise<void> {
   for (const { output } of fleet) assert.doesNotMatch(output, /query/);
 }
 
-/** @param member whose process serves the requests */
-function clientFor(member: Member, { tenantId }: { readonly tenantId: string }) {
-  return createRdcpClient({ baseUrl: member.url, apiKey: KEY, tenantId });
+/** @param member whose process serves the requests; @param options its own key is used unless they have another */
+export function clientFor(member: Member, options: { readonly tenantId?: string; readonly apiKey?: string }) {
+  return createRdcpClient({ baseUrl: member.url, apiKey: KEY, ...options });
 }
 
 /** A process that is killed leaves no other tapped. */
@@ -115,7 +127,7 @@ export async function checkKill(t: TestContext, store: string): Promise<void> {
 }
 
 /** Waits until no process is tapped any more. */
-async function off(fleet: readonly Member[], milliseconds: number): Promise<number> {
+export async function off(fleet: readonly Member[], milliseconds: number): Promise<number> {
   const began = performance.now();
   while ((await Promise.all(fleet.map((member) => member.enabled()))).includes(true)) {
     assert.ok(performance.now() - began < milliseconds, `still tapped after ${milliseconds} ms`);

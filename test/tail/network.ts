@@ -14,6 +14,8 @@ export function network() {
   const handles = new Map<string, { hear: (message: string, from: string) => void }>();
   /** Processes that can neither send nor hear. */
   const cut = new Set<string>();
+  /** Processes whose messages arrive although sending them fails, as when the answer of the store is late. */
+  const doubtful = new Set<string>();
   /** Every message. */
   const sent: { readonly from: string; readonly to: string | undefined; readonly message: string }[] = [];
 
@@ -26,6 +28,7 @@ export function network() {
         for (const [other, { hear }] of handles) {
           if (other !== address && (to === undefined || to === other) && !cut.has(other)) hear(message, address);
         }
+        if (doubtful.has(address)) throw new Error('no answer');
       },
       onMessage: () => () => {},
     };
@@ -60,7 +63,7 @@ export function network() {
     return { relay, gate, attachment, address, lines, database: gate.category('DATABASE') };
   }
 
-  return { time, cut, sent, process };
+  return { time, cut, doubtful, sent, process };
 }
 
 export type Network = ReturnType<typeof network>;

@@ -13,6 +13,7 @@ import { type Report, renderText } from '../../../src/conformance/report.ts';
 import { apiKey, bearer, type Credentials, Session } from '../../../src/conformance/session.ts';
 import { readCategory } from '../../../src/conformance/subject.ts';
 import { writeCertificate } from '../../support/certificate.ts';
+import { inBoth, rows } from '../../support/tiers.ts';
 import type { Breakage } from './breakage.ts';
 import { decidedFaults } from './decided-faults.ts';
 import { answering, changing, controlling } from './fault-kinds.ts';
@@ -128,8 +129,8 @@ describe('the conformance suite', { concurrency: true }, () => {
   });
 
   for (const level of Object.keys(specifiedFaults) as SecurityLevel[]) {
-    test(`every fault of a server of level ${level} is found by the checks that are about it`, async () => {
-      const faults: readonly Breakage[] = specifiedFaults[level];
+    inBoth(`every fault of a server of level ${level} is found by the checks that are about it`, async () => {
+      const faults: readonly Breakage[] = rows(specifiedFaults[level]);
       const overlooked: string[] = [];
       await inTurn(faults, AT_ONCE, async ({ finds, key, ...breakage }, index) => {
         const credentials = key === undefined ? {} : { credentials: { ...BASIC, main: apiKey('key', key) } };
@@ -140,9 +141,9 @@ describe('the conformance suite', { concurrency: true }, () => {
     });
   }
 
-  test('every fault of a connection or a rate limit is found by the checks that are about it', async () => {
+  inBoth('every fault of a connection or a rate limit is found by the checks that are about it', async () => {
     const overlooked: string[] = [];
-    await inTurn(specialFaults, AT_ONCE, async ({ finds, run }) => {
+    await inTurn(rows(specialFaults), AT_ONCE, async ({ finds, run }) => {
       overlooked.push(...notFailed(await run(finds), finds));
     });
     assert.deepEqual(overlooked, []);

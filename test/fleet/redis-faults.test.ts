@@ -1,3 +1,0 @@
-import { followsARestart, whereRedisFails } from './redis-faults.ts';
-
-whereRedisFails(2, followsARestart);

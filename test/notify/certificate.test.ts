@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { createRdcpClient } from '../../src/client/client.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { makeKey } from '../auth/records.ts';
+import { createAuthority } from '../support/certificate.ts';
+
+const authority = createAuthority();
+/** What the process trusts before and after. */
+const usual = getCACertificates('default');
+const HOUR_MS = 3_600_000;
+
+describe('a receiver with a certificate of a trusted authority', { concurrency: true }, () => {
+  before(() => setDefaultCACertificates([...usual, authority.cert]));
+  after(() => setDefaultCACertificates(usual));
+
+  for (const [what, host, dates, code] of [
+    ['is for another name', '127.0.0.2', {}, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ['has expired', '127.0.0.1', { from: Date.now() - 2 * HOUR_MS, to: Date.now() - HOUR_MS }, 'CERT_HAS_EXPIRED'],
+    ['is not valid yet', '127.0.0.1', { from: Date.now() + HOUR_MS }, 'CERT_NOT_YET_VALID'],
+    ['is in order', '127.0.0.1', {}, undefined],
+  ] as const) {
+    test(`that ${what}`, async (t) => {
+      const { cert, key } = authority.issue('localhost', { usage: 'server', ...dates });
+      let [requests, connections] = [0, 0];
+      const receiver = createServer({ cert, key }, (_request, response) => {
+        requests += 1;
+        response.writeHead(204).end();
+      }).listen(0, host);
+      receiver.on('connection', () => {
+        connections += 1;
+      });
+      t.after(() => {
+        receiver.closeAllConnections();
+        receiver.close();
+      });
+      await once(receiver, 'listening');
+      const admin = makeKey({ scopes: ['admin'] });
+      const address = `${host}:${(receiver.address() as AddressInfo).port}`;
+      const warnings: string[] = [];
+      const service = createRdcp({
+        server: { port: 0 },
+        security: { apiKeys: [admin.record] },
+        categories: { NOTIFIED: {} },
+        notify: { webhook: { url: `https://${address}/hooks/a-secret-of-its-own`, format: 'slack' } },
+        announce: false,
+        logger: { info: () => {}, warn: (line) => void warnings.push(line), error: (line) => void warnings.push(line) },
+      });
+      t.after(() => service.close());
+      const client = createRdcpClient({ baseUrl: (await service.listen()).url, apiKey: admin.key });
+      const began = performance.now();
+      await client.enable('NOTIFIED', { duration: '5m' });
+      if (code === undefined) {
+        while (requests === 0) await sleep(20);
+        assert.equal((await client.health()).status, 'healthy');
+        return;
+      }
+      let health = await client.health();
+      for (; health.status === 'healthy'; health = await client.health()) await sleep(50);
+      const reasons = health.checks.flatMap(({ otelrdcp_reason: reason }) => reason ?? []);
+      assert.deepEqual(reasons, [`notifications to ${address} fail: it cannot be reached (${code})`]);
+      assert.equal(health.status, 'degraded');
+      assert.equal(requests, 0, 'nothing was sent');
+      // The pauses double from a second, shortened by up to half.
+      const most = 2 + Math.log2(1 + (performance.now() - began) / 500);
+      assert.ok(connections >= 2 && connections <= most, `${connections} attempts, at most ${most}`);
+      assert.ok(warnings.some((line) => line.includes(`${address} fail`)));
+      assert.ok(warnings.every((line) => !line.includes('a-secret-of-its-own')));
+    });
+  }
+});

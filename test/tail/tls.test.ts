@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import type { ClientHttp2Stream } from 'node:http2';
+import { type TestContext, test } from 'node:test';
+import type { Principal } from '../../src/auth/principal.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { createAuthority, writePems } from '../support/certificate.ts';
+import { http2Session } from '../support/tls-client.ts';
+import { principal, serverOf } from './people.ts';
+
+const authority = createAuthority();
+const { cert, key } = authority.issue('localhost', { usage: 'server' });
+
+interface Sse {
+  readonly name: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** The events of a stream over HTTP/2, until it ends or the reader has enough. */
+async function* eventsOf(stream: ClientHttp2Stream): AsyncGenerator<Sse> {
+  let text = '';
+  for await (const chunk of stream.setEncoding('utf8')) {
+    text += chunk;
+    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
+      const [, name] = /^event: (.*)$/m.exec(text.slice(0, end)) ?? [];
+      const [, data] = /^data: (.*)$/m.exec(text.slice(0, end)) ?? [];
+      text = text.slice(end + 2);
+      if (name !== undefined && data !== undefined) yield { name, data: JSON.parse(data) };
+    }
+  }
+}
+
+async function nextOf(events: AsyncGenerator<Sse>, name: string): Promise<Sse['data']> {
+  for (;;) {
+    const { done, value } = await events.next();
+    assert.ok(done !== true, `the stream ended before ${name}`);
+    if (value.name === name) return value.data;
+  }
+}
+
+async function restOf(events: AsyncGenerator<Sse>): Promise<readonly Sse[]> {
+  const rest: Sse[] = [];
+  for await (const event of events) rest.push(event);
+  return rest;
+}
+
+/** A server over HTTP/2 whose people a test takes away. */
+async function start(t: TestContext, people: Map<string, Principal>) {
+  const server = await serverOf(t, people, {
+    config: { server: { tls: writePems({ certFile: cert, keyFile: key }) } },
+  });
+  const session = await http2Session(t, server.url, { ca: authority.cert });
+  const open = (path: string, who: string) => eventsOf(session.request({ ':path': path, 'x-rdcp-api-key': who }));
+  return { ...server, session, open };
+}
+
+test('over HTTP/2 several streams share a connection, and end each with its own credential', async (t) => {
+  const people = new Map(['gone', 'stays'].map((name) => [name, principal(name)]));
+  const { session, open, gate } = await start(t, people);
+  const tail = `${PATHS.tail}?categories=HTTP&duration=5m`;
+  const [goneTail, goneEvents, stayingTail, stayingEvents] = [
+    open(tail, 'gone'),
+    open(PATHS.events, 'gone'),
+    open(tail, 'stays'),
+    open(PATHS.events, 'stays'),
+  ] as const;
+  for (const stream of [goneTail, stayingTail]) await nextOf(stream, 'open');
+  for (const stream of [goneEvents, stayingEvents]) await nextOf(stream, 'snapshot');
+
+  people.delete('gone');
+  const ended = await restOf(goneTail);
+  assert.deepEqual(ended.at(-1), { name: 'end', data: { reason: 'revoked', lines: 0, dropped: 0 } });
+  await restOf(goneEvents);
+
+  // What is left of the connection works as before.
+  gate.category('LATER');
+  assert.equal((await nextOf(stayingEvents, 'category')).name, 'LATER');
+  const line = nextOf(stayingTail, 'line');
+  gate.category('HTTP').debug('still here');
+  assert.equal((await line).message, 'still here');
+  assert.equal(session.destroyed, false);
+  session.destroy();
+});
+
+test('over mutual TLS the certificate watches, and its revocation ends what it reads', async (t) => {
+  const operator = authority.issue('operator', { usage: 'client' });
+  const colleague = authority.issue('colleague', { usage: 'client' });
+  const tls = writePems({
+    certFile: cert,
+    keyFile: key,
+    clientCaFile: authority.cert,
+    crlFile: authority.revocationList(),
+  });
+  const scopes = ['admin'] as const;
+  const rdcp = createRdcp({
+    server: { port: 0, tls },
+    security: {
+      level: 'enterprise',
+      mtls: {
+        identities: ['operator', 'colleague'].map((userId) => ({
+          subject: `CN=${userId}`,
+          userId,
+          scopes: [...scopes],
+        })),
+      },
+    },
+    announce: false,
+    emit: { to: () => {} },
+    // It says that the list was read again.
+    logger: { info: () => {}, warn: () => {}, error: () => {} },
+  });
+  t.after(() => rdcp.close());
+  const { url } = await rdcp.listen();
+  const open = async (certificate: typeof operator, path: string) => {
+    const session = await http2Session(t, url, { ca: authority.cert, cert: certificate.cert, key: certificate.key });
+    return { session, events: eventsOf(session.request({ ':path': path })) };
+  };
+  const [watching, other] = [await open(operator, PATHS.events), await open(colleague, PATHS.events)];
+  for (const { events } of [watching, other]) await nextOf(events, 'snapshot');
+  rdcp.category('BY_CERTIFICATE');
+  for (const { events } of [watching, other]) assert.equal((await nextOf(events, 'category')).name, 'BY_CERTIFICATE');
+
+  writeFileSync(tls.crlFile, authority.revocationList([operator.serial]));
+  await restOf(watching.events).catch(() => undefined);
+  await assert.rejects(open(operator, PATHS.events).then(({ events }) => nextOf(events, 'snapshot')));
+  rdcp.category('AFTERWARDS');
+  assert.equal((await nextOf(other.events, 'category')).name, 'AFTERWARDS');
+});
