@@ -12,6 +12,7 @@ import { CONDITIONS } from '../../src/conditions.ts';
 import type { RdcpConfig } from '../../src/options.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
+import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import type { HealthResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { createRedisStore } from '../../src/store/redis.ts';
@@ -251,11 +252,11 @@ inFull('a Redis that is not there at the start is told, and that it came', { ski
   await untilHealth(service, 'healthy');
 });
 
-async function enableAnnounced(url: string, options: object): Promise<void> {
+async function control(url: string, action: ControlRequest['action'], options?: object): Promise<void> {
   const { status } = await fetch(`${url}${PATHS.control}`, {
     method: 'POST',
     headers: { 'x-rdcp-api-key': KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ action: 'enable', categories: ['ANNOUNCED'], options }),
+    body: JSON.stringify({ action, categories: ['ANNOUNCED'], options }),
   });
   assert.equal(status, 200);
 }
@@ -270,7 +271,7 @@ for (const [announce, expected] of [
       categories: { ANNOUNCED: {} },
       ...(announce !== undefined && { announce }),
     });
-    await enableAnnounced(service.url, { duration: '5m', reason: 'slow checkout' });
+    await control(service.url, 'enable', { duration: '5m', reason: 'slow checkout' });
     assert.deepEqual(service.lines, expected);
   });
 }
@@ -285,9 +286,11 @@ test('two processes on one Redis say a change once each, with who made it where 
   await t.test('what is switched over HTTP', async (t) => {
     const config = () => ({ security: { apiKeys }, store: open(), categories: { ANNOUNCED: {} } });
     const [here, there] = [await start(t, config()), await start(t, config())];
-    await enableAnnounced(here.url, { duration: '2m', reason: 'why not' });
+    // Commands are answered once the store was read. What is on by then is not told as a change.
+    await control(there.url, 'status');
+    await control(here.url, 'enable', { duration: '2m', reason: 'why not' });
     await until(() => there.lines.length > 0, 'the change');
-    await enableAnnounced(there.url, { duration: '3m' });
+    await control(there.url, 'enable', { duration: '3m' });
     await until(() => here.lines.length > 1, 'the second change');
     assert.deepEqual(here.lines, ['rdcp: ANNOUNCED on for 2m by ops: why not', 'rdcp: ANNOUNCED on for 3m']);
     assert.deepEqual(there.lines, ['rdcp: ANNOUNCED on for 2m', 'rdcp: ANNOUNCED on for 3m by ops']);

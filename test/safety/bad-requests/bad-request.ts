@@ -16,26 +16,39 @@ export interface BadRequest {
 }
 
 const fault = fc.oneof(...HEAD_FAULTS, ...BODY_FAULTS);
-/** Every fault of its own kind at most once. Nothing but a fault of the head or body makes `more than one request` wrong. */
+
+/** Nothing but a fault of the head or body makes `more than one request` wrong. */
+function framed(faults: readonly Fault[], framing: Fault): Fault[] {
+  return framing.codes.length === 0 ? [...faults, framing] : [...faults.slice(1), framing];
+}
+
+/** Every fault of its own kind at most once. */
 const someFaults = fc
   .tuple(
     fc.uniqueArray(fault, { minLength: 1, maxLength: 3, selector: ({ name }) => name, size: 'small' }),
     fc.option(fc.oneof(...FRAMING_FAULTS), { freq: 4 }),
   )
-  .map(([faults, framing]): Fault[] => {
-    if (framing === null) return faults;
-    return framing.codes.length === 0 ? [...faults, framing] : [...faults.slice(1), framing];
+  .map(([faults, framing]) => (framing === null ? faults : framed(faults, framing)));
+
+function spoiltBy(faults: fc.Arbitrary<readonly Fault[]>): fc.Arbitrary<BadRequest> {
+  return fc.tuple(rightRequest, faults).map(([right, wrong]) => {
+    const draft = wrong.reduce((spoilt, { spoil }) => spoil(spoilt), right);
+    return {
+      faults: wrong.map(({ name }) => name),
+      bytes: bytesOf(draft),
+      ends: draft.ends ?? false,
+      codes: wrong.flatMap(({ codes }) => codes),
+    };
   });
+}
 
 /** A right request with one to three things wrong with it. */
-export const badRequest: fc.Arbitrary<BadRequest> = fc.tuple(rightRequest, someFaults).map(([right, faults]) => {
-  const draft = faults.reduce((spoilt, { spoil }) => spoil(spoilt), right);
-  return {
-    faults: faults.map(({ name }) => name),
-    bytes: bytesOf(draft),
-    ends: draft.ends ?? false,
-    codes: faults.flatMap(({ codes }) => codes),
-  };
-});
+export const badRequest = spoiltBy(someFaults);
+
+/** One request for each kind of fault. */
+export const badRequestOfEachKind: fc.Arbitrary<readonly BadRequest[]> = fc.tuple(
+  ...[...HEAD_FAULTS, ...BODY_FAULTS].map((kind) => spoiltBy(kind.map((one) => [one]))),
+  ...FRAMING_FAULTS.map((kind) => spoiltBy(fc.tuple(fault, kind).map(([other, framing]) => framed([other], framing)))),
+);
 
 export const FAULT_COUNT = HEAD_FAULTS.length + BODY_FAULTS.length + FRAMING_FAULTS.length;
