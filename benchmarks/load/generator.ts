@@ -58,6 +58,8 @@ class Connection {
     if (!header.startsWith('HTTP/1.1 200 ')) throw new Error(`answered ${this.#received.toString('latin1')}`);
     this.#received = EMPTY;
     this.#pending = undefined;
+    // A further request on it would be refused: `close` above opens another, and sends what is pending by then.
+    if (/^connection: close$/im.test(header)) this.#socket.destroy();
     this.#answered(this, bodyBytes);
   }
 }
