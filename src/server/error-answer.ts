@@ -35,6 +35,7 @@ export function errorBoundary({
       requestIdGiven: given !== undefined,
       mediaType: JSON_MEDIA_TYPE,
       expired: false,
+      extend: undefined,
       refusalRepeated: false,
     };
     setAnswerHeaders(ctx.req, ctx.res);

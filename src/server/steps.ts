@@ -22,7 +22,7 @@ export interface RequestState {
   /** True once the timeout was answered; the response must not be touched afterwards. */
   expired: boolean;
   /** Restarts the timeout with more time, in milliseconds, for work that is meant to last. */
-  extend?: (extraMs: number) => void;
+  extend: ((extraMs: number) => void) | undefined;
   /** True for a repeated refusal that the trail already has. */
   refusalRepeated: boolean;
   /** The authenticated caller; absent without a valid credential. */

@@ -35,13 +35,18 @@ export function timeout(seconds: number, report: (error: unknown) => void): Midd
         clearTimeout(timer);
         timer = start(extraMs);
       };
+      // V8 may allocate states in its old generation, where all that one refers to lives until the next major collection.
+      const end = () => {
+        clearTimeout(timer);
+        ctx.state.extend = undefined;
+      };
       next().then(
         () => {
-          clearTimeout(timer);
+          end();
           resolve();
         },
         (error: unknown) => {
-          clearTimeout(timer);
+          end();
           if (ctx.state.expired && !isRdcpError(error)) report(error);
           reject(error);
         },
