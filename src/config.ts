@@ -47,30 +47,43 @@ import type { StateStore } from './store/state-store.ts';
 /** Ten years, in seconds: a Timestamp cannot express an end far beyond. */
 const LONGEST_DURATION = 3650 * 86_400;
 
+// Shared wherever they are used: each schema takes 2 KB of a service's memory.
+const text = z.string().min(1);
+const optionalText = text.optional();
+const textOrTexts = z.union([text, z.array(text).min(1)]);
+const anyText = z.string().optional();
+const label = z.string().min(1).max(200).optional();
+const description = z.string().max(1000).optional();
+const notEmpty = z.string().min(1, 'must not be empty');
+const optionalFlag = z.boolean().optional();
+const off = z.literal(false);
+const disabledByDefault = z.boolean().default(false);
 const positive = z.number().int().positive();
 const categoryName = z
   .string()
   .refine(isCategoryName, 'must be a category name: ^[A-Z][A-Z0-9_]{0,63}$, or ^X-[A-Z][A-Z0-9_-]{0,61}$');
 const identifier = z.string().regex(IDENTIFIER, 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
-const instant = z.iso.datetime({ message: 'must be a UTC time such as 2026-01-31T00:00:00.000Z' });
+const optionalIdentifier = identifier.optional();
+const scopes = z.array(z.enum(SCOPES)).min(1, 'must hold at least one scope');
+const instant = z.iso.datetime({ message: 'must be a UTC time such as 2026-01-31T00:00:00.000Z' }).optional();
 
 export const apiKeyRecordSchema = z.strictObject({
   id: identifier,
   hash: z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 lower-case hex digits'),
   clientId: identifier,
-  userId: identifier.optional(),
-  tenantId: identifier.optional(),
-  scopes: z.array(z.enum(SCOPES)).min(1, 'must hold at least one scope'),
-  notBefore: instant.optional(),
-  expiresAt: instant.optional(),
+  userId: optionalIdentifier,
+  tenantId: optionalIdentifier,
+  scopes,
+  notBefore: instant,
+  expiresAt: instant,
 } satisfies Shape<ApiKeyRecord>);
 
 const tls = z
   .strictObject({
-    certFile: z.string().min(1),
-    keyFile: z.string().min(1),
-    clientCaFile: z.string().min(1).optional(),
-    crlFile: z.string().min(1).optional(),
+    certFile: text,
+    keyFile: text,
+    clientCaFile: optionalText,
+    crlFile: optionalText,
   } satisfies Shape<TlsOptions>)
   .refine((value) => value.crlFile === undefined || value.clientCaFile !== undefined, {
     path: ['crlFile'],
@@ -84,37 +97,37 @@ const server = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: z.number().int().min(0).max(65_535).default(9465),
   tls: tls.optional(),
-  allowedHosts: z.array(z.string().min(1)).default([]),
-  behindTlsProxy: z.boolean().default(false),
+  allowedHosts: z.array(text).default([]),
+  behindTlsProxy: disabledByDefault,
   trustedProxies: z
     .array(z.string().refine((entry) => entry === UNIX_SOCKET || isAddressOrNetwork(entry), { error: notAProxy }))
     .default([]),
 } satisfies Shape<ServerOptions>);
 
 const category = z.strictObject({
-  description: z.string().max(1000).optional(),
-  enabled: z.boolean().optional(),
+  description,
+  enabled: optionalFlag,
 } satisfies Shape<CategorySettings>);
 
 const jwtIssuer = z.strictObject({
-  issuer: z.string().min(1, 'must not be empty'),
-  audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+  issuer: notEmpty,
+  audience: textOrTexts,
   algorithms: z.array(z.enum(['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'])).min(1, 'must hold at least one algorithm'),
-  secret: z.string().optional(),
-  publicKey: z.string().optional(),
-  jwksUri: z.string().optional(),
-  scopeClaim: z.string().min(1).optional(),
-  tenantClaim: z.string().min(1).optional(),
+  secret: anyText,
+  publicKey: anyText,
+  jwksUri: anyText,
+  scopeClaim: optionalText,
+  tenantClaim: optionalText,
 } satisfies Shape<JwtIssuerOptions>);
 
 const introspection = z.strictObject({
-  endpoint: z.string().min(1),
-  clientId: z.string().min(1),
-  clientSecret: z.string().min(1).optional(),
-  issuer: z.string().min(1).optional(),
-  audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
-  scopeClaim: z.string().min(1).optional(),
-  tenantClaim: z.string().min(1).optional(),
+  endpoint: text,
+  clientId: text,
+  clientSecret: optionalText,
+  issuer: optionalText,
+  audience: textOrTexts.optional(),
+  scopeClaim: optionalText,
+  tenantClaim: optionalText,
 } satisfies Shape<IntrospectionOptions>);
 
 const certificateIdentity = z
@@ -126,12 +139,12 @@ const certificateIdentity = z
         'must be 64 hex digits, or 32 pairs with colons',
       )
       .optional(),
-    san: z.string().min(1).optional(),
+    san: optionalText,
     subject: z.string().regex(/=/, 'must be a whole subject such as CN=ops,O=Example').optional(),
     userId: identifier,
-    clientId: identifier.optional(),
-    tenantId: identifier.optional(),
-    scopes: z.array(z.enum(SCOPES)).min(1, 'must hold at least one scope'),
+    clientId: optionalIdentifier,
+    tenantId: optionalIdentifier,
+    scopes,
   } satisfies Shape<CertificateIdentity>)
   .refine(
     ({ fingerprint256, san, subject }) => [fingerprint256, san, subject].filter((it) => it !== undefined).length === 1,
@@ -142,10 +155,10 @@ const certificateIdentity = z
 
 const tokens = z
   .strictObject({
-    issuer: z.string().min(1, 'must not be empty'),
-    audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
-    signingKeyFile: z.string().min(1).optional(),
-    secret: z.string().optional(),
+    issuer: notEmpty,
+    audience: textOrTexts,
+    signingKeyFile: optionalText,
+    secret: anyText,
     accessTokenSeconds: positive.max(24 * 3600).default(900),
     refreshTokenSeconds: positive.max(366 * 24 * 3600).default(28_800),
   } satisfies Shape<TokenOptions>)
@@ -156,7 +169,7 @@ const tokens = z
 const security = z.strictObject({
   level: z.enum(SECURITY_LEVELS).default('basic'),
   apiKeys: z
-    .union([z.strictObject({ file: z.string().min(1) } satisfies Shape<ApiKeysFile>), z.array(apiKeyRecordSchema)])
+    .union([z.strictObject({ file: text } satisfies Shape<ApiKeysFile>), z.array(apiKeyRecordSchema)])
     .optional(),
   jwt: z.union([jwtIssuer, z.array(jwtIssuer).min(1, 'must hold at least one issuer')]).optional(),
   introspection: introspection.optional(),
@@ -169,13 +182,13 @@ const security = z.strictObject({
 const token = z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,255}$/, 'must be the name of a baggage entry');
 
 const tenant = z.strictObject({
-  name: z.string().min(1).max(200).optional(),
+  name: label,
 } satisfies Shape<TenantOptions>);
 
 const tenancy = z
   .strictObject({
     isolation: z.enum(ISOLATION_LEVELS),
-    namespace: identifier.optional(),
+    namespace: optionalIdentifier,
     tenants: z
       .record(
         identifier.refine((id) => id !== EVERYBODY, `must not be ${EVERYBODY}, which stands for all tenants`),
@@ -191,6 +204,7 @@ const tenancy = z
   });
 
 const perSecond = z.number().int().min(1).max(1_000_000);
+const optionalPerSecond = perSecond.optional();
 const bytesPerSecond = z
   .number()
   .int()
@@ -198,8 +212,8 @@ const bytesPerSecond = z
   .max(1024 ** 3);
 
 const rateBudget = z.strictObject({
-  callsPerSecond: perSecond.optional(),
-  burst: perSecond.optional(),
+  callsPerSecond: optionalPerSecond,
+  burst: optionalPerSecond,
   bytesPerSecond: bytesPerSecond.optional(),
 } satisfies Shape<RateBudgetOptions>);
 
@@ -210,10 +224,10 @@ const processBudget = z.strictObject({
 
 const budget = z.strictObject({
   callsPerSecond: perSecond.default(500),
-  burst: perSecond.optional(),
+  burst: optionalPerSecond,
   bytesPerSecond: bytesPerSecond.optional(),
-  categories: z.record(categoryName, z.union([z.literal(false), rateBudget])).default({}),
-  process: z.union([z.literal(false), processBudget]).prefault({}),
+  categories: z.record(categoryName, z.union([off, rateBudget])).default({}),
+  process: z.union([off, processBudget]).prefault({}),
 } satisfies Shape<BudgetOptions>);
 
 const controls = z
@@ -221,7 +235,7 @@ const controls = z
     defaultDuration: duration.default(15 * 60),
     maxDuration: duration.default(24 * 3600),
     maxTemporaryPerTenant: positive.default(100),
-    budget: z.union([z.literal(false), budget]).prefault({}),
+    budget: z.union([off, budget]).prefault({}),
   } satisfies Shape<ControlsOptions>)
   .refine((value) => value.maxDuration <= LONGEST_DURATION, {
     path: ['maxDuration'],
@@ -257,8 +271,8 @@ const consolePage = z.strictObject({
 
 const fleet = z.strictObject({
   acknowledgeTimeoutSeconds: z.number().min(0).max(25).default(1),
-  service: z.string().min(1).max(200).optional(),
-  version: z.string().min(1).max(200).optional(),
+  service: label,
+  version: label,
 } satisfies Shape<FleetOptions>);
 
 const limits = z.strictObject({
@@ -324,22 +338,22 @@ const emitTo = z.union(
 const audit = z.strictObject({
   retentionDays: positive.max(36_500).default(90),
   refusalBytesPerDay: positive.min(1024 * 1024).default(16 * 1024 * 1024),
-  signingKeyFile: z.string().min(1).optional(),
+  signingKeyFile: optionalText,
 } satisfies Shape<AuditOptions>);
 
 const metrics = z.strictObject({
   rateWindowSeconds: positive.max(3600).default(60),
-  tenantAttribute: z.boolean().default(false),
+  tenantAttribute: disabledByDefault,
 } satisfies Shape<MetricsOptions>);
 
 const emit = z.strictObject({
   to: emitTo.optional(),
-  redact: z.union([z.literal(false), z.array(z.string().min(1).max(256)).max(1000)]).default([]),
+  redact: z.union([off, z.array(z.string().min(1).max(256)).max(1000)]).default([]),
 } satisfies Shape<EmitOptions>);
 
 const webhook = z.strictObject({
-  url: z.string().min(1),
-  secret: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  url: text,
+  secret: textOrTexts.optional(),
   events: z.array(z.enum(NOTIFY_EVENTS)).min(1, 'must hold at least one event').optional(),
   format: z.enum(['standard', 'slack']).default('standard'),
 } satisfies Shape<WebhookOptions>);
@@ -355,8 +369,8 @@ const adoptRule = z
     }),
     name: categoryName.optional(),
     group: categoryName.optional(),
-    description: z.string().max(1000).optional(),
-    exclude: z.boolean().optional(),
+    description,
+    exclude: optionalFlag,
   } satisfies Shape<AdoptRule>)
   .refine(({ name, group, exclude }) => [name, group, exclude].filter((it) => it !== undefined).length <= 1, {
     message: 'must hold at most one of name, group and exclude',
@@ -366,7 +380,7 @@ const adoptPino = z.strictObject({
   bindings: z
     .union(
       [
-        z.array(z.string().min(1)).min(1),
+        z.array(text).min(1),
         z.custom<Exclude<NonNullable<AdoptPinoOptions['bindings']>, readonly string[]>>(
           (value) => typeof value === 'function',
         ),
@@ -377,26 +391,26 @@ const adoptPino = z.strictObject({
 } satisfies Shape<AdoptPinoOptions>);
 
 const adopt = z.strictObject({
-  debug: z.boolean().optional(),
+  debug: optionalFlag,
   pino: z.union([z.boolean(), adoptPino]).optional(),
-  winston: z.boolean().optional(),
-  nest: z.boolean().optional(),
-  debuglog: z.boolean().optional(),
-  channels: z.boolean().optional(),
-  otel: z.boolean().optional(),
+  winston: optionalFlag,
+  nest: optionalFlag,
+  debuglog: optionalFlag,
+  channels: optionalFlag,
+  otel: optionalFlag,
   map: z.array(adoptRule).max(1000).optional(),
 } satisfies Shape<AdoptOptions>);
 
 export const configSchema = z.strictObject({
-  server: z.union([z.literal(false), server]).prefault({}),
+  server: z.union([off, server]).prefault({}),
   categories: z.record(categoryName, category).default({}),
   security: security.prefault({}),
-  tenancy: z.union([z.literal(false), tenancy]).default(false),
+  tenancy: z.union([off, tenancy]).default(false),
   controls: controls.prefault({}),
   limits: limits.prefault({}),
   audit: audit.prefault({}),
   fleet: fleet.prefault({}),
-  tail: z.union([z.literal(false), tail]).prefault({}),
+  tail: z.union([off, tail]).prefault({}),
   console: z.union([z.boolean(), consolePage]).optional(),
   store: store.default('memory:'),
   health: z

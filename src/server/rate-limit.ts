@@ -63,8 +63,8 @@ export function createRateLimiter({
   windowSeconds?: number;
 }): RateLimiter {
   const windowMs = windowSeconds * 1000;
-  // Created lazily: it allocates memory for all keys at once.
-  let logs: LRUCache<string, RequestLog> | undefined;
+  // With `max`, an LRUCache allocates memory for all keys up front.
+  const logs = new LRUCache<string, RequestLog>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 });
   let refusedUntil = Number.NEGATIVE_INFINITY;
 
   const standing = (log: RequestLog | undefined, now: number): Standing => ({
@@ -83,7 +83,6 @@ export function createRateLimiter({
     policy: `"${name}";q=${limit};w=${windowSeconds}`,
     take: (key) => {
       const now = clock.monotonic();
-      logs ??= new LRUCache({ max: MAX_KEYS });
       let log = logs.get(key);
       if (log === undefined) {
         log = new RequestLog(limit);
@@ -99,11 +98,11 @@ export function createRateLimiter({
     },
     look: (key) => {
       const now = clock.monotonic();
-      const log = logs?.get(key);
+      const log = logs.get(key);
       log?.forget(now, windowMs);
       return standing(log, now);
     },
-    wasRefused: (key) => logs?.get(key)?.refusing === true,
+    wasRefused: (key) => logs.get(key)?.refusing === true,
     get refusedUntil() {
       return refusedUntil;
     },
