@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { category, runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
 
 // Loaded into each shop of the drill: a category in a hot loop, and a debug point of a customer, ten times a second, whose
@@ -21,5 +21,7 @@ setInterval(() => {
       return {};
     }),
   );
-  writeFileSync(file, wanted ? 'wanted' : 'quiet');
+  // Whoever reads it meanwhile reads the one or the other.
+  writeFileSync(`${file}.new`, wanted ? 'wanted' : 'quiet');
+  renameSync(`${file}.new`, file);
 }, 100).unref();
