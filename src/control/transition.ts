@@ -244,6 +244,7 @@ const MAX_MAKERS = 64;
 
 /** The newest ones keep it. */
 function forgetOldMakers(settings: Map<string, Setting>): void {
+  if (settings.size <= MAX_MAKERS) return;
   const made = [...settings].flatMap(([category, { by }]) => (by === undefined ? [] : { category, at: by.at }));
   if (made.length <= MAX_MAKERS) return;
   made.sort((a, b) => b.at - a.at);
