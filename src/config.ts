@@ -51,9 +51,9 @@ const LONGEST_DURATION = 3650 * 86_400;
 const text = z.string().min(1);
 const optionalText = text.optional();
 const textOrTexts = z.union([text, z.array(text).min(1)]);
-const anyText = z.string().optional();
-const label = z.string().min(1).max(200).optional();
-const description = z.string().max(1000).optional();
+const optionalString = z.string().optional();
+const optionalLabel = z.string().min(1).max(200).optional();
+const optionalDescription = z.string().max(1000).optional();
 const notEmpty = z.string().min(1, 'must not be empty');
 const optionalFlag = z.boolean().optional();
 const off = z.literal(false);
@@ -65,7 +65,7 @@ const categoryName = z
 const identifier = z.string().regex(IDENTIFIER, 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
 const optionalIdentifier = identifier.optional();
 const scopes = z.array(z.enum(SCOPES)).min(1, 'must hold at least one scope');
-const instant = z.iso.datetime({ message: 'must be a UTC time such as 2026-01-31T00:00:00.000Z' }).optional();
+const optionalInstant = z.iso.datetime({ message: 'must be a UTC time such as 2026-01-31T00:00:00.000Z' }).optional();
 
 export const apiKeyRecordSchema = z.strictObject({
   id: identifier,
@@ -74,8 +74,8 @@ export const apiKeyRecordSchema = z.strictObject({
   userId: optionalIdentifier,
   tenantId: optionalIdentifier,
   scopes,
-  notBefore: instant,
-  expiresAt: instant,
+  notBefore: optionalInstant,
+  expiresAt: optionalInstant,
 } satisfies Shape<ApiKeyRecord>);
 
 const tls = z
@@ -94,7 +94,7 @@ const notAProxy = ({ input }: { readonly input?: unknown }) =>
   `must be an IP address, a network such as 10.0.0.0/8, or '${UNIX_SOCKET}'; it is ${JSON.stringify(input)}`;
 
 const server = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1'),
+  host: text.default('127.0.0.1'),
   port: z.number().int().min(0).max(65_535).default(9465),
   tls: tls.optional(),
   allowedHosts: z.array(text).default([]),
@@ -105,7 +105,7 @@ const server = z.strictObject({
 } satisfies Shape<ServerOptions>);
 
 const category = z.strictObject({
-  description,
+  description: optionalDescription,
   enabled: optionalFlag,
 } satisfies Shape<CategorySettings>);
 
@@ -113,9 +113,9 @@ const jwtIssuer = z.strictObject({
   issuer: notEmpty,
   audience: textOrTexts,
   algorithms: z.array(z.enum(['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'])).min(1, 'must hold at least one algorithm'),
-  secret: anyText,
-  publicKey: anyText,
-  jwksUri: anyText,
+  secret: optionalString,
+  publicKey: optionalString,
+  jwksUri: optionalString,
   scopeClaim: optionalText,
   tenantClaim: optionalText,
 } satisfies Shape<JwtIssuerOptions>);
@@ -158,7 +158,7 @@ const tokens = z
     issuer: notEmpty,
     audience: textOrTexts,
     signingKeyFile: optionalText,
-    secret: anyText,
+    secret: optionalString,
     accessTokenSeconds: positive.max(24 * 3600).default(900),
     refreshTokenSeconds: positive.max(366 * 24 * 3600).default(28_800),
   } satisfies Shape<TokenOptions>)
@@ -182,7 +182,7 @@ const security = z.strictObject({
 const token = z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,255}$/, 'must be the name of a baggage entry');
 
 const tenant = z.strictObject({
-  name: label,
+  name: optionalLabel,
 } satisfies Shape<TenantOptions>);
 
 const tenancy = z
@@ -271,8 +271,8 @@ const consolePage = z.strictObject({
 
 const fleet = z.strictObject({
   acknowledgeTimeoutSeconds: z.number().min(0).max(25).default(1),
-  service: label,
-  version: label,
+  service: optionalLabel,
+  version: optionalLabel,
 } satisfies Shape<FleetOptions>);
 
 const limits = z.strictObject({
@@ -369,7 +369,7 @@ const adoptRule = z
     }),
     name: categoryName.optional(),
     group: categoryName.optional(),
-    description,
+    description: optionalDescription,
     exclude: optionalFlag,
   } satisfies Shape<AdoptRule>)
   .refine(({ name, group, exclude }) => [name, group, exclude].filter((it) => it !== undefined).length <= 1, {

@@ -32,12 +32,10 @@ export function createStderrWriter(
     if (!listening) stderr.on('error', ignore);
     listening = true;
     pending += 1;
-    if (done === undefined) stderr.write(bytes, written);
-    else
-      stderr.write(bytes, () => {
-        done();
-        written();
-      });
+    stderr.write(bytes, () => {
+      done?.();
+      written();
+    });
     return true;
   };
 }

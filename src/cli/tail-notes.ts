@@ -23,8 +23,8 @@ interface Saying {
 }
 
 /**
- * What a person is told beside the lines: which processes take part, which are missing, and that the categories were not
- * called where no line came. The server sends its own counts at the end, but after Ctrl-C they are not received any more.
+ * What a person is told beside the lines: which processes take part, which are missing, and, if no line came, that the
+ * categories were not called. The server sends its own counts at the end, but after Ctrl-C they are not received any more.
  */
 export class TailNotes {
   endedEarly = false;

@@ -246,7 +246,6 @@ const MAX_MAKERS = 64;
 function forgetOldMakers(settings: Map<string, Setting>): void {
   if (settings.size <= MAX_MAKERS) return;
   const made = [...settings].flatMap(([category, { by }]) => (by === undefined ? [] : { category, at: by.at }));
-  if (made.length <= MAX_MAKERS) return;
   made.sort((a, b) => b.at - a.at);
   for (const { category } of made.slice(MAX_MAKERS)) {
     putSetting(settings, category, { ...settings.get(category), by: undefined });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
 import { built } from '../support/built.ts';
-import { PROGRAM_ENV } from '../support/program-env.ts';
+import { SERVICE_ENV } from '../support/program-env.ts';
 
 interface Run {
   readonly config?: object;
@@ -36,10 +36,7 @@ export async function run(
         cwd,
         timeout: 60_000,
         env: {
-          ...PROGRAM_ENV,
-          RDCP_CONFIG: 'rdcp.json',
-          RDCP_PORT: '0',
-          OTEL_EXPORTER_PROMETHEUS_PORT: '0',
+          ...SERVICE_ENV,
           ...env,
         },
       },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { built } from '../support/built.ts';
-import { PROGRAM_ENV } from '../support/program-env.ts';
+import { PROGRAM_ENV, SERVICE_ENV } from '../support/program-env.ts';
 
 const LINES = 500;
 
@@ -44,11 +44,8 @@ function lines(t: TestContext, env: Record<string, string>, preload: readonly st
     timeout: 60_000,
     stdio: ['ignore', output, output],
     env: {
-      ...PROGRAM_ENV,
+      ...SERVICE_ENV,
       NO_COLOR: '1',
-      RDCP_CONFIG: 'rdcp.json',
-      RDCP_PORT: '0',
-      OTEL_EXPORTER_PROMETHEUS_PORT: '0',
       ...env,
     },
   });

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { built } from '../support/built.ts';
-import { PROGRAM_ENV } from '../support/program-env.ts';
+import { SERVICE_ENV } from '../support/program-env.ts';
 
 /** Loggers that frameworks make with pino. Each writes a line of debug and one of info. */
 const APP = `
@@ -47,7 +47,7 @@ test("Fastify's own logger, that of pino-http and one with a transport are switc
   const linesWith = async (enabled: boolean) => {
     const categories = Object.fromEntries(NAMES.map((name) => [name, { enabled }]));
     writeFileSync(join(cwd, 'rdcp.json'), JSON.stringify({ announce: false, categories }));
-    const env = { ...PROGRAM_ENV, RDCP_CONFIG: 'rdcp.json', RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
+    const env = { ...SERVICE_ENV };
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', built('register.js'), 'app.mjs'], {
       cwd,
       env,

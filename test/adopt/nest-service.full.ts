@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createRdcpClient } from '../../src/client.ts';
 import { built } from '../support/built.ts';
-import { PROGRAM_ENV } from '../support/program-env.ts';
+import { SERVICE_ENV } from '../support/program-env.ts';
 
 const PINO_9 = ['pino-http@10', 'pino@9'];
 const LINES = {
@@ -116,11 +116,8 @@ async function serve(t: TestContext, cwd: string, file: string, kind: string) {
   const child = spawn(process.execPath, ['--import', built('register.js'), file, kind], {
     cwd,
     env: {
-      ...PROGRAM_ENV,
+      ...SERVICE_ENV,
       NO_COLOR: '1',
-      RDCP_CONFIG: 'rdcp.json',
-      RDCP_PORT: '0',
-      OTEL_EXPORTER_PROMETHEUS_PORT: '0',
     },
   });
   const closed = once(child, 'close');

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { createRdcpClient } from '../../src/client.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { built } from '../support/built.ts';
+import { SERVICE_ENV } from '../support/program-env.ts';
 
 /** A service of published packages without a line of ours. Each path of its server uses one of them. */
 const SERVICE = `
@@ -102,10 +103,7 @@ async function serve(t: TestContext) {
   const child = spawn(process.execPath, ['--import', built('register.js'), 'app.mjs'], {
     cwd,
     env: {
-      PATH: process.env.PATH,
-      RDCP_CONFIG: 'rdcp.json',
-      RDCP_PORT: '0',
-      OTEL_EXPORTER_PROMETHEUS_PORT: '0',
+      ...SERVICE_ENV,
       REDIS: redis.url,
     },
   });
