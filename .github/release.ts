@@ -49,6 +49,8 @@ function release(): void {
     if (!old.test(text)) throw new Error(`${path} names no version`);
     writeFileSync(path, text.replace(old, version));
   };
+  replaced('test/conformance/package.json', /(?<="version": ")[^"]+/);
+  replaced('package-lock.json', /(?<="name": ?"rdcp-conformance",\s*"version": ?")[^"]+/);
   replaced('src/version.ts', /(?<=VERSION = ')[^']+/);
   replaced('.github/opentelemetry-registry.yml', /(?<=^ {2}version: ).*$/m);
   writeFileSync('CHANGELOG.md', changelog);

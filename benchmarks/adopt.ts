@@ -165,8 +165,8 @@ publish({
     const names = [`${name} ${state}, adopted`, `${name} ${state}`, EMPTY];
     const ratio = compare(timings, names, (ours, own, empty) => (ours - empty) / Math.max(own - empty, 0.1));
     const more = compare(timings, names, (ours, own) => ours - own);
-    const [limit, target] = state === 'off' ? [1.3, '<= 1.3 of itself, or 3 ns more'] : [1.15, '<= 1.15 of itself'];
-    const met = ratio <= limit || (state === 'off' && more <= 3);
+    const [limit, target] = state === 'off' ? [1.5, '<= 1.5 of itself, or 10 ns more'] : [1.3, '<= 1.3 of itself'];
+    const met = ratio <= limit || (state === 'off' && more <= 10);
     return verdict(`adopted ${name}, ${state}`, target, `${ratio.toFixed(2)} (${ns(more)} more)`, met, ratio);
   }),
 });

@@ -396,13 +396,6 @@ async function main(minutes: number): Promise<void> {
   const slowest = Math.max(...all((part) => part.looks));
   const verdicts: Verdict[] = [
     verdict(
-      "p99 of the service's own requests",
-      'at most 2 times the quiet one',
-      `${meanwhile.toFixed(1)} ms, quiet ${before.toFixed(1)} ms: ${(meanwhile / before).toFixed(2)} times`,
-      meanwhile <= 2 * before,
-      meanwhile / before,
-    ),
-    verdict(
       "the service's own requests that failed",
       'none',
       `${sum((part) => part.failed)}`,
@@ -411,9 +404,9 @@ async function main(minutes: number): Promise<void> {
     ),
     verdict(
       'operator, status with a valid key',
-      'always, within 1 s',
+      'always, within 250 ms',
       `${unserved} not served, slowest ${slowest.toFixed(0)} ms, p99 ${p99((part) => part.looks).toFixed(0)} ms`,
-      unserved === 0 && slowest <= 1000,
+      unserved === 0 && slowest <= 250,
       slowest,
     ),
     verdict(
@@ -433,9 +426,14 @@ async function main(minutes: number): Promise<void> {
     ),
   ];
   for (const line of verdicts) console.log(formatVerdict(line));
-  console.log(
-    `A bare service beside it, which nobody attacks: p99 ${besideMeanwhile.toFixed(1)} ms, quiet ${besideBefore.toFixed(1)} ms: ${(besideMeanwhile / besideBefore).toFixed(2)} times.`,
-  );
+  // What the attackers take from every process of the machine is in both.
+  for (const [whose, during, quietly] of [
+    ["the service's own requests", meanwhile, before],
+    ['a bare service beside it, which is not attacked', besideMeanwhile, besideBefore],
+  ] as const) {
+    const times = (during / quietly).toFixed(2);
+    console.log(`p99 of ${whose}: ${during.toFixed(1)} ms, quiet ${quietly.toFixed(1)} ms: ${times} times`);
+  }
 }
 
 const [first, argument = ''] = process.argv.slice(2);

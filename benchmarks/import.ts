@@ -52,7 +52,7 @@ publish({
   timings: [],
   verdicts: [
     besideSdk('importing the api', api, 0.05),
-    besideSdk('importing the root', root, 0.45),
+    besideSdk('importing the root', root, 0.5),
     verdict(
       'modules of others that the api loads',
       'none',

@@ -15,7 +15,7 @@ const PROCESSES = 3;
 const SUBJECTS = [
   ...['gate-off', 'gate-scale', 'gate-tenant', 'count', 'tenant-memory'],
   ...['emit', 'budget', 'koa-service', 'status', 'control', 'scrape', 'import', 'start-up', 'fleet', 'tail', 'flood'],
-  ...['adopt', 'adopt-start-up', 'console'],
+  ...['adopt', 'adopt-start-up', 'console', 'tickets', 'matching', 'activations', 'recorded'],
 ];
 
 function run(subject: string): Promise<Report> {

@@ -1,5 +1,5 @@
 // Everything at once for half an hour, against the built package: reads, changes, refusals, debug calls on and off,
-// temporary controls that end, scrapes. Prints what the process of the service takes minute by minute, and whether that
+// temporary controls that end, recorded failures, activations for some users, scrapes. Prints what the process of the service takes minute by minute, and whether that
 // stays as it is. `node benchmarks/soak.ts [minutes] [store]`; the store is a SQLite file of its own where none is given.
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -21,6 +21,10 @@ const PACE_MS = 40;
 const TENANTS = 50;
 const LONGEST_CONTROL_SECONDS = 10;
 const DEBUG_CALLS_EACH_10_MS = 20;
+/** Pieces of work, each of another user: 10,000 values a second that activations are matched with. */
+const WORKS_EACH_10_MS = 100;
+/** One in so many fails, so that what was recorded of it is written. */
+const FAILS_ONE_IN = 100;
 /** Of its time, this share is not judged: V8 compiles, caches fill. */
 const WARM_UP = 1 / 3;
 /** Mebibytes a minute by which memory may rise after that: a leak of 200 bytes a request is more. */
@@ -70,7 +74,9 @@ const tenantOf = (number: number) => `tenant-${number % TENANTS}`;
 
 /** The service, in the process that is measured, under register: debug calls in tenants' contexts and outside. */
 async function serve(): Promise<void> {
-  const { category, runWithTenant }: typeof import('../src/api.ts') = await import(built('api.js'));
+  const { category, runWithAttributes, runWithTenant, runWork }: typeof import('../src/api.ts') = await import(
+    built('api.js')
+  );
   const categories = CATEGORIES.map((name) => category(name, { description: `What ${name} does` }));
   let turns = 0;
   let emitted = 0;
@@ -79,8 +85,21 @@ async function serve(): Promise<void> {
       categories[call % categories.length]?.debug('at work', () => ({ emitted: ++emitted }));
     }
   };
+  let users = 0;
+  const order = () => {
+    users += 1;
+    categories[users % categories.length]?.debug('order', () => ({ emitted: ++emitted }));
+    if (users % FAILS_ONE_IN === 0) throw new Error('refused');
+  };
   setInterval(() => {
     turns += 1;
+    for (let each = 0; each < WORKS_EACH_10_MS; each += 1) {
+      try {
+        runWithAttributes({ 'user.id': `user-${users}` }, () => runWork('order', order));
+      } catch {
+        // The one that was to fail.
+      }
+    }
     if (turns % 4 === 0) work();
     else runWithTenant(tenantOf(turns), work);
   }, 10);
@@ -142,6 +161,11 @@ interface Sent {
 const pick = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)]!;
 const ADMIN = { 'X-RDCP-API-Key': API_KEY };
 
+/** All lines, those of work that fails, or those of some users. */
+function part(): object {
+  return pick([{}, { otelrdcp_when: { failed: true } }, { otelrdcp_target: { match: { 'user.id': 'user-1*' } } }]);
+}
+
 function anyChange(): Sent {
   const action = pick(['enable', 'enable', 'enable', 'disable', 'toggle', 'reset', 'status']);
   const isTemporary = ['enable', 'toggle'].includes(action) && Math.random() < 0.8;
@@ -154,7 +178,9 @@ function anyChange(): Sent {
     body: {
       action,
       categories: categories.length === 0 ? CATEGORIES[0] : categories,
-      ...(isTemporary && { options: { temporary: true, duration, reason: 'soak' } }),
+      ...(isTemporary && {
+        options: { temporary: true, duration, reason: 'soak', ...(action === 'enable' && part()) },
+      }),
     },
     expected: [200],
   };

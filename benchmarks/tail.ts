@@ -55,7 +55,7 @@ async function readFleet() {
   }
 }
 
-const { GateCore, Relay, createSink, createTelemetry, systemClock } = await internals();
+const { GateCore, Relay, createSink, createTelemetry, systemClock, WorkFollower } = await internals();
 
 /** A category that is off, in a process where the relay does something with another one. */
 function offBeside(name: string, begin: (relay: InstanceType<typeof Relay>) => unknown): Candidate {
@@ -68,8 +68,11 @@ function offBeside(name: string, begin: (relay: InstanceType<typeof Relay>) => u
     new Relay({
       gate,
       addTap: sink.addTap,
+      recorder: sink.recorder,
+      work: new WorkFollower(gate.work),
       budgetOf: sink.budgets.configured,
       tails: true,
+      whileChosen: (_choice, begin) => begin(),
       instanceId: 'benchmark',
       clock: systemClock,
       schedule: () => () => undefined,

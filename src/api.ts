@@ -1,12 +1,11 @@
-export { category, runWithTenant } from './gate/gate.ts';
+export { category, runWithAttributes, runWithTenant, runWork, setAttributes } from './gate/gate.ts';
 export type {
   Attributes,
   AttributeValue,
   Category,
   CategoryOptions,
-  NonFunction,
-  NonFunctionObject,
   Span,
   SpanAttributes,
   SpanAttributeValue,
 } from './gate/types.ts';
+export type { WorkAttributes } from './gate/work.ts';

@@ -1,15 +1,24 @@
-import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
+import { isDeepStrictEqual } from 'node:util';
+import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
-import { afterStart } from './after-start.ts';
-import { parseConfig } from './config.ts';
-import { diagnostics } from './diagnostics.ts';
 import { isRdcpError } from './errors.ts';
-import type { RdcpConfig } from './options.ts';
+import { parseConfig } from './options/config.ts';
+import type { RdcpConfig } from './options/options.ts';
 import { EMISSION_TEXTS } from './protocol/emission.ts';
-import { beforeShutdown, isStoppable } from './provider-shutdown.ts';
 import { createRdcp, type Rdcp } from './rdcp.ts';
-import { createReporter } from './reporter.ts';
-import { createTelemetry, isConnected, type Logger, registeredLoggerProvider, type Telemetry } from './telemetry.ts';
+import { createReporter } from './report/reporter.ts';
+import { diagnostics } from './telemetry/diagnostics.ts';
+import { beforeShutdown, isStoppable } from './telemetry/provider-shutdown.ts';
+import {
+  createTelemetry,
+  isConnected,
+  type Logger,
+  type LoggerProvider,
+  registeredLoggerProvider,
+  SCOPE,
+  type Telemetry,
+} from './telemetry/telemetry.ts';
+import { afterStart } from './time/after-start.ts';
 import { INSTRUMENTATION_NAME, VERSION } from './version.ts';
 
 /** Options of {@link RdcpInstrumentation}: those of `createRdcp`, and OpenTelemetry's `enabled`. */
@@ -20,10 +29,11 @@ export type RdcpInstrumentationConfig = RdcpConfig & InstrumentationConfig;
  * While enabled, the default, it has an open endpoint. While disabled, every category is off.
  */
 export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentationConfig> {
-  readonly #config: RdcpConfig;
+  #config: RdcpConfig;
   readonly #listeners: (() => void)[] = [];
-  #meterProviderGiven = false;
-  #tracerProviderGiven = false;
+  #meterGiven: Meter | undefined;
+  #tracerGiven: Tracer | undefined;
+  #loggerGiven: Logger | undefined;
   #loggerProviderGiven: object | undefined;
   #rdcp: Rdcp | undefined;
   /** Starts to listen; set by `enable()` until it was called. */
@@ -36,7 +46,6 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   constructor(config: RdcpInstrumentationConfig = {}) {
     // The base class would call enable() before a field of this one exists.
     super(INSTRUMENTATION_NAME, VERSION, { ...config, enabled: false });
-    this.setConfig(config);
     const { enabled = true, ...rdcp } = config;
     this.#config = rdcp;
     if (!enabled) {
@@ -45,6 +54,31 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     }
     this.#rdcp = this.#create();
     this.enable();
+  }
+
+  /** The options in force. `enabled` is whether it is enabled now. */
+  override getConfig(): RdcpInstrumentationConfig {
+    return { ...super.getConfig(), enabled: this.isEnabled() };
+  }
+
+  /**
+   * Enables or disables it, as `enabled` says. The other options are read when the endpoint is made: once that runs, those that
+   * differ are refused with a warning. After `close()` all of them can change. Never throws.
+   */
+  override setConfig(config: RdcpInstrumentationConfig): void {
+    // Called by the base class, before the fields of this one exist.
+    if (!(#config in this)) {
+      super.setConfig(config);
+      return;
+    }
+    const { enabled = true, ...wanted } = config;
+    const refusal = this.#rdcp === undefined ? problemOf(wanted) : this.#fixed(wanted);
+    if (refusal !== undefined) createReporter(this.#config.logger).warn(`setConfig() ignored options: ${refusal}`);
+    else if (this.#rdcp === undefined) {
+      super.setConfig(config);
+      this.#config = wanted;
+    }
+    if (enabled !== this.isEnabled()) enabled ? this.enable() : this.disable();
   }
 
   /** The remote control, to mount `rdcp.callback()` in your own server. Created on first use. */
@@ -95,14 +129,16 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   /** Called by OpenTelemetry's SDK: metrics go to this provider from then on. */
   override setMeterProvider(meterProvider: MeterProvider): void {
     super.setMeterProvider(meterProvider);
-    this.#meterProviderGiven = meterProvider !== metrics.getMeterProvider();
+    const registered = meterProvider === metrics.getMeterProvider();
+    this.#meterGiven = registered ? undefined : meterProvider.getMeter(INSTRUMENTATION_NAME, VERSION, SCOPE);
     for (const listener of this.#listeners) listener();
   }
 
   /** Called by OpenTelemetry's SDK: spans go to this provider from then on. */
   override setTracerProvider(tracerProvider: TracerProvider): void {
     super.setTracerProvider(tracerProvider);
-    this.#tracerProviderGiven = tracerProvider !== trace.getTracerProvider();
+    const registered = tracerProvider === trace.getTracerProvider();
+    this.#tracerGiven = registered ? undefined : tracerProvider.getTracer(INSTRUMENTATION_NAME, VERSION, SCOPE);
   }
 
   /**
@@ -112,6 +148,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   override setLoggerProvider(loggerProvider: object): void {
     super.setLoggerProvider(loggerProvider as never);
     this.#loggerProviderGiven = loggerProvider;
+    this.#loggerGiven = (loggerProvider as LoggerProvider).getLogger(INSTRUMENTATION_NAME, VERSION, SCOPE);
   }
 
   /**
@@ -127,6 +164,15 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   /** This instrumentation patches no module. */
   protected override init(): [] {
     return [];
+  }
+
+  /** Says which options differ from those of the running endpoint. Options that are left out stay as they are. */
+  #fixed(wanted: RdcpConfig): string | undefined {
+    const current = this.#config;
+    const names = Object.keys(wanted) as (keyof RdcpConfig)[];
+    const differing = names.filter((name) => !isDeepStrictEqual(wanted[name], current[name]));
+    if (differing.length === 0) return undefined;
+    return `while the endpoint runs, only enabled can change, not ${differing.join(', ')}: call close() first`;
   }
 
   #create(): Rdcp {
@@ -157,9 +203,9 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
    */
   #telemetry(): Telemetry {
     const registered = createTelemetry();
-    const meter = () => (this.#meterProviderGiven ? this.meter : registered.meter);
-    const tracer = () => (this.#tracerProviderGiven ? this.tracer : registered.tracer);
-    const given = (): Logger => this.logger;
+    const meter = () => this.#meterGiven ?? registered.meter;
+    const tracer = () => this.#tracerGiven ?? registered.tracer;
+    const given = (): Logger => this.#loggerGiven ?? registered.logger;
     const providerGiven = () => this.#loggerProviderGiven;
     let connected: Logger | undefined;
     return {
@@ -189,6 +235,16 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
         return isStoppable(provider) && !Object.is(provider, registeredLoggerProvider());
       },
     };
+  }
+}
+
+/** Why options cannot be used. */
+function problemOf(config: RdcpConfig): string | undefined {
+  try {
+    parseConfig(config);
+    return undefined;
+  } catch (error) {
+    return describe(error);
   }
 }
 

@@ -1,33 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { hostname } from 'node:os';
 import { adoptOptions } from './adopt/options.ts';
-import { processAdoption } from './adopt/process.ts';
-import { afterStart } from './after-start.ts';
-import { credentialsDraft } from './audit/credentials.ts';
 import { hasCredentials } from './auth/configured.ts';
+import { ensureDevKey, NO_DEV_KEY } from './auth/dev-key.ts';
 import { assertLevel } from './auth/levels.ts';
-import { systemClock, unrefInterval, unrefTimeout } from './clock.ts';
-import { type Closable, closeInOrder, diagnose } from './closing.ts';
-import { ClusteredControl } from './clustered-control.ts';
-import { createConditions } from './conditions.ts';
-import { parseConfig, type ResolvedConfig } from './config.ts';
-import { budgetsOf } from './emit/budgets.ts';
-import { createSink } from './emit/sink.ts';
-import { configurationError, isRdcpError, RdcpError } from './errors.ts';
-import { describeInstance } from './fleet/instance.ts';
+import { type Closable, closeInOrder } from './composition/closing.ts';
+import { ClusteredControl } from './composition/clustered-control.ts';
+import { type OpenTelemetryParts, openProcess } from './composition/process.ts';
+import type { LogExports } from './emit/log-exports.ts';
+import { configurationError, RdcpError } from './errors.ts';
 import { gate } from './gate/gate.ts';
 import type { Category, CategoryOptions } from './gate/types.ts';
-import { isLoopback } from './hosts.ts';
-import { createNotifier, type Notifier, type NotifierOptions } from './notify/notifier.ts';
-import type { RdcpConfig } from './options.ts';
-import { asOwnWork, markOwnWork, mountedAt } from './own-work.ts';
+import { isLoopback } from './net/hosts.ts';
+import { parseConfig, type ResolvedConfig } from './options/config.ts';
+import type { RdcpConfig } from './options/options.ts';
 import type { Emission } from './protocol/emission.ts';
-import { createReporter } from './reporter.ts';
-import { deferListener, Entrance } from './server/deferred.ts';
-import { noteHandshake } from './server/refusals.ts';
-import { assertServable, assertTlsFiles } from './server/tls-present.ts';
-import { createTelemetry, type Telemetry } from './telemetry.ts';
-import { createIsolation } from './tenancy/isolation.ts';
+import { assertServable, assertTlsFiles } from './server/tls/present.ts';
+import { asOwnWork, markOwnWork, mountedAt } from './telemetry/own-work.ts';
+import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
+import type { AcceptedTickets } from './tickets/open.ts';
+import { afterStart } from './time/after-start.ts';
+import { withDeadline } from './time/deadline.ts';
 
 /** Handles RDCP requests. Passes any other request unchanged to `next`, or answers 404 without `next`. */
 export type RdcpCallback = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void;
@@ -39,7 +31,8 @@ export interface Rdcp {
   /** Runs `fn`, including its asynchronous work, in the context of a tenant. */
   runWithTenant<T>(tenantId: string, fn: () => T): T;
   /**
-   * Opens the endpoint's port, which does not keep the process alive. May be called again after a failure. In a cluster,
+   * Opens the endpoint's port, which does not keep the process alive. By then categories follow their stored settings,
+   * unless the store does not answer within 2 seconds. May be called again after a failure. In a cluster,
    * `shared` is true if another process listens on that address.
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` with `server: false`, or if the address or certificate cannot be used;
    * `RDCP_UNAVAILABLE` after `close()`
@@ -55,6 +48,9 @@ export interface Rdcp {
   close(): Promise<void>;
 }
 
+/** How long `listen()` waits for the store, in milliseconds. */
+const STORE_MS = 2000;
+
 /**
  * Puts the service under remote control. Categories start in their default state, until the store has been read.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message is one line that names the field
@@ -64,13 +60,13 @@ export function createRdcp(config?: RdcpConfig): Rdcp;
 export function createRdcp(config: RdcpConfig | undefined, options: CreateOptions): Rdcp;
 export function createRdcp(
   config?: RdcpConfig,
-  { telemetry = createTelemetry(), enabled = true }: CreateOptions = {},
+  { telemetry = createTelemetry(), logExports, enabled = true, ticketsOpened = () => {} }: CreateOptions = {},
 ): Rdcp {
   const opened: Closable[] = [];
   try {
     const resolved = parseConfig(config);
     if (adoptOptions(resolved.adopt).channels === true) markOwnWork();
-    const rdcp = asOwnWork(() => open(resolved, telemetry, opened));
+    const rdcp = asOwnWork(() => open(resolved, { telemetry, logExports }, opened, ticketsOpened));
     rdcp.setEnabled(enabled);
     return rdcp;
   } catch (error) {
@@ -81,15 +77,24 @@ export function createRdcp(
 
 interface CreateOptions {
   readonly telemetry?: Telemetry;
+  /** Results of the log exports of the SDK. @default exports are not watched */
+  readonly logExports?: LogExports | undefined;
   /** @default true */
   readonly enabled?: boolean;
+  /** Called with the tickets of other services, where they are accepted. */
+  readonly ticketsOpened?: (tickets: AcceptedTickets) => void;
 }
 
 /**
  * Adopts nothing before it is enabled.
  * @param opened collects the parts to close if a later one fails to start
  */
-function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]): Rdcp {
+function open(
+  resolved: ResolvedConfig,
+  otel: OpenTelemetryParts,
+  opened: Closable[],
+  ticketsOpened: (tickets: AcceptedTickets) => void,
+): Rdcp {
   const { server, security } = resolved;
   assertLevel(resolved);
   if (server !== false && !hasCredentials(security) && !isLoopback(server.host)) {
@@ -98,77 +103,23 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
       `is required to listen on ${server.host}: without a credential only loopback is served`,
     );
   }
-  const reporter = createReporter(resolved.logger);
-  const conditions = createConditions({
-    reporter,
-    clock: systemClock,
-    delay: unrefTimeout,
-    credentialsFailed: (name) => control.current.parts.instruments.credentialFailure(name),
-    credentialsChanged: (_name, problem, message) =>
-      control.current.parts.trail.note(credentialsDraft(problem, message)),
-  });
-  opened.push(conditions);
-  /** Failed audit writes go to the service's log, other errors to OpenTelemetry's diagnostics. */
-  const report = (error: unknown) => {
-    if (isRdcpError(error) && error.code === 'RDCP_AUDIT_WRITE_FAILED') reporter.error(error.message);
-    else diagnose(error);
-  };
   // Refuse forbidden addresses before anything is opened.
   if (server !== false) {
     assertServable(server);
     assertTlsFiles(server);
   }
-  const entrance = new Entrance();
-  const listener =
-    server === false
-      ? undefined
-      : deferListener(server, entrance.handler, {
-          load: () => entrance.load(),
-          places: {
-            total: resolved.limits.maxConnections,
-            perAddress: resolved.limits.maxConnectionsPerAddress,
-          },
-          conditions,
-          refused: (refusal) => noteHandshake(refusal, control.current.parts),
-          production: process.env.NODE_ENV === 'production',
-        });
-  let closing: Promise<void> | undefined;
-  const sink = createSink({
-    telemetry,
-    clock: systemClock,
-    to: resolved.emit.to,
-    env: process.env,
-    reporter,
-    condition: conditions.watch('output'),
-    delay: unrefTimeout,
-    budget: budgetsOf(resolved.controls.budget),
+  const hasNoKey = !hasCredentials(security) && ensureDevKey() === undefined;
+  const host = openProcess(resolved, otel, opened);
+  if (host.tickets !== undefined) ticketsOpened(host.tickets);
+  const { reporter, report, adoption, entrance, listener } = host;
+  const control = new ClusteredControl(host, opened);
+  const wish = {
+    options: adoptOptions(resolved.adopt),
+    warn: reporter.warn,
     redact: resolved.emit.redact,
-    schedule: unrefInterval,
-  });
-  opened.push(sink);
-  const notifier = openNotifier(resolved, {
-    conditions,
-    reporter,
-    count: (outcome, reason) => control.current.parts.instruments.notification(outcome, reason),
-    report,
-  });
-  const control = new ClusteredControl(
-    resolved,
-    entrance,
-    {
-      telemetry,
-      sink,
-      isolation: createIsolation(resolved.tenancy),
-      reporter,
-      conditions,
-      recorded: notifier?.recorded,
-      report,
-      sourceOf: (category) => adoption.sourceOf(category),
-    },
-    opened,
-  );
-  const adoption = processAdoption(gate);
-  const wish = { options: adoptOptions(resolved.adopt), warn: reporter.warn };
+    maxCategories: resolved.limits.maxCategories,
+  };
+  let closing: Promise<void> | undefined;
   let leaveAdoption: (() => void) | undefined;
   /** Libraries are adopted while the categories follow their settings: otherwise their own settings would be off, too. */
   const setEnabled = (enabled: boolean) => {
@@ -180,21 +131,32 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     if (enabled && closing === undefined) leaveAdoption ??= adoption.join(wish);
   };
 
+  const assertOpen = () => {
+    if (closing !== undefined) throw new RdcpError('RDCP_UNAVAILABLE', 'The remote control is closed');
+  };
   let unmount = () => {};
 
   return {
     category: (name, options) => gate.category(name, options),
     runWithTenant: (tenantId, fn) => gate.runWithTenant(tenantId, fn),
     get emission() {
-      return sink.outputs.emission;
+      return host.sink.outputs.emission;
     },
     listen: async () => {
-      if (listener === undefined) throw configurationError('server', 'is false: mount callback() instead of listening');
-      if (closing !== undefined) throw new RdcpError('RDCP_UNAVAILABLE', 'The remote control is closed');
-      const { host, port } = server as Exclude<typeof server, false>;
-      return asOwnWork(() => control.listen(`${host}:${port}`, () => listener.listen()));
+      if (server === false || listener === undefined) {
+        throw configurationError('server', 'is false: mount callback() instead of listening');
+      }
+      if (hasNoKey) throw new RdcpError('RDCP_CONFIG_INVALID', NO_DEV_KEY, { details: { field: 'security.apiKeys' } });
+      assertOpen();
+      return asOwnWork(async () => {
+        // Callers that wait for the endpoint find every category as the store has it.
+        await withDeadline(control.started, STORE_MS);
+        assertOpen();
+        return host.cluster.listen('rdcp', `${server.host}:${server.port}`, () => listener.listen());
+      });
     },
     callback: () => {
+      if (hasNoKey) reporter.warn(`every request is refused: ${NO_DEV_KEY}`);
       afterStart(() => entrance.load().catch(report));
       unmount();
       unmount = mountedAt(entrance.isOurs);
@@ -204,35 +166,14 @@ function open(resolved: ResolvedConfig, telemetry: Telemetry, opened: Closable[]
     close: () => {
       closing ??= (async () => {
         leaveAdoption?.();
-        control.current.parts.streams.close();
+        control.closeStreams();
         unmount();
         entrance.close();
         await closeInOrder([listener]);
-        await control.moving;
-        conditions.close();
         await control.close();
-        await closeInOrder([sink, notifier]);
+        await closeInOrder(host.closables);
       })();
       return closing;
     },
   };
-}
-
-function openNotifier(
-  { notify, fleet }: ResolvedConfig,
-  parts: Pick<NotifierOptions, 'conditions' | 'reporter' | 'count' | 'report'>,
-): Notifier | undefined {
-  if (notify.webhook === undefined) return undefined;
-  const {
-    id: _,
-    startedAt: __,
-    ...source
-  } = describeInstance({ id: '', startedAt: 0, host: hostname(), pid: process.pid, env: process.env }, fleet);
-  return createNotifier({
-    webhooks: [notify.webhook].flat(),
-    source,
-    clock: systemClock,
-    delay: unrefTimeout,
-    ...parts,
-  });
 }

@@ -1,4 +1,3 @@
-export { createRedisStore, type RedisStoreOptions } from './store/redis.ts';
 export type {
   RedisClient,
   RedisCluster,
@@ -8,4 +7,5 @@ export type {
   RedisPool,
   RedisSendOptions,
   RedisSentinel,
-} from './store/redis-client.ts';
+} from './store/redis/client.ts';
+export { createRedisStore, type RedisStoreOptions } from './store/redis/store.ts';

@@ -1,3 +1,36 @@
+export type {
+  AnnouncedInstance,
+  CategoryLists,
+  FleetStore,
+  FleetView,
+  Instance,
+  Position,
+} from './store/fleet-store.ts';
+export { MAX_MESSAGE_BYTES, type MessageStore } from './store/message-store.ts';
+export { type DroppedHead, type Placed, type PrunePlan, planPrune } from './store/prune-plan.ts';
+export type {
+  Activation,
+  AuditPage,
+  AuditQuery,
+  Commit,
+  CommitResult,
+  Maker,
+  Overlay,
+  ReplayRecord,
+  ScopeKey,
+  ScopeState,
+  Setting,
+  Settings,
+  StateStore,
+  StoreReset,
+} from './store/state-store.ts';
+export type {
+  Revocation,
+  Revocations,
+  Rotation,
+  RotationOutcome,
+  TokenSession,
+  TokenStore,
+} from './store/token-store.ts';
 export { type StoreContractOptions, storeContract } from './store-contract/contract.ts';
-export type { StoreFixture } from './store-contract/fixture.ts';
-export type { ContractCase } from './store-contract/suite.ts';
+export type { ContractCase, StoreFixture } from './store-contract/suite.ts';

@@ -10,7 +10,13 @@ const SRC = join(import.meta.dirname, '..', 'src');
 
 describe('the api entry', () => {
   test('exports what applications need, and no more', () => {
-    assert.deepEqual(Object.keys(api).sort(), ['category', 'runWithTenant']);
+    assert.deepEqual(Object.keys(api).sort(), [
+      'category',
+      'runWithAttributes',
+      'runWithTenant',
+      'runWork',
+      'setAttributes',
+    ]);
   });
 
   test('works taken apart, and does nothing while no control plane is attached', () => {

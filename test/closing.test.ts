@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closeInOrder, diagnose } from '../src/closing.ts';
-import { diagnostics } from '../src/diagnostics.ts';
+import { closeInOrder, diagnose } from '../src/composition/closing.ts';
 import { RdcpError } from '../src/errors.ts';
+import { diagnostics } from '../src/telemetry/diagnostics.ts';
 
 test('one part that fails to close keeps no later one open', async (t) => {
   const { mock } = t.mock.method(diagnostics, 'error', () => {});
@@ -16,7 +16,7 @@ test('one part that fails to close keeps no later one open', async (t) => {
   assert.deepEqual([closed, mock.callCount()], [['last'], 1]);
 });
 
-test("our own errors are told by code and message, with a cause's message and no stack", (t) => {
+test("our own errors are reported by code and message, with a cause's message and no stack", (t) => {
   const { mock } = t.mock.method(diagnostics, 'error', () => {});
   diagnose(new RdcpError('RDCP_UNAVAILABLE', 'away', { cause: new Error('ECONNRESET') }));
   diagnose(new RdcpError('RDCP_UNAVAILABLE', 'away'));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONDITIONS, createConditions } from '../src/conditions.ts';
+import { CONDITIONS, createConditions } from '../src/report/conditions.ts';
 import { virtualTime } from './support/virtual-time.ts';
 
 function setUp() {
@@ -69,7 +69,7 @@ test('what is not about credentials is said, and neither counted nor audited', (
   assert.deepEqual([lines.length, failures.length, entries.length], [1, 0, 0]);
 });
 
-test('a file that several attempts leave unusable is told of each, and of its end at once', () => {
+test('a file that several attempts leave unusable is reported for each, and its end at once', () => {
   const { conditions, lines } = setUp();
   const condition = conditions.watch('keys_file');
   const problems = ['not JSON', 'ENOENT', 'EACCES', 'EISDIR', 'empty'];

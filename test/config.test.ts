@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseConfig } from '../src/config.ts';
 import { isRdcpError } from '../src/errors.ts';
+import { parseConfig } from '../src/options/config.ts';
 import { VERSION } from '../src/version.ts';
 
 const ISSUER = { issuer: 'them', audience: 'us', algorithms: ['HS256'], secret: 's'.repeat(32) };
@@ -50,10 +50,12 @@ test('port 0 and durations in either form are accepted', () => {
   assert.deepEqual([config.controls.defaultDuration, config.controls.maxDuration], [60, 7200]);
 });
 
-test('a wrong configuration is told in one line that names the field and what is allowed', () => {
+test('the error of a wrong configuration is one line that names the field and the allowed values', () => {
   const cases: [unknown, RegExp][] = [
-    [{ sever: {} }, /sever is not a known field/],
-    [{ server: { prot: 1 } }, /server\.prot is not a known field/],
+    [{ sever: {} }, /sever is not a known field; did you mean server\?$/],
+    [{ server: { prot: 1 } }, /server\.prot is not a known field; did you mean server\.port\?$/],
+    [{ limits: { readPerMinut: 1 } }, /did you mean limits\.readPerMinute\?$/],
+    [{ adopt: { pinoo: true } }, /did you mean adopt\.pino\?$/],
     [{ server: { port: '80' } }, /server\.port .*number/],
     [{ server: { port: 70_000 } }, /server\.port .*65535/],
     [{ categories: { database: {} } }, /categories\.database .*\^\[A-Z\]/],

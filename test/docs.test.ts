@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, test } from 'node:test';
-import { documentedOptions, flat, optionsDocument } from '../document.ts';
-import { CONDITIONS } from '../src/conditions.ts';
+import { documentedOptions, flat, optionsDocument } from '../docs/document.ts';
+import { CONDITIONS } from '../src/report/conditions.ts';
 import { schemaOptions } from './package/options.ts';
 
 test('docs/messages.md lists every condition with what is said of it', () => {
@@ -28,7 +28,9 @@ const ROOT = join(import.meta.dirname, '..');
 const OF_THE_REPOSITORY = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md'];
 /** Forms, source and examples, which name documents in their text. */
 const NAMING = globSync(['.github/**/*.{md,yml}', 'src/**/*.{ts,tsx}', 'examples/**/*.{md,ts,yml}'], { cwd: ROOT });
-const DOCUMENTS = ['README.md', ...OF_THE_REPOSITORY, ...globSync('docs/*.md', { cwd: ROOT })];
+const DECISIONS = globSync('docs/decisions/*.md', { cwd: ROOT });
+const FOR_READERS = [...OF_THE_REPOSITORY, ...globSync('docs/*.md', { cwd: ROOT })];
+const DOCUMENTS = ['README.md', ...FOR_READERS, ...DECISIONS];
 
 describe('a link in the documents', () => {
   /** The fragments of a document's headings, as GitHub makes them. */
@@ -61,10 +63,10 @@ describe('a link in the documents', () => {
   });
 
   it('and the names of source files are of files that there are', () => {
-    const files = globSync('{src,test,benchmarks,examples,.github,docs/pictures,docs/screenshots}/**/*.ts*', {
+    const files = globSync('{src,test,benchmarks,examples,.github,docs}/**/*.ts*', {
       cwd: ROOT,
     }).map((file) => `/${file}`);
-    for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+    for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...DECISIONS]) {
       const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(/^ *```.*?^ *```$/gms, '');
       for (const [, name] of text.matchAll(/`([\w./-]+\.tsx?)`/g)) {
         const isThere = files.some((file) => file.endsWith(`/${name}`)) || existsSync(join(ROOT, name!));
@@ -75,7 +77,12 @@ describe('a link in the documents', () => {
 
   it('leads from the README to every document', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-    for (const document of DOCUMENTS.slice(1)) assert.ok(readme.includes(`(${document})`), document);
+    for (const document of FOR_READERS) assert.ok(readme.includes(`(${document})`), document);
+  });
+
+  it('leads from ARCHITECTURE.md to every file of decisions', () => {
+    const architecture = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+    for (const file of DECISIONS) assert.ok(architecture.includes(`(${file})`), file);
   });
 });
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hashApiKey } from '../src/auth/api-key.ts';
-import { parseConfig } from '../src/config.ts';
-import { configFromEnvironment, type Environment, unknownVariables } from '../src/environment.ts';
 import { isRdcpError } from '../src/errors.ts';
+import { parseConfig } from '../src/options/config.ts';
+import { configFromEnvironment, type Environment, unknownVariables } from '../src/register/environment.ts';
 
 const SECRET = 'a-secret-of-thirty-two-characters';
 
@@ -22,18 +22,22 @@ const FILES: Record<string, string> = {
   'null.json': 'null',
 };
 
-function read(env: Environment) {
-  return configFromEnvironment(env, (path) => {
+function read(env: Environment, declared?: unknown) {
+  const readFile = (path: string) => {
     const text = FILES[path];
     if (text === undefined) throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT' });
     return text;
-  });
+  };
+  return configFromEnvironment(env, readFile, () => {}, declared);
 }
 
 describe('the configuration from the environment', () => {
   it('is empty where nothing is set, or set to nothing', () => {
     assert.deepEqual(read({}), {});
-    assert.deepEqual(read({ RDCP_CONFIG: '', RDCP_HOST: '', RDCP_PORT: '', RDCP_STORE: '', RDCP_API_KEY: '' }), {});
+    assert.deepEqual(
+      read({ RDCP_CONFIG: '', RDCP_HOST: '', RDCP_PORT: '', RDCP_STORE: '', RDCP_SERVER_API_KEY: '' }),
+      {},
+    );
   });
 
   it('is the file of RDCP_CONFIG, and the other variables over it', () => {
@@ -48,21 +52,54 @@ describe('the configuration from the environment', () => {
     assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json', RDCP_HOST: '127.0.0.1' }), { server: { host: '127.0.0.1' } });
   });
 
-  it('holds the hash of RDCP_API_KEY, with every scope, and never the key', () => {
-    const config = read({ RDCP_API_KEY: SECRET });
+  it('is what the file of OTEL_CONFIG_FILE declares, and the other variables over it', () => {
+    const declared = { server: { host: '::1' }, controls: { defaultDuration: '5m' } };
+    assert.deepEqual(read({ RDCP_PORT: '0' }, declared), { ...declared, server: { host: '::1', port: 0 } });
+    assert.deepEqual(read({}, null), {}, 'rdcp without options');
+    assert.throws(() => read({}, { controls: { maxDurations: 5 } }), /^RdcpError: OTEL_CONFIG_FILE: .*maxDurations/);
+    assert.throws(
+      () => read({ RDCP_CONFIG: 'rdcp.json' }, declared),
+      /RDCP_CONFIG: cannot be combined with rdcp in the file of OTEL_CONFIG_FILE/,
+    );
+  });
+
+  it('holds the hash of RDCP_SERVER_API_KEY, with every scope, and never the key', () => {
+    const config = read({ RDCP_SERVER_API_KEY: SECRET });
     assert.deepEqual(parseConfig(config).security.apiKeys, [
       { id: 'env', hash: hashApiKey(SECRET), clientId: 'env', scopes: ['discovery', 'status', 'control', 'admin'] },
     ]);
     assert.doesNotMatch(JSON.stringify(config), new RegExp(SECRET));
   });
 
-  it('adds RDCP_API_KEY to the records of the file', () => {
-    const keys = parseConfig(read({ RDCP_CONFIG: 'record.json', RDCP_API_KEY: SECRET })).security.apiKeys;
+  it('adds RDCP_SERVER_API_KEY to the records of the file', () => {
+    const keys = parseConfig(read({ RDCP_CONFIG: 'record.json', RDCP_SERVER_API_KEY: SECRET })).security.apiKeys;
     assert.ok(Array.isArray(keys));
     assert.deepEqual(
       keys.map(({ id }) => id),
       ['a', 'env'],
     );
+  });
+
+  it('takes RDCP_API_KEY, the key of the command, where the service has no other credential, and warns', () => {
+    const warnings: string[] = [];
+    const read = (env: Environment) =>
+      configFromEnvironment(
+        env,
+        (path) => FILES[path] ?? '',
+        (line) => warnings.push(line),
+      );
+    assert.deepEqual(read({ RDCP_API_KEY: SECRET }), read({ RDCP_SERVER_API_KEY: SECRET }));
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? '', /RDCP_SERVER_API_KEY/);
+    for (const own of [
+      { RDCP_API_KEYS_FILE: 'keys.json' },
+      { RDCP_CONFIG: 'keys-named.json' },
+      { RDCP_CONFIG: 'record.json' },
+      { RDCP_SERVER_API_KEY: `${SECRET}-of-the-service` },
+    ]) {
+      assert.deepEqual(read({ ...own, RDCP_API_KEY: SECRET }), read(own), JSON.stringify(own));
+    }
+    assert.equal(warnings.length, 1);
   });
 
   it('names the keys file of RDCP_API_KEYS_FILE', () => {
@@ -79,12 +116,15 @@ describe('the configuration from the environment', () => {
 
   it('warns of variables that nothing reads, with the nearest name', () => {
     assert.deepEqual(unknownVariables({ RDCP_PORT: '1', RDCP_URL: 'http://127.0.0.1', OTEL_X: '', PATH: '' }), []);
-    assert.deepEqual(unknownVariables({ RDCP_PROT: '1', RDCP_APIKEY: 'x', rdcp_store: 'x', RDCP_KEYS_FILE: 'x' }), [
-      'RDCP_PROT is not known; did you mean RDCP_PORT?',
-      'RDCP_APIKEY is not known; did you mean RDCP_API_KEY?',
-      'rdcp_store is not known; did you mean RDCP_STORE?',
-      'RDCP_KEYS_FILE is not known: known variables are RDCP_CONFIG, RDCP_HOST, RDCP_PORT, RDCP_STORE, RDCP_API_KEY, RDCP_API_KEYS_FILE, RDCP_URL, RDCP_PROFILE',
-    ]);
+    assert.deepEqual(
+      unknownVariables({ RDCP_PROT: '1', RDCP_SERVER_APIKEY: 'x', rdcp_store: 'x', RDCP_KEYS_FILE: 'x' }),
+      [
+        'RDCP_PROT is not known; did you mean RDCP_PORT?',
+        'RDCP_SERVER_APIKEY is not known; did you mean RDCP_SERVER_API_KEY?',
+        'rdcp_store is not known; did you mean RDCP_STORE?',
+        'RDCP_KEYS_FILE is not known: known variables are RDCP_CONFIG, RDCP_HOST, RDCP_PORT, RDCP_STORE, RDCP_SERVER_API_KEY, RDCP_API_KEYS_FILE, RDCP_API_KEY, RDCP_URL, RDCP_PROFILE, RDCP_SERVICES_FILE',
+      ],
+    );
   });
 
   for (const [variable, env] of [
@@ -96,9 +136,9 @@ describe('the configuration from the environment', () => {
     ['RDCP_PORT', { RDCP_PORT: '-1' }],
     ['RDCP_PORT', { RDCP_PORT: '65536' }],
     ['RDCP_STORE', { RDCP_STORE: 'mongodb://localhost' }],
-    ['RDCP_API_KEY', { RDCP_API_KEY: 'short' }],
-    ['RDCP_API_KEY', { RDCP_API_KEY: SECRET, RDCP_API_KEYS_FILE: 'keys.json' }],
-    ['RDCP_API_KEY', { RDCP_API_KEY: SECRET, RDCP_CONFIG: 'keys-named.json' }],
+    ['RDCP_SERVER_API_KEY', { RDCP_SERVER_API_KEY: 'short' }],
+    ['RDCP_SERVER_API_KEY', { RDCP_SERVER_API_KEY: SECRET, RDCP_API_KEYS_FILE: 'keys.json' }],
+    ['RDCP_SERVER_API_KEY', { RDCP_SERVER_API_KEY: SECRET, RDCP_CONFIG: 'keys-named.json' }],
     ['RDCP_API_KEYS_FILE', { RDCP_API_KEYS_FILE: 'missing.json' }],
   ] as const) {
     it(`refuses ${JSON.stringify(env)} in one line that begins with ${variable} and shows no secret`, () => {

@@ -1,3 +1,5 @@
+// In a process of its own: it installs global providers of OpenTelemetry.
+
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -166,7 +168,54 @@ describe('RdcpInstrumentation', () => {
     refused({ server: { host: '0.0.0.0' } }, /server\.host/);
   });
 
-  it('tells of a port that is taken in one line, and throws nothing', async (t) => {
+  it('changes by setConfig what can change while it runs, refuses the rest with a warning, and getConfig is the truth', async () => {
+    const warnings: string[] = [];
+    const logger = { info() {}, warn: (line: string) => void warnings.push(line), error() {} };
+    const instrumentation = instrument({ logger, categories: { INSTRUMENTED: { enabled: true } } });
+    const { url } = await instrumentation.listen();
+    const config = instrumentation.getConfig();
+    assert.equal(config.enabled, true);
+
+    instrumentation.setConfig({ ...config, enabled: false });
+    assert.equal(instrumentation.isEnabled(), false);
+    assert.equal(instrumentation.getConfig().enabled, false);
+    assert.equal((await status(url)).enabled, false);
+    instrumentation.setConfig({});
+    assert.equal(POINT.enabled, true);
+    instrumentation.disable();
+    assert.equal(instrumentation.getConfig().enabled, false);
+    instrumentation.enable();
+    assert.deepEqual(instrumentation.getConfig(), config);
+    assert.deepEqual(warnings, []);
+
+    instrumentation.setConfig({ ...config, enabled: false, tail: false, controls: { maxDuration: '1h' } });
+    assert.deepEqual(warnings, [
+      'rdcp: setConfig() ignored options: while the endpoint runs, only enabled can change, not tail, controls: call close() first',
+    ]);
+    assert.deepEqual(instrumentation.getConfig(), { ...config, enabled: false });
+
+    await instrumentation.close();
+    instrumentation.setConfig({ ...CONFIG, logger, tail: false });
+    assert.equal(instrumentation.getConfig().tail, false);
+    assert.equal(instrumentation.getConfig().categories, undefined);
+    const reopened = await instrumentation.listen();
+    assert.equal((await call(reopened.url, PATHS.wellKnown)).body.otelrdcp_endpoints.tail, undefined);
+    assert.equal(warnings.length, 1);
+  });
+
+  it('keeps its options when setConfig is given wrong ones', () => {
+    const warnings: string[] = [];
+    const logger = { info() {}, warn: (line: string) => void warnings.push(line), error() {} };
+    const instrumentation = instrument({ enabled: false, logger });
+    const before = instrumentation.getConfig();
+    instrumentation.setConfig({ enabled: false, server: { port: 'http' } } as unknown as RdcpInstrumentationConfig);
+    assert.match(warnings.join(), /^rdcp: setConfig\(\) ignored options: configuration: server\.port [^\n]*$/);
+    assert.deepEqual(instrumentation.getConfig(), before);
+    instrumentation.setConfig({ ...CONFIG, logger, enabled: false, announce: false });
+    assert.equal(instrumentation.getConfig().announce, false);
+  });
+
+  it('reports a port that is taken in one line, and throws nothing', async (t) => {
     const taken = createServer().listen(0, '127.0.0.1');
     t.after(() => taken.close());
     await new Promise((resolve) => taken.once('listening', resolve));
@@ -207,7 +256,7 @@ describe('RdcpInstrumentation', () => {
     assert.doesNotMatch(await registered.scrape(), /rdcp_debug_calls_total/);
   });
 
-  it('finds providers that are registered after it, without being told', async () => {
+  it('finds providers that are registered after it', async () => {
     const instrumentation = instrument();
     const { url } = await instrumentation.listen();
     const prometheus = createPrometheus();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { findJsonFault } from '../src/json-fault.ts';
+import { findJsonFault } from '../src/options/json-fault.ts';
+import fc from './support/fast-check.ts';
 import { inBoth, runs } from './support/tiers.ts';
 
 test('finds the line and column of the first fault', () => {

@@ -26,7 +26,7 @@ const HEAVY = `
       const file = url.slice(from);
       if (from !== -1) files.set(file, (files.get(file) ?? new Set()).add(url));
       const name = /\\/node_modules\\/((?:@koa\\/)?[^/]+)\\//.exec(url)?.[1];
-      if (['koa', '@koa/router', 'koa-body', 'formidable', 'jose', 'redis'].includes(name)) loaded.add(name);
+      if (['koa', '@koa/router', 'koa-body', 'formidable', 'jose', 'redis', 'pg'].includes(name)) loaded.add(name);
       return next(url, context);
     },
   });
@@ -42,7 +42,7 @@ async function run(t: TestContext, program: string, preload: readonly string[] =
   const imports = ['./heavy.mjs', ...preload].flatMap((file) => ['--import', file]);
   const env = {
     ...PROGRAM_ENV,
-    RDCP_API_KEY: KEY,
+    RDCP_SERVER_API_KEY: KEY,
     RDCP_PORT: '0',
     OTEL_EXPORTER_PROMETHEUS_PORT: '0',
   };

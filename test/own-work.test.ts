@@ -1,8 +1,10 @@
+// In a process of its own: it installs global providers of OpenTelemetry.
+
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
-import { withoutTracing } from '../src/own-work.ts';
+import { withoutTracing } from '../src/telemetry/own-work.ts';
 
 const started: string[] = [];
 const sdk = new NodeSDK({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { escapeUnprintable, escapeUnprintableInLines } from '../src/printable.ts';
+import { escapeUnprintable, escapeUnprintableInLines } from '../src/protocol/printable.ts';
+import fc from './support/fast-check.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
 

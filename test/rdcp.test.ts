@@ -1,10 +1,12 @@
+// In a process of its own: it switches categories of the process.
+
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { category } from '../src/api.ts';
 import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
-import type { RdcpConfig } from '../src/options.ts';
+import type { RdcpConfig } from '../src/options/options.ts';
 import { createRdcp } from '../src/rdcp.ts';
-import { createMemoryStore } from '../src/store/memory.ts';
+import { createMemoryStore } from '../src/store/memory/store.ts';
 import { settled } from './support/virtual-time.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes: (size) => new Uint8Array(size) });
@@ -15,7 +17,7 @@ for (const [what, config] of [
   ['a TLS file that is missing', { server: { tls: { certFile: 'missing.pem', keyFile: 'missing.key' } } }],
   ['more categories than are allowed', { server: false, limits: { maxCategories: 1 } }],
 ] satisfies [string, RdcpConfig][]) {
-  test(`${what}: what cannot be made leaves no category on that nobody could switch off`, () => {
+  test(`${what}: what cannot be made leaves no category on without a way to switch it off`, () => {
     const categories = { LEFT_ON: { enabled: true }, LEFT_ON_TOO: { enabled: true } };
     assert.throws(() => createRdcp({ ...config, security, categories }), { code: 'RDCP_CONFIG_INVALID' });
     assert.equal(category('LEFT_ON').enabled, false);
@@ -40,7 +42,7 @@ test('a key of a tenant stops the start of a server that has none, and is named 
   });
 });
 
-test('once closed it does not listen, rather than name an address that nobody serves', async () => {
+test('once closed it does not listen, rather than name an address that is not served', async () => {
   const rdcp = createRdcp({ server: { port: 0 }, security });
   after(() => rdcp.close());
   await rdcp.listen();

@@ -10,7 +10,7 @@ import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, takenPort, until, WAIT 
 describe('node --import …/register', { concurrency: 2 }, () => {
   it('shows its metrics to no page that points a name of its own at them', async (t) => {
     const run = await start(t, {
-      env: { RDCP_API_KEY: KEY, RDCP_CONFIG: 'rdcp.json' },
+      env: { RDCP_SERVER_API_KEY: KEY, RDCP_CONFIG: 'rdcp.json' },
       files: { 'rdcp.json': JSON.stringify({ server: { allowedHosts: ['shop.internal'] } }) },
       app: WAIT,
     });
@@ -30,7 +30,7 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     }
   });
 
-  it('makes a private key where no credential is configured, and tells where it is, not what', async (t) => {
+  it('makes a private key where no credential is configured, and prints where it is, not what it is', async (t) => {
     const run = await start(t, { app: `category('PAYMENTS'); ${WAIT}` });
     const { url } = await announced(run);
     assert.match(run.output.stderr, /\.rdcp\/dev-key/);
@@ -44,7 +44,7 @@ describe('node --import …/register', { concurrency: 2 }, () => {
   it('ends the same way when a file of server.tls is missing', async (t) => {
     const server = { port: 0, tls: { certFile: 'server.pem', keyFile: 'server.key' } };
     const files = { 'rdcp.json': JSON.stringify({ server }), 'server.pem': '' };
-    const env = { RDCP_CONFIG: 'rdcp.json', RDCP_API_KEY: KEY };
+    const env = { RDCP_CONFIG: 'rdcp.json', RDCP_SERVER_API_KEY: KEY };
     const run = await start(t, { env: { ...env, RDCP_PORT: '' }, files, app: `console.log('ran');` });
     assert.deepEqual(await run.closed, [1, null]);
     assert.equal(run.output.stdout, '');
@@ -52,7 +52,7 @@ describe('node --import …/register', { concurrency: 2 }, () => {
   });
 
   it('warns of a variable whose name is mistyped', async (t) => {
-    const run = await start(t, { env: { RDCP_API_KEY: KEY, RDCP_PROT: '9999' }, app: '' });
+    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY, RDCP_PROT: '9999' }, app: '' });
     assert.deepEqual(await run.closed, [0, null]);
     assert.match(run.output.stderr, /^rdcp: RDCP_PROT is not known; did you mean RDCP_PORT\?$/m);
   });
@@ -71,16 +71,16 @@ describe('node --import …/register', { concurrency: 2 }, () => {
         setTimeout(() => process.exit(5), 300);
       });
       ${WAIT}`;
-    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app });
+    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY }, app });
     await announced(run);
     run.child.kill('SIGTERM');
     assert.deepEqual(await run.closed, [5, null]);
     assert.equal(run.output.stdout, 'draining\n');
   });
 
-  it('tells of a metrics port that is taken, and runs on', async (t) => {
+  it('reports a metrics port that is taken, and runs on', async (t) => {
     const port = await takenPort(t, 'localhost');
-    const env = { RDCP_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: String(port) };
+    const env = { RDCP_SERVER_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: String(port) };
     const run = await start(t, { env, app: WAIT });
     await announced(run);
     await until(
@@ -95,20 +95,26 @@ describe('node --import …/register', { concurrency: 2 }, () => {
   });
 
   it('has no metrics endpoint with OTEL_METRICS_EXPORTER=none, and stays silent without a collector', async (t) => {
-    const run = await start(t, { env: { RDCP_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'none' }, app: DEBUG_IN_A_SPAN });
+    const run = await start(t, {
+      env: { RDCP_SERVER_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'none' },
+      app: DEBUG_IN_A_SPAN,
+    });
     const { metrics } = await announced(run);
     assert.equal(metrics, '');
     await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));
   });
 
   it('keeps no application alive, and adds nothing to what it does', async (t) => {
-    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: `console.log('done'); process.exitCode = 7;` });
+    const run = await start(t, {
+      env: { RDCP_SERVER_API_KEY: KEY },
+      app: `console.log('done'); process.exitCode = 7;`,
+    });
     assert.deepEqual(await run.closed, [7, null]);
     assert.equal(run.output.stdout, 'done\n');
   });
 
   it('lets a process without handlers of its own end by the signal, its audit written out', async (t) => {
-    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: WAIT });
+    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY }, app: WAIT });
     await announced(run);
     run.child.kill('SIGTERM');
     assert.deepEqual(await run.closed, [null, 'SIGTERM']);
@@ -125,7 +131,7 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     const address = collector.address();
     assert.ok(typeof address === 'object' && address !== null);
     const env = {
-      RDCP_API_KEY: KEY,
+      RDCP_SERVER_API_KEY: KEY,
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}`,
       OTEL_METRIC_EXPORT_INTERVAL: '200',
       OTEL_METRIC_EXPORT_TIMEOUT: '200',

@@ -5,7 +5,7 @@ import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, takenPort, until, WAIT 
 
 describe('node --import …/register', { concurrency: 2 }, () => {
   it('serves the remote control and Prometheus, and writes debug lines with trace ids on stderr', async (t) => {
-    const run = await start(t, { env: { RDCP_API_KEY: KEY }, app: DEBUG_IN_A_SPAN });
+    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY }, app: DEBUG_IN_A_SPAN });
     const { url, metrics } = await announced(run);
     assert.equal(run.output.stderr.split('\n').length, 2, `one line: ${run.output.stderr}`);
     assert.equal(await enable(url), 200);
@@ -30,9 +30,9 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     assert.match(run.output.stderr, /^rdcp: RDCP_PORT: .*\n$/);
   });
 
-  it('tells of a control port that is taken, which variable chooses another, and runs on', async (t) => {
+  it('reports a control port that is taken, names the variable that chooses another, and runs on', async (t) => {
     const port = await takenPort(t, '127.0.0.1');
-    const env = { RDCP_API_KEY: KEY, RDCP_PORT: String(port) };
+    const env = { RDCP_SERVER_API_KEY: KEY, RDCP_PORT: String(port) };
     const run = await start(t, { env, app: WAIT });
     await announced(run);
     const line = new RegExp(`port ${port} is in use: choose another by server.port \\(RDCP_PORT`);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { createReporter } from '../src/reporter.ts';
-import { createStderrWriter } from '../src/stderr.ts';
+import { createReporter } from '../src/report/reporter.ts';
+import { createStderrWriter } from '../src/report/stderr.ts';
 
 test('a message is one line, whatever it quotes', () => {
   const lines: string[] = [];
@@ -32,14 +32,14 @@ test('a pino logger takes the messages at their levels', () => {
   );
 });
 
-test('a logger that throws harms nobody', () => {
+test('a logger that throws does no harm', () => {
   const broken = () => {
     throw new Error('disk full');
   };
   createReporter({ info: broken, warn: broken, error: broken }).error('the endpoint did not start');
 });
 
-test('a logger whose promises are rejected harms nobody', async (t) => {
+test('a logger whose promises are rejected does no harm', async (t) => {
   const unhandled = t.mock.fn();
   process.on('unhandledRejection', unhandled);
   t.after(() => process.off('unhandledRejection', unhandled));

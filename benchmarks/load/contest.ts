@@ -67,6 +67,8 @@ export interface Contender {
   readonly name: string;
   readonly service: Service;
   readonly requests: readonly string[];
+  /** Prepares the service for a slice. Resolves with a function that undoes it. */
+  readonly within?: () => Promise<() => Promise<void>>;
 }
 
 /** What one contender took for a request, nanoseconds: by the clock while it was kept busy, and of its processor. */
@@ -86,10 +88,12 @@ export async function contest(
 ): Promise<ReadonlyMap<string, Outcome>> {
   const generator = createGenerator();
   const slices = new Map(contenders.map(({ name }) => [name, [] as { wall: number; cpu: number; bytes: number }[]]));
-  const slice = async ({ service, requests }: Contender, milliseconds: number) => {
+  const slice = async ({ service, requests, within }: Contender, milliseconds: number) => {
+    const undo = await within?.();
     const before = await service.cpu();
     const delivered = await generator.send({ port: service.port, requests, connections: CONNECTIONS, milliseconds });
     const cpu = (await service.cpu()) - before;
+    await undo?.();
     return {
       wall: (delivered.milliseconds * 1e6) / delivered.requests,
       cpu: (cpu * 1000) / delivered.requests,

@@ -11,22 +11,21 @@ import { runsOf } from './ansi.ts';
 import { animation, type Frame, type Pane } from './svg.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const OPERATOR: Pane = { title: 'operator', rows: 19 };
-const SHOP: Pane = { title: "the shop's own log (stderr)", rows: 6 };
-/** Wider than the picture, so that each line is one row, which ends at the edge. */
-const COLUMNS = 400;
+const OPERATOR: Pane = { title: 'operator', rows: 12 };
+const SHOP: Pane = { title: "the shop's own log (stderr)", rows: 8 };
+/** Of both terminals: what is longer goes to the next row, so that nothing is cut. */
+const COLUMNS = 80;
 
 /** A command, what shows that it has done its work, and for how long its output is to be read. */
 export const SCENES = [
-  { command: 'rdcp list', done: /X-DISCOUNTS/, readMs: 3000 },
-  { command: 'rdcp forecast ORDERS --for 5s', done: /measured for 5s/, readMs: 2500 },
-  { command: 'rdcp tail ORDERS --tenant acme --lines 5', done: /5 lines from/, readMs: 3000 },
-  { command: "rdcp enable ORDERS --tenant acme --for 8s --reason 'slow checkout'", done: /until \d/, readMs: 2000 },
-  { command: 'rdcp audit --limit 5', done: /forecast/, readMs: 5000 },
+  { command: 'rdcp tail ORDERS -m user.id=42 --lines 3', done: /3 lines from/, readMs: 5000 },
+  { command: 'rdcp list --on', done: /CATEGORY/, readMs: 2000 },
+  { command: "rdcp enable ORDERS -m user.id=42 --for 8s --reason 'order 17'", done: /until \d/, readMs: 2000 },
+  { command: 'rdcp audit --limit 3', done: /expire/, readMs: 5000 },
 ] as const;
 
 /** The lines of the log after which the next command is typed. */
-const OVER = /off again for tenant acme, the time is over/;
+const OVER = /ORDERS off again/;
 
 /** Longest time without a change that the picture keeps. */
 const PAUSE_MS = 600;
@@ -86,8 +85,9 @@ export async function record(file: string): Promise<void> {
 }
 
 const LABEL =
-  'A recorded terminal: rdcp lists the debug categories of a running shop, forecasts one, tails the lines of one tenant, ' +
-  'switches it on for that tenant for eight seconds, after which it is off by itself, and shows the audit trail.';
+  'A recorded terminal: rdcp shows the lines of one user of a running shop, whose order is refused, with the trace; nothing is ' +
+  'on for that. Then it switches the category on for this user for eight seconds, after which it is off by itself, and shows ' +
+  'the audit trail.';
 
 /** Looks again and again, and keeps what has changed. */
 function filmOf(look: () => Frame['screens']) {

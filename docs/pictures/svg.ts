@@ -14,7 +14,7 @@ export interface Frame {
   readonly screens: readonly (readonly (readonly Run[])[])[];
 }
 
-const COLUMNS = 104;
+const COLUMNS = 80;
 const CHARACTER = 8;
 const ROW = 18;
 const TITLE = 24;

@@ -21,6 +21,7 @@ performance.now = () => now - began + 1000;
 os.hostname = () => 'shop-5';
 syncBuiltinESMExports();
 Object.defineProperty(process, 'pid', { value: 4208 });
+process.env.OTEL_RESOURCE_ATTRIBUTES = 'service.name=shop,service.version=2.4.1';
 
 // After what the service reads at its start.
 const { beginIncident, openScene, STATES } = await import('../../test/console/scene.ts');

@@ -2,7 +2,7 @@
 
 import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
 
-const SDK = '@opentelemetry/sdk-node @opentelemetry/exporter-prometheus';
+const SDK = '@opentelemetry/sdk-node';
 const { RDCP_PORT, RDCP_STORE = 'memory:' } = process.env;
 
 async function open(): Promise<void> {

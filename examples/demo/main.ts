@@ -7,7 +7,7 @@ import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const REGISTER = 'opentelemetry-instrumentation-rdcp/register';
-const SDK = ['@opentelemetry/sdk-node', '@opentelemetry/exporter-prometheus'];
+const SDK = '@opentelemetry/sdk-node';
 
 const [command, ...args] = process.argv.slice(2);
 if (command === 'demo') demo(args);
@@ -15,7 +15,7 @@ else void import(new URL('../cli/main.js', import.meta.url).href);
 
 /** Runs the shop in a process of its own, as a service that never heard of this command. */
 function demo(args: readonly string[]): void {
-  const hasSdk = SDK.every(isInstalled);
+  const hasSdk = isInstalled(SDK);
   const control = hasSdk ? import.meta.resolve(REGISTER) : new URL('control.js', import.meta.url).href;
   const child = spawn(
     process.execPath,

@@ -41,7 +41,7 @@ Who switched what, from ${pids.length} processes, and is that trail whole?
   ${rdcp} audit
   ${rdcp} audit verify --store ${store}
 
-Remote control ${control}, key in ${(process.env.RDCP_API_KEY ?? '') === '' ? resolve('.rdcp/dev-key') : 'RDCP_API_KEY'}
+Remote control ${control}, key in ${(process.env.RDCP_SERVER_API_KEY ?? '') === '' ? resolve('.rdcp/dev-key') : 'RDCP_SERVER_API_KEY'}
 Stop it with Ctrl-C.
 `;
 }

@@ -46,7 +46,7 @@ try {
 
 /** Your own, or the one that the first shop makes. */
 function devKey(): string | undefined {
-  if ((process.env.RDCP_API_KEY ?? '') !== '') return process.env.RDCP_API_KEY;
+  if ((process.env.RDCP_SERVER_API_KEY ?? '') !== '') return process.env.RDCP_SERVER_API_KEY;
   try {
     return readFileSync('.rdcp/dev-key', 'utf8').trim();
   } catch {

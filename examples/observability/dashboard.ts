@@ -9,10 +9,11 @@ import {
   type Panel,
   QueryVariableBuilder,
   RowBuilder,
+  TextBoxVariableBuilder,
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { categoryPanels, controlPanels, DATASOURCE, nowPanels, processPanels } from './panels.ts';
+import { categoryPanels, controlPanels, DATASOURCE, nowPanels, processPanels, tenantPanels } from './panels.ts';
 import { ANNOTATION_STEP, requested, switched } from './queries.ts';
 
 /** The dashboard as Grafana imports it. Run this file to write `dashboard.json`. */
@@ -36,6 +37,10 @@ export function dashboard(): Dashboard {
         'label_values(rdcp_category_enabled{job=~"$job", instance=~"$instance"}, rdcp_category_name)',
       ),
     )
+    .withVariable(
+      new TextBoxVariableBuilder('console').label('Console').defaultValue('http://127.0.0.1:9465/rdcp/console/'),
+    )
+    .withVariable(new DatasourceVariableBuilder('traces').label('Traces').type('tempo'))
     .annotation(
       mark('Categories switched', 'orange', switched, '{{rdcp_category_name}} was switched', 'rdcp_category_name'),
     )
@@ -50,6 +55,7 @@ export function dashboard(): Dashboard {
   };
   row('Now', nowPanels);
   row('Categories', categoryPanels);
+  row('Tenants', tenantPanels);
   row('Control', controlPanels);
   row('Processes', processPanels);
   return builder.build();

@@ -12,16 +12,18 @@ import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/sta
 import { PanelBuilder as StateTimelineBuilder } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/table';
 import { PanelBuilder as TimeSeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
+import { categoryLinks, consoleLink, processLinks } from './links.ts';
 import {
   CATEGORY,
   categoriesOn,
   controlLatency,
-  enabled,
+  everEnabled,
   grownBy,
   PROCESS,
   perSecond,
   processes,
   temporaryControls,
+  tenantsOn,
   zeroWhileUp,
 } from './queries.ts';
 
@@ -80,8 +82,16 @@ function calmBelow(value: number): ThresholdsConfigBuilder {
 }
 
 export const nowPanels = [
-  stat('Categories on', 'Debug categories that are on in at least one process.', categoriesOn).thresholds(calmBelow(1)),
-  stat('Temporary controls', 'Settings that end by themselves.', temporaryControls).thresholds(calmBelow(1)),
+  stat(
+    'Categories on',
+    'Debug categories that are on in at least one process, for everybody, for a tenant or for some work.',
+    categoriesOn,
+  )
+    .thresholds(calmBelow(1))
+    .links([consoleLink('On now, in the console', 'categories?show=on')]),
+  stat('Temporary controls', 'Settings that end by themselves.', temporaryControls)
+    .thresholds(calmBelow(1))
+    .links([consoleLink('By time left, in the console', 'categories?show=on&sort=left')]),
   stat(
     'Debug calls a second',
     'As the processes measure it over their rate window.',
@@ -89,22 +99,24 @@ export const nowPanels = [
   )
     .unit(CALLS_PER_SECOND)
     .decimals(1)
-    .thresholds(calmBelow(100)),
+    .thresholds(calmBelow(100))
+    .links([consoleLink('By calls, in the console', 'categories?sort=calls')]),
   stat(
     'Credentials refused',
     'In the time range of the dashboard.',
     zeroWhileUp(grownBy('rdcp_auth_failures_total', '', '$__range')),
   )
     .decimals(0)
-    .thresholds(calmBelow(1)),
+    .thresholds(calmBelow(1))
+    .links([consoleLink('Refusals in the audit trail', 'audit?action=authenticate')]),
 ];
 
 export const categoryPanels = [
   new StateTimelineBuilder()
     .title('Which categories were on')
-    .description('By process. The audit trail says who switched them, and why.')
+    .description('Those that were on at some time, by process. The audit trail says who switched them, and why.')
     .datasource(DATASOURCE)
-    .withTarget(series(enabled, '{{rdcp_category_name}} · {{instance}}'))
+    .withTarget(series(everEnabled, '{{rdcp_category_name}} · {{instance}}'))
     .mappings([
       {
         type: MappingType.ValueToText,
@@ -113,6 +125,7 @@ export const categoryPanels = [
     ])
     .mergeValues(true)
     .rowHeight(0.8)
+    .dataLinks(categoryLinks)
     .legend(new VizLegendOptionsBuilder().showLegend(false))
     .span(24)
     .height(10),
@@ -120,12 +133,16 @@ export const categoryPanels = [
     'Debug calls a second, from the counters',
     'Zero where a category is off. Calls whose output was dropped are counted, too.',
     series(perSecond('rdcp_debug_calls_total', 'rdcp_category_name'), '{{rdcp_category_name}}'),
-  ).unit(CALLS_PER_SECOND),
+  )
+    .unit(CALLS_PER_SECOND)
+    .dataLinks(categoryLinks),
   graph(
     'Debug calls a second, as measured in the processes',
     'The figures that discovery and status answer, over the window of 60 seconds.',
     series(`sum by (rdcp_category_name) (rdcp_debug_call_rate{${CATEGORY}})`, '{{rdcp_category_name}}'),
-  ).unit(CALLS_PER_SECOND),
+  )
+    .unit(CALLS_PER_SECOND)
+    .dataLinks(categoryLinks),
   new BarGaugeBuilder()
     .title('Debug calls in the time range')
     .description('Made while on, those whose output was dropped among them.')
@@ -139,6 +156,7 @@ export const categoryPanels = [
     .reduceOptions(latest)
     .decimals(0)
     .min(0)
+    .dataLinks(categoryLinks)
     .span(12)
     .height(8),
   graph(
@@ -148,7 +166,30 @@ export const categoryPanels = [
       perSecond('rdcp_debug_dropped_total', 'rdcp_category_name, rdcp_reason'),
       '{{rdcp_category_name}}, {{rdcp_reason}}',
     ),
-  ).unit(CALLS_PER_SECOND),
+  )
+    .unit(CALLS_PER_SECOND)
+    .dataLinks(categoryLinks),
+  graph(
+    'Recorded calls a second',
+    'While only failed or slow work is asked for: written once the work has failed or was slow, else forgotten; cut for want of room or budget.',
+    series(
+      perSecond('rdcp_recorder_calls_total', 'rdcp_category_name, rdcp_outcome'),
+      '{{rdcp_category_name}}, {{rdcp_outcome}}',
+    ),
+  )
+    .unit(CALLS_PER_SECOND)
+    .dataLinks(categoryLinks)
+    .span(24),
+];
+
+export const tenantPanels = [
+  graph(
+    'Tenants with a category on',
+    'By a setting of their own. What is on for everybody is not in it.',
+    series(tenantsOn, '{{rdcp_category_name}}, {{rdcp_setting}}'),
+  )
+    .dataLinks([consoleLink('Tenants in the console', 'tenants'), ...categoryLinks])
+    .span(24),
 ];
 
 export const controlPanels = [
@@ -159,14 +200,21 @@ export const controlPanels = [
       grownBy('rdcp_control_requests_total', 'rdcp_action, rdcp_outcome', '$__rate_interval'),
       '{{rdcp_action}} {{rdcp_outcome}}',
     ),
-  ),
+  ).dataLinks([
+    consoleLink(
+      'These requests in the audit trail',
+      `audit?action=\${__field.labels.rdcp_action}&outcome=\${__field.labels.rdcp_outcome}`,
+    ),
+  ]),
   graph(
     'Control latency',
     'From the request to the answer, with the commit of state and audit entry in it.',
     series(controlLatency(0.5), 'median', 'A'),
     series(controlLatency(0.95), '95th percentile', 'B'),
     series(controlLatency(0.99), '99th percentile', 'C'),
-  ).unit('s'),
+  )
+    .unit('s')
+    .links([consoleLink('Health in the console', 'health')]),
   graph(
     'Refused credentials',
     'By the method that was tried and the reason, in each interval.',
@@ -174,12 +222,12 @@ export const controlPanels = [
       grownBy('rdcp_auth_failures_total', 'rdcp_auth_method, rdcp_reason', '$__rate_interval'),
       '{{rdcp_auth_method}} {{rdcp_reason}}',
     ),
-  ),
+  ).links([consoleLink('Refusals in the audit trail', 'audit?action=authenticate')]),
   graph(
     'Temporary controls',
     'Live ones, as each process knows them: processes that share a store agree.',
     series(`max by (instance, rdcp_scope) (rdcp_control_temporary{${PROCESS}})`, '{{rdcp_scope}} · {{instance}}'),
-  ),
+  ).links([consoleLink('By time left, in the console', 'categories?show=on&sort=left')]),
 ];
 
 export const processPanels = [
@@ -190,12 +238,17 @@ export const processPanels = [
     .withTarget(now(processes).format(PromQueryFormat.Table))
     // The sample is always 1.
     .transformations([{ id: 'organize', options: { excludeByName: { Time: true, Value: true } } }])
+    .links([consoleLink('Processes in the console', 'fleet')])
     .span(24)
     .height(6),
-  graph('Scraped', '1 while Prometheus reaches the process.', series(`up{${PROCESS}}`, '{{instance}}')).max(1),
+  graph('Scraped', '1 while Prometheus reaches the process.', series(`up{${PROCESS}}`, '{{instance}}'))
+    .max(1)
+    .dataLinks(processLinks),
   graph(
     'Duration of a scrape',
     'Grows with the number of categories.',
     series(`scrape_duration_seconds{${PROCESS}}`, '{{instance}}'),
-  ).unit('s'),
+  )
+    .unit('s')
+    .dataLinks(processLinks),
 ];

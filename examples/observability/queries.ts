@@ -6,12 +6,35 @@ export const PROCESS = 'job=~"$job", instance=~"$instance"';
 /** Categories that they choose, in those processes. */
 export const CATEGORY = `${PROCESS}, rdcp_category_name=~"$category"`;
 
-/** A category as one process has it; with metrics per tenant, it is on when it is on for anybody. */
-export const enabled = `max by (instance, rdcp_category_name) (rdcp_category_enabled{${CATEGORY}})`;
+/** Labels of its own, because `or` leaves out what has those of the left side. */
+const activations = (expr: string) => `label_replace(${expr}, "rdcp_setting", "activation", "", "")`;
 
-export const categoriesOn = `sum(max by (rdcp_category_name) (rdcp_category_enabled{${CATEGORY}}))`;
+/** 1 while a category is on for everybody, for a tenant by a setting of its own, or for some work by an activation. */
+const ON = [
+  `rdcp_category_enabled{${CATEGORY}}`,
+  `rdcp_category_settings{${CATEGORY}} > bool 0`,
+  activations(`rdcp_activation_count{${CATEGORY}} > bool 0`),
+].join(' or ');
 
-/** The attributes of a process's telemetry that tell it from others. */
+/** A category as one process has it. */
+export const enabled = `max by (instance, rdcp_category_name) (${ON})`;
+
+const WAS_ON = ['rdcp_category_enabled', 'rdcp_category_settings', 'rdcp_activation_count']
+  .map((metric) => `max_over_time(${metric}{${CATEGORY}}[$__range] @ end()) > 0`)
+  .join(' or ');
+
+/**
+ * `enabled`, without categories that were off all the time: a service may have thousands. Each step looks at the whole range of
+ * the dashboard (`@ end()`), so that the line of a category begins before it was switched on.
+ */
+export const everEnabled = `${enabled} and max by (instance, rdcp_category_name) (${WAS_ON})`;
+
+/** Processes that share a store agree about tenants, so the largest number is the number. */
+export const tenantsOn = `max by (rdcp_category_name, rdcp_setting) (rdcp_category_settings{${CATEGORY}})`;
+
+export const categoriesOn = `sum(max by (rdcp_category_name) (${ON}))`;
+
+/** The attributes that distinguish a process's telemetry from that of others. */
 export const processes = `max by (job, instance, service_name, service_version, service_instance_id, host_name, process_pid) (target_info{${PROCESS}})`;
 
 /** Processes that share a store report the same controls, so the largest count is the number; tenants count apart. */
@@ -48,6 +71,12 @@ export function controlLatency(quantile: number): string {
 const STEP_AND_SCRAPE = '75s';
 export const ANNOTATION_STEP = '60s';
 
-export const switched = `sum by (rdcp_category_name) (changes(rdcp_category_enabled{${CATEGORY}}[${STEP_AND_SCRAPE}])) > 0`;
+const switchedIn = (metric: string) => `changes(${metric}{${CATEGORY}}[${STEP_AND_SCRAPE}])`;
+const SWITCHED = [
+  switchedIn('rdcp_category_enabled'),
+  switchedIn('rdcp_category_settings'),
+  activations(switchedIn('rdcp_activation_count')),
+];
+export const switched = `sum by (rdcp_category_name) (${SWITCHED.join(' or ')}) > 0`;
 
 export const requested = `${grownBy('rdcp_control_requests_total', 'rdcp_action, rdcp_outcome', STEP_AND_SCRAPE)} > 0`;

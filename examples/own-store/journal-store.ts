@@ -2,24 +2,30 @@
 // acknowledged. For one process, because the file is read once.
 
 import { type FileHandle, open, rename } from 'node:fs/promises';
+import { RdcpError } from 'opentelemetry-instrumentation-rdcp';
+import type { AuditEntry } from 'opentelemetry-instrumentation-rdcp/client';
 import {
-  type AuditEntry,
+  type Activation,
   type AuditQuery,
   type Commit,
   type CommitResult,
   type Placed,
   planPrune,
-  RdcpError,
   type ReplayRecord,
   type ScopeKey,
   type ScopeState,
   type Setting,
   type StateStore,
-} from 'opentelemetry-instrumentation-rdcp';
+} from 'opentelemetry-instrumentation-rdcp/store-contract';
 
 /** One commit, as a line of the journal. */
 interface Line {
-  readonly scope?: { readonly key: ScopeKey; readonly revision: number; readonly settings: [string, Setting][] };
+  readonly scope?: {
+    readonly key: ScopeKey;
+    readonly revision: number;
+    readonly settings: [string, Setting][];
+    readonly activations?: readonly Activation[] | undefined;
+  };
   readonly now: number;
   readonly audit?: AuditEntry;
   readonly replay?: ReplayRecord;
@@ -40,8 +46,8 @@ export async function openJournalStore(path: string): Promise<StateStore> {
 
   function apply({ scope, audit, replay, now }: Line): void {
     if (scope !== undefined) {
-      const { key, revision, settings } = scope;
-      scopes.set(key, { revision, settings: new Map(settings), changedAt: now });
+      const { key, revision, settings, activations } = scope;
+      scopes.set(key, { revision, settings: new Map(settings), activations, changedAt: now });
     }
     if (audit !== undefined) trail.push({ place: written++, entry: audit });
     if (replay !== undefined) replays.set(replay.key, replay);
@@ -78,7 +84,9 @@ export async function openJournalStore(path: string): Promise<StateStore> {
     if (state !== undefined && state.expectedRevision !== current.revision) return { outcome: 'conflict', current };
     const revision = current.revision + 1;
     const line: Line = {
-      ...(state && { scope: { key: state.scope, revision, settings: [...state.settings] } }),
+      ...(state && {
+        scope: { key: state.scope, revision, settings: [...state.settings], activations: state.activations },
+      }),
       ...(replay && { replay }),
       audit,
       now,
@@ -92,8 +100,8 @@ export async function openJournalStore(path: string): Promise<StateStore> {
   /** Writes what is left into a new file, which takes the place of the old one. */
   async function compact(journal: FileHandle, now: number): Promise<void> {
     const lines: Line[] = [
-      ...[...scopes].map(([key, { revision, settings, changedAt = now }]) => ({
-        scope: { key, revision, settings: [...settings] },
+      ...[...scopes].map(([key, { revision, settings, activations, changedAt = now }]) => ({
+        scope: { key, revision, settings: [...settings], activations },
         now: changedAt,
       })),
       ...[...replays.values()].filter(({ expiresAt }) => expiresAt > now).map((replay) => ({ replay, now })),

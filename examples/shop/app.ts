@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
-import { runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
+import { runWithAttributes, runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
 import { z } from 'zod';
 import { CUSTOMERS, type Customers } from './customers.ts';
 import type { Orders } from './orders.ts';
@@ -48,14 +48,19 @@ export function createApp(parts: {
   return app;
 }
 
-/** @param tenants companies that the customers buy for, by turns; what is done for a customer is that company's */
+/**
+ * What follows is done for the customer, and can be asked for: `rdcp tail ORDERS -m user.id=42`.
+ * @param tenants companies that the customers buy for, by turns; what is done for a customer is that company's
+ */
 function onlyCustomers(customers: Customers, tenants: readonly string[]): Koa.Middleware<State> {
   return async (ctx, next) => {
     const customer = await customers.identify(ctx.req.headers.authorization);
     if (customer === undefined) throw new Refusal(401, 'a token of a customer is needed');
     ctx.state.customer = customer;
     const tenant = tenants[(CUSTOMERS as readonly string[]).indexOf(customer) % tenants.length];
-    await (tenant === undefined ? next() : runWithTenant(tenant, next));
+    await runWithAttributes({ 'user.id': customer }, () =>
+      tenant === undefined ? next() : runWithTenant(tenant, next),
+    );
   };
 }
 

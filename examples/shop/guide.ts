@@ -52,10 +52,14 @@ Off at once, and all others too:
 Who switched what, when and why:
   ${get} ${control}/rdcp/v1/audit
 
+Why do the orders of customer 42 fail? The lines of that user alone, and the same by a header, which takes no code:
+  ${command} tail ORDERS -m user.id=42 --lines 3
+  ${command} tail ORDERS -m http.request.header.x-customer=42 --lines 3
+
 The same with less typing, in this directory:
   ${command} list
   ${command} enable DATABASE --for 5m --reason 'orders are slow'
-  ${command} reset --all
+  ${command} end --all --yes
   ${command} audit
 `;
 }
@@ -64,9 +68,11 @@ The same with less typing, in this directory:
 function brief(shopUrl: string, command: string): string {
   return `
 The shop is open at ${shopUrl}, and has customers. Its debug output is off.
-In a second terminal, in this folder: what can be switched on; every database statement
-here for one minute, then off by itself; who switched what, when and why.
+In a second terminal, in this folder: what can be switched on; the lines of customer 42, whose
+orders fail; every database statement here for one minute, then off by itself; who switched
+what, when and why.
   ${command} list
+  ${command} tail ORDERS -m user.id=42 --lines 3
   ${command} enable DATABASE --for 1m --reason 'orders are slow'
   ${command} audit
 `;
@@ -85,7 +91,7 @@ function enable(category: string, duration: string, reason: string): string {
 
 /** How a shell gets at the key, and where a reader finds it. The key itself is never printed. */
 function keyOf(env: Environment): { shell: string; where: string } {
-  const own = [env.RDCP_API_KEY, env.RDCP_API_KEYS_FILE, env.RDCP_CONFIG].some((value) => (value ?? '') !== '');
+  const own = [env.RDCP_SERVER_API_KEY, env.RDCP_API_KEYS_FILE, env.RDCP_CONFIG].some((value) => (value ?? '') !== '');
   if (own) return { shell: '$RDCP_API_KEY', where: 'your own: put it in RDCP_API_KEY of your shell' };
   const file = resolve('.rdcp/dev-key');
   return { shell: `$(cat ${/^[\w./-]+$/.test(file) ? file : `'${file}'`})`, where: `in ${file}` };

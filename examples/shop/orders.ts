@@ -1,6 +1,7 @@
 import { category } from 'opentelemetry-instrumentation-rdcp/api';
 import type { PriceCache } from './cache.ts';
 import { restock } from './catalogue.ts';
+import { creditOf } from './customers.ts';
 import type { Database, Row } from './database.ts';
 import { discounted } from './discounts.ts';
 import type { Prices } from './prices.ts';
@@ -66,6 +67,11 @@ export function createOrders(parts: {
         ORDERS.debug('asked for', { 'user.id': customer, 'shop.sku': sku, 'shop.quantity': quantity });
         if (database.all('SELECT 1 FROM products WHERE sku = ?', sku).length === 0) refuse(404, 'no such product');
         const cents = discounted(quantity, await cache.get(sku, prices.of));
+        const credit = creditOf(customer);
+        if (cents > credit) {
+          ORDERS.debug('over the credit limit', { 'shop.cents': cents, 'shop.credit_cents': credit });
+          refuse(409, 'order not possible');
+        }
         const order = accept(customer, sku, quantity, cents);
         ORDERS.debug('accepted', { 'shop.order': order.id, 'shop.cents': cents });
         // The warehouse fills low shelves between two orders, so now and then a customer finds one empty.

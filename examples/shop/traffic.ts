@@ -2,7 +2,7 @@ import { PRODUCTS } from './catalogue.ts';
 import { CUSTOMERS, type Customers } from './customers.ts';
 import { pick, type Random } from './random.ts';
 
-/** What customers do, and which answers are right. 409 (sold out) and 502 (no price to be had) are part of a shop's day. */
+/** What customers do, and which answers are right. 409 (sold out, or over the credit limit) and 502 (no price to be had) are part of a shop's day. */
 const HABITS = {
   order: { post: true, status: [201, 409, 502] },
   list: { post: false, status: [200] },
@@ -49,7 +49,8 @@ export function startTraffic(parts: {
     const sku = habit === 'order what is not sold' ? 'coffee' : pick(random, PRODUCTS).sku;
     const order = { sku, quantity: 1 + Math.floor(random() * 4) };
     const response = await fetch(`${baseUrl}/orders`, {
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      // The customer's number is a header as well, which 'rdcp tail -m http.request.header.x-customer=42' needs no code for.
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'X-Customer': customer },
       signal: AbortSignal.timeout(10_000),
       ...(post && { method: 'POST', body: JSON.stringify(order) }),
     });

@@ -1,17 +1,31 @@
+import type { ArgumentRedaction } from '../emit/arguments.ts';
 import type { Gate } from '../gate/types.ts';
 import type { AdoptRule } from '../options/adopt.ts';
-import { escapeUnprintable } from '../printable.ts';
 import type { DiscoveredSource } from '../protocol/messages.ts';
+import { escapeUnprintable } from '../protocol/printable.ts';
+import { callingPackage } from './calling-package.ts';
 import { LoggerCategory } from './category.ts';
-import { CategoryNames } from './names.ts';
-import type { AboutLogger, SourceKind } from './types.ts';
+import { APPLICATION } from './loggers.ts';
+import { boundedName, CategoryNames } from './names.ts';
+import { NewNames } from './new-names.ts';
+import type { AboutLogger, AdoptedCategory, SourceKind } from './types.ts';
 
 interface Logger {
   readonly name: string;
   readonly kind: SourceKind;
   readonly version: string | undefined;
+  /** The package that made it; `undefined` for the application's own code. */
+  readonly package: string | undefined;
   readonly category: LoggerCategory;
 }
+
+/**
+ * Most categories of loggers, where the gate takes 4,096: the application's own ones must fit, however many names loggers have.
+ * An index of the gate cannot be used again, because handles keep it.
+ */
+const MAX_CATEGORIES = 3072;
+/** Most loggers of one group that are known by name. Further ones share what the first one has. */
+const MAX_MEMBERS = 256;
 
 /** The loggers that have a category. */
 export class Catalogue {
@@ -22,86 +36,126 @@ export class Catalogue {
   readonly #members = new Map<string, Set<Logger>>();
   /** Names that a logger has just given up, with its description. */
   readonly #movedFrom = new Map<string, string>();
+  readonly #redaction: ArgumentRedaction;
+  readonly #newNames: NewNames;
+  readonly #maxCategories: number;
   readonly #warn: (message: string) => void;
   #full = false;
 
-  constructor(gate: Pick<Gate, 'category'>, rules: readonly AdoptRule[], warn: (message: string) => void) {
+  /**
+   * @param now milliseconds of a clock that never goes back
+   * @param limit most categories of the gate
+   */
+  constructor(
+    gate: Pick<Gate, 'category'>,
+    rules: readonly AdoptRule[],
+    warn: (message: string) => void,
+    redaction: ArgumentRedaction,
+    now = () => performance.now(),
+    limit = Number.POSITIVE_INFINITY,
+  ) {
     this.#gate = gate;
+    this.#redaction = redaction;
     this.#warn = warn;
+    this.#newNames = new NewNames(warn, now);
+    this.#maxCategories = Math.min(MAX_CATEGORIES, Math.ceil((limit * 3) / 4));
     this.#names = new CategoryNames(rules, (logger, name) => this.#move(logger, name));
   }
 
   /** @param group name of the category, whatever the logger's name and the rules are */
-  category(kind: SourceKind, name: string, about: AboutLogger = {}, group?: string): LoggerCategory | undefined {
-    // Loggers of one name may be in several groups.
-    const key = group === undefined ? name : `${group}\n${name}`;
+  category(kind: SourceKind, given: string, about: AboutLogger = {}, group?: string): AdoptedCategory | undefined {
+    const name = boundedName(given);
+    // Loggers of one name may be in several groups, and of several libraries: each has its own default.
+    const key = `${group ?? ''}\n${kind}\n${name}`;
     const known = this.#loggers.get(key);
     if (known !== undefined) return known.category;
-    if (this.#full) return undefined;
-    const { enabledByDefault = false, version } = about;
+    const groupName = group ?? this.#names.groupOf(name);
+    if (groupName !== undefined) {
+      const members = this.#members.get(groupName);
+      if (members !== undefined && members.size >= MAX_MEMBERS) return [...members][0]?.category;
+    }
+    const parent = about.parent?.name ?? parentOf(name);
+    const isPart = about.parent === undefined && parent !== APPLICATION;
+    const dataOf = groupName === undefined && parent !== name ? this.#newNames.add(parent, isPart) : undefined;
+    if (dataOf !== undefined || this.#isFull()) {
+      return about.parent ?? (parent === name ? undefined : this.category(kind, dataOf ?? parent));
+    }
+    const { enabledByDefault = false } = about;
+    const version = about.version || undefined;
     try {
       const assigned = this.#names.assign(name, group);
       if (assigned === undefined) return undefined;
       const gated = this.#gate.category(assigned.name, {
         ...(assigned.description !== undefined && { description: assigned.description }),
-        // Without a default, that of an own category of this name counts.
-        ...(enabledByDefault && { enabled: true }),
       });
       const { description = descriptionOf(kind, name, version) } = about;
       gated.suggestDescription(description, this.#movedFrom.get(assigned.name));
       this.#movedFrom.delete(assigned.name);
-      const category = new LoggerCategory(gated, () => this.#setDefault(category.name));
-      category.enabledByDefault = enabledByDefault;
-      const logger = { name, kind, version, category };
+      const category = new LoggerCategory(gated, this.#redaction, enabledByDefault);
+      const logger = { name, kind, version, package: callingPackage(), category };
       this.#loggers.set(key, logger);
       this.#join(assigned.name, logger);
       return category;
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      this.#full = true;
-      this.#warn(
-        `adopt: the limit of ${this.#loggers.size} adopted categories is reached (limits.maxCategories): further loggers stay as they are`,
-      );
-      return undefined;
+      this.#fill();
+      return about.parent;
     }
+  }
+
+  #isFull(): boolean {
+    if (!this.#full && this.#members.size >= this.#maxCategories) this.#fill();
+    return this.#full;
+  }
+
+  #fill(): void {
+    this.#full = true;
+    this.#warn(
+      `adopt: the limit of ${this.#members.size} adopted categories is reached (limits.maxCategories): further loggers belong to the category of their parent, or stay as they are`,
+    );
   }
 
   /** Where a category comes from; `undefined` for one that only code of ours registered. */
   sourceOf(category: string): DiscoveredSource | undefined {
     const members = [...(this.#members.get(category) ?? [])];
     if (members.length === 0) return undefined;
-    const { kind, name, version } = members.reduce((first, each) => (each.name < first.name ? each : first));
-    return { kind, name, ...(version && { version }), count: members.length };
-  }
-
-  /** Loggers may be registered again: the limit may be another one. */
-  reopen(): void {
-    this.#full = false;
+    const order = ({ name, kind }: Logger) => `${name}\n${kind}`;
+    const first = members.reduce((first, each) => (order(each) < order(first) ? each : first));
+    const { kind, name, version, package: maker } = first;
+    const isOfPackages = members.every((each) => each.package !== undefined);
+    const onByItself = members.filter((each) => each.category.enabledByDefault).length;
+    return {
+      ...{ kind, name, count: members.length },
+      ...(onByItself > 0 && { onByItself }),
+      ...(version && { version }),
+      ...(maker && isOfPackages && { package: maker }),
+    };
   }
 
   #join(category: string, logger: Logger): void {
     this.#members.set(category, (this.#members.get(category) ?? new Set()).add(logger));
   }
 
-  #setDefault(category: string): void {
-    const members = [...(this.#members.get(category) ?? [])];
-    members[0]?.category.gated.setDefault(members.some((member) => member.category.enabledByDefault));
-  }
-
   /** Gives a logger another category, because a logger with the better claim to its name has come. */
   #move(name: string, to: string): void {
-    const logger = this.#loggers.get(name);
-    if (logger === undefined) return;
-    const { category } = logger;
-    const { name: from, description } = category.gated;
-    const gated = this.#gate.category(to, category.enabledByDefault ? { enabled: true } : {});
-    gated.suggestDescription(description);
-    this.#movedFrom.set(from, description);
-    category.move(gated);
-    this.#members.get(from)?.delete(logger);
-    this.#join(to, logger);
-    if (category.enabledByDefault) category.gated.setDefault(true);
+    for (const [key, logger] of this.#loggers) {
+      if (logger.name !== name || !key.startsWith('\n')) continue;
+      const { category } = logger;
+      const { name: from, description } = category.gated;
+      const gated = this.#gate.category(to);
+      gated.suggestDescription(description);
+      this.#movedFrom.set(from, description);
+      category.move(gated);
+      this.#members.get(from)?.delete(logger);
+      this.#join(to, logger);
+    }
   }
+}
+
+/** The name of a logger's parent, where the logger itself knows none. */
+function parentOf(name: string): string {
+  const end = name.indexOf(':');
+  return end > 0 ? name.slice(0, end) : APPLICATION;
 }
 
 /** Longest part of a logger's name in a description. */

@@ -1,30 +1,30 @@
+import type { ArgumentRedaction } from '../emit/arguments.ts';
 import type { Attributes, Described, GatedCategory } from '../gate/types.ts';
 import type { AdoptedCategory } from './types.ts';
 
-interface Watcher {
-  readonly listener: (wanted: boolean) => void;
-  stop: () => void;
-}
+type Listener = (wanted: boolean) => void;
 
 /** The category of one logger. It can move to another category of the gate, while the source keeps this object. */
 export class LoggerCategory implements AdoptedCategory {
-  // Plain fields, as in the gate's handle: a source checks `wanted` on every call.
-  interest: Uint32Array;
-  word: number;
-  mask: number;
-  /** Whether the logger itself would write debug lines. */
-  enabledByDefault = false;
+  readonly redaction: ArgumentRedaction;
+  /** Whether the logger itself writes debug lines, and its category is not switched. */
+  onByItself = false;
+  #enabledByDefault: boolean;
   #gated: GatedCategory;
-  readonly #watchers = new Set<Watcher>();
-  readonly #defaultChanged: () => void;
+  #wanted = false;
+  #stop = () => {};
+  readonly #listeners = new Set<Listener>();
 
-  /** @param defaultChanged called when {@link enabledByDefault} changed */
-  constructor(gated: GatedCategory, defaultChanged: () => void) {
+  /** @param enabledByDefault whether the logger itself writes debug lines: of those in its category it alone is on then */
+  constructor(gated: GatedCategory, redaction: ArgumentRedaction, enabledByDefault: boolean) {
+    this.redaction = redaction;
     this.#gated = gated;
-    this.#defaultChanged = defaultChanged;
-    this.interest = gated.interest;
-    this.word = gated.word;
-    this.mask = gated.mask;
+    this.#enabledByDefault = enabledByDefault;
+    this.move(gated);
+  }
+
+  get enabledByDefault(): boolean {
+    return this.#enabledByDefault;
   }
 
   get gated(): GatedCategory {
@@ -36,19 +36,23 @@ export class LoggerCategory implements AdoptedCategory {
   }
 
   get wanted(): boolean {
-    return (this.interest[this.word]! & this.mask) !== 0;
+    return this.#gated.wanted || this.onByItself;
   }
 
   get enabled(): boolean {
-    return this.#gated.enabled;
+    return this.#gated.enabled || (this.onByItself && !this.#gated.decided);
   }
 
   debug(message: string, attributes?: Attributes | (() => Attributes)): void {
     this.#gated.debug(message, attributes);
   }
 
-  passes(text: string, describe: () => Described, bytes?: number, admitted?: boolean): boolean {
-    return this.#gated.passes(text, describe, bytes, admitted);
+  fail(error: unknown): void {
+    this.#gated.fail(error);
+  }
+
+  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean): boolean {
+    return this.#gated.passes(bytes, describe, admitted);
   }
 
   get tapped(): boolean {
@@ -63,32 +67,34 @@ export class LoggerCategory implements AdoptedCategory {
     return this.#gated.allows(admitted);
   }
 
-  onWanted(listener: (wanted: boolean) => void): () => void {
-    const watcher: Watcher = { listener, stop: this.#gated.onWanted(listener) };
-    this.#watchers.add(watcher);
+  onWanted(listener: Listener): () => void {
+    const own: Listener = (wanted) => listener(wanted);
+    this.#listeners.add(own);
+    if (this.#wanted) own(true);
     return () => {
-      this.#watchers.delete(watcher);
-      watcher.stop();
+      this.#listeners.delete(own);
     };
   }
 
   setDefault(enabled: boolean): void {
-    if (this.enabledByDefault === enabled) return;
-    this.enabledByDefault = enabled;
-    this.#defaultChanged();
+    this.#enabledByDefault = enabled;
+    this.#check();
   }
 
   /** Follows another category of the gate from now on. */
   move(gated: GatedCategory): void {
-    const before = this.wanted;
+    this.#stop();
     this.#gated = gated;
-    this.interest = gated.interest;
-    this.word = gated.word;
-    this.mask = gated.mask;
-    for (const watcher of this.#watchers) {
-      watcher.stop();
-      watcher.stop = gated.onWanted(watcher.listener);
-      if (before && !this.wanted) watcher.listener(false);
-    }
+    this.#stop = gated.onWanted(() => this.#check());
+    this.#check();
+  }
+
+  /** Called when a control begins or ceases to decide, or what the logger itself does changes. */
+  #check(): void {
+    this.onByItself = this.#enabledByDefault && !this.#gated.settled;
+    const { wanted } = this;
+    if (this.#wanted === wanted) return;
+    this.#wanted = wanted;
+    for (const listener of this.#listeners) listener(wanted);
   }
 }

@@ -1,17 +1,27 @@
+interface Decision {
+  taken: boolean;
+  /**
+   * Decides and counts a line of INFO or above that the logger behind holds back: the logger in front cannot see which ones.
+   * @default such lines are let through
+   */
+  passes: (() => boolean) | undefined;
+}
+
 /**
  * Whether a logger in front (Nest's) has decided about the line that is being written. The logger behind it (pino, winston)
  * then writes the line: it is counted once. Set only while the logger in front runs.
  */
-export const decision: { taken: boolean } = { taken: false };
+export const decision: Decision = { taken: false, passes: undefined };
 
 /** Runs `write` as a line that is decided. */
-export function writeDecided<T>(write: () => T): T {
-  const before = decision.taken;
+export function writeDecided<T>(write: () => T, passes?: () => boolean): T {
+  const before = { ...decision };
   decision.taken = true;
+  decision.passes = passes;
   try {
     return write();
   } finally {
-    decision.taken = before;
+    Object.assign(decision, before);
   }
 }
 

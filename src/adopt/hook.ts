@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { watchByInstrumentation } from './otel-hook.ts';
+import { watchByInstrumentation } from './otel/hook.ts';
 import { watchOtherLoaders } from './other-loaders.ts';
 import type { AdoptedModule, LibraryCopy } from './types.ts';
 import { isSupported, satisfies } from './versions.ts';
@@ -13,19 +13,21 @@ export interface Loaded {
   readonly copy: LibraryCopy;
 }
 
-/** What a hook reports. */
+/** Events of a hook. */
 export interface LoadEvents {
   /** A copy of a module, those that were loaded before included. */
   loaded(loaded: Loaded): void;
   /** A copy of a version that is in no range. It may be reported more than once. */
   unsupported(module: AdoptedModule, version: string): void;
+  /** Only what is required is found here, and imports with OpenTelemetry's loader. */
+  onlyRequired(): void;
   failed(error: unknown): void;
 }
 
 /** Returns a function that stops. */
 export type LoadHook = (modules: readonly AdoptedModule[], events: LoadEvents) => () => void;
 
-/** What the line that is appended to a library's file calls. Its version changes with the arguments. */
+/** The function that the line appended to a library's file calls. Its version changes with the arguments. */
 const HANDOVER = 'opentelemetry-instrumentation-rdcp.loaded.v1';
 
 /** Releases of Node.js in which synchronous hooks work beside asynchronous ones (nodejs/node#57327). */
@@ -41,7 +43,9 @@ export function hooksMix(): boolean {
 
 /** Watches by the synchronous hooks of Node.js, or by OpenTelemetry's hooks where those do not work beside others. */
 export const watchModules: LoadHook = (modules, events) => {
-  const stop = hooksMix() ? watchByHooks(modules, events) : watchByInstrumentation(modules, events);
+  const hooks = hooksMix();
+  const stop = hooks ? watchByHooks(modules, events) : watchByInstrumentation(modules, events);
+  if (!hooks) events.onlyRequired();
   reportLoaded(modules, events);
   return stop;
 };
@@ -136,17 +140,10 @@ function reportLoaded(modules: readonly AdoptedModule[], events: LoadEvents): vo
   }
 }
 
-/** Modules by the last part of their files' paths: nearly every file that is loaded is none of them. */
-const byLastPart = new WeakMap<readonly AdoptedModule[], ReadonlyMap<string, readonly AdoptedModule[]>>();
-
 /** The modules whose file a path ends with. */
 function candidates(modules: readonly AdoptedModule[], path: string): readonly AdoptedModule[] {
-  const known = byLastPart.get(modules) ?? Map.groupBy(modules, ({ file }) => lastPart(file));
-  byLastPart.set(modules, known);
-  return known.get(lastPart(path))?.filter(({ file }) => path.endsWith(`/${file}`)) ?? [];
+  return modules.filter(({ file }) => path.endsWith(`/${file}`));
 }
-
-const lastPart = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 interface Found {
   readonly module: AdoptedModule;

@@ -1,4 +1,4 @@
-import { format } from 'node:util';
+import { formatLine } from '../emit/formatting.ts';
 import type { AdoptedCategory, Adoption } from './types.ts';
 
 /** A logger of any library whose level can be set. */
@@ -10,6 +10,10 @@ export interface Leveled {
 
 /** Methods that write lines below `info`, in the order in which levels usually turn them on. */
 const QUIET = ['verbose', 'debug', 'trace', 'silly'];
+/** Methods above them that a logger's own level may hold back. */
+const URGENT = ['info', 'warn'];
+/** Levels that are words, from the most verbose. */
+const ORDER = ['silly', 'trace', 'debug', 'verbose', 'info', 'warn', 'warning', 'error', 'fatal', 'silent', 'off'];
 
 /** Returns access to a logger's level; `undefined` if it has none. */
 export function leveled(logger: object): Leveled | undefined {
@@ -31,7 +35,9 @@ export function leveled(logger: object): Leveled | undefined {
 }
 
 /**
- * Raises a logger's level while its category is wanted, and lets those lines below `info` pass that the category admits.
+ * Raises a logger's level while its category is wanted, and lets pass what the category admits of the lines below `info` and
+ * of those that the logger's own level holds back. The level is raised for all of the logger, although the category may be on
+ * for one tenant alone: guards such as `isDebugEnabled()` read it, and libraries such as loglevel make their methods from it.
  * Returns a function that puts everything back.
  */
 export function adoptLeveled(
@@ -50,15 +56,27 @@ export function adoptLeveled(
     // The application has it this verbose already: its lines are its own.
     if (Object.is(before, raised)) return;
     const last = QUIET.indexOf(String(level));
-    const ungate = QUIET.slice(0, last === -1 ? undefined : last + 1).map((method) =>
-      gateMethod(logger, method, category),
-    );
+    const held = URGENT.filter((method) => isBetween(levelOf(method), raised, before));
+    set(level);
+    const quiet = QUIET.slice(0, last === -1 ? undefined : last + 1);
+    // Setting a level may make new methods, so this comes after it.
+    const ungate = [...quiet, ...held].map((method) => gateMethod(logger, method, category, failed));
     lower = () => {
       lower = () => {};
       for (const each of ungate) each();
       // Another level is the application's.
       if (Object.is(get(), raised)) set(before);
     };
+  }
+
+  /** The library's own value for a level; `undefined` if it has no such level. */
+  function levelOf(name: string): unknown {
+    try {
+      set(name);
+      return get();
+    } catch {
+      return undefined;
+    }
   }
 
   const stop = category.onWanted((wanted) => {
@@ -75,14 +93,33 @@ export function adoptLeveled(
   };
 }
 
-function gateMethod(logger: object, method: string, category: AdoptedCategory): () => void {
+/** Whether a level is more urgent than one and less urgent than the other. Numbers rise or fall, depending on the library. */
+function isBetween(level: unknown, one: unknown, other: unknown): boolean {
+  const [at, from, to] = [rankOf(level), rankOf(one), rankOf(other)];
+  return (from < at && at < to) || (to < at && at < from);
+}
+
+/** Not a number where the level is unknown. */
+function rankOf(level: unknown): number {
+  if (typeof level === 'number') return level;
+  const at = ORDER.indexOf(String(level).toLowerCase());
+  return at === -1 ? Number.NaN : at;
+}
+
+function gateMethod(logger: object, method: string, category: AdoptedCategory, failed: Adoption['failed']): () => void {
   const write: unknown = Reflect.get(logger, method);
   if (typeof write !== 'function') return () => {};
   const own = Object.getOwnPropertyDescriptor(logger, method);
-  const gated = function (this: unknown, ...args: unknown[]): unknown {
+  const gated = function (this: unknown, ...given: unknown[]): unknown {
+    const args = category.redaction.formatted(given);
     const text = typeof args[0] === 'string' ? args[0] : method;
-    if (!category.passes(text, () => ({ message: format(...args) }))) return undefined;
-    return Reflect.apply(write, this, args);
+    if (!category.passes(text.length, () => ({ message: formatLine(args) }))) return undefined;
+    try {
+      return Reflect.apply(write, this, args);
+    } catch (error) {
+      failed(error, category);
+      return undefined;
+    }
   };
   Object.defineProperty(logger, method, {
     value: gated,

@@ -1,4 +1,3 @@
-import type { Described } from '../gate/types.ts';
 import type { AdoptedCategory, Adoption } from './types.ts';
 
 /** Fields that name a logger, the first one that has a text; or a function of all its fields. */
@@ -9,29 +8,39 @@ export type LoggerNames =
 /** The name of a logger that has none of its own. */
 export const APPLICATION = 'APP';
 
-/** Describes a line that no tap wants: nothing reads it, and a function for each line would cost more than the decision. */
-export const undescribed = (): Described => ({ message: '' });
+/** Levels that count as debug output of loggers without a level `info`. */
+export const DEBUG_LEVELS: ReadonlySet<string> = new Set(['debug', 'trace', 'verbose', 'silly']);
 
-/** What a library's loggers are adopted with. */
+/** Gives the loggers of one library their categories. */
 export interface LoggerAdopter {
   readonly names: LoggerNames;
-  /** @param debugs whether the logger writes debug lines by itself */
-  category(name: string, debugs: boolean): AdoptedCategory | undefined;
+  /**
+   * @param debugs whether the logger writes debug lines by itself
+   * @param parent the category of the logger that it is a child of
+   */
+  category(name: string, debugs: boolean, parent?: AdoptedCategory): AdoptedCategory | undefined;
+  workFailed: Adoption['workFailed'];
   failed: Adoption['failed'];
 }
 
-/** Of loggers that nobody adopts. */
-export const UNADOPTED: LoggerAdopter = { names: [], category: () => undefined, failed: () => undefined };
+/** For loggers that are not adopted. */
+export const UNADOPTED: LoggerAdopter = {
+  names: [],
+  category: () => undefined,
+  workFailed: () => undefined,
+  failed: () => undefined,
+};
 
-/** @param version of the library */
-export function loggerAdopter(adoption: Adoption, names: LoggerNames, version: string | undefined): LoggerAdopter {
+/** @param version of the library, if it is known */
+export function loggerAdopter(adoption: Adoption, names: LoggerNames, version?: string): LoggerAdopter {
   return {
     names,
-    category(name, debugs) {
-      const category = adoption.category(name, { version, enabledByDefault: debugs });
-      if (debugs) category?.setDefault(true);
+    category(name, debugs, parent) {
+      const category = adoption.category(name, { version: version || undefined, enabledByDefault: debugs, parent });
+      if (debugs && category !== parent) category?.setDefault(true);
       return category;
     },
+    workFailed: adoption.workFailed,
     failed: adoption.failed,
   };
 }
@@ -45,6 +54,13 @@ export function nameOf(fields: unknown, names: LoggerNames): string | undefined 
     if (name !== undefined) return name;
   }
   return undefined;
+}
+
+/** The error that a line is about: what is logged itself, or its field `err` or `error`. */
+export function errorOf(logged: unknown): unknown {
+  if (logged instanceof Error || typeof logged !== 'object' || logged === null) return logged;
+  const { err, error } = logged as { readonly err?: unknown; readonly error?: unknown };
+  return err ?? error;
 }
 
 function text(value: unknown): string | undefined {

@@ -25,7 +25,7 @@ const RANK = { group: 0, named: 1, exact: 2, derived: 3 } as const;
  */
 export class CategoryNames {
   readonly #rules: readonly (AdoptRule & { readonly pattern: RegExp })[];
-  /** Who has each name. */
+  /** The owner of each name. */
   readonly #owners = new Map<string, Claim>();
   readonly #names = new Map<string, string>();
   readonly #moved: (key: string, name: string) => void;
@@ -41,8 +41,7 @@ export class CategoryNames {
    * @param group its category, whatever the rules say
    */
   assign(logger: string, group?: string): Assigned | undefined {
-    const rule: Partial<AdoptRule> | undefined =
-      group === undefined ? this.#rules.find(({ pattern }) => pattern.test(logger)) : { group };
+    const rule: Partial<AdoptRule> | undefined = group === undefined ? this.#ruleOf(logger) : { group };
     if (rule?.exclude === true) return undefined;
     const description = rule?.description;
     if (rule?.group !== undefined) {
@@ -51,6 +50,15 @@ export class CategoryNames {
     const wish = rule?.name ?? categoryNameOf(logger);
     const rank = rule?.name !== undefined ? RANK.named : wish === logger ? RANK.exact : RANK.derived;
     return { name: this.#claim({ key: `logger ${logger}`, rank }, wish), description };
+  }
+
+  /** The category that a rule gives all loggers which it matches. */
+  groupOf(logger: string): string | undefined {
+    return this.#ruleOf(logger)?.group;
+  }
+
+  #ruleOf(logger: string): AdoptRule | undefined {
+    return this.#rules.find(({ pattern }) => pattern.test(logger));
   }
 
   #claim(claim: Claim, wish: string): string {
@@ -81,6 +89,17 @@ export class CategoryNames {
 
 function precedes(one: Claim, other: Claim): boolean {
   return one.rank === other.rank ? one.key < other.key : one.rank < other.rank;
+}
+
+/** Longest name of a logger in bytes. */
+const MAX_NAME_BYTES = 128;
+
+/** Returns the name of a logger; one that is too long is cut and gets a hash. */
+export function boundedName(logger: string): string {
+  if (logger.length <= MAX_NAME_BYTES / 3 || Buffer.byteLength(logger) <= MAX_NAME_BYTES) return logger;
+  const end = ` ${hash(logger)}`;
+  const { read } = new TextEncoder().encodeInto(logger, new Uint8Array(MAX_NAME_BYTES - end.length));
+  return logger.slice(0, read) + end;
 }
 
 /** `koa-router` becomes `KOA_ROUTER`, `UsersService` becomes `USERS_SERVICE`. A name that is too long is cut and gets a hash. */

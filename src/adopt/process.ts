@@ -1,10 +1,17 @@
+import { ArgumentRedaction } from '../emit/arguments.ts';
+import { createRedaction, type Redaction } from '../emit/redaction.ts';
 import type { Gate } from '../gate/types.ts';
 import type { AdoptOptions } from '../options/adopt.ts';
 import type { DiscoveredSource } from '../protocol/messages.ts';
 import { Catalogue } from './catalogue.ts';
+import { CHANNELS } from './channels/channels.ts';
+import { DEBUG } from './debug/debug.ts';
+import { DEBUGLOG } from './debug/debuglog.ts';
 import { type Patch, patchOf } from './explicit.ts';
 import { type Loaded, type LoadHook, watchModules } from './hook.ts';
-import { SOURCES } from './sources.ts';
+import { NEST } from './nest/nest.ts';
+import { OTEL_DIAG } from './otel/diag.ts';
+import { PINO } from './pino/pino.ts';
 import type {
   AboutLogger,
   AdoptedCategory,
@@ -16,17 +23,25 @@ import type {
   SourceKind,
   SourceOption,
 } from './types.ts';
+import { WINSTON } from './winston/winston.ts';
 
-/** What one remote control wants adopted. */
+/** Every source, one line each. */
+export const SOURCES: readonly Source[] = [DEBUG, PINO, WINSTON, NEST, DEBUGLOG, CHANNELS, OTEL_DIAG];
+
+/** The sources that one remote control wants adopted. */
 export interface Wish {
   readonly options: AdoptOptions;
   /** Reports a problem to the service's operator. */
   readonly warn: (message: string) => void;
+  /** The option `emit.redact`. @default [] */
+  readonly redact?: readonly string[] | false;
+  /** The option `limits.maxCategories`. @default the gate's own limit */
+  readonly maxCategories?: number;
 }
 
 /**
  * The adoption of a process, or of a worker thread. All remote controls share it, those of another copy of this package too:
- * a library is patched once. What is adopted is put back when the last one that wants it leaves.
+ * a library is patched once. Everything adopted is put back when the last one that wants it leaves.
  */
 export interface ProcessAdoption {
   /** Returns a function that leaves. */
@@ -47,7 +62,7 @@ interface Seen {
   readonly copy: LibraryCopy;
 }
 
-/** What was given to `adopt()`. */
+/** A module or logger that was given to `adopt()`. */
 interface Explicit {
   readonly target: object;
   readonly patch: Patch;
@@ -62,23 +77,28 @@ interface Running {
 }
 
 export interface AdopterOptions {
-  readonly gate: Pick<Gate, 'category'>;
+  readonly gate: Pick<Gate, 'category' | 'work'>;
   /** @default every source */
   readonly sources?: readonly Source[];
   /** @default the hook of this process */
   readonly watch?: LoadHook;
 }
 
-/** Patches libraries while somebody wants them. */
+/** Patches libraries while a remote control wants them. */
 export class Adopter implements ProcessAdoption {
-  readonly #gate: Pick<Gate, 'category'>;
+  readonly #gate: Pick<Gate, 'category' | 'work'>;
   readonly #sources: readonly Source[];
   readonly #watch: LoadHook;
-  readonly #wishes = new Set<Wish>();
+  readonly #wishes = new Map<Wish, Redaction>();
+  /** The redactions of all wishes. */
+  readonly #redaction = new ArgumentRedaction({
+    hides: (name) => this.#redactions().some(({ hides }) => hides(name)),
+    mask: (text) => this.#redactions().reduce((masked, { mask }) => mask(masked), text),
+  });
   readonly #running = new Map<Source, Running>();
   /** Copies of libraries that were loaded, by source. */
   readonly #seen = new Map<Source, Map<unknown, Seen>>();
-  /** What was reported: once is enough. */
+  /** Messages that were reported: once is enough. */
   readonly #reported = new Set<string>();
   readonly #explicit = new Set<Explicit>();
   #catalogue: Catalogue | undefined;
@@ -93,9 +113,16 @@ export class Adopter implements ProcessAdoption {
   join(given: Wish): () => void {
     const wish = { ...given };
     if (this.#wishes.size === 0) {
-      this.#catalogue = new Catalogue(this.#gate, wish.options.map ?? [], (message) => this.#warn(message));
+      this.#catalogue = new Catalogue(
+        this.#gate,
+        wish.options.map ?? [],
+        (message) => this.#warn(message),
+        this.#redaction,
+        undefined,
+        wish.maxCategories,
+      );
     }
-    this.#wishes.add(wish);
+    this.#wishes.set(wish, createRedaction(wish.redact ?? []));
     this.#follow();
     return () => {
       if (this.#wishes.delete(wish)) this.#follow();
@@ -122,14 +149,18 @@ export class Adopter implements ProcessAdoption {
   }
 
   adopts(option: SourceOption): boolean {
-    return [...this.#wishes].some(({ options }) => options[option]);
+    return [...this.#wishes.keys()].some(({ options }) => options[option]);
   }
 
   category(kind: SourceKind, name: string, about?: AboutLogger): AdoptedCategory | undefined {
     return this.#catalogue?.category(kind, name, about);
   }
 
-  /** Starts and stops sources so that those run that somebody wants. */
+  #redactions(): readonly Redaction[] {
+    return [...this.#wishes.values()];
+  }
+
+  /** Starts and stops sources so that those run that are wanted. */
   #follow(): void {
     const wanted = this.#sources.filter(({ option }) => this.adopts(option));
     for (const [source, { undo }] of this.#running) {
@@ -144,6 +175,10 @@ export class Adopter implements ProcessAdoption {
       this.#unwatch = this.#watch(modules, {
         loaded: (loaded) => this.#loaded(loaded),
         unsupported: (module, version) => this.#unsupported(module, version),
+        onlyRequired: () =>
+          this.#warnOnce(
+            `adopt: on Node.js ${process.versions.node} required libraries are found, imported ones only with OpenTelemetry's loader (--experimental-loader=@opentelemetry/instrumentation/hook.mjs); Node.js 22.22.3, 24.11.1, 26 and later releases of each find both`,
+          ),
         failed: (error) => this.#warn(`adopt: modules cannot be watched (${messageOf(error)})`),
       });
     } else if (!watches) {
@@ -156,8 +191,9 @@ export class Adopter implements ProcessAdoption {
   /** @param group category of all loggers. @default a category for each */
   #adoptionOf({ kind, option }: Pick<Source, 'kind' | 'option'>, group?: string): Adoption {
     return {
-      options: [...this.#wishes].find(({ options }) => options[option])?.options ?? {},
+      options: [...this.#wishes.keys()].find(({ options }) => options[option])?.options ?? {},
       category: (name, about) => this.#catalogue?.category(kind, name, about, group),
+      workFailed: (error) => this.#gate.work.fail(error),
       failed: (error, logger) => this.#failed({ kind }, error, logger),
     };
   }
@@ -250,7 +286,7 @@ export class Adopter implements ProcessAdoption {
   }
 
   #warn(message: string): void {
-    const [wish] = this.#wishes;
+    const [wish] = this.#wishes.keys();
     wish?.warn(message);
   }
 }
@@ -263,7 +299,7 @@ function messageOf(error: unknown): string {
 const REGISTRY_KEY = Symbol.for('opentelemetry-instrumentation-rdcp.adoption.v1');
 
 /** The adoption of this process. */
-export function processAdoption(gate: Pick<Gate, 'category'>): ProcessAdoption {
+export function processAdoption(gate: Pick<Gate, 'category' | 'work'>): ProcessAdoption {
   const existing: ProcessAdoption | undefined = Reflect.get(globalThis, REGISTRY_KEY);
   if (existing !== undefined) return existing;
   const created = new Adopter({ gate });

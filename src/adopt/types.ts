@@ -1,4 +1,5 @@
-import type { Attributes, Described } from '../gate/types.ts';
+import type { ArgumentRedaction } from '../emit/arguments.ts';
+import type { GatedCategory } from '../gate/types.ts';
 import type { AdoptOptions } from '../options/adopt.ts';
 import type { DiscoveredSource } from '../protocol/messages.ts';
 
@@ -67,16 +68,19 @@ export interface AdoptLoggerOptions {
   readonly level?: string | number | undefined;
 }
 
-/** What a source works with. */
+/** The means of a source. */
 export interface Adoption {
   /** The option `adopt`, with the settings of this source. */
   readonly options: AdoptOptions;
   /**
-   * Returns the category of a logger, and registers it on first use. `undefined` if it is excluded or the limit of
-   * categories is reached: the logger stays as it is.
+   * Returns the category of a logger, and registers it on first use: that of its parent where its name looks like data, or
+   * where the limit of categories is reached. `undefined` if it is excluded, or there is no such parent: the logger stays as
+   * it is.
    * @param name the logger's own name
    */
   category(name: string, about?: AboutLogger): AdoptedCategory | undefined;
+  /** Marks the current piece of work as failed: a logger writes a line of ERROR or above. */
+  workFailed(error: unknown): void;
   /** Reports an error in our own code, once for each source and category. Never throws. @param logger of which it is */
   failed(error: unknown, logger?: Pick<AdoptedCategory, 'name'>): void;
 }
@@ -84,40 +88,35 @@ export interface Adoption {
 export interface AboutLogger {
   /** @default '' */
   readonly description?: string | undefined;
-  /** Whether the logger writes debug lines where nobody switched its category. @default false */
+  /** Whether the logger writes debug lines while its category is not switched. @default false */
   readonly enabledByDefault?: boolean | undefined;
   /** Version of the library. */
   readonly version?: string | undefined;
+  /**
+   * The category of the logger that this one is a child of: it belongs there where its name looks like data.
+   * @default that of the part of the name before the first colon, or `APP`
+   */
+  readonly parent?: AdoptedCategory | undefined;
 }
 
-/** The category of a logger. The same name returns the same object. */
-export interface AdoptedCategory {
-  /** Name of the category, such as `KOA_ROUTER`. Another logger that comes later may have the better claim to it. */
-  readonly name: string;
-  /** Whether any call could be wanted now: one load and one bit test. */
-  readonly wanted: boolean;
-  /** Whether a call is wanted here and now, by an output or a tap. Ask only while {@link wanted}. */
-  readonly enabled: boolean;
-  /** Sends a call through our own pipeline to the outputs. */
-  debug(message: string, attributes?: Attributes | (() => Attributes)): void;
-  /**
-   * Decides, counts and limits a line that the library writes itself. Taps get the described call, also where the category
-   * is off. Never throws. Ask only while {@link wanted}.
-   * @param text identifies equal lines for the budget: the message, or its format string
-   * @param bytes length of the line. @default that of `text`
-   * @param admitted whether the logger's own level admits the line. Where the category is not {@link decided} such a line
-   * is counted, and neither limited nor dropped. @default the state of the category
-   * @returns whether the library may write the line
-   */
-  passes(text: string, describe: () => Described, bytes?: number, admitted?: boolean): boolean;
-  /** Whether any tap wants lines of the category. Only then does {@link passes} describe one. */
-  readonly tapped: boolean;
-  /** Whether somebody switched the category for here and now. Elsewhere the logger's own level decides. */
-  readonly decided: boolean;
-  /** Whether an output or a tap wants a line here and now. @param admitted whether the logger's own level admits it */
-  allows(admitted: boolean): boolean;
-  /** Calls back when {@link wanted} changes, and at once if it is true. Returns a function that unsubscribes. */
-  onWanted(listener: (wanted: boolean) => void): () => void;
-  /** Changes the state that the category has where nobody switched it. */
-  setDefault(enabled: boolean): void;
-}
+/**
+ * The category of a logger. The same name returns the same object, which follows another category of the gate where a logger
+ * with the better claim to its name comes later. `admitted` is whether the logger's own level admits a line.
+ */
+export type AdoptedCategory = Pick<
+  GatedCategory,
+  | 'name'
+  | 'wanted'
+  | 'enabled'
+  | 'debug'
+  | 'fail'
+  | 'passes'
+  | 'tapped'
+  | 'decided'
+  | 'allows'
+  | 'onWanted'
+  | 'setDefault'
+> & {
+  /** For the arguments of lines that are written because the category is on, and of those that taps get. */
+  readonly redaction: ArgumentRedaction;
+};

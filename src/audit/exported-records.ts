@@ -1,29 +1,15 @@
 import type { AuditEntry } from '../protocol/audit-messages.ts';
-import {
-  ATTR_AUDIT_HASH,
-  ATTR_AUDIT_ID,
-  ATTR_AUDIT_PREVIOUS_HASH,
-  ATTR_AUDIT_PREVIOUS_RETAIN_UNTIL,
-  ATTR_AUDIT_RETAIN_UNTIL,
-  ATTR_AUDIT_SEQUENCE,
-  ATTR_AUDIT_SIGNATURE,
-  ATTR_CLIENT_ADDRESS,
-  ATTR_ERROR_TYPE,
-  ATTR_INSTANCE_ID,
-  ATTR_SESSION_ID,
-  ATTR_USER_AGENT_ORIGINAL,
-  ATTR_USER_ID,
-} from '../semconv.ts';
+import * as semconv from '../telemetry/semconv.ts';
 import { auditRecord } from './log-record.ts';
 import type { Checkpoint } from './verify.ts';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-/** What exported log records prove about a trail. */
+/** The evidence of exported log records about a trail. */
 export interface ExportedRecords {
   /** One for each record whose entry is part of a chain. */
   readonly checkpoints: Checkpoint[];
-  /** By entry id: records of deferred entries, exported before they were part of a chain. */
+  /** Records of deferred entries by entry id, exported before they were part of a chain. */
   readonly waiting: Map<string, Attributes>;
 }
 
@@ -34,11 +20,11 @@ export interface ExportedRecords {
  */
 export function addExported(value: unknown, { checkpoints, waiting }: ExportedRecords, service?: string): void {
   for (const attributes of attributesIn(value, service)) {
-    const instanceId = attributes[ATTR_INSTANCE_ID];
-    const sequence = attributes[ATTR_AUDIT_SEQUENCE];
-    const hash = attributes[ATTR_AUDIT_HASH];
-    const retainUntil = attributes[ATTR_AUDIT_RETAIN_UNTIL];
-    const id = attributes[ATTR_AUDIT_ID];
+    const instanceId = attributes[semconv.ATTR_AUDIT_CHAIN_ID];
+    const sequence = attributes[semconv.ATTR_AUDIT_SEQUENCE];
+    const hash = attributes[semconv.ATTR_AUDIT_HASH];
+    const retainUntil = attributes[semconv.ATTR_AUDIT_RETAIN_UNTIL];
+    const id = attributes[semconv.ATTR_AUDIT_ID];
     if (typeof instanceId === 'string' && typeof sequence === 'number' && typeof hash === 'string') {
       checkpoints.push({ instanceId, sequence, hash, ...(typeof retainUntil === 'string' && { retainUntil }) });
     } else if (typeof id === 'string') waiting.set(id, attributes);
@@ -47,32 +33,29 @@ export function addExported(value: unknown, { checkpoints, waiting }: ExportedRe
 
 /** How long the entry of a deferred record is retained. */
 export function retainUntilOf(attributes: Attributes): string | undefined {
-  const retainUntil = attributes[ATTR_AUDIT_RETAIN_UNTIL];
+  const retainUntil = attributes[semconv.ATTR_AUDIT_RETAIN_UNTIL];
   return typeof retainUntil === 'string' ? retainUntil : undefined;
 }
 
-/** Attributes that an entry gets when it joins a chain; a deferred record has none of them. */
-const PLACE: ReadonlySet<string> = new Set([
-  ATTR_AUDIT_SEQUENCE,
-  ATTR_AUDIT_PREVIOUS_HASH,
-  ATTR_AUDIT_PREVIOUS_RETAIN_UNTIL,
-  ATTR_AUDIT_HASH,
-  ATTR_AUDIT_SIGNATURE,
-]);
+/** Names of ours that do not begin with `rdcp.`. */
 const OURS: ReadonlySet<string> = new Set([
-  ATTR_USER_ID,
-  ATTR_SESSION_ID,
-  ATTR_CLIENT_ADDRESS,
-  ATTR_USER_AGENT_ORIGINAL,
-  ATTR_ERROR_TYPE,
+  semconv.ATTR_USER_ID,
+  semconv.ATTR_SESSION_ID,
+  semconv.ATTR_CLIENT_ADDRESS,
+  semconv.ATTR_USER_AGENT_ORIGINAL,
+  semconv.ATTR_ERROR_TYPE,
 ]);
 
-/** Whether an entry matches its deferred record. Attributes added by others on the way are ignored. */
+/**
+ * Whether an entry matches its deferred record, which had no place in the chain. Attributes added by others on the way
+ * are ignored.
+ */
 export function saysWhatWasExported(entry: AuditEntry, exported: Attributes): boolean {
-  const said = auditRecord(entry).attributes;
+  const { securityLevel, instanceId, retainUntil } = entry.compliance;
+  const said = auditRecord({ ...entry, compliance: { securityLevel, instanceId, retainUntil } }).attributes;
   const names = new Set([...Object.keys(said), ...Object.keys(exported)]);
   return [...names]
-    .filter((name) => (name.startsWith('rdcp.') || OURS.has(name)) && !PLACE.has(name))
+    .filter((name) => (name.startsWith('rdcp.') && name !== semconv.ATTR_INSTANCE_ID) || OURS.has(name))
     .every((name) => JSON.stringify(said[name]) === JSON.stringify(exported[name]));
 }
 
@@ -101,9 +84,10 @@ function attributesOf(value: unknown): Attributes {
 /** Converts an OTLP AnyValue. Its JSON form writes 64-bit integers as strings. */
 function plain(typed: unknown): unknown {
   if (!isObject(typed)) return undefined;
-  const { stringValue, boolValue, intValue, doubleValue, arrayValue } = typed;
+  const { stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue } = typed;
   if (intValue !== undefined) return Number(intValue);
   if (isObject(arrayValue)) return objects(arrayValue.values).map(plain);
+  if (isObject(kvlistValue)) return attributesOf(kvlistValue.values);
   return stringValue ?? boolValue ?? doubleValue;
 }
 

@@ -11,152 +11,156 @@ const MAX_KNOWN = 1000;
 /** Refusals of a known identity that each get an entry with their request id, per endpoint, code and minute. */
 const SINGLE_ENTRIES = 10;
 
-/** Bytes that refusal entries may take in a day, as a persistent store writes them. */
+/** Bytes that refusal entries may take in a day: half for known identities, and a 24th per hour. */
 const BYTES_PER_DAY = 16 * 1024 * 1024;
 /** Size of an entry without its draft, as measured: chain fields and the store's indexes. */
 const SEALED_BYTES = 800;
 const MINUTES_AN_HOUR = 60;
 
 interface Tally {
-  draft: AuditDraft;
-  count: number;
+  readonly draft: AuditDraft;
+  readonly count: number;
 }
 
 /** Counts refused requests and handshakes by sender and reason, until each count is written as one entry. */
-export interface RefusalTallies {
+export class RefusalTallies {
+  readonly #known: Group;
+  readonly #strangers: Group;
+  readonly #groups: readonly Group[];
+  #minutes = 0;
+
+  constructor(bytesPerDay = BYTES_PER_DAY) {
+    const bytesPerHour = bytesPerDay / 2 / 24;
+    this.#known = new Group(MAX_KNOWN, SINGLE_ENTRIES, bytesPerHour);
+    this.#strangers = new Group(MAX_STRANGERS, 1, bytesPerHour);
+    this.#groups = [this.#known, this.#strangers];
+  }
+
   /**
    * Whether a refusal gets an entry of its own at once: the first few of a known identity in a minute. Others are
    * counted.
    */
-  isSingle(draft: AuditDraft, path?: string): boolean;
-  add(draft: AuditDraft, path?: string): void;
+  isSingle(draft: AuditDraft, path?: string): boolean {
+    return !isStranger(draft) && this.#known.spendOn(senderOf(draft, path), draft);
+  }
+
+  add(draft: AuditDraft, path?: string): void {
+    const group = isStranger(draft) ? this.#strangers : this.#known;
+    group.add(senderOf(draft, path), { draft, count: draft.count ?? 1 });
+  }
+
   /** Removes and returns all counts; called once a minute. */
-  takeAll(): AuditDraft[];
+  takeAll(): AuditDraft[] {
+    const taken = this.#groups.flatMap((group) => group.takeAll());
+    this.#minutes += 1;
+    if (this.#minutes % MINUTES_AN_HOUR === 0) for (const group of this.#groups) group.beginHour();
+    return taken;
+  }
+
   /**
-   * Removes and returns counts that are not in the trail yet, for a query. Returns each sender at most once between two
-   * calls of {@link RefusalTallies.takeAll}, so that frequent queries do not turn every request into an entry.
+   * Removes and returns counts that are not in the trail yet, for a query. Returns each sender a few times at most
+   * between two calls of {@link RefusalTallies.takeAll}, so that frequent queries do not turn every request into an
+   * entry.
    */
-  takeUnwritten(): AuditDraft[];
+  takeUnwritten(): AuditDraft[] {
+    return this.#groups.flatMap((group) => group.takeUnwritten());
+  }
 }
 
 /**
  * Senders counted separately: a bounded LRU. Bytes per hour are bounded as well, since a trail retained for months must
  * keep these entries: otherwise an unauthenticated client could fill the disk.
  */
-interface Group {
-  readonly most: number;
-  readonly tallies: LRUCache<string, Tally>;
+class Group {
+  readonly #most: number;
   /** Entries that one sender may have before the minute ends. */
-  readonly each: number;
+  readonly #each: number;
+  readonly #bytesPerHour: number;
+  readonly #tallies: LRUCache<string, Tally>;
   /** How many entries each sender has had in this minute. */
-  readonly written: Map<string, number>;
+  readonly #written = new Map<string, number>();
   /** Bytes written in this hour. */
-  spent: number;
+  #spent = 0;
   /** Everything beyond these bounds, as one entry a minute. */
-  beyond: Tally | undefined;
+  #beyond: Tally | undefined;
   /** Whether a query has written that entry in this minute. */
-  beyondWritten: boolean;
-}
+  #beyondWritten = false;
 
-/** @param bytesPerDay bytes that entries may take: half for known identities, and a 24th per hour */
-export function createRefusalTallies(bytesPerDay = BYTES_PER_DAY): RefusalTallies {
-  const bytesPerHour = bytesPerDay / 2 / 24;
-  const group = (most: number, each: number): Group => {
-    const made: Group = {
-      most,
-      each,
-      tallies: new LRUCache<string, Tally>({
-        max: most,
-        dispose: (tally, _sender, reason) => {
-          if (reason === 'evict') made.beyond = merged(made.beyond, tally.draft, tally.count);
-        },
-      }),
-      written: new Map(),
-      spent: 0,
-      beyond: undefined,
-      beyondWritten: false,
-    };
-    return made;
-  };
-  const known = group(MAX_KNOWN, SINGLE_ENTRIES);
-  const strangers = group(MAX_STRANGERS, 1);
-  const groups = [known, strangers];
-  let minutes = 0;
+  constructor(most: number, each: number, bytesPerHour: number) {
+    this.#most = most;
+    this.#each = each;
+    this.#bytesPerHour = bytesPerHour;
+    this.#tallies = new LRUCache<string, Tally>({
+      max: most,
+      dispose: (tally, _, reason) => {
+        if (reason === 'evict') this.#addBeyond(tally);
+      },
+    });
+  }
 
-  const isSpent = ({ spent }: Group) => spent >= bytesPerHour;
+  get #isSpent(): boolean {
+    return this.#spent >= this.#bytesPerHour;
+  }
 
-  function spend(of: Group, draft: AuditDraft): void {
-    of.spent += SEALED_BYTES + JSON.stringify(draft).length;
+  add(sender: string, tally: Tally): void {
+    if (this.#isSpent) this.#addBeyond(tally);
+    else this.#tallies.set(sender, joined(this.#tallies.get(sender), tally));
   }
 
   /** Counts an entry of the sender; returns false when the sender, or the number of senders, is over its limit. */
-  function markWritten(of: Group, sender: string): boolean {
-    const { most, each, written } = of;
-    const count = written.get(sender) ?? 0;
-    if (isSpent(of) || count >= each || (count === 0 && written.size >= most)) return false;
-    written.set(sender, count + 1);
+  spendOn(sender: string, draft: AuditDraft): boolean {
+    const count = this.#written.get(sender) ?? 0;
+    if (this.#isSpent || count >= this.#each || (count === 0 && this.#written.size >= this.#most)) return false;
+    this.#written.set(sender, count + 1);
+    this.#spend(draft);
     return true;
   }
 
-  function takeBeyond(of: Group): readonly AuditDraft[] {
-    const { beyond } = of;
-    of.beyond = undefined;
-    return beyond === undefined ? [] : [asDraft(beyond)];
-  }
-
-  function takeTallies(of: Group): readonly AuditDraft[] {
+  takeAll(): AuditDraft[] {
     const taken: AuditDraft[] = [];
-    for (const tally of [...of.tallies.values()].reverse()) {
-      if (isSpent(of)) {
-        of.beyond = merged(of.beyond, tally.draft, tally.count);
+    for (const tally of [...this.#tallies.values()].reverse()) {
+      if (this.#isSpent) {
+        this.#addBeyond(tally);
         continue;
       }
-      const draft = asDraft(tally);
-      spend(of, draft);
-      taken.push(draft);
+      taken.push(asDraft(tally));
+      this.#spend(asDraft(tally));
     }
-    of.tallies.clear();
-    of.written.clear();
-    of.beyondWritten = false;
-    return taken;
+    this.#tallies.clear();
+    this.#written.clear();
+    this.#beyondWritten = false;
+    return [...taken, ...this.#takeBeyond()];
   }
 
-  return {
-    isSingle(draft, path) {
-      if (isStranger(draft) || !markWritten(known, senderOf(draft, path))) return false;
-      spend(known, draft);
-      return true;
-    },
-    add(draft, path) {
-      const of = isStranger(draft) ? strangers : known;
-      const count = draft.count ?? 1;
-      const sender = senderOf(draft, path);
-      if (isSpent(of)) of.beyond = merged(of.beyond, draft, count);
-      else of.tallies.set(sender, joined(of.tallies.get(sender), draft, count));
-    },
-    takeAll() {
-      const taken = [...groups.flatMap(takeTallies), ...groups.flatMap(takeBeyond)];
-      minutes += 1;
-      if (minutes % MINUTES_AN_HOUR === 0) for (const of of groups) of.spent = 0;
-      return taken;
-    },
-    takeUnwritten() {
-      const taken: AuditDraft[] = [];
-      for (const of of groups) {
-        for (const [sender, tally] of [...of.tallies].reverse()) {
-          if (!markWritten(of, sender)) continue;
-          of.tallies.delete(sender);
-          const draft = asDraft(tally);
-          spend(of, draft);
-          taken.push(draft);
-        }
-        if (!isSpent(of) || of.beyondWritten || of.beyond === undefined) continue;
-        of.beyondWritten = true;
-        taken.push(...takeBeyond(of));
-      }
-      return taken;
-    },
-  };
+  takeUnwritten(): AuditDraft[] {
+    const taken: AuditDraft[] = [];
+    for (const [sender, tally] of [...this.#tallies].reverse()) {
+      if (!this.spendOn(sender, asDraft(tally))) continue;
+      this.#tallies.delete(sender);
+      taken.push(asDraft(tally));
+    }
+    if (!this.#isSpent || this.#beyondWritten || this.#beyond === undefined) return taken;
+    this.#beyondWritten = true;
+    return [...taken, ...this.#takeBeyond()];
+  }
+
+  beginHour(): void {
+    this.#spent = 0;
+  }
+
+  #spend(draft: AuditDraft): void {
+    this.#spent += SEALED_BYTES + JSON.stringify(draft).length;
+  }
+
+  #addBeyond(tally: Tally): void {
+    this.#beyond = joined(this.#beyond, tally);
+  }
+
+  #takeBeyond(): readonly AuditDraft[] {
+    const beyond = this.#beyond;
+    this.#beyond = undefined;
+    return beyond === undefined ? [] : [asDraft(beyond)];
+  }
 }
 
 function isStranger({ identity }: AuditDraft): boolean {
@@ -170,40 +174,30 @@ function senderOf(draft: AuditDraft, path: string | undefined): string {
   return JSON.stringify([source?.address, reason, identity.userId, identity.clientId, tenant?.id, action, error, path]);
 }
 
-/** Keeps the first request's details, without those that later requests do not share. */
-function joined(tally: Tally | undefined, draft: AuditDraft, count: number): Tally {
+/** Adds two tallies, with the details that they share. */
+function joined(tally: Tally | undefined, { draft, count }: Tally): Tally {
   if (tally === undefined) return { draft, count };
-  const { requestId: _, source, reason, ...rest } = tally.draft;
-  const same = source?.userAgent === draft.source?.userAgent;
-  const address = source?.address === undefined ? undefined : { address: source.address };
-  tally.draft = {
-    ...rest,
-    ...(reason !== undefined && reason === draft.reason && { reason }),
-    ...(same ? source && { source } : address && { source: address }),
+  const { requestId: _, count: __, identity, source = {}, tenant, reason, error, ...rest } = tally.draft;
+  const place = source.address === draft.source?.address ? shared(source, draft.source) : {};
+  return {
+    draft: {
+      ...rest,
+      identity: shared(identity, draft.identity),
+      ...(Object.keys(place).length > 0 && { source: place }),
+      ...shared({ tenant, reason, error }, draft),
+    },
+    count: tally.count + count,
   };
-  tally.count += count;
-  return tally;
 }
 
-/** Merges senders, keeping only the details that they share. */
-function merged(tally: Tally | undefined, given: AuditDraft, count: number): Tally {
-  const { requestId: _, count: __, ...draft } = given;
-  if (tally === undefined) return { draft, count };
-  const { source, identity, tenant, reason, error, ...rest } = tally.draft;
-  tally.draft = {
-    ...rest,
-    identity: isEqual(identity, draft.identity) ? identity : {},
-    ...(source !== undefined && isEqual(source, draft.source) && { source }),
-    ...(tenant !== undefined && isEqual(tenant, draft.tenant) && { tenant }),
-    ...(reason !== undefined && reason === draft.reason && { reason }),
-    ...(error !== undefined && error === draft.error && { error }),
-  };
-  tally.count += count;
-  return tally;
-}
-
-function isEqual(a: object | undefined, b: object | undefined): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+/** The members that both objects have. */
+function shared<T extends object>(one: T, other: object = {}): { [Name in keyof T]?: NonNullable<T[Name]> } {
+  const members: object = Object.fromEntries(
+    Object.entries(one).filter(
+      ([name, value]) => value !== undefined && JSON.stringify(value) === JSON.stringify(Reflect.get(other, name)),
+    ),
+  );
+  return members;
 }
 
 function asDraft({ draft, count }: Tally): AuditDraft {

@@ -1,19 +1,11 @@
-import type { Clock, Schedule } from '../clock.ts';
-import type { Condition } from '../conditions.ts';
 import { failureCode, RdcpError, unavailable } from '../errors.ts';
 import type { AuditEntry } from '../protocol/audit-messages.ts';
-import type { CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
-import {
-  type ChainHead,
-  type ChainIdentity,
-  headOf,
-  NO_PREVIOUS_HASH,
-  seal,
-  type UnsealedEntry,
-  unsealed,
-} from './chain.ts';
-import type { Signer } from './signature.ts';
-import type { AuditDraft, Recording, Sealed } from './types.ts';
+import type { Condition } from '../report/conditions.ts';
+import type { CommitResult, ReplayRecord } from '../store/state-store.ts';
+import type { Clock } from '../time/clock.ts';
+import { type ChainHead, headOf, NO_PREVIOUS_HASH, seal, type UnsealedEntry, unsealed } from './chain.ts';
+import type { AuditTrailOptions } from './trail.ts';
+import type { AuditDraft, AuditRecorder } from './types.ts';
 
 /** Retry interval after a failed write, in milliseconds. */
 const RETRY_MS = 1000;
@@ -22,29 +14,17 @@ const MAX_DEFERRED = 1000;
 /** Page size when searching for the entry in doubt. */
 const PAGE = 100;
 
-export interface SequencerOptions {
-  readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit' | 'check'>;
+export interface SequencerOptions
+  extends Pick<AuditTrailOptions, 'store' | 'chain' | 'randomUUID' | 'schedule' | 'sign' | 'report'> {
   readonly clock: Pick<Clock, 'now'>;
-  readonly chain: ChainIdentity;
   /** When retention begins, in milliseconds since the epoch. */
   readonly retainFrom: () => number;
-  readonly randomUUID: () => string;
   /** Emits the OTel record of a written entry. */
   readonly emit: (entry: AuditEntry) => void;
-  readonly schedule: Schedule;
-  /** @default nothing is signed */
-  readonly sign?: Signer | undefined;
   /** Called for every write that failed. */
   readonly failed: () => void;
   /** Holds while the store does not accept entries. */
   readonly condition: Condition;
-  readonly report: (error: unknown) => void;
-}
-
-interface NewEntry {
-  readonly entry: UnsealedEntry;
-  /** Called with the sealed entry once it is stored. */
-  readonly kept: (entry: AuditEntry) => void;
 }
 
 /** A deferred entry, and the answer stored with it. */
@@ -55,12 +35,12 @@ export interface DeferredEntry {
   readonly kept?: (() => void) | undefined;
 }
 
-/** New entries at the end of the chain, and how the chain continues after the store's answer. */
+/** A new entry at the end of the chain, and how the chain continues after the store's answer. */
 interface Link {
-  readonly entries: readonly AuditEntry[];
-  /** The store wrote these results: the chain advances. */
-  advance(results: readonly CommitResult[]): void;
-  /** The store may have written all of them, or none. */
+  readonly entry: AuditEntry;
+  /** The chain advances if the store has committed the entry. */
+  advance(result: CommitResult): void;
+  /** The store may have written it, or not. */
   doubt(): void;
 }
 
@@ -74,8 +54,8 @@ export class Sequencer {
   #tail: Promise<void> = Promise.resolve();
   #stopRetrying: (() => void) | undefined;
   #catchingUp: Promise<void> | undefined;
-  /** Entries whose write was rejected. The store may hold them all the same, when only its answer was lost. */
-  #inDoubt: { readonly last: AuditEntry; readonly from: ChainHead; readonly kept: () => void } | undefined;
+  /** An entry whose write was rejected. The store may hold it all the same, when only its answer was lost. */
+  #inDoubt: { readonly entry: AuditEntry; readonly from: ChainHead; readonly kept: () => void } | undefined;
 
   constructor(options: SequencerOptions) {
     this.#options = options;
@@ -91,36 +71,32 @@ export class Sequencer {
     return this.#healthy;
   }
 
-  /**
-   * Seals drafts as the next entries of the chain and holds the chain until `done` or `failed` of the result is called.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first; the chain is free then
-   */
-  async seal(recordings: readonly Recording[]): Promise<Sealed> {
-    const entries = recordings.map(({ draft, whenKept = atOnce }) => ({
-      entry: this.entryOf(draft),
-      kept: (entry: AuditEntry) => whenKept(() => this.#options.emit(entry)),
-    }));
+  /** As in {@link AuditRecorder.append}. */
+  async append(draft: AuditDraft, commit: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult> {
     const release = await this.#takeTurn();
     try {
-      const known = this.#inDoubt === undefined && this.#deferred.length === 0 ? this.#head : undefined;
-      const link = this.#link(entries, known ?? (await this.#prepared()));
-      return {
-        entries: link.entries,
-        done: (results) => {
-          release();
-          this.#written();
-          link.advance(results);
-        },
-        failed: (error) => {
-          release();
-          link.doubt();
-          this.#notWritten(error);
-        },
-      };
-    } catch (error) {
+      const link = await this.#next(draft);
+      const result = await commit(link.entry).catch((error: unknown) => {
+        link.doubt();
+        this.#notWritten(error);
+        throw error;
+      });
+      this.#written();
+      link.advance(result);
+      return result;
+    } finally {
       release();
-      this.#notWritten(error);
-      throw error;
+    }
+  }
+
+  /** @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first */
+  async #next(draft: AuditDraft): Promise<Link> {
+    try {
+      const known = this.#inDoubt === undefined && this.#deferred.length === 0 ? this.#head : undefined;
+      return this.#link(this.entryOf(draft), known ?? (await this.#prepare()), this.#options.emit);
+    } catch (cause) {
+      this.#notWritten(cause);
+      throw unavailable('The audit trail is unavailable, so nothing was changed', cause);
     }
   }
 
@@ -164,37 +140,27 @@ export class Sequencer {
     return turn;
   }
 
-  #link(entries: readonly NewEntry[], from: ChainHead): Link {
-    const now = this.#options.clock.now();
-    const heads = [from];
-    const sealed = entries.map(({ entry }) => {
-      const head = heads.at(-1) as ChainHead;
-      const next = seal(entry, head, now);
-      heads.push(headOf(next, head));
-      return next;
-    });
-    const { sign } = this.#options;
-    if (sign !== undefined) signLast(sealed, sign);
-    const keep = (count: number) => {
-      if (count > 0) this.#head = heads[count];
-      for (let index = 0; index < count; index++) entries[index]?.kept(sealed[index] as AuditEntry);
+  /**
+   * @param kept called with the sealed entry once it is stored
+   * @param now milliseconds since the epoch. @default the entry's timestamp
+   */
+  #link(unsealed: UnsealedEntry, from: ChainHead, kept: (entry: AuditEntry) => void, now?: number): Link {
+    const { compliance, ...rest } = seal(unsealed, from, now);
+    const signature = this.#options.sign?.(compliance.hash);
+    const entry: AuditEntry = { ...rest, compliance: { ...compliance, ...(signature && { signature }) } };
+    const keep = () => {
+      this.#head = headOf(entry, from);
+      kept(entry);
     };
     return {
-      entries: sealed,
-      advance: (results) => keep(results.filter(({ outcome }) => outcome === 'committed').length),
+      entry,
+      advance: ({ outcome }) => {
+        if (outcome === 'committed') keep();
+      },
       doubt: () => {
-        const last = sealed.at(-1);
-        if (last !== undefined) this.#inDoubt = { last, from, kept: () => keep(sealed.length) };
+        this.#inDoubt = { entry, from, kept: keep };
       },
     };
-  }
-
-  async #prepared(): Promise<ChainHead> {
-    try {
-      return await this.#prepare();
-    } catch (cause) {
-      throw unavailable('The audit trail is unavailable, so nothing was changed', cause);
-    }
   }
 
   /** Writes what must come first, and returns the end of the chain. */
@@ -223,10 +189,10 @@ export class Sequencer {
       drop();
       next.kept?.();
     };
-    const link = this.#link([{ entry: next.entry, kept }], await this.#standing());
+    const link = this.#link(next.entry, await this.#standing(), kept, this.#options.clock.now());
     try {
-      const result = await this.#commit(link.entries[0] as AuditEntry, next.replay);
-      link.advance([result]);
+      const result = await this.#commit(link.entry, next.replay);
+      link.advance(result);
       if (result.outcome === 'committed') return;
       drop();
       this.#options.report(lost(`an audit entry that was deferred could not be written: ${result.outcome}`));
@@ -240,17 +206,15 @@ export class Sequencer {
     const { store, clock } = this.#options;
     const now = clock.now();
     const valid = replay !== undefined && replay.expiresAt > now;
-    const first = await store.commit({ audit, ...(valid && { replay }), now, syncLater: true });
-    // Another process answered that request id meanwhile. What happened here is recorded all the same.
-    const result = first.outcome === 'replayed' ? await store.commit({ audit, now, syncLater: true }) : first;
-    if (result.outcome === 'committed') await result.durable;
-    return result;
+    const result = await store.commit({ audit, ...(valid && { replay }), now });
+    // Another process answered that request id meanwhile. The outcome in this process is recorded nevertheless.
+    return result.outcome === 'replayed' ? store.commit({ audit, now }) : result;
   }
 
   async #resolveDoubt(): Promise<void> {
     if (this.#inDoubt === undefined) return;
-    const { last, from, kept } = this.#inDoubt;
-    const found = await this.#holds(last, from);
+    const { entry, from, kept } = this.#inDoubt;
+    const found = await this.#holds(entry, from);
     this.#inDoubt = undefined;
     if (found) kept();
   }
@@ -313,17 +277,6 @@ export class Sequencer {
       release();
     }
   }
-}
-
-/** Signs the last entry; its signature covers all entries before it. */
-function signLast(sealed: AuditEntry[], sign: NonNullable<SequencerOptions['sign']>): void {
-  const last = sealed.at(-1);
-  if (last === undefined) return;
-  sealed[sealed.length - 1] = { ...last, compliance: { ...last.compliance, signature: sign(last.compliance.hash) } };
-}
-
-function atOnce(emit: () => void): void {
-  emit();
 }
 
 function lost(message: string): RdcpError {

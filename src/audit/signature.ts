@@ -1,5 +1,7 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
-import { RdcpError } from '../errors.ts';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/audit-messages.ts';
 
 export type Signature = NonNullable<AuditEntry['compliance']['signature']>;
@@ -16,23 +18,44 @@ const PUBLIC_KEY = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without any part of the key
  */
 export function createSigner(text: string, name: string): Signer {
-  const key = privateKey(text);
+  const key = parsed(() => createPrivateKey(text));
   if (key?.asymmetricKeyType !== 'ed25519') {
-    throw new RdcpError('RDCP_CONFIG_INVALID', `${name} must hold an unencrypted Ed25519 private key (PKCS #8, PEM)`, {
-      details: { field: 'audit.signingKeyFile' },
-    });
+    throw invalid(`${name} must hold an unencrypted Ed25519 private key (PKCS #8, PEM)`);
   }
   const keyId = keyIdOf(createPublicKey(key));
   return (entryHash) => ({ keyId, value: sign(null, message(entryHash), key).toString('base64url') });
 }
 
-function privateKey(text: string): KeyObject | undefined {
+/**
+ * Signs with the key in a file that only its owner may read.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without the key or the path
+ */
+export function openSigner(path: string): Signer {
+  const name = `configuration: audit.signingKeyFile: ${basename(path)}`;
   try {
-    return createPrivateKey(text);
-  } catch {
-    // The parser's own message may quote the file.
-    return undefined;
+    return createSigner(readPrivately(path, name), name);
+  } catch (cause) {
+    if (isRdcpError(cause)) throw cause;
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown reason';
+    throw invalid(`${name} cannot be read (${code})`, cause);
   }
+}
+
+function readPrivately(path: string, name: string): string {
+  const descriptor = openSync(path, 'r');
+  try {
+    // Windows has no such mode bits.
+    if (process.platform !== 'win32' && (fstatSync(descriptor).mode & 0o077) !== 0) {
+      throw invalid(`${name} may be read by others: its mode must be 0600 or 0400`);
+    }
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function invalid(message: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', message, { details: { field: 'audit.signingKeyFile' }, cause });
 }
 
 /** The public keys that a trail may be signed with: today's and earlier ones. */
@@ -45,7 +68,7 @@ export interface PublicKeys {
 export function parsePublicKeys(text: string): PublicKeys | undefined {
   const keys = new Map<string, KeyObject>();
   for (const [block] of text.matchAll(PUBLIC_KEY)) {
-    const key = publicKey(block);
+    const key = parsed(() => createPublicKey(block));
     if (key?.asymmetricKeyType !== 'ed25519') return undefined;
     keys.set(keyIdOf(key), key);
   }
@@ -59,9 +82,10 @@ export function parsePublicKeys(text: string): PublicKeys | undefined {
   };
 }
 
-function publicKey(block: string): KeyObject | undefined {
+/** `undefined` for an invalid key: the parser's own message may quote the file. */
+function parsed(parse: () => KeyObject): KeyObject | undefined {
   try {
-    return createPublicKey(block);
+    return parse();
   } catch {
     return undefined;
   }

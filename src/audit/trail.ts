@@ -1,14 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createSteadyClock, type RetentionClock, type Schedule } from '../clock.ts';
-import { type Condition, UNWATCHED } from '../conditions.ts';
 import { isRdcpError, unavailable } from '../errors.ts';
-import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { timestamp } from '../protocol/time.ts';
-import type { Commit, CommitResult, ReplayRecord, StateStore } from '../store/state-store.ts';
-import type { LogRecord, Telemetry } from '../telemetry.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
+import type { StateStore } from '../store/state-store.ts';
+import type { LogRecord, Telemetry } from '../telemetry/telemetry.ts';
+import { createSteadyClock, type RetentionClock, type Schedule } from '../time/clock.ts';
 import { type ChainIdentity, hasEnded, isIntact } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
-import { createRefusalTallies } from './refusals.ts';
+import { RefusalTallies } from './refusals.ts';
 import { Sequencer } from './sequencer.ts';
 import type { Signer } from './signature.ts';
 import type { AuditDraft, AuditTrail, RecordedEntry } from './types.ts';
@@ -28,21 +27,18 @@ const MAX_DEFERRED_REFUSALS = 100;
 /** Refusals of known clients that wait to be written. Further ones are counted by sender, as anonymous ones are. */
 const MAX_WAITING = 1000;
 
-/**
- * Entries per commit, for stores with batches. Sealing and writing them takes some milliseconds, then the event loop
- * continues.
- */
-const WRITTEN_TOGETHER = 64;
+/** Entries written in one turn of the event loop: some milliseconds with a store in this process. */
+const WRITTEN_AT_ONCE = 50;
 
 export interface AuditTrailOptions {
-  readonly store: Pick<StateStore, 'commit' | 'commitAll' | 'newestAudit' | 'queryAudit' | 'pruneAudit' | 'check'>;
+  readonly store: Pick<StateStore, 'commit' | 'newestAudit' | 'queryAudit' | 'pruneAudit' | 'check'>;
   readonly telemetry: Pick<Telemetry, 'logger' | 'beforeShutdown'>;
   readonly clock: RetentionClock;
   readonly schedule: Schedule;
   readonly chain: ChainIdentity;
   readonly randomUUID: () => string;
-  /** Bytes that refusal entries may take in a day. @default 16 MiB */
-  readonly refusalBytesPerDay?: number;
+  /** The id of this process for the log records. @default the id of the chain */
+  readonly instanceId?: () => string;
   /** Signs what is written, so that write access to the store is not enough to forge it. @default nothing is signed */
   readonly sign?: Signer | undefined;
   /** Called with every entry that this process recorded, once. Must not throw. @default nothing */
@@ -64,6 +60,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     schedule,
     chain,
     randomUUID,
+    instanceId = () => chain.instanceId,
     sign,
     recorded = () => undefined,
     failed = () => undefined,
@@ -72,7 +69,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   } = options;
   // An entry about many requests, or none, belongs to no trace.
   const outsideRequests = AsyncLocalStorage.snapshot();
-  const tallies = createRefusalTallies(options.refusalBytesPerDay);
+  const tallies = new RefusalTallies();
   const steadyNow = createSteadyClock(clock);
   let waiting = 0;
   let closing: Promise<void> | undefined;
@@ -91,7 +88,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   }
 
   function announce(entry: RecordedEntry): void {
-    emit(() => auditRecord(entry));
+    emit(() => auditRecord(entry, instanceId()));
     recorded(entry);
   }
 
@@ -108,31 +105,9 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     condition,
     report,
   });
-  async function record(draft: AuditDraft, replay?: ReplayRecord): Promise<CommitResult> {
-    const sealed = await sequencer.seal([{ draft }]);
-    try {
-      const audit = sealed.entries[0] as AuditEntry;
-      const result = await store.commit({ audit, ...(replay && { replay }), now: clock.now() });
-      sealed.done([result]);
-      return result;
-    } catch (error) {
-      sealed.failed(error);
-      throw error;
-    }
-  }
 
-  /** Background writes: a loss of power may take the last of them. */
-  async function recordTogether(drafts: readonly AuditDraft[]): Promise<void> {
-    const sealed = await sequencer.seal(drafts.map((draft) => ({ draft })));
-    const now = clock.now();
-    const commits = sealed.entries.map((audit): Commit => ({ audit, now, syncLater: true, background: true }));
-    try {
-      sealed.done((await store.commitAll?.(commits)) ?? [await store.commit(commits[0] as Commit)]);
-    } catch (error) {
-      sealed.failed(error);
-      throw error;
-    }
-  }
+  const record: AuditTrail['record'] = (draft, replay) =>
+    sequencer.append(draft, (audit) => store.commit({ audit, now: clock.now(), ...(replay && { replay }) }));
 
   const defer: AuditTrail['defer'] = ({ draft, ...rest }) => {
     const entry = sequencer.entryOf(draft);
@@ -145,28 +120,22 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     return true;
   };
 
-  /** Writes in the background, and defers what the store does not accept now. */
-  async function write(drafts: readonly AuditDraft[]): Promise<void> {
-    waiting += drafts.length;
+  /** Writes in the background, and defers what the store does not accept now. A loss of power may take the last entries. */
+  async function write(draft: AuditDraft): Promise<void> {
+    waiting += 1;
     try {
-      await recordTogether(drafts);
+      await sequencer.append(draft, (audit) => store.commit({ audit, now: clock.now(), background: true }));
     } catch (error) {
-      for (const draft of drafts) if (!defer({ draft })) report(error);
+      if (!defer({ draft })) report(error);
     } finally {
-      waiting -= drafts.length;
+      waiting -= 1;
     }
   }
 
-  /** Writes in batches where the store supports them, with a turn of the event loop after each. */
   async function writeAll(drafts: readonly AuditDraft[]): Promise<void> {
-    const inBackground = (some: readonly AuditDraft[]) => outsideRequests(() => write(some));
-    if (store.commitAll === undefined) {
-      await Promise.all(drafts.map((draft) => inBackground([draft])));
-      return;
-    }
-    for (let start = 0; start < drafts.length; start += WRITTEN_TOGETHER) {
-      if (start > 0) await new Promise(setImmediate);
-      await inBackground(drafts.slice(start, start + WRITTEN_TOGETHER));
+    for (const [index, draft] of drafts.entries()) {
+      await outsideRequests(() => write(draft));
+      if (index % WRITTEN_AT_ONCE === WRITTEN_AT_ONCE - 1) await new Promise(setImmediate);
     }
   }
 
@@ -200,7 +169,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
 
   function checkpoint(): void {
     const { head } = sequencer;
-    if (head !== undefined) emit(() => checkpointRecord(chain.instanceId, head));
+    if (head !== undefined) emit(() => checkpointRecord(chain.instanceId, instanceId(), head));
   }
 
   /** Flushes before the logger provider shuts down, the last moment at which records reach it. */
@@ -222,7 +191,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   const timers = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];
 
   return {
-    seal: sequencer.seal.bind(sequencer),
+    append: sequencer.append.bind(sequencer),
     record,
     defer,
     note(draft) {
@@ -230,7 +199,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     },
     refused(draft, path) {
       followProvider();
-      if (waiting < MAX_WAITING && tallies.isSingle(draft, path)) void write([draft]);
+      if (waiting < MAX_WAITING && tallies.isSingle(draft, path)) void write(draft);
       else tallies.add(draft, path);
     },
     async query(query) {

@@ -1,39 +1,28 @@
 import type { AuditEntry } from '../protocol/audit-messages.ts';
 import type { AuditPage, AuditQuery, CommitResult, ReplayRecord } from '../store/state-store.ts';
 
-/** What an audit entry says before the trail seals it with id, time, sequence and hash. */
+/** The content of an audit entry before the trail seals it with id, time, sequence and hash. */
 export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 'outcome' | 'identity'> &
   Partial<
     Pick<
       AuditEntry,
-      'tenant' | 'requestId' | 'reason' | 'otelrdcp_budget' | 'otelrdcp_tail' | 'source' | 'error' | 'count' | 'dropped'
+      | 'tenant'
+      | 'requestId'
+      | 'reason'
+      | 'otelrdcp_budget'
+      | 'otelrdcp_only'
+      | 'otelrdcp_activation'
+      | 'otelrdcp_tail'
+      | 'otelrdcp_approval'
+      | 'source'
+      | 'error'
+      | 'count'
+      | 'dropped'
     >
   >;
 
 /** A recorded entry. One that was recorded while the store was unreachable has no place in the chain yet. */
 export type RecordedEntry = Omit<AuditEntry, 'compliance'> & { readonly compliance: Partial<AuditEntry['compliance']> };
-
-/** A draft, and how its OTel record is emitted. */
-export interface Recording {
-  readonly draft: AuditDraft;
-  /**
-   * Called once the entry is written, with a function that emits the record in the current async context.
-   * @default emits it at once
-   */
-  readonly whenKept?: (emit: () => void) => void;
-}
-
-/** Sealed entries, which hold the chain until one of the two functions is called. */
-export interface Sealed {
-  readonly entries: readonly AuditEntry[];
-  /**
-   * Called when the store answered. The chain advances, and OTel records are emitted, up to the first result that is
-   * not `committed`.
-   */
-  done(results: readonly CommitResult[]): void;
-  /** Called when nothing was written, or it is not known whether all was. */
-  failed(error: unknown): void;
-}
 
 /** An entry to keep while the store is unreachable. */
 export interface Deferred {
@@ -47,10 +36,12 @@ export interface Deferred {
 /** The part of the trail that the control plane uses. */
 export interface AuditRecorder {
   /**
-   * Seals the drafts as the next entries of this process's chain, and holds the chain.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first; the chain is free then
+   * Seals a draft as the next entry of this process's chain, and holds the chain until the caller has committed the entry.
+   * If it was committed, the chain advances and the OTel record is emitted.
+   * @param commit writes the entry; a rejection means that it was not written, or that this is not known
+   * @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first; otherwise as `commit`
    */
-  seal(recordings: readonly Recording[]): Promise<Sealed>;
+  append(draft: AuditDraft, commit: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult>;
   /**
    * Records what happened although the store is unreachable: emits the OTel record at once and writes the entry when
    * the store is back, in this order and before any later entry. Returns false, and emits nothing, when too many are

@@ -13,7 +13,7 @@ export interface ChainFault {
    * `start`: entries before it are missing, and retention did not drop them. `checkpoint`: it was resealed, with every
    * later entry of its chain. `record`: it differs from its exported log record. `signature`: neither it nor a later
    * entry of its chain is signed as required. `prune`: it says that entries were dropped before their retention was
-   * over.
+   * over, or does not say which.
    */
   readonly problem: 'hash' | 'sequence' | 'link' | 'start' | 'checkpoint' | 'record' | 'signature' | 'prune';
   readonly message: string;
@@ -39,8 +39,6 @@ export interface Verification {
   readonly lost: readonly string[];
   /** Whether retention has dropped earlier entries. */
   readonly pruned: boolean;
-  /** Chains whose beginning cannot be checked, because prunes by an earlier version do not name what they drop. */
-  readonly unexplained: number;
 }
 
 export interface VerifierOptions {
@@ -52,8 +50,6 @@ export interface VerifierOptions {
   readonly keys?: PublicKeys | undefined;
   /** Milliseconds since the epoch: earlier entries need no signature. @default all need one */
   readonly signedSince?: number | undefined;
-  /** Assume that retention dropped whatever is missing before the oldest entry. @default false */
-  readonly assumeRetention?: boolean;
   /**
    * Milliseconds since the epoch: entries retained beyond this must be present, whatever the trail says. @default not
    * checked
@@ -96,22 +92,26 @@ type Located = ChainFault & { readonly position: number };
  * dropped. Memory grows with the number of processes and checkpoints, not of entries.
  */
 export function createVerifier(options: VerifierOptions = {}): Verifier {
-  const { checkpoints = [], waiting, keys, signedSince = 0, assumeRetention = false, now } = options;
+  const { checkpoints = [], waiting, keys, signedSince = 0, now } = options;
   const deferred = new Map(waiting);
   const chains = new Map<string, Walked>();
   /** Chains that link to an entry further back, by its hash. */
   const awaited = new Map<string, Walked[]>();
-  const expected = createExpectations(checkpoints);
+  /** Checkpoints whose entry was not seen yet, by the place of that entry. */
+  const expected = new Map<string, Checkpoint>();
+  /** When two checkpoints disagree about one entry, one is wrong, whatever the trail holds. */
+  const contradicted: Checkpoint[] = [];
+  for (const checkpoint of checkpoints) {
+    const other = expected.get(placeOf(checkpoint));
+    if (other === undefined) expected.set(placeOf(checkpoint), checkpoint);
+    else if (other.hash !== checkpoint.hash) contradicted.push(checkpoint);
+  }
   const dropped = new Map<string, Dropped>();
   let position = 0;
   let faults = 0;
-  let unexplained = 0;
   let first: Located | undefined;
   /** The latest retention date of everything that was dropped; `undefined` before a prune entry was seen. */
   let prunedUntil: Timestamp | undefined;
-  /** Whether there was a prune that does not name what it dropped, as in the first format. */
-  let prunesUnnamed = false;
-  let oldest: AuditEntry | undefined;
 
   function fault(found: Located): void {
     faults += 1;
@@ -142,7 +142,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     if (found === 'unknown' && Date.parse(entry.timestamp) < signedSince) return false;
     const message =
       signature === undefined
-        ? 'neither it nor anything that its process wrote after it is signed'
+        ? 'neither it nor a later entry of its process is signed'
         : found === 'unknown'
           ? 'it is signed with an unknown key'
           : 'its signature is wrong';
@@ -159,15 +159,18 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   }
 
   function seePrune(entry: AuditEntry): void {
-    const until = entry.dropped?.until ?? entry.timestamp;
+    const { until = '', chains: ends = [] } = entry.dropped ?? {};
+    if (ends.length === 0) {
+      fault({ entry, position, problem: 'prune', message: 'it does not say what was dropped' });
+      return;
+    }
     if (until > entry.timestamp) {
       const message = `it drops entries that were retained until ${until}, a later time`;
       fault({ entry, position, problem: 'prune', message });
       return;
     }
     if (prunedUntil === undefined || until > prunedUntil) prunedUntil = until;
-    if (entry.dropped === undefined) prunesUnnamed = true;
-    for (const { instanceId, sequence, hash } of entry.dropped?.chains ?? []) {
+    for (const { instanceId, sequence, hash } of ends) {
       const newest = dropped.get(instanceId);
       if (newest === undefined || sequence > newest.sequence) {
         dropped.set(instanceId, { sequence, hash, remains: false });
@@ -181,35 +184,32 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   }
 
   /**
-   * Whether the entry before this one may be dropped. In the second format an entry records how long its predecessor
-   * was retained when that could have ended already. Otherwise a prune entry names the drop, when the store reports
-   * drops to prunes.
+   * Whether retention may have dropped the entry before this one. When that could have happened already, this entry
+   * says how long the one before it was retained.
    */
-  function previousMayBeGone({ compliance: { format, previousRetainUntil } }: AuditEntry): 'yes' | 'no' | 'unknown' {
-    if (previousRetainUntil !== undefined) return mayBeDropped(previousRetainUntil) ? 'yes' : 'no';
-    const namedNowhere = prunesUnnamed || (format === undefined && prunedUntil !== undefined);
-    return namedNowhere ? 'unknown' : 'no';
+  function previousMayBeGone({ compliance: { previousRetainUntil } }: AuditEntry): boolean {
+    return previousRetainUntil !== undefined && mayBeDropped(previousRetainUntil);
   }
 
   /** The target existed when the chain began, so an earlier prune does not explain its absence. */
   function expectTarget(chain: Walked, hash: string): void {
-    if (hash === NO_PREVIOUS_HASH || previousMayBeGone(chain.oldest) !== 'no') return;
+    if (hash === NO_PREVIOUS_HASH || previousMayBeGone(chain.oldest)) return;
     awaited.set(hash, [...(awaited.get(hash) ?? []), chain]);
   }
 
   function see(given: AuditEntry): void {
     const entry = asAuditEntry(given, () => ({ id: 'unknown', timestamp: 'unknown' }));
     position += 1;
-    oldest = entry;
     const { instanceId, sequence, previousHash, hash } = entry.compliance;
     const intact = isIntact(entry);
     const newer = chains.get(instanceId);
-    const met = expected.meets(instanceId, sequence, hash);
+    const checkpoint = expected.get(placeOf(entry.compliance));
+    expected.delete(placeOf(entry.compliance));
     if (!intact) {
       fault({ entry, position, problem: 'hash', message: 'its content does not match its hash' });
     } else {
       if (newer !== undefined) compare(newer, entry);
-      if (!met) {
+      if (checkpoint !== undefined && checkpoint.hash !== hash) {
         const message = 'it does not match its checkpoint';
         fault({ entry, position, problem: 'checkpoint', message });
       }
@@ -233,13 +233,17 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   }
 
   /**
-   * What is wrong with the beginning of a chain. It must be its first entry, or the one right after those that
+   * Says what is wrong with the beginning of a chain. It must be its first entry, or the one right after those that
    * retention dropped.
    */
   function wrongStart({ oldest: entry, sequence, hash }: Walked): string | undefined {
     const end = dropped.get(entry.compliance.instanceId);
     if (sequence === undefined || end?.remains === true) return undefined;
-    if (end === undefined) return sequence > 0 ? unexplainedStart(entry) : undefined;
+    if (end === undefined) {
+      return sequence === 0 || previousMayBeGone(entry)
+        ? undefined
+        : 'the entries before it are missing, and no entry says that retention dropped them';
+    }
     if (sequence > end.sequence) {
       return `the entries before it are missing, and retention dropped no more than entry ${end.sequence} of its chain`;
     }
@@ -250,21 +254,11 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     return follows ? undefined : 'it does not link to the last entry that retention dropped';
   }
 
-  /** The same for a chain that no prune entry names. */
-  function unexplainedStart(entry: AuditEntry): string | undefined {
-    const gone = previousMayBeGone(entry);
-    if (gone === 'unknown') unexplained += 1;
-    return gone === 'no'
-      ? 'the entries before it are missing, and no entry says that retention dropped them'
-      : undefined;
-  }
-
   /**
    * A chain begins with its first entry, which links to an existing entry or to none. Only retention may have dropped
    * either.
    */
   function checkBeginnings(): void {
-    if (assumeRetention && oldest?.compliance.previousHash !== NO_PREVIOUS_HASH) return;
     for (const chain of chains.values()) {
       const message = wrongStart(chain);
       if (message !== undefined) fault({ entry: chain.oldest, position: chain.position, problem: 'start', message });
@@ -296,46 +290,15 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
         heads,
         faults,
         ...(first && { first: found as ChainFault }),
-        cut: [...expected.contradicted, ...expected.unmet().filter((checkpoint) => !isDropped(checkpoint))],
+        cut: [...contradicted, ...[...expected.values()].filter((checkpoint) => !isDropped(checkpoint))],
         lost: [...deferred].filter(([, record]) => !mayBeDropped(retainUntilOf(record) ?? '')).map(([id]) => id),
         pruned: prunedUntil !== undefined,
-        unexplained,
       };
     },
   };
 }
 
-/** Checkpoints by the entry that they name. */
-function createExpectations(checkpoints: Iterable<Checkpoint>) {
-  const byInstance = new Map<string, Map<number, Checkpoint>>();
-  /** When two checkpoints disagree about one entry, one is wrong, whatever the trail holds. */
-  const contradicted: Checkpoint[] = [];
-  for (const checkpoint of checkpoints) {
-    const { instanceId, sequence, hash } = checkpoint;
-    const bySequence = byInstance.get(instanceId) ?? new Map<number, Checkpoint>();
-    byInstance.set(instanceId, bySequence);
-    const other = bySequence.get(sequence);
-    if (other === undefined) bySequence.set(sequence, checkpoint);
-    else if (other.hash !== hash) contradicted.push(checkpoint);
-  }
-  return {
-    /** Returns false when the entry does not match its checkpoint. */
-    meets(instanceId: string, sequence: number, hash: string): boolean {
-      const bySequence = byInstance.get(instanceId);
-      const checkpoint = bySequence?.get(sequence);
-      bySequence?.delete(sequence);
-      return checkpoint === undefined || checkpoint.hash === hash;
-    },
-    contradicted: contradicted as readonly Checkpoint[],
-    unmet: (): Checkpoint[] => [...byInstance.values()].flatMap((bySequence) => [...bySequence.values()]),
-  };
-}
-
-/**
- * The first fault in a complete list of entries, in the order of writing. Retention may have dropped the oldest ones.
- */
-export function verify(entries: Iterable<AuditEntry>): ChainFault | undefined {
-  const verifier = createVerifier({ assumeRetention: true });
-  for (const entry of [...entries].reverse()) verifier.see(entry);
-  return verifier.finish().first;
+/** The place of an entry: its process and its position in that process's chain. */
+function placeOf({ instanceId, sequence }: Pick<Checkpoint, 'instanceId' | 'sequence'>): string {
+  return `${sequence} ${instanceId}`;
 }

@@ -1,17 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../clock.ts';
 import { RdcpError } from '../errors.ts';
-import type { ApiKeyRecord } from '../options.ts';
+import type { ApiKeyRecord } from '../options/options.ts';
+import type { Clock } from '../time/clock.ts';
 import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
 import type { CredentialVerifier } from './authenticators.ts';
-import { byConnection } from './by-connection.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
-
-export interface ApiKeyVerifierOptions {
-  readonly keys: KeySource;
-  readonly clock: Clock;
-}
 
 export interface ApiKeyVerifier extends CredentialVerifier {
   /** Whether a text is one of the keys, valid now or not. */
@@ -20,30 +14,25 @@ export interface ApiKeyVerifier extends CredentialVerifier {
   principal(id: string): Principal | undefined;
 }
 
-/** The hash of a presented key, as text and as bytes. */
-interface Hashed {
-  readonly hash: string;
-  readonly digest: Buffer;
-}
-
 /**
  * Verifies API keys. Several keys can be valid at once, so that clients can rotate them. Wrong, unknown, mistyped, expired
  * and not yet valid keys get the same response.
  */
-export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): ApiKeyVerifier {
-  const hashed = byConnection((text): Hashed => {
-    const hash = hashApiKey(text);
-    return { hash, digest: Buffer.from(hash.slice('sha256:'.length), 'hex') };
-  });
-
+export function createApiKeyVerifier({
+  keys,
+  clock,
+}: {
+  readonly keys: KeySource;
+  readonly clock: Clock;
+}): ApiKeyVerifier {
   return {
-    knows: (key) => key.length <= MAX_API_KEY_LENGTH && lookUp(keys, hashed(key)) !== undefined,
+    knows: (key) => lookUp(keys, key) !== undefined,
     principal: (id) => {
       const stored = keys.findById(id);
       return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
     },
-    verify: (key, connection) => {
-      const stored = key.length > MAX_API_KEY_LENGTH ? undefined : lookUp(keys, hashed(key, connection));
+    verify: (key) => {
+      const stored = lookUp(keys, key);
       if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');
       return stored.principal;
     },
@@ -55,16 +44,17 @@ export function createApiKeyVerifier({ keys, clock }: ApiKeyVerifierOptions): Ap
  * Finds a key by its hash and compares in constant time. The lookup's timing may leak bits of a hash, which does not help an
  * attacker: producing a key with a chosen hash is as hard as guessing the key.
  */
-function lookUp(keys: KeySource, { hash, digest }: Hashed): StoredKey | undefined {
+function lookUp(keys: KeySource, key: string): StoredKey | undefined {
+  if (key.length > MAX_API_KEY_LENGTH) return undefined;
+  const hash = hashApiKey(key);
   const stored = keys.find(hash);
-  if (stored === undefined) return undefined;
-  return timingSafeEqual(digest, stored.digest) ? stored : undefined;
+  return stored !== undefined && timingSafeEqual(Buffer.from(hash), Buffer.from(stored.hash)) ? stored : undefined;
 }
 
 /** A key record, parsed for comparison. */
 export interface StoredKey {
-  /** The SHA-256 of the key. */
-  readonly digest: Buffer;
+  /** `sha256:` and hex. */
+  readonly hash: string;
   /** Start of validity, in milliseconds since the epoch. */
   readonly notBefore: number;
   /** End of validity (exclusive), in milliseconds since the epoch. */
@@ -74,7 +64,6 @@ export interface StoredKey {
 
 /** Finds keys. */
 export interface KeySource {
-  /** @param hash as in a record: `sha256:` and hex */
   find(hash: string): StoredKey | undefined;
   /** Finds a key by the id of its record. */
   findById(id: string): StoredKey | undefined;
@@ -86,10 +75,7 @@ export interface KeyRules {
   readonly tenancy?: boolean | undefined;
 }
 
-export interface KeySet {
-  readonly byHash: ReadonlyMap<string, StoredKey>;
-  readonly byId: ReadonlyMap<string, StoredKey>;
-}
+export type KeySet = ReturnType<typeof keySet>;
 
 /** Whether a key is valid at an instant, in milliseconds since the epoch. */
 export function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
@@ -101,12 +87,13 @@ export function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boo
  * @param field name of the list, for messages
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for a duplicate id or hash, and for a key of a tenant without tenancy
  */
-export function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}): KeySet {
+export function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}) {
   const byHash = new Map<string, StoredKey>();
   const byId = new Map<string, StoredKey>();
   for (const [index, record] of records.entries()) {
-    if (record.tenantId !== undefined && !tenancy) {
-      throw withoutTenancy(`${field}.${index}.tenantId`, `the key of client ${record.clientId}`);
+    const member = tenantMember(record);
+    if (member !== undefined && !tenancy) {
+      throw withoutTenancy(`${field}.${index}.${member}`, `the key of client ${record.clientId}`);
     }
     if (byId.has(record.id)) throw invalid(`${field}.${index}.id`, 'is used by an earlier key');
     if (byHash.has(record.hash)) throw invalid(`${field}.${index}.hash`, 'is used by an earlier key');
@@ -123,6 +110,17 @@ export function fixedKeys(records: readonly ApiKeyRecord[], rules?: KeyRules): K
   return { find: (hash) => keys.byHash.get(hash), findById: (id) => keys.byId.get(id), close: () => {} };
 }
 
+/** Returns the field of a record that makes sense with tenants alone, if it has one. */
+export function tenantMember({
+  tenantId,
+  tenants,
+  allow,
+}: Pick<ApiKeyRecord, 'tenantId' | 'tenants' | 'allow'>): string | undefined {
+  if (tenantId !== undefined) return 'tenantId';
+  if (tenants !== undefined) return 'tenants';
+  return allow?.tenants === undefined ? undefined : 'allow.tenants';
+}
+
 /** @param holder credential that belongs to a tenant, for the message */
 export function withoutTenancy(field: string, holder: string): RdcpError {
   return invalid(field, `needs tenancy: ${holder} belongs to a tenant`);
@@ -132,20 +130,21 @@ function invalid(field: string, problem: string): RdcpError {
   return new RdcpError('RDCP_CONFIG_INVALID', `${field} ${problem}`, { details: { field } });
 }
 
-function storedKey(record: ApiKeyRecord): StoredKey {
-  const expiresAt = record.expiresAt === undefined ? undefined : Date.parse(record.expiresAt);
+function storedKey({ id, hash, notBefore, expiresAt, ...identity }: ApiKeyRecord): StoredKey {
+  const from = notBefore === undefined ? Number.NEGATIVE_INFINITY : Date.parse(notBefore);
+  const to = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
+  const { clientId, userId = clientId, scopes } = identity;
   return {
-    digest: Buffer.from(record.hash.slice('sha256:'.length), 'hex'),
-    notBefore: record.notBefore === undefined ? Number.NEGATIVE_INFINITY : Date.parse(record.notBefore),
-    expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+    hash,
+    notBefore: from,
+    expiresAt: to,
     principal: {
       method: 'api-key',
-      userId: record.userId ?? record.clientId,
-      clientId: record.clientId,
-      ...(record.tenantId === undefined ? {} : { tenantId: record.tenantId }),
-      scopes: [...new Set(record.scopes)],
-      ...(expiresAt === undefined ? {} : { expiresAt }),
-      keyId: record.id,
+      ...identity,
+      userId,
+      scopes: [...new Set(scopes)],
+      ...(expiresAt !== undefined && { expiresAt: to }),
+      keyId: id,
     },
   };
 }

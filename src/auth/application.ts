@@ -1,13 +1,48 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock, Delay } from '../clock.ts';
-import { type Condition, UNWATCHED } from '../conditions.ts';
-import { failureCode, RdcpError } from '../errors.ts';
-import type { Authenticate } from '../options.ts';
+import { z } from 'zod';
+import { failureCode, RdcpError, unavailable } from '../errors.ts';
+import type { Authenticate } from '../options/options.ts';
+import { AUTH_METHODS, SCOPES } from '../protocol/constants.ts';
+import type { ReadonlyArrays, Shape } from '../protocol/documented.ts';
 import { firstIssue } from '../protocol/issues.ts';
+import { IDENTIFIER, PRINTABLE_NAME } from '../protocol/names.ts';
+import { parseTimestamp } from '../protocol/time.ts';
+import type { ValidationMetadata, ValidCredential } from '../protocol/validation-result.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
+import type { Clock, Delay } from '../time/clock.ts';
 import type { CredentialRequest } from './authenticator.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
-import { validationResultSchema } from './validation-result.ts';
+
+const identifier = z.string().regex(IDENTIFIER);
+const name = z.string().regex(PRINTABLE_NAME);
+
+const metadata = z.object({
+  clientId: identifier.optional(),
+  clientVersion: name.optional(),
+  ipAddress: name.optional(),
+} satisfies Shape<ValidationMetadata>);
+
+const validationResultSchema = z.object({
+  valid: z.literal(true),
+  method: z.enum(AUTH_METHODS),
+  userId: name,
+  tenantId: identifier.optional(),
+  scopes: z.array(z.enum(SCOPES)),
+  sessionId: name.optional(),
+  expiresAt: z
+    .string()
+    .transform((text, context) => {
+      const epochMs = parseTimestamp(text);
+      if (epochMs !== undefined) return epochMs;
+      context.addIssue({ code: 'custom', message: 'must be a timestamp such as 2026-01-31T00:00:00.000Z' });
+      return z.NEVER;
+    })
+    .optional(),
+  metadata: metadata.optional(),
+} satisfies Shape<ValidCredential>);
+
+({}) as ValidCredential satisfies ReadonlyArrays<z.input<typeof validationResultSchema>>;
 
 export interface ApplicationAuthenticatorOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -64,10 +99,7 @@ export function createApplicationAuthenticator(
       if (failures >= FAILURES_TO_BEGIN) {
         condition.begin(`security.authenticate throws or does not answer${failureCode(cause)}`);
       }
-      const error = new RdcpError('RDCP_UNAVAILABLE', 'The credential cannot be verified at the moment', {
-        headers: { 'Retry-After': '1' },
-        cause,
-      });
+      const error = unavailable('The credential cannot be verified at the moment', cause, 1);
       report(error);
       throw error;
     } finally {
@@ -80,15 +112,7 @@ function isRefusal(answer: unknown): boolean {
   return typeof answer === 'object' && answer !== null && Reflect.get(answer, 'valid') === false;
 }
 
-function principalOf(result: (typeof validationResultSchema)['_output']): Principal {
-  const { method, userId, tenantId, scopes, sessionId, expiresAt, metadata } = result;
-  return {
-    method,
-    userId,
-    ...(metadata?.clientId !== undefined && { clientId: metadata.clientId }),
-    ...(tenantId !== undefined && { tenantId }),
-    scopes: [...new Set(scopes)],
-    ...(sessionId !== undefined && { sessionId }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  };
+function principalOf({ valid: _, metadata, ...result }: z.output<typeof validationResultSchema>): Principal {
+  const clientId = metadata?.clientId;
+  return { ...result, scopes: [...new Set(result.scopes)], ...(clientId !== undefined && { clientId }) };
 }

@@ -5,7 +5,6 @@ import type { Principal } from './principal.ts';
 
 /** The client certificate of a TLS connection. */
 export interface ClientCertificate {
-  /** The same object for every request of a connection, because it is a cache key. */
   readonly certificate: X509Certificate;
   /** Whether TLS verified it: trusted chain, not revoked (`TLSSocket.authorized`). */
   readonly authorized: boolean;

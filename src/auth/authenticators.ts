@@ -9,11 +9,10 @@ import { refusal } from './refusal.ts';
 /** Verifies one kind of credential. */
 export interface CredentialVerifier {
   /**
-   * @param connection key for caching per connection
    * @param sender limits requests to token issuers
    * @throws {RdcpError} `RDCP_AUTH_FAILED` if the credential is not valid
    */
-  verify(credential: string, connection?: object, sender?: Sender): Principal | Promise<Principal>;
+  verify(credential: string, sender?: Sender): Principal | Promise<Principal>;
   close?(): void;
 }
 
@@ -45,38 +44,28 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
   const certificateOf = ({ clientCertificate }: CredentialRequest): VerifiedCertificate | undefined =>
     clientCertificate === undefined ? undefined : certificates?.verify(clientCertificate);
 
-  const byKey = (
-    key: string,
-    { message }: CredentialRequest,
-    certificate: VerifiedCertificate | undefined,
-    claimed: string | undefined,
-  ) => {
+  const byKey = (key: string, certificate: VerifiedCertificate | undefined, claimed: string | undefined) => {
     // A certificate of a configured identity is a credential itself. It cannot be combined with a key.
     if (certificate?.identity !== undefined) throw twoCredentials();
     assertMethodMatches(claimed, 'api-key');
     if (certificateRequired) throw refusal('api-key', 'invalid_certificate');
     if (apiKey === undefined) throw refusal('api-key');
-    return apiKey.verify(key, message?.socket);
+    return apiKey.verify(key);
   };
 
   const byToken = async (token: string, request: CredentialRequest, claimed: string | undefined) => {
     const certificate = certificateOf(request);
-    if (certificate === undefined) {
-      assertMethodMatches(claimed, 'bearer');
-      if (certificateRequired) throw refusal('bearer', 'invalid_certificate');
-      if (bearer === undefined) throw refusal('bearer');
-      const principal = await bearer.verify(token, request.message?.socket, request.sender);
-      assertBinding(principal, request.clientCertificate);
-      return principal;
-    }
     // A client may not know about its connection's certificate, and then names only `bearer`.
-    assertMethodMatches(claimed, 'hybrid', 'bearer');
-    return asHybrid(async () => {
-      if (bearer === undefined) throw refusal('hybrid');
-      const principal = await bearer.verify(token, request.message?.socket, request.sender);
+    assertMethodMatches(claimed, certificate === undefined ? 'bearer' : 'hybrid', 'bearer');
+    if (certificate === undefined && certificateRequired) throw refusal('bearer', 'invalid_certificate');
+    try {
+      if (bearer === undefined) throw refusal('bearer');
+      const principal = await bearer.verify(token, request.sender);
       assertBinding(principal, request.clientCertificate);
-      return combine(principal, certificate.identity);
-    });
+      return certificate === undefined ? principal : combine(principal, certificate.identity);
+    } catch (error) {
+      throw certificate === undefined ? error : asHybrid(error);
+    }
   };
 
   const byCertificate = (certificate: VerifiedCertificate | undefined, claimed: string | undefined) => {
@@ -113,7 +102,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
       if (own !== undefined) return own;
       if (credential?.method === 'bearer') return byToken(credential.value, request, claimed);
       const certificate = certificateOf(request);
-      if (credential?.method === 'api-key') return byKey(credential.value, request, certificate, claimed);
+      if (credential?.method === 'api-key') return byKey(credential.value, certificate, claimed);
       return byCertificate(certificate, claimed);
     },
     close: () => {
@@ -129,7 +118,7 @@ function assertMethodMatches(claimed: string | undefined, method: AuthMethod, al
 
 /**
  * Finds the credential of a request. Ignores other `Authorization` schemes, which a proxy may use.
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for a duplicate credential, or two that are not a combine pair
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for a duplicate credential, or two that are not a hybrid pair
  */
 function findCredential(request: CredentialRequest): Credential | undefined {
   const key = single(request, REQUEST_HEADERS.apiKey, HEADERS.apiKey);

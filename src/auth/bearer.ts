@@ -1,4 +1,3 @@
-import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import type { JwtVerifier } from './jwt.ts';
 import { refusal } from './refusal.ts';
@@ -16,14 +15,12 @@ const OWN_SECRET_PREFIX = 'rdcp_';
 
 /** Verifies bearer tokens. JWTs of known issuers and our own secrets are never sent to an introspection endpoint. */
 export function createBearerVerifier({ jwt, opaque }: BearerVerifiers): CredentialVerifier {
-  const byIssuer = async (token: string, connection: object | undefined, sender: Sender | undefined) => {
-    if (jwt !== undefined && (await jwt.isFromKnownIssuer(token))) return jwt.verify(token, connection);
-    if (opaque === undefined || token.startsWith(OWN_SECRET_PREFIX)) throw refusal('bearer');
-    return opaque.verify(token, connection, sender);
-  };
   return {
-    verify: (token, connection, sender) =>
-      jwt !== undefined && opaque === undefined ? jwt.verify(token, connection) : byIssuer(token, connection, sender),
+    verify: async (token, sender) => {
+      if (jwt !== undefined && (opaque === undefined || (await jwt.isFromKnownIssuer(token)))) return jwt.verify(token);
+      if (opaque === undefined || token.startsWith(OWN_SECRET_PREFIX)) throw refusal('bearer');
+      return opaque.verify(token, sender);
+    },
     close: () => {
       jwt?.close?.();
       opaque?.close?.();

@@ -1,9 +1,10 @@
-import { type Clock, unrefTimeout } from '../clock.ts';
-import { type Conditions, UNWATCHED } from '../conditions.ts';
-import type { ResolvedConfig } from '../config.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
+import type { ResolvedConfig } from '../options/config.ts';
+import type { CertificateIdentity, JwtIssuerOptions } from '../options/options.ts';
+import { type Conditions, UNWATCHED } from '../report/conditions.ts';
 import type { TokenStore } from '../store/token-store.ts';
-import { createApiKeyVerifier, fixedKeys, type KeySource, withoutTenancy } from './api-keys.ts';
+import { type Clock, unrefTimeout } from '../time/clock.ts';
+import { createApiKeyVerifier, fixedKeys, type KeySource, tenantMember, withoutTenancy } from './api-keys.ts';
 import { createApplicationAuthenticator } from './application.ts';
 import type { Authenticator } from './authenticator.ts';
 import { createAuthenticator } from './authenticators.ts';
@@ -11,11 +12,11 @@ import { createBearerVerifier } from './bearer.ts';
 import { ensureDevKey } from './dev-key.ts';
 import { createIntrospectionVerifier } from './introspection.ts';
 import { createJwtVerifier } from './jwt.ts';
-import type { JwtIssuer } from './jwt-issuer.ts';
 import { openKeysFile } from './keys-file.ts';
-import { type CertificateIdentity, createCertificateVerifier } from './mtls.ts';
-import { openOwnTokens } from './tokens/configured.ts';
+import { createCertificateVerifier } from './mtls.ts';
+import { openOwnTokens } from './tokens/own-tokens.ts';
 import { createTokenService, type TokenService } from './tokens/service.ts';
+import type { SigningKeys } from './tokens/signing-keys.ts';
 
 type Settings = ResolvedConfig['security'];
 
@@ -24,7 +25,7 @@ const CHECK_AFTER_MS = 500;
 
 /** Credential settings of a configuration. */
 export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
-  readonly jwt?: JwtIssuer | readonly JwtIssuer[] | undefined;
+  readonly jwt?: JwtIssuerOptions | readonly JwtIssuerOptions[] | undefined;
 }
 
 export interface AuthenticationOptions {
@@ -43,21 +44,23 @@ export interface AuthenticationOptions {
 
 export interface ConfiguredAuthentication {
   readonly authenticator: Authenticator;
-  /** Whether the only credential is the development key. Such a server accepts only loopback connections. */
-  readonly development: boolean;
   /** Present if the server issues tokens. Closed with the authenticator. */
   readonly tokens?: TokenService | undefined;
+  /** Its signing keys. Closed with the authenticator. */
+  readonly ownKeys?: SigningKeys | undefined;
 }
 
+const CREDENTIALS = ['apiKeys', 'jwt', 'introspection', 'mtls', 'authenticate'];
+
 /** Whether a configuration has any credentials. Without, the development key is used. */
-export function hasCredentials({ apiKeys, jwt, introspection, mtls, authenticate }: CredentialSettings): boolean {
-  return [apiKeys, jwt, introspection, mtls, authenticate].some((kind) => kind !== undefined);
+export function hasCredentials(settings: object): boolean {
+  return CREDENTIALS.some((kind) => Reflect.get(settings, kind) !== undefined);
 }
 
 /**
  * Creates the configured authenticator.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` if credential settings or a keys file are invalid, or the development key cannot
- * be written. Everything opened so far is closed.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if credential settings or a keys file are invalid. Everything opened so far is
+ * closed.
  */
 export function openAuthentication(
   settings: CredentialSettings,
@@ -90,8 +93,7 @@ function assemble(
   const certificate =
     mtls === undefined && !certificateRequired ? undefined : createCertificateVerifier(mtls?.identities ?? [], clock);
 
-  const development = !hasCredentials(settings);
-  const records = development ? [ensureDevKey(cwd)] : apiKeys;
+  const records = hasCredentials(settings) ? apiKeys : [ensureDevKey(cwd) ?? []].flat();
   const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, conditions, tenancy), clock }));
 
   const own =
@@ -123,15 +125,17 @@ function assemble(
     });
   return {
     authenticator: createAuthenticator({ apiKey, bearer, certificate, certificateRequired, application }),
-    development,
-    tokens: own && bearer && createTokenService({ ...own.issuing, apiKey, bearer, certificate, certificateRequired }),
+    ownKeys: own?.keys,
+    tokens: own && bearer && createTokenService(own, { apiKey, bearer, certificate, certificateRequired }),
   };
 }
 
 function assertNoTenants(identities: readonly CertificateIdentity[]): void {
-  for (const [index, { tenantId, userId, clientId = userId }] of identities.entries()) {
-    if (tenantId === undefined) continue;
-    throw withoutTenancy(`security.mtls.identities.${index}.tenantId`, `the certificate of client ${clientId}`);
+  for (const [index, identity] of identities.entries()) {
+    const member = tenantMember(identity);
+    if (member === undefined) continue;
+    const { userId, clientId = userId } = identity;
+    throw withoutTenancy(`security.mtls.identities.${index}.${member}`, `the certificate of client ${clientId}`);
   }
 }
 

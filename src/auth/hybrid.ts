@@ -1,22 +1,41 @@
 import { hash } from 'node:crypto';
 import { isRdcpError } from '../errors.ts';
+import { commonLimits } from '../protocol/allow.ts';
+import { matchesAny } from '../protocol/names.ts';
 import type { ClientCertificate } from './authenticator.ts';
-import { commonScopes, type Principal } from './principal.ts';
+import { commonScopes, commonTenants, type Principal } from './principal.ts';
 import { type RefusalReason, refusal } from './refusal.ts';
 
 /**
- * Combines a token and a certificate: user and tenant of the token, scopes and expiry that both allow.
+ * Combines a token and a certificate: user and tenant of the token; scopes, `tenants`, `allow` and expiry that both allow.
  * @param identity of the certificate. @default no restriction
+ * @throws {RdcpError} `RDCP_AUTH_FAILED`, `invalid_token`, if the certificate does not allow any tenant of the token, or
+ * nothing is within the `allow` of both
  */
 export function combine(token: Principal, identity: Principal | undefined): Principal {
   if (identity === undefined) return { ...token, method: 'hybrid' };
+  const limits = commonLimits(token, identity);
+  if (limits === undefined) throw refusal('hybrid');
   const expiries = [token.expiresAt, identity.expiresAt].filter((end) => end !== undefined);
   return {
     ...token,
+    ...limits,
     method: 'hybrid',
     scopes: commonScopes(token, identity),
+    ...tenantsOf(token, identity),
     ...(expiries.length > 0 && { expiresAt: Math.min(...expiries) }),
   };
+}
+
+function tenantsOf(token: Principal, identity: Principal): Pick<Principal, 'tenants'> {
+  const { tenantId } = token;
+  if (tenantId !== undefined) {
+    if (identity.tenants !== undefined && !matchesAny(identity.tenants, tenantId)) throw refusal('hybrid');
+    return {};
+  }
+  const tenants = commonTenants(token.tenants, identity.tenants);
+  if (tenants?.length === 0) throw refusal('hybrid');
+  return tenants === undefined ? {} : { tenants };
 }
 
 /**
@@ -34,12 +53,8 @@ export function thumbprintOf(presented: ClientCertificate | undefined): string |
   return presented?.authorized === true ? hash('sha256', presented.certificate.raw, 'base64url') : undefined;
 }
 
-/** Reports a refusal of either credential with the method `combine`. */
-export async function asHybrid(authenticate: () => Promise<Principal>): Promise<Principal> {
-  try {
-    return await authenticate();
-  } catch (error) {
-    if (!isRdcpError(error) || error.code !== 'RDCP_AUTH_FAILED') throw error;
-    throw refusal('hybrid', error.details?.reason as RefusalReason, error);
-  }
+/** Returns a refusal of either credential with the method `hybrid`, and any other error unchanged. */
+export function asHybrid(error: unknown): unknown {
+  if (!isRdcpError(error) || error.code !== 'RDCP_AUTH_FAILED') return error;
+  return refusal('hybrid', error.details?.reason as RefusalReason, error);
 }

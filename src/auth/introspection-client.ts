@@ -1,6 +1,6 @@
-import type { Clock, Delay } from '../clock.ts';
-import { type Condition, UNWATCHED } from '../conditions.ts';
-import { RdcpError } from '../errors.ts';
+import { unavailable } from '../errors.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
+import type { Clock, Delay } from '../time/clock.ts';
 import { type Answer, type IntrospectionEndpoint, introspectionRequest, StatusFault } from './introspection-request.ts';
 import { issuerProblem } from './issuer-failure.ts';
 
@@ -14,14 +14,10 @@ export interface IntrospectionSurroundings {
   readonly condition?: Condition;
 }
 
-/** Maximum number of concurrent requests for unknown tokens. Made-up tokens must not flood the issuer. */
-export const MAX_IN_FLIGHT = 32;
-/** Consecutive failures after which the circuit breaker opens. */
+/** Consecutive failures after which a breaker opens. */
 const FAILURES_TO_OPEN = 3;
-/** Pause before the next attempt while it is open. */
-const COOLDOWN_MS = 5000;
-/** Pause between attempts with known tokens, which are independent of those with made-up tokens. */
-const KNOWN_COOLDOWN_MS = 1000;
+/** Pause between requests while a breaker is open. Tokens that were active are independent of made-up ones. */
+const PAUSE_MS = { unknown: 5000, known: 1000 };
 /** Consecutive refusals, before the first success, after which a probe checks our own credentials. */
 const REFUSALS_TO_PROBE = 3;
 /** Interval of probes during an outage. */
@@ -29,136 +25,129 @@ const PROBE_MS = 30_000;
 /** A token for probes that no issuer has issued. */
 const PROBE_TOKEN = 'rdcp-health-check';
 
-const INACTIVE: Answer = { active: false };
-
 /**
- * Introspects tokens at an issuer, with a circuit breaker: while it is open, one request per pause tests the issuer and all
- * others fail at once.
+ * Introspects tokens at an issuer, with circuit breakers.
  *
  * A refused token is inactive. If the status could also mean that the issuer rejects this server's own credentials, it is
  * treated so until they were accepted once, and again after a known token is refused.
- * @returns `ask` resolves with the issuer's response and rejects with `RDCP_UNAVAILABLE` without one
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
  */
-export function createIntrospectionClient({
-  clock,
-  fetch = globalThis.fetch,
-  delay = () => () => undefined,
-  condition = UNWATCHED,
-  ...endpoint
-}: IntrospectionEndpoint & IntrospectionSurroundings) {
+export function createIntrospectionClient(
+  endpoint: IntrospectionEndpoint,
+  { clock, fetch = globalThis.fetch, delay = () => () => undefined, condition = UNWATCHED }: IntrospectionSurroundings,
+) {
   const request = introspectionRequest(endpoint, fetch);
-  let inFlight = 0;
-  let failures = 0;
-  let lastFailure: unknown;
-  /** Whether the issuer has accepted our credentials at least once. */
-  let accepted = false;
-  /** Whether the issuer may be rejecting our credentials. Only a valid response clears it. */
-  let suspected = false;
+  const breakers = { unknown: createBreaker(clock, PAUSE_MS.unknown), known: createBreaker(clock, PAUSE_MS.known) };
+  /** Whether the issuer accepts our own credentials. Only a valid response ends a suspicion. */
+  let credentials: 'untested' | 'accepted' | 'suspected' = 'untested';
   let refusals = 0;
+  let lastFailure: unknown;
   let closed = false;
   let cancelProbe = () => {};
-  /** On the monotonic clock: no request before this time. */
-  let pausedUntil = Number.NEGATIVE_INFINITY;
-  let knownPausedUntil = Number.NEGATIVE_INFINITY;
 
-  const unavailable = (seconds: number) =>
-    new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be verified at the moment', {
-      headers: { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) },
-      cause: lastFailure,
-    });
+  const notVerified = (waitMs = 0) =>
+    unavailable('The token cannot be verified at the moment', lastFailure, Math.max(1, Math.ceil(waitMs / 1000)));
 
   /** Records that the issuer responds, even if it may reject our credentials. */
   function responded(): void {
-    failures = 0;
-    pausedUntil = Number.NEGATIVE_INFINITY;
-    if (suspected) return;
+    breakers.unknown.succeeded();
+    breakers.known.succeeded();
+    if (credentials === 'suspected') return;
     cancelProbe();
     condition.end();
   }
 
   function succeeded(): void {
-    accepted = true;
-    suspected = false;
+    credentials = 'accepted';
     refusals = 0;
     responded();
   }
 
-  function begin(cause: unknown): void {
+  function outage(cause: unknown): void {
     lastFailure = cause;
     condition.begin(`security.introspection.endpoint ${issuerProblem(cause)}`);
     cancelProbe();
     if (!closed) cancelProbe = delay(PROBE_MS, probe);
   }
 
-  function failed(cause: unknown): void {
-    failures += 1;
-    if (failures >= FAILURES_TO_OPEN) pausedUntil = clock.monotonic() + COOLDOWN_MS;
-    begin(cause);
-  }
-
   /** Suspects our credentials. Requests continue, because a valid token would clear the suspicion. */
   function suspect(fault: StatusFault): void {
-    suspected = true;
-    begin(fault);
+    credentials = 'suspected';
+    outage(fault);
   }
 
   function probe(): void {
     void request(PROBE_TOKEN).then((reply) => {
+      const mayRejectUs = credentials === 'untested' && refusals >= REFUSALS_TO_PROBE;
       if (!(reply instanceof StatusFault)) succeeded();
-      else if (suspected || (!accepted && (reply.refuses === 'either' || refusals >= REFUSALS_TO_PROBE)))
+      else if (credentials === 'suspected' || mayRejectUs || (credentials === 'untested' && reply.refuses === 'either'))
         suspect(reply);
       else responded();
-    }, failed);
+    }, outage);
   }
 
   /** @throws {RdcpError} `RDCP_UNAVAILABLE` if the issuer may be rejecting our credentials */
   function refused(fault: StatusFault, known: boolean): Answer {
-    if (fault.refuses === 'either' && (known || suspected || !accepted)) {
+    if (fault.refuses === 'either' && (known || credentials !== 'accepted')) {
       suspect(fault);
-      throw unavailable(1);
+      throw notVerified();
     }
     responded();
     refusals += 1;
-    if (!accepted && refusals === REFUSALS_TO_PROBE) probe();
-    return INACTIVE;
-  }
-
-  /** @throws {RdcpError} `RDCP_UNAVAILABLE` if no request may be sent now */
-  function assertMayAsk(known: boolean): void {
-    const now = clock.monotonic();
-    const from = known ? Math.min(pausedUntil, knownPausedUntil) : pausedUntil;
-    if (now < from) throw unavailable((from - now) / 1000);
-    if (!known && inFlight >= MAX_IN_FLIGHT) throw unavailable(1);
-    if (failures < FAILURES_TO_OPEN) return;
-    // After a pause only this request tests the issuer.
-    if (now >= pausedUntil) pausedUntil = now + COOLDOWN_MS;
-    if (known) knownPausedUntil = now + KNOWN_COOLDOWN_MS;
+    if (credentials === 'untested' && refusals === REFUSALS_TO_PROBE) probe();
+    return { active: false };
   }
 
   return {
-    unavailable,
+    notVerified,
 
-    /** @param known whether the token was active at its last introspection */
-    async ask(token: string, known = false): Promise<Answer> {
-      assertMayAsk(known);
-      if (!known) inFlight += 1;
-      try {
-        const reply = await request(token).catch((cause: unknown) => {
-          failed(cause);
-          throw unavailable((pausedUntil - clock.monotonic()) / 1000);
-        });
-        if (reply instanceof StatusFault) return refused(reply, known);
-        succeeded();
-        return reply;
-      } finally {
-        if (!known) inFlight -= 1;
-      }
+    /**
+     * Resolves with the issuer's response.
+     * @param known whether the token was active at its last introspection
+     * @throws {RdcpError} `RDCP_UNAVAILABLE` without a response
+     */
+    async ask(token: string, known: boolean): Promise<Answer> {
+      const breaker = known ? breakers.known : breakers.unknown;
+      if (!breaker.admits()) throw notVerified(breaker.waitMs());
+      const reply = await request(token).catch((cause: unknown) => {
+        breaker.failed();
+        outage(cause);
+        throw notVerified(breaker.waitMs());
+      });
+      if (reply instanceof StatusFault) return refused(reply, known);
+      succeeded();
+      return reply;
     },
 
-    close() {
+    close(): void {
       closed = true;
       cancelProbe();
+    },
+  };
+}
+
+/** A circuit breaker: after repeated failures it admits one request per pause. */
+function createBreaker(clock: Clock, pauseMs: number) {
+  let failures = 0;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+  const waitMs = () => pausedUntil - clock.monotonic();
+  const pauseIfOpen = () => {
+    if (failures >= FAILURES_TO_OPEN) pausedUntil = clock.monotonic() + pauseMs;
+  };
+  return {
+    waitMs,
+    admits(): boolean {
+      if (waitMs() > 0) return false;
+      pauseIfOpen();
+      return true;
+    },
+    failed(): void {
+      failures += 1;
+      pauseIfOpen();
+    },
+    succeeded(): void {
+      failures = 0;
+      pausedUntil = Number.NEGATIVE_INFINITY;
     },
   };
 }

@@ -1,21 +1,14 @@
-import { trustedUri } from '../trusted-uri.ts';
-import { readBounded } from './bounded-body.ts';
-import { IssuerFault } from './issuer-failure.ts';
+import { trustedUri } from '../net/trusted-uri.ts';
+import type { IntrospectionOptions } from '../options/options.ts';
+import { IssuerFault, readBounded } from './issuer-failure.ts';
 
-export interface IntrospectionEndpoint {
-  /** The issuer's introspection endpoint. Plain HTTP is accepted only on loopback. */
-  readonly endpoint: string;
-  /** This server's client id at the issuer. */
-  readonly clientId: string;
-  /** Sent with HTTP Basic (RFC 6749, section 2.3.1). Without it, only the client id is sent, in the body. */
-  readonly clientSecret?: string | undefined;
-}
+export type IntrospectionEndpoint = Pick<IntrospectionOptions, 'endpoint' | 'clientId' | 'clientSecret'>;
 
 export type Answer = Readonly<Record<string, unknown>>;
 
 /** The issuer responded with a status other than 200. */
 export class StatusFault extends IssuerFault {
-  /** What the issuer refuses: the token, this server as a client, or unclear which. */
+  /** Cause of the refusal: the token, this server as a client, or unclear which. */
   readonly refuses: 'token' | 'either' | 'us';
 
   constructor(status: number, refuses: StatusFault['refuses']) {

@@ -1,28 +1,18 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { RdcpError } from '../errors.ts';
+import type { IntrospectionOptions } from '../options/options.ts';
+import { limitsOf } from '../protocol/allow.ts';
 import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
-import { createIntrospectionClient, type IntrospectionSurroundings, MAX_IN_FLIGHT } from './introspection-client.ts';
-import type { Answer, IntrospectionEndpoint } from './introspection-request.ts';
-import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
+import { createIntrospectionClient, type IntrospectionSurroundings } from './introspection-client.ts';
+import type { Answer } from './introspection-request.ts';
+import { ALLOW_CLAIM, CLOCK_TOLERANCE_SECONDS, principalOf, TENANTS_CLAIM } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 import { createTurns } from './turns.ts';
 
-/** Settings for the introspection of opaque tokens. */
-export interface IntrospectionSettings extends IntrospectionEndpoint {
-  /** Required `iss` of the response. @default not checked */
-  readonly issuer?: string | undefined;
-  /** One of these must be in `aud` of the response. @default not checked */
-  readonly audience?: string | readonly string[] | undefined;
-  /** @default 'scope', else 'scopes' */
-  readonly scopeClaim?: string | undefined;
-  /** @default 'tenant_id' */
-  readonly tenantClaim?: string | undefined;
-}
-
-export interface IntrospectionOptions extends IntrospectionSettings, IntrospectionSurroundings {
+export interface IntrospectionVerifierOptions extends IntrospectionOptions, IntrospectionSurroundings {
   /** Maximum number of cached active tokens, and of cached refused tokens. @default 10000 */
   readonly cacheSize?: number;
 }
@@ -35,9 +25,15 @@ const POSITIVE_MS = 60_000;
 /** How long a refused token is cached. Short, because a new token may not have reached every server of the issuer. */
 const NEGATIVE_MS = 10_000;
 
+/** Maximum number of concurrent requests for tokens that were not active before: made-up tokens must not flood the issuer. */
+const MAX_IN_FLIGHT = 32;
 /** Maximum number of concurrent, and of waiting, requests per client address. */
 const MAX_OF_ADDRESS = 4;
 const MAX_WAITING = 28;
+/** Maximum number of concurrent requests for addresses that have used up their quota; one for each. */
+const MAX_RESERVED = 4;
+/** Tokens that are remembered because they found no place among those that wait. */
+const MAX_TURNED_AWAY = 20_000;
 
 /** A cached result. */
 interface Cached<T> {
@@ -50,12 +46,13 @@ interface Cached<T> {
  * Verifies opaque tokens by introspection (RFC 7662). Concurrent requests for a token are combined. Active tokens are cached
  * for a minute, but not past their expiry. An issuer that does not respond causes 503.
  *
- * Made-up tokens cannot block others: each address has few concurrent requests, and none after it has used up its quota of
- * wrong credentials. Tokens that were active before are exempt.
+ * Made-up tokens cannot block others: each address has few concurrent requests, and one from a small reserve after it has used
+ * up its quota of wrong credentials, so that a valid token from there gets its turn. One that finds no place there and comes again has a
+ * line of its own: junk is made up afresh. Tokens that were active before are exempt.
  */
-export function createIntrospectionVerifier(options: IntrospectionOptions): CredentialVerifier {
+export function createIntrospectionVerifier(options: IntrospectionVerifierOptions): CredentialVerifier {
   const { clock, cacheSize = 10_000 } = options;
-  const client = createIntrospectionClient(options);
+  const client = createIntrospectionClient(options, options);
   // Separate caches, so that made-up tokens do not evict active ones.
   const active = new LRUCache<string, Cached<Principal>>({ max: cacheSize });
   const refused = new LRUCache<string, Cached<RdcpError>>({ max: cacheSize });
@@ -64,21 +61,38 @@ export function createIntrospectionVerifier(options: IntrospectionOptions): Cred
     most: MAX_IN_FLIGHT,
     mostOfKey: MAX_OF_ADDRESS,
     mostWaiting: MAX_WAITING,
-    refuse: () => client.unavailable(1),
+    refuse: () => client.notVerified(),
   });
 
-  const askQueued = (token: string, sender: Sender) => {
-    const ask = () => {
+  const createReserve = () =>
+    createTurns({
+      most: MAX_RESERVED,
+      mostOfKey: 1,
+      mostWaiting: MAX_WAITING,
       // The request is answered with 429.
-      if (sender.isSpent()) throw refusal('bearer');
-      return client.ask(token);
+      refuse: () => refusal('bearer'),
+    });
+  const reserve = { ofNew: createReserve(), ofReturned: createReserve() };
+  const turnedAway = new LRUCache<string, true>({ max: MAX_TURNED_AWAY });
+
+  const askQueued = async (token: string, digest: string, sender: Sender | undefined) => {
+    const address = sender?.address ?? '';
+    const isSpent = () => sender?.isSpent() === true;
+    const ask = () => {
+      turnedAway.delete(digest);
+      return client.ask(token, false);
     };
-    return sender.isSpent() ? ask() : enqueue(sender.address, ask);
+    const returns = turnedAway.has(digest);
+    // Until it has its turn.
+    turnedAway.set(digest, true);
+    if (returns) return reserve.ofReturned(address, ask);
+    const answer = isSpent() ? undefined : await enqueue(address, async () => (isSpent() ? undefined : ask()));
+    return answer ?? reserve.ofNew(address, ask);
   };
 
   const introspect = async (token: string, digest: string, sender: Sender | undefined): Promise<Principal> => {
     const wasActive = active.has(digest);
-    const answer = await (wasActive || sender === undefined ? client.ask(token, wasActive) : askQueued(token, sender));
+    const answer = await (wasActive ? client.ask(token, true) : askQueued(token, digest, sender));
     const askedAt = clock.monotonic();
     try {
       const principal = readAnswer(answer, options, clock.now());
@@ -98,7 +112,7 @@ export function createIntrospectionVerifier(options: IntrospectionOptions): Cred
   };
 
   return {
-    verify: (token, _connection, sender) => {
+    verify: (token, sender) => {
       if (token.length > MAX_TOKEN_LENGTH || !BEARER_TOKEN.test(token)) throw refusal('bearer');
       const digest = hash('sha256', token, 'base64url');
       const principal = recent(active, digest, POSITIVE_MS);
@@ -116,6 +130,7 @@ export function createIntrospectionVerifier(options: IntrospectionOptions): Cred
     close: () => {
       active.clear();
       refused.clear();
+      turnedAway.clear();
       client.close();
     },
   };
@@ -123,7 +138,8 @@ export function createIntrospectionVerifier(options: IntrospectionOptions): Cred
 
 /** @throws if the response does not accept the token as an access token for this server */
 function readAnswer(answer: Answer, options: IntrospectionOptions, now: number): Principal {
-  const { issuer, audience, scopeClaim, tenantClaim = 'tenant_id' } = options;
+  const { issuer, audience, scopeClaim, tenantClaim = 'tenant_id', tenantsClaim = TENANTS_CLAIM } = options;
+  const { allowClaim = ALLOW_CLAIM } = options;
   if (answer.active !== true) throw new Error('the token is not active');
   if (issuer !== undefined && answer.iss !== issuer) throw new Error('the token has another issuer');
   if (audience !== undefined && !isFor(answer.aud, audience)) throw new Error('the token has another audience');
@@ -135,7 +151,8 @@ function readAnswer(answer: Answer, options: IntrospectionOptions, now: number):
   const scopeClaims = scopeClaim === undefined ? ['scope', 'scopes'] : [scopeClaim];
   // Tokens of a client acting for itself have no user. RFC 7662 requires none of the three fields.
   const claims = { ...answer, sub: sub ?? username ?? clientId };
-  return unexpired(principalOf(claims, { scopeClaims, tenantClaim }, now), now);
+  const names = { scopeClaims, tenantClaim, tenantsClaim, allowClaim, limits: limitsOf(options) };
+  return unexpired(principalOf(claims, names, now), now);
 }
 
 /** Issuers also introspect refresh tokens, and report them as active. */

@@ -10,3 +10,18 @@ export function issuerProblem(error: unknown): string {
   // `fetch` stores the reason in the cause.
   return `cannot be reached${failureCode(error instanceof Error ? (error.cause ?? error) : error)}`;
 }
+
+/**
+ * Reads a response body as text.
+ * @throws {IssuerFault} as soon as it exceeds the limit
+ */
+export async function readBounded(response: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw new IssuerFault(`answers more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,9 +1,8 @@
 import type { CryptoKey, createLocalJWKSet, JSONWebKeySet, JWSHeaderParameters } from 'jose';
-import type { Clock, Delay } from '../clock.ts';
-import type { Condition } from '../conditions.ts';
-import { RdcpError } from '../errors.ts';
-import { readBounded } from './bounded-body.ts';
-import { IssuerFault, issuerProblem } from './issuer-failure.ts';
+import { unavailable } from '../errors.ts';
+import type { Condition } from '../report/conditions.ts';
+import type { Clock, Delay } from '../time/clock.ts';
+import { IssuerFault, issuerProblem, readBounded } from './issuer-failure.ts';
 import { loadJose } from './jose.ts';
 
 export interface RemoteKeysOptions {
@@ -18,11 +17,15 @@ export interface RemoteKeysOptions {
 }
 
 /** How long a key set is fresh. */
-const FRESH_MS = 10 * 60_000;
+export const FRESH_MS = 10 * 60_000;
 /** How long a stale key set is used while the issuer does not respond. */
-const STALE_MS = 24 * 3_600_000;
+export const STALE_MS = 24 * 3_600_000;
 /** Minimum pause between requests, even after failures and for unknown key ids. */
-const COOLDOWN_MS = 30_000;
+export const COOLDOWN_MS = 30_000;
+/** The same for a key id that no request was made for: its key may be new. One such request takes the place of a later one. */
+const NEW_ID_COOLDOWN_MS = 5000;
+/** Unknown key ids that are remembered. */
+const MAX_UNKNOWN = 1000;
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 256 * 1024;
 
@@ -39,6 +42,9 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
   let keys: LocalKeys | undefined;
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
+  /** When as many pauses will have passed as requests were made. */
+  let paidAt = Number.NEGATIVE_INFINITY;
+  const unknown = new Set<string | undefined>();
   let failure: unknown;
   let pending: Promise<void> | undefined;
   let closed = false;
@@ -46,9 +52,10 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
 
   const load = async () => {
     let problem: string | undefined;
+    paidAt = Math.max(paidAt, clock.monotonic()) + COOLDOWN_MS;
     try {
       const { createLocalJWKSet } = await loadJose();
-      const published = await fetchKeys(uri, fetch);
+      const published = await fetchKeySet(uri, fetch);
       keys = createLocalJWKSet(published);
       fetchedAt = clock.monotonic();
       failure = undefined;
@@ -68,30 +75,38 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
   };
 
   /** Joins the pending request, or starts one unless the last is too recent. */
-  const refresh = (): Promise<void> | undefined => {
-    if (pending === undefined && clock.monotonic() - triedAt >= COOLDOWN_MS) pending = load();
+  const refresh = (isNewId = false): Promise<void> | undefined => {
+    const now = clock.monotonic();
+    const early = isNewId && failure === undefined && paidAt - now <= COOLDOWN_MS;
+    if (now - triedAt >= (early ? NEW_ID_COOLDOWN_MS : COOLDOWN_MS)) pending ??= load();
     return pending;
   };
 
-  const unavailable = () => {
+  /** Fetches the keys because of an id that they do not have. */
+  const refreshFor = async (id: string | undefined) => {
+    const fetching = refresh(!unknown.has(id));
+    if (fetching === undefined) return;
+    await fetching;
+    if (unknown.size >= MAX_UNKNOWN) unknown.clear();
+    unknown.add(id);
+  };
+
+  const outage = () => {
     const seconds = Math.max(1, Math.ceil((triedAt + COOLDOWN_MS - clock.monotonic()) / 1000));
-    return new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be verified at the moment', {
-      headers: { 'Retry-After': String(seconds) },
-      cause: failure,
-    });
+    return unavailable('The token cannot be verified at the moment', failure, seconds);
   };
 
   const find = async (header: JWSHeaderParameters): Promise<CryptoKey> => {
     if (clock.monotonic() - fetchedAt >= FRESH_MS) await refresh();
-    if (keys === undefined || clock.monotonic() - fetchedAt >= STALE_MS) throw unavailable();
+    if (keys === undefined || clock.monotonic() - fetchedAt >= STALE_MS) throw outage();
     const { errors } = await loadJose();
     try {
       return await keys(header);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      await refresh();
+      await refreshFor(header.kid);
       return keys(header).catch((missing: unknown) => {
-        throw failure !== undefined && missing instanceof errors.JWKSNoMatchingKey ? unavailable() : missing;
+        throw failure !== undefined && missing instanceof errors.JWKSNoMatchingKey ? outage() : missing;
       });
     }
   };
@@ -101,6 +116,7 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
     if (closed || triedAt !== Number.NEGATIVE_INFINITY) return;
     await refresh();
     triedAt = Number.NEGATIVE_INFINITY;
+    paidAt = Number.NEGATIVE_INFINITY;
   };
 
   return {
@@ -113,7 +129,8 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
   };
 }
 
-async function fetchKeys(uri: string, fetch: RemoteKeysOptions['fetch']): Promise<JSONWebKeySet> {
+/** @throws {Error} what {@link issuerProblem} describes */
+export async function fetchKeySet(uri: string, fetch: RemoteKeysOptions['fetch']): Promise<JSONWebKeySet> {
   const response = await fetch(uri, {
     headers: { Accept: 'application/jwk-set+json, application/json' },
     // Keys are fetched only from the configured address.

@@ -1,8 +1,14 @@
-import { SCOPES, type Scope } from '../protocol/constants.ts';
+import { allowSchema, commonLimits, type Limits } from '../protocol/allow.ts';
+import { SCOPES, type Scope, TENANT_PATTERN } from '../protocol/constants.ts';
 import { isIdentifier, PRINTABLE_NAME } from '../protocol/names.ts';
 import type { TrustedIssuer } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
 
+/** Claim with the tenants that a token of this package may name. */
+export const TENANTS_CLAIM = 'otelrdcp_tenants';
+/** Claims with the limits of a token of this package beside its scopes. */
+export const ALLOW_CLAIM = 'otelrdcp_allow';
+export const APPROVAL_CLAIM = 'otelrdcp_approval';
 /** Tolerated clock skew between the issuer and this server, in seconds. */
 export const CLOCK_TOLERANCE_SECONDS = 60;
 /** 31 December 9999, the latest instant of a Timestamp. */
@@ -17,8 +23,11 @@ const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Names of the issuer's claims. */
-export type ClaimNames = Pick<TrustedIssuer, 'scopeClaims' | 'tenantClaim' | 'keyClaim'>;
+/** Names of the issuer's claims, and the limits of all its tokens. */
+export type ClaimNames = Pick<
+  TrustedIssuer,
+  'scopeClaims' | 'tenantClaim' | 'tenantsClaim' | 'allowClaim' | 'keyClaim' | 'limits'
+>;
 
 /**
  * Returns the principal of a token whose signature, issuer, audience, `exp` and `nbf` are verified.
@@ -36,6 +45,10 @@ export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): P
   const clientId = firstName(claims, ['client_id', 'azp'], isIdentifier);
   const sessionId = firstName(claims, ['sid', 'jti'], (name) => PRINTABLE_NAME.test(name));
   const tenantId = tenantOf(claims[names.tenantClaim]);
+  const tenants = tenantsOf(claims[names.tenantsClaim]);
+  if (tenantId !== undefined && tenants !== undefined) throw new Error('the token has a tenant and several tenants');
+  const limits = commonLimits(limitsOf(claims, names.allowClaim), names.limits ?? {});
+  if (limits === undefined) throw new Error('the token allows nothing that its issuer may allow');
   const keyId = names.keyClaim === undefined ? undefined : firstName(claims, [names.keyClaim], isIdentifier);
   const certificateThumbprint = thumbprintOf(claims);
   return {
@@ -43,7 +56,9 @@ export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): P
     userId: sub,
     ...(clientId === undefined ? {} : { clientId }),
     ...(tenantId === undefined ? {} : { tenantId }),
+    ...(tenants === undefined ? {} : { tenants }),
     scopes: scopesOf(claims, names.scopeClaims),
+    ...limits,
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(exp === undefined ? {} : { expiresAt: exp * 1000 }),
     ...(keyId === undefined ? {} : { keyId }),
@@ -73,6 +88,24 @@ function tenantOf(claim: unknown): string | undefined {
   if (claim === undefined) return undefined;
   if (typeof claim === 'string' && isIdentifier(claim)) return claim;
   throw new Error('the tenant is malformed');
+}
+
+/** Rejects a malformed list: ignoring it would grant access to what all tenants share. */
+function tenantsOf(claim: unknown): readonly string[] | undefined {
+  if (claim === undefined) return undefined;
+  const isPattern = (entry: unknown) => typeof entry === 'string' && TENANT_PATTERN.test(entry);
+  if (Array.isArray(claim) && claim.length > 0 && claim.every(isPattern)) return claim;
+  throw new Error('the list of tenants is malformed');
+}
+
+/** Rejects malformed limits: ignoring them would grant what the token does not allow. */
+function limitsOf(claims: Claims, allowClaim: string): Limits {
+  const approval = claims[APPROVAL_CLAIM] === true;
+  const claim = claims[allowClaim];
+  if (claim === undefined) return {};
+  const result = allowSchema.safeParse(claim);
+  if (!result.success) throw new Error(`the claim ${allowClaim} is malformed`);
+  return { allow: result.data, approval };
 }
 
 /** Returns the token's RDCP scopes. Ignores others. */

@@ -1,21 +1,18 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
-import type { Conditions } from '../conditions.ts';
 import { configurationError } from '../errors.ts';
-import type { JwtIssuerOptions } from '../options.ts';
-import { trustedUri } from '../trusted-uri.ts';
+import { trustedUri } from '../net/trusted-uri.ts';
+import type { JwtIssuerOptions } from '../options/options.ts';
+import { type Limits, limitsOf } from '../protocol/allow.ts';
+import type { Conditions } from '../report/conditions.ts';
 import { createRemoteKeys, type RemoteKeysOptions } from './jwks.ts';
+import { ALLOW_CLAIM, TENANTS_CLAIM } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
-
-export const JWT_ALGORITHMS = ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const;
-export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
 
 /** Dependencies for issuers that publish their keys. */
 export interface RemoteSurroundings extends Pick<RemoteKeysOptions, 'fetch' | 'clock' | 'delay'> {
   readonly conditions: Pick<Conditions, 'watch'>;
 }
-
-export type JwtIssuer = JwtIssuerOptions;
 
 /** A validated issuer. */
 export interface TrustedIssuer {
@@ -24,6 +21,12 @@ export interface TrustedIssuer {
   readonly algorithms: string[];
   readonly scopeClaims: readonly string[];
   readonly tenantClaim: string;
+  /** Claim with the tenants that a token may name. */
+  readonly tenantsClaim: string;
+  /** Claim with what a token may do with which categories. */
+  readonly allowClaim: string;
+  /** Limits of every token of the issuer. @default none */
+  readonly limits?: Limits;
   /** Claim with the id of the API key that a token was issued for. Only in our own tokens. */
   readonly keyClaim?: string;
   /** Returns the key of a token with this header. */
@@ -32,7 +35,7 @@ export interface TrustedIssuer {
    * Checks each use of a token, even if its verification is cached.
    * @throws {RdcpError} `RDCP_AUTH_FAILED` for a revoked token
    */
-  admit?(principal: Principal): Principal | Promise<Principal>;
+  admit?(principal: Principal): Promise<Principal>;
   /** Fetches published keys, to detect an outage before the first token. */
   check?(): Promise<void>;
   close?(): void;
@@ -49,7 +52,7 @@ export const MIN_RSA_BITS = 2048;
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message names the field and contains no secret
  */
 export function trustIssuers(
-  issuers: readonly JwtIssuer[],
+  issuers: readonly JwtIssuerOptions[],
   remote: RemoteSurroundings,
   own?: TrustedIssuer,
 ): ReadonlyMap<string, TrustedIssuer> {
@@ -63,19 +66,22 @@ export function trustIssuers(
   return trusted;
 }
 
-function trust(issuer: JwtIssuer, field: string, remote: RemoteSurroundings): TrustedIssuer {
+function trust(issuer: JwtIssuerOptions, field: string, remote: RemoteSurroundings): TrustedIssuer {
   return {
     issuer: issuer.issuer,
     audience: typeof issuer.audience === 'string' ? [issuer.audience] : [...issuer.audience],
     algorithms: [...issuer.algorithms],
     scopeClaims: issuer.scopeClaim === undefined ? ['scope', 'scopes'] : [issuer.scopeClaim],
     tenantClaim: issuer.tenantClaim ?? 'tenant_id',
+    tenantsClaim: issuer.tenantsClaim ?? TENANTS_CLAIM,
+    allowClaim: issuer.allowClaim ?? ALLOW_CLAIM,
+    limits: limitsOf(issuer),
     ...keysOf(issuer, field, remote),
   };
 }
 
 function keysOf(
-  { secret, publicKey, jwksUri, algorithms }: JwtIssuer,
+  { secret, publicKey, jwksUri, algorithms }: JwtIssuerOptions,
   field: string,
   remote: RemoteSurroundings,
 ): Pick<TrustedIssuer, 'key' | 'check' | 'close'> {
@@ -107,14 +113,22 @@ export function secretKey(secret: string, field: string): KeyObject {
   return createSecretKey(bytes);
 }
 
-function publicKeyOf(pem: string, algorithms: readonly JwtAlgorithm[], field: string): KeyObject {
-  if (pem.includes('PRIVATE KEY')) throw configurationError(field, 'must be a public key, not a private one');
-  const key = readPem(pem, field);
+function publicKeyOf(
+  pem: string,
+  algorithms: readonly JwtIssuerOptions['algorithms'][number][],
+  field: string,
+): KeyObject {
+  const key = readPublicKey(pem, field);
   const unsupported = algorithms.find((name) => !isKeyFor(key, name));
   if (unsupported !== undefined) throw configurationError(field, `must be a key for ${unsupported}`);
-  if (key.asymmetricKeyType === 'rsa' && (key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
-    throw configurationError(field, `must have at least ${MIN_RSA_BITS} bits`);
-  }
+  return key;
+}
+
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` unless it is a public key, or a certificate, in PEM form */
+export function readPublicKey(pem: string, field: string): KeyObject {
+  if (pem.includes('PRIVATE KEY')) throw configurationError(field, 'must be a public key, not a private one');
+  const key = readPem(pem, field);
+  if (isWeak(key)) throw configurationError(field, `must have at least ${MIN_RSA_BITS} bits`);
   return key;
 }
 
@@ -126,10 +140,16 @@ function readPem(pem: string, field: string): KeyObject {
   }
 }
 
-function isKeyFor(
+export function isWeak({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean {
+  return type === 'rsa' && (details?.modulusLength ?? 0) < MIN_RSA_BITS;
+}
+
+/** Whether a public key verifies signatures of the algorithm. No key does for HS256. */
+export function isKeyFor(
   { asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject,
-  algorithm: JwtAlgorithm,
+  algorithm: JwtIssuerOptions['algorithms'][number],
 ): boolean {
+  if (algorithm === 'HS256') return false;
   if (algorithm === 'ES256') return type === 'ec' && details?.namedCurve === 'prime256v1';
   return algorithm === 'EdDSA' ? type === 'ed25519' : type === 'rsa';
 }

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
+import type { JWSHeaderParameters } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Clock, Delay } from '../clock.ts';
-import { type Conditions, UNWATCHED } from '../conditions.ts';
 import { isRdcpError } from '../errors.ts';
+import type { JwtIssuerOptions } from '../options/options.ts';
+import { type Conditions, UNWATCHED } from '../report/conditions.ts';
+import type { Clock, Delay } from '../time/clock.ts';
 import type { CredentialVerifier } from './authenticators.ts';
-import { byConnection } from './by-connection.ts';
 import { loadJose } from './jose.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
-import { readHeader } from './jwt-header.ts';
-import { type JwtIssuer, type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
+import { type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
@@ -18,7 +18,7 @@ export const MAX_TOKEN_BYTES = 8 * 1024;
 const MAX_CACHE_MS = 5 * 60_000;
 
 export interface JwtVerifierOptions {
-  readonly issuers: readonly JwtIssuer[];
+  readonly issuers: readonly JwtIssuerOptions[];
   /** This server, if it issues tokens. */
   readonly own?: TrustedIssuer | undefined;
   readonly clock: Clock;
@@ -63,7 +63,6 @@ export function createJwtVerifier({
 }: JwtVerifierOptions): JwtVerifier {
   const trusted = trustIssuers(issuers, { fetch, clock, conditions, delay }, own);
   const cache = new LRUCache<string, Verified>({ max: cacheSize });
-  const digestOf = byConnection((token) => hash('sha256', token, 'base64url'));
 
   const verifyUncached = async (token: string, digest: string): Promise<Principal> => {
     try {
@@ -78,9 +77,9 @@ export function createJwtVerifier({
   };
 
   return {
-    verify: (token, connection) => {
-      if (Buffer.byteLength(token, 'latin1') > MAX_TOKEN_BYTES) throw refusal('bearer');
-      const digest = digestOf(token, connection);
+    verify: (token) => {
+      if (token.length > MAX_TOKEN_BYTES) throw refusal('bearer');
+      const digest = hash('sha256', token, 'base64url');
       const known = cache.get(digest);
       return known !== undefined && isFresh(known, clock.now())
         ? admit(known.principal, known.issuer)
@@ -134,4 +133,37 @@ async function claimedIssuer(token: string): Promise<string> {
   } catch {
     return '';
   }
+}
+
+/** Three base64url parts. An encrypted token has five; an unsigned one has an empty last part. */
+export const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+/** Visible ASCII. A key id is only compared, never used in a path or query. */
+const KEY_ID = /^[\x21-\x7e]{1,256}$/;
+/** RFC 9068, section 2.1, and RFC 7519, section 5.1. Case-insensitive, without `application/`. */
+const TYPES = ['jwt', 'at+jwt'];
+/**
+ * Parameters that contain or reference a key (RFC 7515, sections 4.1.2 to 4.1.6), change how the token is parsed (`crit`,
+ * `b64` of RFC 7797, `cty` of a nested token), or belong to encryption. Access tokens of known issuers have none of them.
+ */
+export const REFUSED_PARAMETERS = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'enc', 'zip'];
+
+/**
+ * Returns the header of an access token. The signature is not verified.
+ * @throws {Error} if it is not the header of an access token
+ */
+async function readHeader(token: string): Promise<JWSHeaderParameters> {
+  if (!COMPACT.test(token)) throw new Error('not a signed token in compact form');
+  const { decodeProtectedHeader } = await loadJose();
+  const header = decodeProtectedHeader(token);
+  const refused = REFUSED_PARAMETERS.find((name) => Object.hasOwn(header, name));
+  if (refused !== undefined) throw new Error(`the header holds ${refused}`);
+  if (header.kid !== undefined && !(typeof header.kid === 'string' && KEY_ID.test(header.kid))) {
+    throw new Error('the key id is malformed');
+  }
+  if (header.typ !== undefined && !isAccessTokenType(header.typ)) throw new Error('not the type of an access token');
+  return header;
+}
+
+function isAccessTokenType(typ: unknown): boolean {
+  return typeof typ === 'string' && TYPES.includes(typ.toLowerCase().replace(/^application\//, ''));
 }

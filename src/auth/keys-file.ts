@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
-import type { Condition } from '../conditions.ts';
-import { apiKeyRecordSchema } from '../config.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
-import { findJsonFault } from '../json-fault.ts';
-import type { ApiKeyRecord } from '../options.ts';
+import { apiKeyRecordSchema } from '../options/config.ts';
+import { findJsonFault } from '../options/json-fault.ts';
+import type { ApiKeyRecord } from '../options/options.ts';
 import { firstIssue } from '../protocol/issues.ts';
+import type { Condition } from '../report/conditions.ts';
 import { type KeyRules, type KeySet, type KeySource, keySet } from './api-keys.ts';
 import { watchFile } from './watched-file.ts';
 

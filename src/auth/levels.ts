@@ -1,5 +1,5 @@
-import type { ResolvedConfig } from '../config.ts';
 import { configurationError } from '../errors.ts';
+import type { ResolvedConfig } from '../options/config.ts';
 
 type Settings = Pick<ResolvedConfig, 'server' | 'security'>;
 

@@ -1,18 +1,15 @@
 import { hash, type X509Certificate } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import { isIP } from 'node:net';
 import { configurationError } from '../errors.ts';
-import type { CertificateIdentity } from '../options.ts';
+import type { CertificateIdentity } from '../options/options.ts';
+import { limitsOf } from '../protocol/allow.ts';
+import type { Clock } from '../time/clock.ts';
 import type { ClientCertificate } from './authenticator.ts';
-import { alternativeNames, configuredAlternativeName, configuredSubject, subjectOf } from './certificate-names.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
-export type { CertificateIdentity };
-
 /** A certificate that is valid for TLS and not expired. */
 export interface VerifiedCertificate {
-  /** SHA-256 of the certificate, base64url (RFC 8705, section 3.1). */
-  readonly thumbprint: string;
   /** The configured identity, if any. */
   readonly identity?: Principal;
 }
@@ -20,13 +17,6 @@ export interface VerifiedCertificate {
 export interface CertificateVerifier {
   /** @throws {RdcpError} `RDCP_AUTH_FAILED`, `invalid_certificate` */
   verify(presented: ClientCertificate): VerifiedCertificate;
-}
-
-interface Known {
-  readonly verified: VerifiedCertificate;
-  /** Milliseconds since the epoch. */
-  readonly from: number;
-  readonly to: number;
 }
 
 /**
@@ -39,30 +29,15 @@ export function createCertificateVerifier(
   clock: Pick<Clock, 'now'>,
 ): CertificateVerifier {
   const identify = createIdentification(identities);
-  const seen = new WeakMap<X509Certificate, Known>();
   return {
     verify: ({ certificate, authorized }) => {
-      if (!authorized) throw refusal('mtls');
-      const known = seen.get(certificate) ?? read(certificate, identify);
-      seen.set(certificate, known);
       const now = clock.now();
-      if (!(now >= known.from && now < known.to)) throw refusal('mtls');
-      return known.verified;
+      const expiresAt = certificate.validToDate.getTime();
+      const isValid = now >= certificate.validFromDate.getTime() && now < expiresAt;
+      if (!authorized || !isValid) throw refusal('mtls');
+      const found = identify(certificate);
+      return found === undefined ? {} : { identity: { ...found, expiresAt } };
     },
-  };
-}
-
-function read(certificate: X509Certificate, identify: (certificate: X509Certificate) => Principal | undefined): Known {
-  const from = certificate.validFromDate.getTime();
-  const to = certificate.validToDate.getTime();
-  const found = identify(certificate);
-  return {
-    verified: {
-      thumbprint: hash('sha256', certificate.raw, 'base64url'),
-      ...(found !== undefined && { identity: { ...found, expiresAt: to } }),
-    },
-    from,
-    to,
   };
 }
 
@@ -74,9 +49,6 @@ function createIdentification(identities: readonly CertificateIdentity[]) {
   for (const [index, identity] of identities.entries()) {
     const field = `security.mtls.identities.${index}`;
     const { fingerprint256, san, subject } = identity;
-    if ([fingerprint256, san, subject].filter((name) => name !== undefined).length !== 1) {
-      throw configurationError(field, 'must hold one of fingerprint256, san and subject');
-    }
     const add = (names: Map<string, Principal>, name: string) => {
       if (names.has(name)) throw configurationError(field, 'matches the same certificate as an earlier identity');
       names.set(name, principalOf(identity));
@@ -95,12 +67,78 @@ function createIdentification(identities: readonly CertificateIdentity[]) {
       .find((principal) => principal !== undefined);
 }
 
-function principalOf({ userId, clientId, tenantId, scopes }: CertificateIdentity): Principal {
+function principalOf(identity: CertificateIdentity): Principal {
+  const { userId, clientId, tenantId, tenants, scopes } = identity;
   return {
     method: 'mtls',
     userId,
     clientId: clientId ?? userId,
     ...(tenantId !== undefined && { tenantId }),
+    ...(tenants !== undefined && { tenants }),
     scopes: [...new Set(scopes)],
+    ...limitsOf(identity),
   };
+}
+
+/** Node's names of the alternative name types. */
+const TYPES: Readonly<Record<string, string>> = {
+  dns: 'DNS',
+  uri: 'URI',
+  email: 'email',
+  'ip address': 'IP Address',
+  ip: 'IP Address',
+};
+const TYPED = /^(DNS|URI|email|IP Address|IP):(.*)$/is;
+
+/**
+ * Returns the normalized alternative names of a certificate, such as `DNS:ops.example`. Node quotes names that contain a
+ * comma or a quote, so that one name cannot be read as two.
+ */
+function alternativeNames({ subjectAltName }: X509Certificate): string[] {
+  if (subjectAltName === undefined) return [];
+  return subjectAltName.split(', ').flatMap((entry) => {
+    const [, type = '', value = ''] = TYPED.exec(entry) ?? [];
+    return type === '' ? [] : [normalize(type, unquote(value))];
+  });
+}
+
+/** Returns a configured name, normalized. Infers the type of a name without one. */
+function configuredAlternativeName(name: string): string {
+  const [, type, value] = TYPED.exec(name) ?? [];
+  if (type !== undefined && value !== undefined) return normalize(type, value);
+  if (name.includes('://')) return normalize('URI', name);
+  if (name.includes('@')) return normalize('email', name);
+  return normalize(isIP(name) === 0 ? 'DNS' : 'IP Address', name);
+}
+
+function normalize(type: string, value: string): string {
+  const kind = TYPES[type.toLowerCase()];
+  if (kind === 'DNS') return `DNS:${value.toLowerCase()}`;
+  if (kind === 'IP Address') return `IP Address:${isIP(value) === 6 ? new URL(`http://[${value}]`).hostname : value}`;
+  return `${kind}:${value}`;
+}
+
+function unquote(value: string): string {
+  return value.startsWith('"') ? String(JSON.parse(value)) : value;
+}
+
+/** Returns the subject of a certificate in both orders: RFC 4514 reverses the order of the certificate. */
+function subjectOf({ subject }: X509Certificate): string[] {
+  // An empty subject is `undefined`, despite the type.
+  const parts = (subject as string | undefined)?.split('\n').map(attribute) ?? [];
+  return parts.length === 0 ? [] : [parts.join('\n'), parts.toReversed().join('\n')];
+}
+
+/** Returns a configured subject, normalized. Parts are separated by commas, or by line feeds as in Node. */
+function configuredSubject(subject: string): string {
+  return subject
+    .split(/\n|(?<!\\),/)
+    .map(attribute)
+    .join('\n');
+}
+
+/** Attribute names are case-insensitive; values are case-sensitive. */
+function attribute(text: string): string {
+  const [, name = '', value = ''] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/s.exec(text) ?? [];
+  return `${name.toUpperCase()}=${value}`;
 }

@@ -1,38 +1,39 @@
 import { RdcpError } from '../errors.ts';
+import type { Limits } from '../protocol/allow.ts';
 import { type AuthMethod, SCOPES, type Scope } from '../protocol/constants.ts';
+import { commonPatterns } from '../protocol/names.ts';
 
 /** The authenticated identity. It comes from the credential alone, never from headers. */
-export interface Principal {
+export interface Principal extends Limits {
   readonly method: AuthMethod;
   readonly userId: string;
   /** The authenticated client. Rate limits and replays are per client, user and tenant. */
-  readonly clientId?: string;
-  readonly tenantId?: string;
+  readonly clientId?: string | undefined;
+  readonly tenantId?: string | undefined;
+  /** Tenants that a credential without a tenant may name, as ids and prefixes with `*`. It addresses nothing else. */
+  readonly tenants?: readonly string[] | undefined;
   readonly scopes: readonly Scope[];
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
   /** Milliseconds since the epoch; absent if the access does not expire. */
-  readonly expiresAt?: number;
+  readonly expiresAt?: number | undefined;
   /** Id of the API key's record, also for a token issued for the key. The access ends with the key. */
-  readonly keyId?: string;
+  readonly keyId?: string | undefined;
   /** SHA-256 of the certificate that a token is bound to, base64url (RFC 8705, `x5t#S256`). */
-  readonly certificateThumbprint?: string;
+  readonly certificateThumbprint?: string | undefined;
 }
 
 /**
  * Returns a unique key of the identity, for rate limits and replays, without credentials. It ignores the authentication
  * method: a key, its tokens and a certificate of the same user and client share one rate limit.
  */
-export function identityKey(principal: Principal): string {
-  const known = identityKeys.get(principal);
-  if (known !== undefined) return known;
-  const { tenantId = '', userId, clientId = userId } = principal;
-  const key = JSON.stringify([tenantId, clientId, userId]);
-  identityKeys.set(principal, key);
-  return key;
+export function identityKey({ tenantId = '', userId, clientId = userId }: Principal): string {
+  return JSON.stringify([tenantId, clientId, userId]);
 }
 
-/** API keys and cached tokens return the same principal object each time. */
-const identityKeys = new WeakMap<Principal, string>();
+/** Whether a credential is for one tenant or some, and must not see what is of all. */
+export function isOfTenants({ tenantId, tenants }: Principal): boolean {
+  return tenantId !== undefined || tenants !== undefined;
+}
 
 /** Whether the principal has the scope, or `admin`, which implies all. */
 export function hasScope(principal: Principal, scope: Scope): boolean {
@@ -45,6 +46,14 @@ export function commonScopes(one: Principal, other: Principal): Scope[] {
     (scope) =>
       (one.scopes.includes(scope) && hasScope(other, scope)) || (other.scopes.includes(scope) && hasScope(one, scope)),
   );
+}
+
+/** Returns the tenants that both lists allow; `undefined` if neither is limited to some. */
+export function commonTenants(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : commonPatterns(one, other);
 }
 
 /**

@@ -31,7 +31,7 @@ const MESSAGES: Record<RefusalReason, string> = {
 export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[method], cause?: unknown): RdcpError {
   const schemes = method === 'bearer' || method === 'hybrid' ? bearerChallenge : challenge([method]);
   const options = { method, details: { reason }, headers: { 'WWW-Authenticate': schemes }, cause };
-  return withoutStack(() => new RdcpError('RDCP_AUTH_FAILED', MESSAGES[reason], options));
+  return new RdcpError('RDCP_AUTH_FAILED', MESSAGES[reason], options);
 }
 
 /** RFC 6750, section 3.1. */
@@ -51,7 +51,7 @@ function challenge(methods: readonly AuthMethod[]): string {
 
 const API_KEY_CHALLENGE = 'ApiKey realm="rdcp", header="X-RDCP-API-Key"';
 
-/** Returns the error for a one-time code that is wrong, used or too old: 401 `RDCP_AUTH_FAILED`. It does not tell which. */
+/** Returns the error for a one-time code that is wrong, used or too old: 401 `RDCP_AUTH_FAILED`. The message does not say which. */
 export function codeRefusal(methods: readonly AuthMethod[]): RdcpError {
   return new RdcpError('RDCP_AUTH_FAILED', 'The code is not valid: a code works once, and for 60 seconds', {
     details: { reason: 'invalid_code' },
@@ -62,20 +62,5 @@ export function codeRefusal(methods: readonly AuthMethod[]): RdcpError {
 /** Returns the error for a missing credential: 401 `RDCP_AUTH_REQUIRED`. */
 export function authenticationRequired(methods: readonly AuthMethod[]): RdcpError {
   const headers = { 'WWW-Authenticate': challenge(methods) };
-  return withoutStack(() => new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', { headers }));
-}
-
-/**
- * Creates an error without a stack, whose capture is a tenth of what a flood of refusals costs. For refusals: their cause is
- * the client's request, not a place in our code.
- */
-export function withoutStack<E extends Error>(create: () => E): E {
-  const { stackTraceLimit } = Error;
-  // An application may have frozen the global objects.
-  if (!Reflect.set(Error, 'stackTraceLimit', 0)) return create();
-  try {
-    return create();
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+  return new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', { headers });
 }

@@ -1,7 +1,9 @@
-import { type Condition, UNWATCHED } from '../conditions.ts';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { isRdcpError, RdcpError } from '../errors.ts';
-import { FileChanges } from '../file-changes.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
 
+/** The caller polls, because change notifications do not arrive on network file systems and many container mounts. */
 const POLL_MS = 500;
 
 export interface WatchedFileOptions<T> {
@@ -22,55 +24,63 @@ export interface WatchedFile<T> {
 }
 
 /**
- * Opens a file that is looked at twice a second and read again when it changed.
+ * Opens a file that is read twice a second, and loaded again when its text changed.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be read or is wrong at the start
  */
 export function watchFile<T>(
   path: string,
   { name, load, condition = UNWATCHED }: WatchedFileOptions<T>,
 ): WatchedFile<T> {
-  const file = new FileChanges([['text', path]], (_key, code, cause) => unreadable(name, code, cause));
-  let { text } = file.readSync();
+  let text = readNow(path, name);
   let value = load(text);
   let failed = false;
   let reading: Promise<void> | undefined;
 
-  const poll = async (always: boolean) => {
+  const read = async () => {
     try {
-      const read = (await file.look(always))?.text;
-      if (read === undefined) return;
-      if (read !== text || failed) value = load(read);
-      text = read;
+      const found = await readFile(path, 'utf8');
+      if (found !== text || failed) value = load(found);
+      text = found;
       failed = false;
       condition.end();
     } catch (error) {
-      file.lookCloser();
       failed = true;
-      condition.begin((isRdcpError(error) ? error : unreadable(name, 'unknown error', error)).message);
+      condition.begin((isRdcpError(error) ? error : unreadable(name, error)).message);
     }
   };
 
-  const refresh = async (always: boolean) => {
-    // A pending poll may have read the file before the caller's change.
-    if (always) await reading;
-    reading ??= poll(always).finally(() => {
+  const poll = async () => {
+    reading ??= read().finally(() => {
       reading = undefined;
     });
     await reading;
   };
 
-  const timer = setInterval(() => void refresh(false), POLL_MS);
+  const timer = setInterval(() => void poll(), POLL_MS);
   timer.unref();
   return {
     get value() {
       return value;
     },
-    refresh: () => refresh(true),
+    refresh: async () => {
+      // A pending poll may have read the file before the caller's change.
+      await reading;
+      await poll();
+    },
     close: () => clearInterval(timer),
   };
 }
 
-function unreadable(name: string, code: string, cause: unknown): RdcpError {
+function readNow(path: string, name: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw unreadable(name, cause);
+  }
+}
+
+function unreadable(name: string, cause: unknown): RdcpError {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : 'unknown error';
   return new RdcpError('RDCP_CONFIG_INVALID', `${name}: the file cannot be read (${code})`, {
     details: { field: '' },
     cause,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** How long a program may take to say that it found no browser, in milliseconds. */
+/** Time in which the program may report that it found no browser, in milliseconds. */
 const PATIENCE_MS = 1500;
 
 /** Opens an address in the person's browser. Resolves to false where there is none. */

@@ -11,13 +11,13 @@ type Categories = readonly DiscoveredCategory[];
 
 export interface Following {
   readonly signal: AbortSignal;
-  /** Told while the service does not answer. */
+  /** Called with each error while the service does not answer. */
   readonly lost: (error: RdcpError) => void;
 }
 
 /**
- * The categories, at every change and at least once a second: from the service's stream of state, or by asking again and
- * again where it has none, or none for another reader. Goes on while the service restarts.
+ * The categories, at every change and at least once a second: from the service's event stream, or by polling where it has
+ * no stream, or no free one. Retries while the service restarts.
  * @throws the first error, if nothing was received before
  */
 export async function* categoryStates(client: Client, { signal, lost }: Following): AsyncGenerator<Categories, void> {
@@ -49,7 +49,8 @@ const NO_STREAM: ReadonlySet<string> = new Set([
   'RDCP_VERSION_UNSUPPORTED',
   'RDCP_RATE_LIMITED',
 ]);
-const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
+/** Errors of a service that restarts, and of a connection that broke. */
+export const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
 
 async function* asked(client: Client, signal: AbortSignal): AsyncGenerator<Categories, void> {
   for (;;) {

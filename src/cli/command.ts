@@ -3,29 +3,30 @@ import type { Style, Terminal } from './terminal.ts';
 export type { Style, Terminal };
 
 export interface Option {
-  readonly type: 'string' | 'boolean';
   /** One line for `--help`. */
   readonly help: string;
-  /** Placeholder for the value in `--help`. @default 'VALUE' */
+  /** Placeholder for the value in `--help`. @default none: it is a flag */
   readonly value?: string;
+  /** Whether it may be given several times. @default only once */
+  readonly repeats?: true;
   /** A single letter, such as `o` for `-o`. */
   readonly short?: string;
   /** Heading in `--help`. @default 'Options:' */
   readonly group?: string;
-  /** What a shell offers as value: words, files, the categories of the service, or the profiles. */
+  /** Completions of the value: words, files, the categories, tenants or processes of the service, the profiles, or lists of services. */
   readonly completes?: Completion;
 }
 
-export type Completion = readonly string[] | 'files' | 'categories' | 'profiles';
+export type Completion = readonly string[] | 'files' | 'categories' | 'tenants' | 'processes' | 'profiles' | 'services';
 
 /** Option values by name; an option that was not given is absent. */
-export type Values = Readonly<Record<string, string | boolean | undefined>>;
+export type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 export interface Command {
   readonly summary: string;
   /** The operands as in the usage line: `<name...>` are required, `[id]` may be left out. @default none */
   readonly operands?: string;
-  /** What a shell offers as operands. */
+  /** Completions of the operands. */
   readonly completes?: Completion;
   readonly options: Readonly<Record<string, Option>>;
   /** Lines below the options in `--help`. */
@@ -44,10 +45,12 @@ export type Commands = Readonly<Record<string, Group | (() => Promise<Command>)>
 export interface Group {
   readonly summary: string;
   readonly commands: Commands;
+  /** Headings of the help, by the command that each stands above. @default one for all commands */
+  readonly headings?: Readonly<Record<string, string>>;
   readonly notes?: readonly string[];
 }
 
-/** Of the whole `rdcp` command. */
+/** Exit codes of every command. */
 export const EXIT = { done: 0, refused: 1, usage: 2, partial: 3, unreachable: 4 } as const;
 
 /** A usage error: one line on stderr and exit code 2. */
@@ -64,4 +67,10 @@ export function required(values: Values, name: string, placeholder = 'VALUE'): s
   const value = text(values, name);
   if (value === undefined || value === '') throw new UsageError(`--${name} ${placeholder} is required`);
   return value;
+}
+
+/** The values of an option that {@link Option.repeats}. */
+export function lists(values: Values, name: string): readonly string[] {
+  const value = values[name];
+  return Array.isArray(value) ? value : [];
 }

@@ -1,12 +1,14 @@
-import { escapeUnprintable } from '../printable.ts';
-import { isCategoryName } from '../protocol/names.ts';
-import type { Command, Commands, Completion, Group, Option, Terminal, Values } from './command.ts';
+import { parseArgs } from 'node:util';
+import { isCategoryName, isIdentifier } from '../protocol/names.ts';
+import { escapeUnprintable } from '../protocol/printable.ts';
+import type { Command, Commands, Completion, Group, Terminal, Values } from './command.ts';
 import { accessOf, clientOf } from './connection.ts';
 import { readProfiles } from './profiles.ts';
+import { chosenServices, serviceNames, servicesLast } from './services.ts';
 
 /** Printed alone where the shell should offer files. */
 const FILES = ':files';
-/** A shell waits for this. */
+/** Time limit for the service's answer: a shell waits for it, in milliseconds. */
 const PATIENCE_MS = 700;
 
 interface Candidate {
@@ -15,8 +17,8 @@ interface Candidate {
 }
 
 /**
- * What may stand in place of the last word, one candidate a line, with its meaning after a tab. Never fails, and says
- * nothing where it knows nothing.
+ * Candidates for the last word, one a line, each with its meaning after a tab. Never fails: without an answer the list is
+ * empty.
  * @param words the words after the program's name; the last one is being typed
  */
 export async function complete(root: Group, words: readonly string[], terminal: Terminal): Promise<string[]> {
@@ -28,7 +30,7 @@ export async function complete(root: Group, words: readonly string[], terminal: 
 }
 
 async function candidates(root: Group, words: readonly string[], terminal: Terminal): Promise<string[]> {
-  const before = words.slice(0, -1);
+  const before = servicesLast(words.slice(0, -1));
   const current = words.at(-1) ?? '';
   const { entry, rest } = await reached(root, before);
   if (!('run' in entry)) return lines(await named(entry.commands), current);
@@ -66,25 +68,25 @@ async function reached(root: Group, words: readonly string[]) {
 
 /** @returns with `open` the option whose value is being typed, with `ended` whether `--` has ended the options */
 function parsed({ options }: Command, words: readonly string[]) {
-  const values: Record<string, string | boolean> = {};
-  const operands: string[] = [];
-  let open: readonly [string, Option] | undefined;
-  let ended = false;
-  for (const word of words) {
-    if (ended) operands.push(word.toUpperCase());
-    else if (open !== undefined) {
-      values[open[0]] = word;
-      open = undefined;
-    } else if (word === '--') ended = true;
-    else if (word.startsWith('-')) {
-      const [flag = '', ...value] = word.split('=');
-      const found = Object.entries(options).find(([name, { short }]) => flag === `--${name}` || flag === `-${short}`);
-      if (found?.[1].type === 'boolean') values[found[0]] = true;
-      else if (found !== undefined && value.length > 0) values[found[0]] = value.join('=');
-      else open = found;
-    } else operands.push(word.toUpperCase());
-  }
-  return { values, operands, open: open?.[1], ended };
+  const forms = Object.entries(options).map(([name, { value, short }]) => [
+    name,
+    { type: value === undefined ? 'boolean' : 'string', ...(short !== undefined && { short }) } as const,
+  ]);
+  const { values, positionals, tokens } = parseArgs({
+    args: [...words],
+    options: Object.fromEntries(forms),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const last = tokens.at(-1);
+  const named = last?.kind === 'option' && last.value === undefined ? options[last.name] : undefined;
+  return {
+    values: values as Values,
+    operands: positionals.map((word) => word.toUpperCase()),
+    open: named?.value === undefined ? undefined : named,
+    ended: tokens.some(({ kind }) => kind === 'option-terminator'),
+  };
 }
 
 async function named(commands: Commands): Promise<Candidate[]> {
@@ -110,17 +112,48 @@ async function offered(completion: Completion | undefined, asked: Asked): Promis
   if (completion === undefined) return [];
   if (completion === 'files') return 'files';
   if (completion === 'categories') return categories(asked);
+  if (completion === 'tenants') return tenants(asked);
+  if (completion === 'processes') return processes(asked);
+  if (completion === 'services') return services(asked);
   const words = completion === 'profiles' ? [...readProfiles(asked.terminal).keys()] : completion;
   return words.map((text) => ({ text, help: '' }));
 }
 
-/** Of the service that the other words name. A name that is none is not offered: the shell would run it. */
+/** Categories of the service that the other words name. Invalid names are left out: the shell would run them. */
 async function categories({ terminal, values, current }: Asked): Promise<Candidate[]> {
-  const client = clientOf(terminal, accessOf(terminal, values));
+  const client = clientOf(terminal, accessOf(terminal, await firstOf(terminal, values)));
   const answer = await client.discovery({ signal: AbortSignal.timeout(PATIENCE_MS) });
   const known = answer.categories.filter(({ name }) => isCategoryName(name));
   const lower = current !== '' && current === current.toLowerCase();
   return known.map(({ name, description }) => ({ text: lower ? name.toLowerCase() : name, help: description }));
+}
+
+/** Tenants of the service, to a credential that may list them. */
+async function tenants({ terminal, values }: Asked): Promise<Candidate[]> {
+  const first = await firstOf(terminal, { ...values, tenant: undefined });
+  const client = clientOf(terminal, { ...accessOf(terminal, first), tenantId: undefined });
+  const answer = await client.tenants({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  return answer.tenants.filter(({ id }) => isIdentifier(id)).map(({ id, name = '' }) => ({ text: id, help: name }));
+}
+
+/** Processes of the fleet whose host can be typed as it is. */
+async function processes({ terminal, values }: Asked): Promise<Candidate[]> {
+  const client = clientOf(terminal, accessOf(terminal, await firstOf(terminal, values)));
+  const answer = await client.fleet({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  const known = answer.instances.filter(({ host }) => isIdentifier(host));
+  return known.map(({ host, pid, service }) => ({ text: `${host}:${pid}`, help: service }));
+}
+
+/** Of several services the first is asked for what can be typed. */
+async function firstOf(terminal: Terminal, values: Values): Promise<Values> {
+  const chosen = await chosenServices(terminal, values);
+  return 'only' in chosen ? chosen.only : (chosen.each[0]?.values ?? {});
+}
+
+/** The last name of a list. */
+function services({ terminal, current }: Asked): Candidate[] {
+  const before = current.slice(0, current.lastIndexOf(',') + 1);
+  return serviceNames(terminal).map((text) => ({ text: before + text, help: '' }));
 }
 
 function prefixed(found: readonly Candidate[], prefix: string): Candidate[] {

@@ -1,52 +1,56 @@
 import { inspectApiKey } from '../auth/api-key.ts';
-import { readDevKey } from '../auth/dev-key.ts';
+import { findDevKey } from '../auth/dev-key.ts';
 import { createRdcpClient, type RdcpClient } from '../client/client.ts';
 import type { RdcpClientOptions } from '../client/transport.ts';
-import { isLoopback } from '../hosts.ts';
-import { isIdentifier } from '../protocol/names.ts';
+import { RdcpError } from '../errors.ts';
+import { isLoopback } from '../net/hosts.ts';
+import { HEADERS } from '../protocol/constants.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
+import { patient, type TlsFiles, tlsFetch } from './fetch.ts';
+import { identifier } from './option-values.ts';
 import { OUTPUT_OPTIONS } from './output.ts';
-import { patient } from './patient.ts';
-import { findProfile, type Profile, profileName } from './profiles.ts';
+import { findProfile, type NamedProfile, type Profile, readProfiles } from './profiles.ts';
 import { readText } from './read-text.ts';
-import { type TlsFiles, tlsFetch } from './tls-fetch.ts';
 
 export const DEFAULT_URL = 'http://127.0.0.1:9465';
 
-const CONNECTION = 'Connection:';
+export const CONNECTION = 'Connection:';
 
 export const ADDRESS_OPTIONS = {
   url: {
-    type: 'string',
     value: 'URL',
     group: CONNECTION,
     help: `service address (default: RDCP_URL, else RDCP_PORT on this host, else the profile's, else ${DEFAULT_URL})`,
   },
   profile: {
-    type: 'string',
     value: 'NAME',
     group: CONNECTION,
     completes: 'profiles',
-    help: "service and credential of 'rdcp login' (default: RDCP_PROFILE, else default)",
+    help: "service and credential of 'rdcp login' (default: RDCP_PROFILE, else default, or the only one)",
   },
 } as const satisfies Record<string, Option>;
+
+/** The profile that a command stores or removes. */
+export const PROFILE_OPTION: Option = {
+  ...ADDRESS_OPTIONS.profile,
+  help: 'name of the profile (default: RDCP_PROFILE, else default)',
+};
 
 /** Options of every command that sends a credential. */
 export const CREDENTIAL_OPTIONS = {
   ...ADDRESS_OPTIONS,
   'key-file': {
-    type: 'string',
     value: 'FILE',
     group: CONNECTION,
     help: "file with the API key (default: RDCP_API_KEY, else the profile's, else .rdcp/dev-key)",
   },
-  'token-file': {
-    type: 'string',
-    value: 'FILE',
+  'token-file': { value: 'FILE', group: CONNECTION, help: 'file with a bearer token, instead of an API key' },
+  tenant: {
+    value: 'ID',
     group: CONNECTION,
-    help: 'file with a bearer token, instead of an API key',
+    completes: 'tenants',
+    help: "act for this tenant (default: the profile's)",
   },
-  tenant: { type: 'string', value: 'ID', group: CONNECTION, help: "act for this tenant (default: the profile's)" },
 } as const satisfies Record<string, Option>;
 
 /** Options of every command that shows an answer of the service. */
@@ -55,7 +59,7 @@ export const CONNECTION_OPTIONS = { ...OUTPUT_OPTIONS, ...CREDENTIAL_OPTIONS } a
   Option
 >;
 
-/** Where a command goes, and as whom. */
+/** Address, credential and TLS files of a command. */
 export interface Access {
   readonly url: string;
   readonly credential: Credential | undefined;
@@ -69,14 +73,27 @@ export function connect(terminal: Terminal, values: Values): RdcpClient {
   return clientOf(terminal, accessOf(terminal, values));
 }
 
-/** The same without a credential: the request itself has one. */
+/**
+ * A client for a command that shows an answer. @throws {RdcpError} where a tenant is named and the service has none: its answer
+ * would be about everybody
+ */
+export async function connectToRead(terminal: Terminal, values: Values): Promise<RdcpClient> {
+  const access = accessOf(terminal, values);
+  const client = clientOf(terminal, access);
+  if (access.tenantId !== undefined && (await client.wellKnown()).capabilities?.multiTenancy === false) {
+    throw new RdcpError('RDCP_MALFORMED_REQUEST', `${HEADERS.tenantId} is not allowed: this server has no tenants`);
+  }
+  return client;
+}
+
+/** A client without a credential: the request itself carries one. */
 export function connectAnonymously(terminal: Terminal, values: Values): RdcpClient {
   return clientOf(terminal, { ...placeOf(terminal, values), credential: undefined });
 }
 
 /**
  * Options come first, a profile that was named by an option among them; then the environment, then the profile of
- * `RDCP_PROFILE` or the default one. What a profile holds goes to its own address alone.
+ * `RDCP_PROFILE`, the only one, or the default one. A profile's credential goes to its own address alone.
  */
 export function accessOf(terminal: Terminal, values: Values): Access {
   const place = placeOf(terminal, values);
@@ -87,7 +104,7 @@ export function accessOf(terminal: Terminal, values: Values): Access {
 
 interface Place extends Omit<Access, 'credential'> {
   /** The profile of the address. */
-  readonly own: Profile | undefined;
+  readonly own: NamedProfile | undefined;
   /** Whether an option named the profile. */
   readonly named: boolean;
 }
@@ -101,17 +118,17 @@ function placeOf(terminal: Terminal, values: Values): Place {
     from(named?.url, undefined) ??
     from(setting(terminal, 'RDCP_URL'), 'RDCP_URL') ??
     from(portUrl(terminal), 'RDCP_PORT') ??
-    from(profile?.url, `profile ${profileName(terminal, values)}`) ?? { url: DEFAULT_URL, origin: undefined };
+    from(profile?.url, `profile ${profile?.name}`) ?? { url: DEFAULT_URL, origin: undefined };
   terminal.sources.address = origin;
-  const own = profile !== undefined && isSameService(url, profile.url) ? profile : undefined;
-  const tenantId = text(values, 'tenant') ?? own?.tenant;
-  if (tenantId !== undefined && !isIdentifier(tenantId)) {
-    throw new UsageError('--tenant must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
+  if (url === DEFAULT_URL && text(values, 'url') === undefined && profile === undefined) {
+    terminal.sources.profiles = [...readProfiles(terminal).keys()].sort();
   }
+  const own = profile !== undefined && isSameService(url, profile.url) ? profile : undefined;
+  const tenantId = identifier(values, 'tenant') ?? own?.tenant;
   return { url, tenantId, tls: own && tlsFilesOf(own), own, named: named !== undefined };
 }
 
-/** A client for a service that is known. */
+/** A client for a known service. */
 export function clientOf(terminal: Terminal, { url, credential, tenantId, tls }: Access): RdcpClient {
   if (credential !== undefined && isExposed(url)) terminal.note('rdcp: warning: the credential is sent unencrypted');
   assertAddress(url);
@@ -140,7 +157,7 @@ export function assertAddress(url: string): void {
   throw new UsageError(`--url (or RDCP_URL) must be the address in front of ${within[0]}: use ${base}`);
 }
 
-function isSameService(url: string, other: string): boolean {
+export function isSameService(url: string, other: string): boolean {
   const [one, two] = [URL.parse(url), URL.parse(other)];
   return one !== null && two !== null && one.origin + one.pathname === two.origin + two.pathname;
 }
@@ -200,7 +217,7 @@ function findCredential(terminal: Terminal, values: Values, { url, own, named }:
   if (keyFile !== undefined) {
     return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile), origin: '--key-file' };
   }
-  const profile = `profile ${profileName(terminal, values)}`;
+  const profile = `profile ${own?.name}`;
   if (own !== undefined && named) return credentialOf(own, profile);
   const variable = setting(terminal, 'RDCP_API_KEY');
   if (variable !== undefined) {
@@ -209,8 +226,8 @@ function findCredential(terminal: Terminal, values: Values, { url, own, named }:
   }
   if (own !== undefined) return credentialOf(own, profile);
   // A service that takes this key answers on loopback alone.
-  const apiKey = isLoopback(URL.parse(url)?.hostname ?? '') ? readDevKey(terminal.cwd) : undefined;
-  return apiKey === undefined ? undefined : { apiKey, origin: '.rdcp/dev-key' };
+  const devKey = isLoopback(URL.parse(url)?.hostname ?? '') ? findDevKey(terminal.cwd) : undefined;
+  return devKey && { apiKey: devKey.key, origin: devKey.file };
 }
 
 /** A profile with a client certificate may have none. */

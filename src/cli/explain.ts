@@ -1,6 +1,14 @@
 import { RdcpResponseError } from '../client/response-error.ts';
-import type { RdcpError } from '../errors.ts';
-import { EXIT, type Terminal } from './command.ts';
+import { isRdcpError, type RdcpError } from '../errors.ts';
+import { HEADERS } from '../protocol/constants.ts';
+import { EXIT, type Terminal, UsageError } from './command.ts';
+
+/** What a command says of an error, and its exit code. */
+export function failureOf(error: unknown, sources?: Sources): { readonly text: string; readonly code: number } {
+  if (isRdcpError(error)) return { text: explain(error, sources), code: exitCodeOf(error) };
+  const text = error instanceof Error ? error.message : String(error);
+  return { text, code: error instanceof UsageError ? EXIT.usage : EXIT.refused };
+}
 
 /** Formats an error as one line for the operator: the server's message and details, and what to do next. */
 export function explain(error: RdcpError, sources: Sources = {}): string {
@@ -9,10 +17,13 @@ export function explain(error: RdcpError, sources: Sources = {}): string {
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
-  const { address, credential } = sources;
+  const { address, credential, profiles = [] } = sources;
   if (address !== undefined && isUnreachable(error)) details.push(`address of ${address}`);
   if (credential !== undefined && isAboutCredential(error, credential)) details.push(`credential of ${credential}`);
   if (address !== undefined && error.code === 'RDCP_AUTH_REQUIRED') details.push(`address of ${address}`);
+  if (profiles.length > 0 && (isUnreachable(error) || error.code === 'RDCP_AUTH_REQUIRED')) {
+    details.push(`no profile was named: choose one of ${profiles.join(', ')} with --profile`);
+  }
   const cause = networkCause(error);
   if (cause !== undefined) details.push(cause);
   const advice = adviceFor(error, cause);
@@ -51,7 +62,6 @@ function isRefusal(error: RdcpError): boolean {
 }
 
 function adviceFor(error: RdcpError, cause: string | undefined): string | undefined {
-  if (cause !== undefined && UNTRUSTED.has(cause)) return TRUST;
   const certificate = CERTIFICATE.get(cause);
   if (certificate !== undefined) return certificate;
   if (error instanceof RdcpResponseError && error.serverCode === undefined) {
@@ -64,7 +74,7 @@ function adviceFor(error: RdcpError, cause: string | undefined): string | undefi
     if (/ redirects/.test(error.message)) return WRONG_ADDRESS;
     if (/cannot be reached$|did not respond/.test(error.message)) return UNREACHABLE;
   }
-  return ADVICE.get(error.details?.error) ?? ADVICE.get(error.code);
+  return ADVICE.get(error.details?.error) ?? ADVICE.get(error.details?.field) ?? ADVICE.get(error.code);
 }
 
 const UNREACHABLE = 'is the service running? --url, RDCP_URL or a profile names another address';
@@ -73,7 +83,7 @@ const OTHER_VERSION = 'use the rdcp command of the version that the service has'
 const PROXY_REFUSES = "the answer is not the service's: something in front of it wants another credential";
 const PROXY_ALONE = 'a proxy answered that cannot reach the service: is the service running?';
 
-/** What to do about an answer without an RDCP error, by its status. */
+/** Advice for an answer without an RDCP error, by its status. */
 const ANSWERED_BY_ANOTHER: ReadonlyMap<number, string> = new Map([
   [401, PROXY_REFUSES],
   [403, PROXY_REFUSES],
@@ -84,26 +94,24 @@ const ANSWERED_BY_ANOTHER: ReadonlyMap<number, string> = new Map([
   [504, PROXY_ALONE],
 ]);
 
-/** OpenSSL's codes for a certificate that leads to no authority that Node.js trusts. */
-const UNTRUSTED: ReadonlySet<string> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
 const TRUST =
   "the server's certificate is not trusted: NODE_EXTRA_CA_CERTS=FILE, or --ca FILE with 'rdcp login', names its authority";
 
-/** What to do about other certificates that are refused. */
+/** Advice for a refused certificate, by OpenSSL's code. */
 const CERTIFICATE: ReadonlyMap<string | undefined, string> = new Map([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', TRUST],
+  ['SELF_SIGNED_CERT_IN_CHAIN', TRUST],
+  ['UNABLE_TO_GET_ISSUER_CERT', TRUST],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', TRUST],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', TRUST],
   ['ERR_TLS_CERT_ALTNAME_INVALID', "the server's certificate is for another name: use that name in the address"],
   ['CERT_HAS_EXPIRED', "the server's certificate has expired: it must be renewed there"],
   ['CERT_NOT_YET_VALID', "the server's certificate is not valid yet: is the clock of this machine right?"],
 ]);
 
-/** What to do about an error, by its code, or by that of OAuth. */
+/** Advice by error code, RDCP's or OAuth's, or by the field that was wrong. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
+  [HEADERS.tenantId, '--tenant or the profile sets it'],
   ['RDCP_AUTH_REQUIRED', "log in with 'rdcp login', or pass --key-file or RDCP_API_KEY"],
   ['RDCP_AUTH_FAILED', "the credential is wrong, revoked or expired; 'rdcp login' stores another one"],
   ['RDCP_VERSION_UNSUPPORTED', OTHER_VERSION],

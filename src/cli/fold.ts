@@ -32,6 +32,11 @@ export function folded(text: string, columns: number): string[] {
   return last === '' && lines.length > 0 ? lines : [...lines, last];
 }
 
+/** The start of a text that is wider than so many columns, as one line. */
+export function cut(text: string, columns: number): string[] {
+  return columns < 4 ? [startOf(text, columns)] : [`${startOf(text, columns - 3).trimEnd()}...`];
+}
+
 /** As many characters as have room, and at least one. */
 function startOf(text: string, columns: number): string {
   let start = '';

@@ -1,24 +1,52 @@
 import type { CategoryForecast, ForecastResponse } from '../protocol/streams.ts';
+import { parseDuration } from '../protocol/time.ts';
 import { type Canvas, type Cell, table } from './table.ts';
-import { UNKNOWN_TENANT } from './tenant.ts';
 import type { Terminal } from './terminal.ts';
 
 const HEADER = ['CATEGORY', 'CALLS/S', 'BYTES/S', 'BYTES/CALL', 'GB/DAY', 'DROPPED/S'];
 
-export function forecastTable(terminal: Canvas, { duration, instances, categories }: ForecastResponse): string {
-  const rows = Object.entries(categories).map(([name, figures]) => rowOf(name, figures));
+export function forecastTable(terminal: Canvas, answer: ForecastResponse): string {
+  return `${table(terminal, HEADER, rowsOf(answer))}\n\n${measured(terminal, answer)}`;
+}
+
+export function showForecast(terminal: Terminal, answer: ForecastResponse): void {
+  terminal.table(HEADER, rowsOf(answer));
+  terminal.show(`\n${measured(terminal, answer)}`);
+}
+
+function measured({ paint }: Canvas, { duration, instances }: ForecastResponse): string {
   const processes = `${instances.answered} of ${instances.asked} ${instances.asked === 1 ? 'process' : 'processes'}`;
-  return `${table(terminal, HEADER, rows)}\n\n${terminal.paint(`measured for ${duration} in ${processes}`, undefined)}`;
+  return paint(`measured for ${duration} in ${processes}`, undefined);
+}
+
+function rowsOf({ categories }: ForecastResponse): Cell[][] {
+  return Object.entries(categories).map(([name, figures]) => rowOf(name, figures));
 }
 
 /** Says what the figures leave out. */
-export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances, tenantKnown }: ForecastResponse): void {
+export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances }: ForecastResponse): void {
   const missing = instances.asked - instances.answered;
   if (missing > 0) {
     const [who, them] = missing === 1 ? ['1 process', 'it'] : [`${missing} processes`, 'them'];
     terminal.note(`${who} of ${instances.asked} did not answer: the figures leave ${them} out.`);
   }
-  if (tenantKnown === false) terminal.note(UNKNOWN_TENANT);
+}
+
+/** Shows how long a measurement still takes, where a person waits for it. */
+export async function whileMeasuring<T>(terminal: Terminal, time: string, ask: () => Promise<T>): Promise<T> {
+  const ends = terminal.now() + (parseDuration(time) ?? 0) * 1000;
+  const show = () => {
+    const seconds = Math.ceil((ends - terminal.now()) / 1000);
+    terminal.progress(`Measuring: ${seconds > 0 ? `${seconds} s left` : 'waiting for the answer'}`);
+  };
+  show();
+  const ticking = setInterval(show, 1000);
+  try {
+    return await ask();
+  } finally {
+    clearInterval(ticking);
+    terminal.progress('');
+  }
 }
 
 function rowOf(name: string, figures: CategoryForecast): Cell[] {

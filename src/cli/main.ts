@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import '../ends-on-old-node.ts';
+import '../loading/ends-on-old-node.ts';
 import { rdcp } from './rdcp.ts';
 import type { Suspension } from './terminal.ts';
 

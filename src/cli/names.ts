@@ -2,7 +2,10 @@ import { distance } from 'fastest-levenshtein';
 import type { RdcpClient } from '../client/client.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { isCategoryName } from '../protocol/names.ts';
+import { escapeUnprintable } from '../protocol/printable.ts';
 import { type Terminal, UsageError } from './command.ts';
+import { type Access, clientOf } from './connection.ts';
+import { some } from './words.ts';
 
 /** Category names and patterns as an operator writes them. */
 export interface Selection {
@@ -12,8 +15,8 @@ export interface Selection {
 }
 
 /**
- * Raises lower case, and tells patterns from names.
- * @throws {UsageError} for anything that no category can be called
+ * Raises lower case, and separates patterns from names.
+ * @throws {UsageError} for a word that is neither a category name nor a pattern
  */
 export function parseSelection(words: readonly string[]): Selection {
   const raised = words.flatMap((word) => word.split(',').map((name) => name.trim().toUpperCase()));
@@ -31,7 +34,7 @@ function isPattern(name: string): boolean {
   return /[*?]/.test(name) && /^[A-Z0-9_*?-]{1,64}$/.test(name);
 }
 
-/** The names that a selection stands for. @throws {Error} for a pattern that no category matches */
+/** Expands a selection to names. @throws {Error} for a pattern that no category matches */
 export function resolve({ names, patterns }: Selection, categories: readonly string[]): string[] {
   const found = new Set(names);
   for (const pattern of patterns) {
@@ -52,7 +55,7 @@ export function isSelected({ names, patterns }: Selection, name: string): boolea
   return names.includes(name) || patterns.some((pattern) => formOf(pattern).test(name));
 }
 
-/** @throws for a selection that stands for a category that is not there */
+/** @throws where a selected category does not exist */
 export function assertKnown(selection: Selection, categories: readonly string[]): void {
   const unknown = resolve(selection, categories).filter((name) => !categories.includes(name));
   if (unknown.length === 0) return;
@@ -60,8 +63,12 @@ export function assertKnown(selection: Selection, categories: readonly string[])
   throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${which}`, { details: { unknown } });
 }
 
-/** The names to read: what patterns stand for is noted, and not asked about, because nothing is changed. */
-export async function namesOf(terminal: Terminal, client: RdcpClient, selection: Selection): Promise<string[]> {
+/** Expands a selection to names. Notes what patterns match, without asking: nothing is changed yet. */
+export async function namesOf(
+  terminal: Terminal,
+  client: Pick<RdcpClient, 'discovery'>,
+  selection: Selection,
+): Promise<string[]> {
   if (selection.patterns.length === 0) return [...selection.names];
   const names = resolve(selection, await categoryNames(client));
   terminal.note(`${selection.patterns.join(', ')}: ${names.join(', ')}`);
@@ -90,7 +97,7 @@ export async function categoryNames(client: Pick<RdcpClient, 'discovery'>): Prom
   return (await client.discovery()).categories.map(({ name }) => name);
 }
 
-/** Known names that were probably meant; at most three. */
+/** Up to three known names that resemble a name. */
 export function nearest(name: string, known: readonly string[]): string[] {
   const near = known
     .map((each) => ({ each, edits: distance(name, each) }))
@@ -98,4 +105,19 @@ export function nearest(name: string, known: readonly string[]): string[] {
     .sort((a, b) => a.edits - b.edits)
     .map(({ each }) => each);
   return near.slice(0, 3);
+}
+
+/** Notes that a tenant may be misspelt, with similar ones. */
+export async function noteUnknownTenant(terminal: Terminal, access: Access): Promise<void> {
+  const everybody = clientOf(terminal, { ...access, tenantId: undefined });
+  terminal.note(`rdcp: ${escapeUnprintable(await unknownTenant(everybody, access.tenantId ?? ''))}`);
+}
+
+async function unknownTenant(client: Pick<RdcpClient, 'tenants'>, id: string): Promise<string> {
+  const answer = await client.tenants().catch(() => undefined);
+  const known = (answer?.tenants ?? []).map((tenant) => tenant.id).filter((each) => each !== id);
+  const near = nearest(id, known);
+  const unknown = `Unknown tenant ${id} (not configured, no settings, not served by this process)`;
+  if (near.length > 0) return `${unknown}: did you mean ${near.join(' or ')}?`;
+  return `${unknown}${known.length === 0 ? '' : `; known are ${some(known)}`}.`;
 }

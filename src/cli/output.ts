@@ -1,26 +1,19 @@
-import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
+import { type Option, type Terminal, UsageError, type Values } from './command.ts';
+import { oneOf } from './option-values.ts';
 
 const FORMATS = ['table', 'json', 'wide'] as const;
 
 /** `wide` is a table with more columns. */
 export type Format = (typeof FORMATS)[number];
 
-/** Of every command that shows an answer. */
+/** Options of every command that shows an answer. */
 export const OUTPUT_OPTIONS = {
-  output: {
-    type: 'string',
-    short: 'o',
-    value: 'FORMAT',
-    help: `${FORMATS.join(', ')} (default: table)`,
-    completes: FORMATS,
-  },
-  json: { type: 'boolean', help: 'the same as -o json' },
+  output: { short: 'o', value: 'FORMAT', help: `${FORMATS.join(', ')} (default: table)`, completes: FORMATS },
+  json: { help: 'the same as -o json' },
 } as const satisfies Record<string, Option>;
 
 export function formatOf(values: Values): Format {
-  const given = text(values, 'output') ?? (values.json === true ? 'json' : 'table');
-  const format = FORMATS.find((each) => each === given);
-  if (format === undefined) throw new UsageError(`--output must be one of ${FORMATS.join(', ')}`);
+  const format = oneOf(FORMATS, values, 'output') ?? (values.json === true ? 'json' : 'table');
   if (values.json === true && format !== 'json') throw new UsageError('--json and --output cannot be combined');
   return format;
 }
@@ -28,7 +21,7 @@ export function formatOf(values: Values): Format {
 /** Shows an answer as JSON, or in words. */
 export function present(terminal: Terminal, values: Values, answer: object, inWords: (wide: boolean) => void): void {
   const format = formatOf(values);
-  if (format === 'json') terminal.out(JSON.stringify(answer, undefined, 2));
+  if (format === 'json') terminal.json(answer, 2);
   else shown(() => inWords(format === 'wide'));
 }
 
@@ -38,6 +31,6 @@ function shown(show: () => void): void {
     show();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new Error("the server's answer lacks what is shown here; -o json prints it as it is", { cause: error });
+    throw new Error('the answer lacks fields that this command shows; -o json prints it unchanged', { cause: error });
   }
 }

@@ -1,8 +1,18 @@
 import { CommanderError, Command as Parser, Option as ParserOption } from 'commander';
 import { inspectApiKey } from '../auth/api-key.ts';
-import { type Command, type Commands, EXIT, type Group, type Option, type Terminal, UsageError } from './command.ts';
+import {
+  type Command,
+  type Commands,
+  EXIT,
+  type Group,
+  type Option,
+  type Terminal,
+  UsageError,
+  type Values,
+} from './command.ts';
 import { folded } from './fold.ts';
 import { formatOf } from './output.ts';
+import { servicesLast } from './services.ts';
 
 /** Columns of the help where the output has no width of its own. */
 const COLUMNS = 120;
@@ -10,7 +20,7 @@ const COLUMNS = 120;
 const LEAST_COLUMNS = 12;
 
 function helpColumns({ screen }: Terminal): number {
-  return Math.min(screen.columns ?? COLUMNS, COLUMNS);
+  return Math.min(screen.columns || COLUMNS, COLUMNS);
 }
 
 /**
@@ -21,7 +31,12 @@ function helpColumns({ screen }: Terminal): number {
 export async function run(name: string, root: Group, args: readonly string[], terminal: Terminal): Promise<number> {
   assertNoKey(args);
   // `help enable` is `enable --help`.
-  const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  const words = servicesLast(args[0] === 'help' ? [...args.slice(1), '--help'] : args);
+  if (words[0] === 'conformance') {
+    throw new UsageError(
+      'conformance is a separate tool: npx rdcp-conformance, with the same options except --profile',
+    );
+  }
   const outcome = { code: EXIT.done as number };
   const parser = await parserOf({ name, entry: root, words, terminal, outcome });
   try {
@@ -74,7 +89,9 @@ async function addCommands(parser: Parser, commands: Commands, parsing: Parsing)
   const { words, entry } = parsing;
   const [chosen = ''] = words;
   const listed = /^(?:-h|--help)$/.test(chosen) || (chosen === '' && !('run' in entry));
+  const headings = 'run' in entry ? {} : (entry.headings ?? {});
   for (const [name, found] of Object.entries(commands)) {
+    if (headings[name] !== undefined) parser.commandsGroup(`${headings[name]}:`);
     if (name === chosen) {
       parser.addCommand(await parserOf({ ...parsing, name, entry: await loaded(found), words: words.slice(1) }));
     } else parser.addCommand(new Parser(name).summary(listed ? (await loaded(found)).summary : ''));
@@ -90,7 +107,7 @@ function addAction(parser: Parser, command: Command, { terminal, outcome }: Pars
   const options = Object.entries(command.options).map(([name, option]) => [name, parserOption(name, option)] as const);
   for (const [, option] of options) parser.addOption(option);
   parser.allowExcessArguments(false).action(async () => {
-    const values: Record<string, string | boolean | undefined> = {};
+    const values: Record<string, Values[string]> = {};
     for (const [name, option] of options) {
       const value = parser.getOptionValue(option.attributeName());
       // The parser reads `--no-open` as `open: false`.
@@ -102,16 +119,22 @@ function addAction(parser: Parser, command: Command, { terminal, outcome }: Pars
   });
 }
 
-function parserOption(name: string, { type, help, value = 'VALUE', short, group }: Option): ParserOption {
-  const flags = `${short === undefined ? '' : `-${short}, `}--${name}${type === 'string' ? ` <${value}>` : ''}`;
+function parserOption(name: string, { help, value, short, group, repeats }: Option): ParserOption {
+  const flags = `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` <${value}>`}`;
   const option = new ParserOption(flags, help);
-  if (type === 'string') option.argParser((given: string, before: unknown) => onlyValue(name, given, before));
+  if (value !== undefined && repeats === true) {
+    option.argParser((given: string, before: string[] = []) => [...before, notEmpty(name, given)]);
+  } else if (value !== undefined) option.argParser((given: string, before: unknown) => onlyValue(name, given, before));
   return group === undefined ? option : option.helpGroup(group);
 }
 
-/** Of two values one would be ignored, and an empty one is mostly a variable of a script that has none. */
 function onlyValue(name: string, given: string, before: unknown): string {
   if (before !== undefined) throw new UsageError(`--${name} was given more than once`);
+  return notEmpty(name, given);
+}
+
+/** An empty value is usually an unset shell variable. */
+function notEmpty(name: string, given: string): string {
   if (given.trim() === '') throw new UsageError(`--${name} must not be empty`);
   return given;
 }
@@ -124,7 +147,9 @@ function textBelow(entry: Group | Command, columns: number): string[] {
   const examples = 'run' in entry ? entry.examples : [];
   return [
     ...notes,
-    ...(examples.length === 0 ? [] : [...(notes.length === 0 ? [] : ['']), 'Examples:', ...examples.map(indented)]),
+    ...(examples.length === 0
+      ? []
+      : [...(notes.length === 0 ? [] : ['']), 'Examples:', ...examples.map((line) => `  ${line}`)]),
   ];
 }
 
@@ -139,11 +164,7 @@ function paragraphs(lines: readonly string[]): string[] {
   return found;
 }
 
-function indented(line: string): string {
-  return `  ${line}`;
-}
-
-/** The names of the command that was reached. */
+/** The words that name the selected command. */
 function named(parser: Parser, words: readonly string[]): string[] {
   const names = [parser.name()];
   let reached = parser;

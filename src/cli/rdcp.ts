@@ -1,7 +1,6 @@
-import { isRdcpError } from '../errors.ts';
-import { escapeUnprintable } from '../printable.ts';
+import { escapeUnprintable } from '../protocol/printable.ts';
 import { VERSION } from '../version.ts';
-import { EXIT, UsageError } from './command.ts';
+import { EXIT } from './command.ts';
 import { createTerminal, type Host } from './terminal.ts';
 
 /** Called by the scripts of `rdcp completion`. */
@@ -26,17 +25,10 @@ export async function rdcp(args: readonly string[], host: Host): Promise<number>
     const { run } = await import('./program.ts');
     return await run('rdcp', root, args, terminal);
   } catch (error) {
-    if (error instanceof UsageError) {
-      terminal.note(`rdcp: ${escapeUnprintable(error.message)}`);
-      return EXIT.usage;
-    }
-    if (isRdcpError(error)) {
-      const { exitCodeOf, explain } = await import('./explain.ts');
-      terminal.note(`rdcp: ${escapeUnprintable(explain(error, terminal.sources))}`);
-      return exitCodeOf(error);
-    }
-    terminal.note(`rdcp: ${escapeUnprintable(error instanceof Error ? error.message : String(error))}`);
-    return EXIT.refused;
+    const { failureOf } = await import('./explain.ts');
+    const { text, code } = failureOf(error, terminal.sources);
+    terminal.note(`rdcp: ${escapeUnprintable(text)}`);
+    return code;
   } finally {
     clearInterval(working);
   }

@@ -1,11 +1,20 @@
-import { folded, widthOf } from './fold.ts';
+import { cut, folded, widthOf } from './fold.ts';
 import type { Style, Terminal } from './terminal.ts';
 
 /** A text, or one with a style where colours are shown. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
-/** What a table needs of a terminal: how to paint, and how wide it is. */
+/** The parts of a terminal that a table uses: colours and width. */
 export type Canvas = Pick<Terminal, 'paint'> & Partial<Pick<Terminal, 'screen'>>;
+
+export type Rows = readonly (readonly Cell[])[];
+
+export interface TableOptions {
+  /** Whether the last cell is cut where it has no room. @default false: it is folded */
+  readonly cutsLast?: boolean;
+  /** Whether rows begin with a timestamp, newest first: those of several services are put in this order. @default false */
+  readonly newestFirst?: boolean;
+}
 
 const GAP = '  ';
 /** Least columns in which the last cell of a row is folded beside the others; with less room it goes to the next line. */
@@ -13,20 +22,24 @@ const BESIDE = 24;
 
 /**
  * Rows below a header, columns as wide as their widest cell. Escapes control characters in cells. On a terminal that is
- * narrower, the last cell is folded, and what has no room beside the others stands below them, indented.
+ * narrower, the last cell is folded, or cut, and what has no room beside the others stands below them, indented.
  */
 export function table(
   { paint, screen }: Canvas,
   header: readonly string[],
-  rows: readonly (readonly Cell[])[],
+  rows: Rows,
+  { cutsLast = false }: TableOptions = {},
 ): string {
   const lines = [header.map((text): Cell => ({ text, style: 'bold' })), ...rows].map((row) =>
     row.map((cell) => escaped(paint, cell)),
   );
   const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(textOf(row[column])))));
-  const room = screen?.isTTY === true ? screen.columns : undefined;
-  const layout = laidOut(widths, room ?? Number.POSITIVE_INFINITY);
-  return lines.flatMap((row) => layout.flatMap((places, below) => linesOf(paint, row, places, below > 0))).join('\n');
+  const room = (screen?.isTTY === true && screen.columns) || Number.POSITIVE_INFINITY;
+  const layout = laidOut(widths, room);
+  const fit = cutsLast ? cut : folded;
+  return lines
+    .flatMap((row) => layout.flatMap((places, below) => linesOf(paint, row, places, below > 0, fit)))
+    .join('\n');
 }
 
 interface Place {
@@ -56,10 +69,17 @@ function laidOut(widths: readonly number[], room: number): Place[][] {
 }
 
 /** One line, or more where a cell is folded; none where no cell below has a text. */
-function linesOf(paint: Terminal['paint'], row: readonly Cell[], places: readonly Place[], below: boolean): string[] {
+function linesOf(
+  paint: Terminal['paint'],
+  row: readonly Cell[],
+  places: readonly Place[],
+  below: boolean,
+  fit: typeof folded,
+): string[] {
   const cells = places.map(({ column, width }) => {
     const cell = row[column];
-    const pieces = widthOf(textOf(cell)) <= width ? [textOf(cell)] : folded(textOf(cell), width);
+    const fitted = column === row.length - 1 ? fit : folded;
+    const pieces = widthOf(textOf(cell)) <= width ? [textOf(cell)] : fitted(textOf(cell), width);
     return { pieces, width, style: typeof cell === 'object' ? cell.style : undefined };
   });
   if (below && cells.every(({ pieces }) => pieces.join('') === '')) return [];
@@ -79,7 +99,7 @@ function escaped(paint: Terminal['paint'], cell: Cell | undefined): Cell {
   return paint(cell ?? '', undefined);
 }
 
-function textOf(cell: Cell | undefined): string {
+export function textOf(cell: Cell | undefined): string {
   return typeof cell === 'string' ? cell : (cell?.text ?? '');
 }
 

@@ -1,17 +1,19 @@
 import type { TailEvent, TailOpen } from '../protocol/streams.ts';
-import { UNKNOWN_TENANT } from './tenant.ts';
 import { counted, some } from './words.ts';
 
-/** A tail that shows nothing for so long says why, in milliseconds. */
+/** After this time without a line a tail says why, in milliseconds. */
 const QUIET_MS = 10_000;
 /** A process that takes part does so within this time, in milliseconds. */
 const JOINING_MS = 3000;
+/** Least time between two notes about dropped lines, in milliseconds. */
+const DROPPED_MS = 10_000;
 
 const ENDS: Readonly<Record<string, string>> = {
   expired: 'The time is over.',
-  budget: 'All lines asked for are here.',
+  budget: 'All requested lines have arrived.',
   revoked: 'The credential has expired or was revoked.',
-  shutdown: 'The service shuts down.',
+  shutdown: 'The service is shutting down.',
+  replaced: 'A newer tail of this machine took its place.',
 };
 
 interface Saying {
@@ -20,19 +22,27 @@ interface Saying {
   readonly clock: (open: TailOpen) => string;
   readonly now: () => number;
   readonly tenant: string | undefined;
+  /** A process as people know it. */
+  readonly nameOf: (id: string) => string;
 }
 
 /**
- * What a person is told beside the lines: which processes take part, which are missing, and, if no line came, that the
- * categories were not called. The server sends its own counts at the end, but after Ctrl-C they are not received any more.
+ * Status messages of a tail: joined and missing processes, and, if no line came, that the categories were not called. Counts
+ * lines itself, because after Ctrl-C the server's counts do not arrive.
  */
 export class TailNotes {
   endedEarly = false;
   readonly #saying: Saying;
   #open: TailOpen | undefined;
   #openedAt = 0;
+  #endsAt: number | undefined;
   #lines = 0;
   #dropped = 0;
+  #droppedSaid = 0;
+  #droppedSaidAt = Number.NEGATIVE_INFINITY;
+  #isLost = false;
+  #isOutage = false;
+  #shutDown = false;
   #gathered = false;
   #quiet = true;
   readonly #joined = new Set<string>();
@@ -42,32 +52,79 @@ export class TailNotes {
     this.#saying = saying;
   }
 
+  /** Lines so far. */
+  get lines(): number {
+    return this.#lines;
+  }
+
+  /** Until the tail was to end at first; `undefined` before it began. */
+  get secondsLeft(): number | undefined {
+    if (this.#endsAt === undefined) return undefined;
+    return Math.max(0, Math.round((this.#endsAt - this.#saying.now()) / 1000));
+  }
+
+  /** Whether the tail began, and has time left. */
+  get isUnfinished(): boolean {
+    return (this.secondsLeft ?? 0) >= 1;
+  }
+
+  /** Whether the service has ended the tail because it stops, as in a rolling deployment. */
+  get interruptedByService(): boolean {
+    return this.#shutDown;
+  }
+
+  /** The connection is gone, or the service; the tail is asked for again. */
+  lost(why: string): void {
+    if (!this.#isLost) this.#saying.note(`${why}; asking again until it answers.`);
+    this.#isLost = true;
+    this.endedEarly = true;
+    this.#joined.clear();
+  }
+
+  outage(isOutage: boolean): void {
+    if (isOutage !== this.#isOutage) {
+      this.#saying.note(
+        isOutage
+          ? 'The service cannot reach its store: lines of other processes are missing.'
+          : 'The service reaches its store again.',
+      );
+    }
+    this.#isOutage = isOutage;
+  }
+
   take({ event, data }: TailEvent): void {
     const { note, clock, now } = this.#saying;
     if (event === 'open') {
+      this.#endsAt ??= Date.parse(data.expiresAt);
+      this.#gathered = false;
+      this.#shutDown = false;
+      this.#isLost = false;
+      this.endedEarly = false;
       this.#open = data;
       this.#openedAt = now();
       note(`Tailing ${some(data.categories)} in ${processes(data.instances)} until ${clock(data)}; Ctrl-C ends it.`);
-      if (data.tenantKnown === false) note(UNKNOWN_TENANT);
     } else if (event === 'line') {
       this.#lines += 1;
       this.#speaking.add(data.instance);
     } else if (event === 'dropped') {
       if (this.#dropped === 0) note('Lines over the rate (--rate N), and lines that are read too slowly, are dropped.');
       this.#dropped += data.count;
-      note(`${counted(data.count, 'line was', 'lines were')} dropped.`);
+      this.#sayDropped();
     } else if (event === 'instance') this.#instance(data.id, data.state);
     else {
       this.#dropped = Math.max(this.#dropped, data.dropped);
-      this.endedEarly = data.reason === 'revoked' || data.reason === 'shutdown';
-      note(ENDS[data.reason] ?? `Ended: ${data.reason}.`);
+      this.endedEarly = data.reason !== 'expired' && data.reason !== 'budget';
+      this.#shutDown = data.reason === 'shutdown';
+      if (this.#shutDown && this.isUnfinished) this.lost('The service shuts down');
+      else note(ENDS[data.reason] ?? `Ended: ${data.reason}.`);
     }
   }
 
-  /** To be called now and then. */
+  /** Called about once a second or more often: says what the passing of time shows. */
   tick(): void {
     const { note, now } = this.#saying;
     if (this.#open === undefined) return;
+    this.#sayDropped();
     const waited = now() - this.#openedAt;
     const missing = this.#open.instances - this.#joined.size;
     if (!this.#gathered && waited >= JOINING_MS) {
@@ -87,21 +144,30 @@ export class TailNotes {
     return `${counted(this.#lines, 'line')} from ${processes(this.#speaking.size)}, ${this.#dropped} dropped.`;
   }
 
+  #sayDropped(): void {
+    const { note, now } = this.#saying;
+    const count = this.#dropped - this.#droppedSaid;
+    if (count === 0 || now() - this.#droppedSaidAt < DROPPED_MS) return;
+    this.#droppedSaid = this.#dropped;
+    this.#droppedSaidAt = now();
+    note(`${counted(count, 'line was', 'lines were')} dropped.`);
+  }
+
   get #isSilent(): boolean {
     return this.#lines === 0 && this.#dropped === 0;
   }
 
   /** Processes of the beginning are counted; of a large fleet their names would fill the screen. */
   #instance(id: string, state: 'joined' | 'left'): void {
-    const { note } = this.#saying;
+    const { note, nameOf } = this.#saying;
     if (state === 'left') {
       this.#joined.delete(id);
-      note(`Process ${id} left.`);
+      note(`Process ${nameOf(id)} left.`);
       return;
     }
     this.#joined.add(id);
     if (this.#gathered) {
-      note(`Process ${id} joined.`);
+      note(`Process ${nameOf(id)} joined.`);
       return;
     }
     const asked = this.#open?.instances ?? 0;

@@ -1,24 +1,30 @@
+import type { SrvRecord } from 'node:dns';
 import { styleText } from 'node:util';
-import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '../printable.ts';
-import { speaksUtf8 } from './charset.ts';
+import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '../protocol/printable.ts';
+import { type Rows, type TableOptions, table } from './table.ts';
 
 /** The parts of the process that the command uses. */
 export interface Host {
   readonly stdout: Screen;
-  readonly stderr: { write(text: string): unknown };
+  readonly stderr: Pick<Screen, 'write' | 'isTTY'>;
   /** @default not interactive, and the standard input is empty */
   readonly stdin?: Input;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Opens an address in a browser, and tells whether there is one. @default there is none */
+  /** Opens an address in a browser; resolves to false where there is none. @default false */
   readonly browse?: (url: string) => Promise<boolean>;
+  /** Asks DNS for the records of an SRV name. @default the system's resolver */
+  readonly resolveSrv?: (name: string) => Promise<readonly Target[]>;
   /** Called by commands that run until they are interrupted. @default never interrupted */
   readonly interruption?: () => AbortSignal;
-  /** Tells when the process is stopped by Ctrl-Z, and goes on. Returns a function that unsubscribes. @default never */
-  readonly suspension?: (told: Suspension) => () => void;
-  /** Ends the process as Ctrl-C does. @default Ctrl-C is an empty answer */
+  /** Subscribes to Ctrl-Z and fg. Returns a function that unsubscribes. @default never called */
+  readonly suspension?: (listener: Suspension) => () => void;
+  /** Ends the process as Ctrl-C does. @default Ctrl-C gives an empty answer */
   readonly interrupt?: () => void;
 }
+
+/** Where a service answers, by an SRV record (RFC 2782). */
+export type Target = Pick<SrvRecord, 'name' | 'port'>;
 
 export interface Suspension {
   stopped(): void;
@@ -34,6 +40,7 @@ export type Input = NodeJS.ReadableStream & {
 export interface Screen {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
+  /** 0 for terminals of scripts, and of some containers, that do not know theirs; as `rows`. */
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
   readonly writableNeedDrain?: boolean | undefined;
@@ -51,10 +58,16 @@ export interface Terminal {
   out(text: string): void;
   /** Notes and errors, one line each. */
   note(text: string): void;
+  /** Replaces the line of progress on a terminal's stderr; an empty text removes it. */
+  progress(text: string): void;
   /** Escapes control characters, and colours the text where colours are shown. */
   paint(text: string, style: Style | undefined): string;
   /** Writes a line of painted texts to the output. */
   show(painted: string): void;
+  /** Writes a table to the output. */
+  table(header: readonly string[], rows: Rows, options?: TableOptions): void;
+  /** Writes a value to the output as JSON, on one line unless it is indented. */
+  json(value: object, indent?: number): void;
   /** Waits for a slow reader of the output. */
   drained(): Promise<void>;
   /** Writes to the output as it is: for cursor movements. */
@@ -71,10 +84,16 @@ export interface Terminal {
   askSecret(question: string): Promise<string>;
   /** Opens an address in the person's browser. Resolves to false where there is none. */
   browse(url: string): Promise<boolean>;
+  resolveSrv(name: string): Promise<readonly Target[]>;
   interruption(): AbortSignal;
-  suspension(told: Suspension): () => void;
-  /** Where the address and the credential were found, if that was not an option. Errors name it. */
-  readonly sources: { address?: string | undefined; credential?: string | undefined };
+  suspension(listener: Suspension): () => void;
+  /** Where the address and the credential were found, if that was not an option. Errors name them. */
+  readonly sources: {
+    address?: string | undefined;
+    credential?: string | undefined;
+    /** The profiles of which one should have been named. */
+    profiles?: readonly string[];
+  };
   readonly env: Host['env'];
   readonly cwd: string;
   readonly now: () => number;
@@ -94,20 +113,28 @@ export function createTerminal(host: Host): Terminal {
     if (hidden && stdin?.isTTY === true) stderr.write('\n');
     return answer;
   };
+  const out = (text: string) => void stdout.write(`${shown(escapeUnprintableInLines(text))}\n`);
+  const show = (painted: string) => void stdout.write(`${painted}\n`);
+  const paint = (text: string, style: Style | undefined) => {
+    const escaped = shown(escapeUnprintable(text));
+    return colours && style !== undefined ? styleText(style, escaped, { validateStream: false }) : escaped;
+  };
   return {
-    out: (text) => void stdout.write(`${shown(escapeUnprintableInLines(text))}\n`),
+    out,
     note,
-    paint: (text, style) => {
-      const escaped = shown(escapeUnprintable(text));
-      return colours && style !== undefined ? styleText(style, escaped, { validateStream: false }) : escaped;
+    progress: (text) => {
+      if (stderr.isTTY === true && !isDumb(env)) stderr.write(`\r${readable(escapeUnprintable(text))}\u001b[K`);
     },
-    show: (painted) => void stdout.write(`${painted}\n`),
+    paint,
+    show,
+    table: (header, rows, options) => show(table({ paint, screen: stdout }, header, rows, options)),
+    json: (value, indent) => out(JSON.stringify(value, undefined, indent)),
     drained: () =>
       new Promise((resolve) => {
         if (stdout.writableNeedDrain === true) stdout.once?.('drain', resolve);
         else resolve();
       }),
-    screen: sized(stdout),
+    screen: stdout,
     repaints: stdout.isTTY === true && !isDumb(env),
     // Node opens the standard input when it is looked at first.
     get interactive() {
@@ -119,6 +146,7 @@ export function createTerminal(host: Host): Terminal {
     ask: (question) => ask(question, false),
     askSecret: (question) => ask(question, true),
     browse: host.browse ?? (async () => false),
+    resolveSrv: host.resolveSrv ?? (async (name) => (await import('node:dns/promises')).resolveSrv(name)),
     interruption: interruption ?? (() => new AbortController().signal),
     suspension: host.suspension ?? (() => () => {}),
     sources: {},
@@ -128,20 +156,13 @@ export function createTerminal(host: Host): Terminal {
   };
 }
 
-/** Terminals of scripts, and some of containers, say that they have no columns and no rows. */
-function sized(stdout: Screen): Screen {
-  return {
-    write: (text) => stdout.write(text),
-    get isTTY() {
-      return stdout.isTTY;
-    },
-    get columns() {
-      return stdout.columns || undefined;
-    },
-    get rows() {
-      return stdout.rows || undefined;
-    },
-  };
+/**
+ * Whether the terminal reads UTF-8: by the first of the variables that is set (POSIX, 8.2). Where none is, as in most
+ * containers, it does.
+ */
+function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: Host['env']): boolean {
+  const locale = LC_ALL || LC_CTYPE || LANG || 'UTF-8';
+  return /utf-?8/i.test(locale);
 }
 
 /** On terminals only. `FORCE_COLOR` (https://force-color.org) and `NO_COLOR` (https://no-color.org) say otherwise. */

@@ -11,20 +11,32 @@ const PAGE = 1000;
 /** A few pages may be empty while retention drops their entries. */
 const MOST_EMPTY_PAGES = 50;
 
-/** The whole trail of a server, newest entry first. Waits and retries when the server limits the rate. */
-export async function* trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, void, undefined> {
+interface Page {
+  readonly entries: readonly AuditEntry[];
+  readonly next?: string | undefined;
+}
+
+async function* paged(ask: (request: { limit: number; cursor?: string }) => Promise<Page>) {
   let cursor: string | undefined;
-  let empty = 0;
   do {
-    const page = await patiently(() => client.audit({ limit: PAGE, ...(cursor !== undefined && { cursor }) }));
+    const { entries, next }: Page = await ask({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    yield* entries;
+    cursor = next;
+  } while (cursor !== undefined);
+}
+
+/** The whole trail of a server, newest entry first. Waits and retries when the server limits the rate. */
+export function trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, void, undefined> {
+  let empty = 0;
+  return paged(async (request) => {
+    const page = await patiently(() => client.audit(request));
     if (page.tenant?.scope === 'tenant-isolated') {
       throw new UsageError('this credential shows the trail of one tenant only: use a credential without a tenant');
     }
     empty = page.entries.length === 0 ? empty + 1 : 0;
     if (empty === MOST_EMPTY_PAGES) throw new Error(`the server answered ${empty} empty pages in a row`);
-    yield* page.entries;
-    cursor = page.otelrdcp_next;
-  } while (cursor !== undefined);
+    return { entries: page.entries, next: page.otelrdcp_next };
+  });
 }
 
 /** The whole trail of a store, newest entry first, read directly. */
@@ -32,12 +44,7 @@ export async function* trailOfStore(url: string): AsyncGenerator<AuditEntry, voi
   assertStore(url);
   const store = openStore(url);
   try {
-    let cursor: string | undefined;
-    do {
-      const page = await store.queryAudit({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
-      yield* page.entries;
-      cursor = page.next;
-    } while (cursor !== undefined);
+    yield* paged((request) => store.queryAudit(request));
   } finally {
     await store.close();
   }
@@ -45,8 +52,8 @@ export async function* trailOfStore(url: string): AsyncGenerator<AuditEntry, voi
 
 /** SQLite would create a missing file. */
 function assertStore(url: string): void {
-  if (/^rediss?:/.test(url)) return;
-  if (!/^sqlite:./.test(url)) throw new UsageError('--store must be sqlite:FILE, redis://HOST or rediss://HOST');
+  if (/^(rediss?|postgres|postgresql):/.test(url)) return;
+  if (!/^sqlite:./.test(url)) throw new UsageError('--store must be sqlite:FILE, redis://HOST or postgres://HOST');
   if (!existsSync(url.slice('sqlite:'.length))) throw new UsageError('--store: the file does not exist');
 }
 

@@ -1,8 +1,8 @@
 const NAMED = 5;
 
 /** The names, or the first of them and how many more there are. */
-export function some(names: readonly string[]): string {
-  if (names.length <= NAMED) return names.join(', ');
+export function some(names: readonly string[], between = ', '): string {
+  if (names.length <= NAMED) return names.join(between);
   return `${names.slice(0, NAMED).join(', ')} and ${names.length - NAMED} more`;
 }
 

@@ -2,6 +2,7 @@ import { isRdcpError } from '../errors.ts';
 import type { AuditEntry, AuditResponse } from '../protocol/audit-messages.ts';
 import { CONSOLE_PATHS, type ControlAction, PATHS } from '../protocol/constants.ts';
 import type {
+  ApprovalsResponse,
   ConsoleCodeResponse,
   ControlBudget,
   ControlResponse,
@@ -9,16 +10,18 @@ import type {
   FleetResponse,
   HealthResponse,
   MetricsResponse,
+  NotificationsResponse,
   SessionResponse,
   StatusResponse,
   TenantsResponse,
   WellKnownDocument,
 } from '../protocol/messages.ts';
 import type { ForecastRequest, ForecastResponse, StateEvent, TailEvent } from '../protocol/streams.ts';
+import type { ControlTarget, LineFilter, When } from '../protocol/target.ts';
 import { type AuditFilter, auditEntries, fetchAudit } from './audit.ts';
 import { randomId } from './random-id.ts';
 import { RdcpResponseError } from './response-error.ts';
-import { type EventsOptions, events, forecast, type TailOptions, tail } from './streams.ts';
+import { type EventsRequest, events, forecast, type TailRequest, tail } from './streams.ts';
 import { createTokens, type RdcpTokens } from './tokens.ts';
 import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
 
@@ -40,19 +43,38 @@ export interface ControlOptions {
    */
   readonly otelrdcp_budget?: ControlBudget | false;
   /**
+   * Whose work it is for: an `enable` with it makes an activation, `otelrdcp_activation` of the response, and leaves the
+   * settings of the categories. An addition of this implementation. @default all work
+   */
+  readonly otelrdcp_target?: ControlTarget;
+  /** The lines that it is for; an activation, as with a target. An addition of this implementation. @default all lines */
+  readonly otelrdcp_filter?: LineFilter;
+  /**
+   * Records the lines of each piece of work, and writes those of work that ends so; an activation, as with a target. An
+   * addition of this implementation. @default lines are written at once
+   */
+  readonly otelrdcp_when?: When;
+  /** On `disable` and `reset`: ends this activation alone. An addition of this implementation. @default all that there is */
+  readonly otelrdcp_id?: string;
+  /**
    * Only asks what would change: the response has the changes, nothing is changed and nothing is audited. An addition of
    * this implementation. @default false
    */
   readonly otelrdcp_dryRun?: boolean;
+  /**
+   * For `reset`: ends what is on or off for a while, and leaves permanent settings. An addition of this implementation.
+   * @default every setting is removed
+   */
+  readonly otelrdcp_only?: 'temporary';
 }
 
 /** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */
 export interface ControlCommand {
-  /** What to do. */
+  /** Kind of the change. */
   readonly action: ControlAction;
   /** May be omitted for `reset` and `status`, to select every category. */
   readonly categories?: CategorySelection;
-  /** For how long, why, and within which limits. @default none */
+  /** Duration, reason and limits. @default none */
   readonly options?: ControlOptions;
 }
 
@@ -79,7 +101,10 @@ export interface RdcpClient {
   /** Switches each category to its opposite state. */
   toggle(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
   /** Removes settings: the categories return to the state that they inherit. @param categories @default every category */
-  reset(categories?: CategorySelection, options?: Pick<ControlOptions, 'reason'>): Promise<ControlResponse>;
+  reset(
+    categories?: CategorySelection,
+    options?: Pick<ControlOptions, 'reason' | 'otelrdcp_only' | 'otelrdcp_id'>,
+  ): Promise<ControlResponse>;
   /** Which categories are on. Needs the scope `status` or `discovery`. */
   status(options?: RequestOptions): Promise<StatusResponse>;
   /** Also resolves for an unhealthy server; see `status`. */
@@ -102,25 +127,31 @@ export interface RdcpClient {
    * without a shared store, answer `RDCP_NOT_FOUND`.
    */
   fleet(options?: RequestOptions): Promise<FleetResponse>;
+  /** Where notifications go, and what became of the newest of the answering process. Needs the scope `admin`. */
+  notifications(options?: RequestOptions): Promise<NotificationsResponse>;
+  /** Changes that wait for an approval, because they go beyond what their credential allows. Needs the scope `admin`. */
+  approvals(options?: RequestOptions): Promise<ApprovalsResponse>;
+  /** Makes a change that waits. Needs the scope `admin`, and another user than the one who asked for it. */
+  approve(id: string, options?: RequestOptions): Promise<ControlResponse>;
   /**
    * Measures for a while what categories emit, or would emit if they were on, added up over the fleet. No line is emitted.
    * Resolves after that time. An addition of this implementation.
    */
   forecast(
     categories: CategorySelection,
-    options?: Pick<ForecastRequest, 'duration'> & RequestOptions,
+    options?: Omit<ForecastRequest, 'categories'> & RequestOptions,
   ): Promise<ForecastResponse>;
   /**
    * Shows the debug lines of categories, from every process of the fleet, to this client alone; nothing is switched. Iterate
    * with `for await`: the iteration returns after the event `end`, and throws when the connection is lost. Leaving the loop,
    * or aborting the signal, ends the tail. An addition of this implementation.
    */
-  tail(categories: CategorySelection, options?: TailOptions): AsyncGenerator<TailEvent, void, undefined>;
+  tail(categories: CategorySelection, options?: TailRequest): AsyncGenerator<TailEvent, void, undefined>;
   /**
    * Follows the state of the server: a snapshot, then every change. Iterate with `for await`; a lost connection throws.
    * Leaving the loop, or aborting the signal, ends it. An addition of this implementation.
    */
-  events(options?: EventsOptions): AsyncGenerator<StateEvent, void, undefined>;
+  events(options?: EventsRequest): AsyncGenerator<StateEvent, void, undefined>;
   /**
    * Asks for a one-time code for this client's credential, which signs a browser on the server's own machine in to the
    * console: open `rdcp/console/#code=CODE`. An addition of this implementation.
@@ -157,6 +188,9 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     auditEntries: (filter = {}, request) => auditEntries(send, filter, request),
     session: get(PATHS.session),
     fleet: get(PATHS.fleet),
+    notifications: get(PATHS.notifications),
+    approvals: get(PATHS.approvals),
+    approve: (id, request) => send<ControlResponse>({ path: PATHS.approve, body: { id } }, request),
     forecast: (categories, request) => forecast(send, categories, request),
     tail: (categories, request) => tail(stream, categories, request),
     events: (request) => events(stream, request),

@@ -8,7 +8,7 @@ const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token';
 /** Fraction of an access token's lifetime after which it is refreshed, so that it does not expire while a request is sent. */
 const REFRESH_AFTER = 0.9;
 
-/** What to request a token for. */
+/** Content of a requested token. */
 export interface TokenRequest {
   /** A subset of the credential's scopes. @default all of them */
   readonly scopes?: readonly Scope[];

@@ -10,7 +10,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Where the server is, and who asks. */
+/** Address of the server, and the credential. */
 export interface RdcpClientOptions {
   /** Address of the server, such as `http://127.0.0.1:9465`. Its path is prepended to every path of the protocol. */
   readonly baseUrl: string;
@@ -51,11 +51,16 @@ export interface Call {
   readonly extraMs?: number;
 }
 
-export interface StreamCall extends Pick<Call, 'path' | 'query'> {
+export interface StreamCall extends Pick<Call, 'path' | 'query' | 'body'> {
   /** Further headers of this request. @default {} */
   readonly headers?: Readonly<Record<string, string>>;
   /** The name of the event that ends the stream. @default the stream lasts until it is aborted */
   readonly ends?: string;
+}
+
+function initOf(headers: Headers, json: unknown, form?: URLSearchParams): RequestInit {
+  const body = form?.toString() ?? (json === undefined ? undefined : JSON.stringify(json));
+  return body === undefined ? { method: 'GET', headers } : { method: 'POST', headers, body };
 }
 
 /** Sends one request and resolves with the parsed response. */
@@ -70,8 +75,11 @@ export type StreamTransport = (
 /** A version of the protocol that is not ours. */
 const PROTOCOL_FORM = /^rdcp\/[\d.]{1,7}$/;
 
-/** A server that is silent for this long, in milliseconds, is gone: it sends a comment every 15 seconds. */
-const SILENCE_MS = 45_000;
+/** The most that is read of an answer, in bytes after decompression. Streams have no end. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** A server that is silent for this long, in milliseconds, is gone: it sends a comment every 5 seconds. */
+const SILENCE_MS = 20_000;
 
 /** @throws {TypeError} if the options contradict each other, or the base URL is not an absolute HTTP URL */
 export function createTransport(options: RdcpClientOptions): { send: Transport; stream: StreamTransport } {
@@ -82,28 +90,30 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
   const fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const timeoutMs = options.timeoutMs ?? 30_000;
 
+  /** Sends the request. Whatever fails from here on is translated by {@link failureOf}. */
+  async function request(call: Pick<Call, 'path' | 'query'>, init: RequestInit, attempt: Attempt): Promise<Response> {
+    const { timeout, signal } = attempt;
+    const response = await fetch(urlOf(base, call), {
+      ...init,
+      // Redirects are not followed: to another origin fetch drops Authorization, but would forward the API key.
+      redirect: 'manual',
+      cache: 'no-store',
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    });
+    attempt.answered = true;
+    return response;
+  }
+
   const send: Transport = async (call, { requestId = randomId(), signal } = {}) => {
     signal?.throwIfAborted();
-    const deadline = AbortSignal.timeout(timeoutMs + (call.extraMs ?? 0));
-    const body = call.form?.toString() ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
-    const init: RequestInit = {
-      ...UNSHARED,
-      method: body === undefined ? 'GET' : 'POST',
-      headers: await headersOf(options, requestId, call),
-      ...(body === undefined ? {} : { body }),
-      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
-    };
-    const sentAt = performance.now();
-    let answered = false;
+    const timeout = AbortSignal.timeout(timeoutMs + (call.extraMs ?? 0));
+    const headers = await headersOf(options, requestId, call);
+    const attempt: Attempt = { requestId, signal, timeout, sentAt: performance.now(), answered: false };
     try {
-      const response = await fetch(urlOf(base, call), init);
-      answered = true;
-      return answerOf(base, response, await response.text(), requestId, call);
+      const response = await request(call, initOf(headers, call.body, call.form), attempt);
+      return answerOf(base, response, await textOf(base, response, requestId), requestId, call);
     } catch (cause) {
-      if (isRdcpError(cause)) throw cause;
-      signal?.throwIfAborted();
-      if (answered && !deadline.aborted) throw closedBy(base, requestId, cause);
-      throw failure(cause, { timedOut: deadline.aborted, waitedMs: performance.now() - sentAt }, base, requestId);
+      throw failureOf(cause, base, attempt);
     }
   };
 
@@ -112,22 +122,21 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
     { requestId = randomId(), signal }: RequestOptions = {},
   ): AsyncGenerator<ServerSentEvent, void, undefined> {
     signal?.throwIfAborted();
-    const silence = new Silence(timeoutMs);
-    let answered = false;
-    const sentAt = performance.now();
-    const headers = await headersOf(options, requestId, {});
+    const headers = await headersOf(options, requestId, call);
     headers.set('Accept', EVENT_STREAM_MEDIA_TYPE);
     for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
+    const silence = new Silence(timeoutMs);
+    const attempt: Attempt = {
+      requestId,
+      signal,
+      timeout: silence.signal,
+      sentAt: performance.now(),
+      answered: false,
+    };
     try {
-      const init = {
-        ...UNSHARED,
-        headers,
-        signal: signal === undefined ? silence.signal : AbortSignal.any([silence.signal, signal]),
-      };
-      const response = await fetch(urlOf(base, call), init);
-      answered = true;
+      const response = await request(call, initOf(headers, call.body), attempt);
       if (!response.ok || !isEventStream(response)) {
-        answerOf(base, response, await response.text(), requestId, {});
+        answerOf(base, response, await textOf(base, response, requestId), requestId, {});
         throw notRdcp(base, response, requestId);
       }
       for await (const event of eventsOf(response, silence)) {
@@ -135,10 +144,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
         if (event.event === call.ends) return;
       }
     } catch (cause) {
-      if (isRdcpError(cause)) throw cause;
-      signal?.throwIfAborted();
-      if (answered && !silence.signal.aborted) throw closedBy(base, requestId, cause);
-      throw failure(cause, { timedOut: silence.signal.aborted, waitedMs: performance.now() - sentAt }, base, requestId);
+      throw failureOf(cause, base, attempt);
     } finally {
       silence.end();
     }
@@ -147,12 +153,6 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
 
   return { send, stream };
 }
-
-const UNSHARED = {
-  // Not followed: to another origin fetch drops Authorization, but would forward the API key.
-  redirect: 'manual',
-  cache: 'no-store',
-} as const satisfies RequestInit;
 
 function urlOf(base: string, { path, query }: Pick<Call, 'path' | 'query'>): string {
   return `${base}${path}${query === undefined || query.size === 0 ? '' : `?${query}`}`;
@@ -189,6 +189,28 @@ class Silence {
 
 function isEventStream({ headers }: Response): boolean {
   return headers.get('Content-Type')?.startsWith(EVENT_STREAM_MEDIA_TYPE) === true;
+}
+
+/** Reads an answer as text, and closes the connection if it is too large: `response.text()` would read on without end. */
+async function textOf(base: string, { body }: Response, requestId: string): Promise<string> {
+  const reader = body?.getReader();
+  if (reader === undefined) return '';
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return text + decoder.decode();
+      bytes += value.byteLength;
+      if (bytes > MAX_ANSWER_BYTES) {
+        throw unreachable(`The answer of the server at ${base} has more than 16 MiB, which is not read`, requestId);
+      }
+      text += decoder.decode(value, { stream: true });
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
 }
 
 async function* eventsOf(response: Response, silence: Silence): AsyncGenerator<ServerSentEvent, void, undefined> {
@@ -301,15 +323,27 @@ function parse(text: string): unknown {
   }
 }
 
-interface Failed {
-  readonly timedOut: boolean;
-  readonly waitedMs: number;
+/** A request that was sent. */
+interface Attempt {
+  readonly requestId: string;
+  readonly signal: AbortSignal | undefined;
+  readonly timeout: AbortSignal;
+  readonly sentAt: number;
+  /** Whether a response has begun. */
+  answered: boolean;
 }
 
-function failure(cause: unknown, { timedOut, waitedMs }: Failed, base: string, requestId: string): RdcpError {
-  return timedOut
-    ? new RdcpError('RDCP_TIMEOUT', `The server at ${base} did not respond in time`, { details: { requestId }, cause })
-    : unreachable(failedByScheme(base, cause, waitedMs) ?? `The server at ${base} cannot be reached`, requestId, cause);
+/** The error to throw for a request that failed: the caller's own reason, or an error of this package. */
+function failureOf(cause: unknown, base: string, { requestId, signal, timeout, sentAt, answered }: Attempt): unknown {
+  if (isRdcpError(cause)) return cause;
+  if (signal?.aborted) return signal.reason;
+  if (timeout.aborted) {
+    const message = `The server at ${base} did not respond in time`;
+    return new RdcpError('RDCP_TIMEOUT', message, { details: { requestId }, cause });
+  }
+  if (answered) return closedBy(base, requestId, cause);
+  const reason = failedByScheme(base, cause, performance.now() - sentAt);
+  return unreachable(reason ?? `The server at ${base} cannot be reached`, requestId, cause);
 }
 
 function closedBy(base: string, requestId: string, cause?: unknown): RdcpError {

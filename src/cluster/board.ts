@@ -16,7 +16,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS address (
     service TEXT, wanted TEXT, pid INTEGER, url TEXT NOT NULL,
     PRIMARY KEY (service, wanted, pid)
-  ) STRICT, WITHOUT ROWID;
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS handed_over (key TEXT PRIMARY KEY, value TEXT NOT NULL, until REAL NOT NULL)
     STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS said (id INTEGER PRIMARY KEY, event TEXT NOT NULL UNIQUE) STRICT;
@@ -46,7 +46,7 @@ export interface Board {
   /** Returns the calls of the other processes by category, including ended ones. */
   callsOfOthers(tenant: string): ReadonlyMap<string, { readonly total: number; readonly rate: number }>;
   publishAddress(address: Address): void;
-  /** Returns the addresses of running processes, including this one. */
+  /** Returns the addresses of running processes, including this one, in the order in which they were published. */
   addresses(service: string, wanted?: string): readonly { readonly pid: number; readonly url: string }[];
   /** Returns whether this process is the first to claim an event, and so reports it. True when the board fails. */
   claim(event: string): boolean;
@@ -90,7 +90,7 @@ export function openBoard(folder: string, { process: self, pid, isRunning = isAl
   const writeAddress = database.prepare(
     'INSERT OR REPLACE INTO address (service, wanted, pid, url) VALUES (?, ?, ?, ?)',
   );
-  const readAddresses = database.prepare('SELECT wanted, pid, url FROM address WHERE service = ? ORDER BY pid');
+  const readAddresses = database.prepare('SELECT wanted, pid, url FROM address WHERE service = ? ORDER BY rowid');
 
   const keepValue = database.prepare('INSERT OR REPLACE INTO handed_over (key, value, until) VALUES (?, ?, ?)');
   const takeValue = database.prepare('DELETE FROM handed_over WHERE key = ? RETURNING value, until');

@@ -1,7 +1,7 @@
-import type { Schedule } from '../clock.ts';
-import { diagnostics } from '../diagnostics.ts';
 import type { Gate } from '../gate/types.ts';
-import type { CallMeasurements, Measurements } from '../metrics/types.ts';
+import type { CategoryCalls, Counted, Measurements, SharedMeasurements } from '../metrics/types.ts';
+import { diagnostics } from '../telemetry/diagnostics.ts';
+import type { Schedule } from '../time/clock.ts';
 import type { Board, Calls } from './board.ts';
 
 /** Interval for publishing calls, in milliseconds. */
@@ -12,8 +12,8 @@ const ALL_EVERY = 5;
 const CACHE_MS = 20;
 
 export interface SharedCallsOptions {
-  /** Returns `undefined` while this process is not in a cluster. */
-  readonly board: () => Board | undefined;
+  /** Its board is `undefined` while this process is not in a cluster. */
+  readonly cluster: { readonly board: Board | undefined };
   /** Measurements of this process. */
   readonly own: Measurements;
   readonly gate: Pick<Gate, 'categories' | 'tenantCalls'>;
@@ -22,12 +22,12 @@ export interface SharedCallsOptions {
 }
 
 /** Measurements whose calls are summed over all processes of the cluster. */
-export interface SharedCalls extends Measurements {
+export interface SharedCalls extends SharedMeasurements {
   close(): void;
 }
 
 /** Publishes this process's calls to its cluster and adds the calls of the other processes. */
-export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOptions): SharedCalls {
+export function shareCalls({ cluster, own, gate, clock, schedule }: SharedCallsOptions): SharedCalls {
   const published = new Map<string, { readonly total: number; readonly rate: number }>();
   const read = new Map<string, { readonly at: number; readonly calls: ReturnType<Board['callsOfOthers']> }>();
   let ticks = 0;
@@ -45,7 +45,7 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
   }
 
   function publish(all: boolean): void {
-    const to = board();
+    const to = cluster.board;
     if (to === undefined) return;
     const changed: Calls[] = [];
     for (const calls of emitted(all)) {
@@ -67,7 +67,7 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
   }
 
   function ofOthers(tenant: string): ReturnType<Board['callsOfOthers']> | undefined {
-    const from = board();
+    const from = cluster.board;
     if (from === undefined) return undefined;
     const now = clock.monotonic();
     const known = read.get(tenant);
@@ -79,11 +79,12 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
     return read.get(tenant)?.calls;
   }
 
-  function sum(tenant: string, calls: CallMeasurements): CallMeasurements {
-    const others = (index: number) => ofOthers(tenant)?.get(gate.categories()[index]?.name ?? '');
+  function callsOf({ index, name }: Counted, tenantId?: string): CategoryCalls {
+    const calls = tenantId === undefined ? own : own.ofTenant(tenantId);
+    const others = ofOthers(tenantId ?? '')?.get(name);
     return {
-      callsTotal: (index) => calls.callsTotal(index) + (others(index)?.total ?? 0),
-      callsPerSecond: (index) => calls.callsPerSecond(index) + (others(index)?.rate ?? 0),
+      callsTotal: (index === undefined ? 0 : calls.callsTotal(index)) + (others?.total ?? 0),
+      callsPerSecond: (index === undefined ? 0 : calls.callsPerSecond(index)) + (others?.rate ?? 0),
     };
   }
 
@@ -92,8 +93,7 @@ export function shareCalls({ board, own, gate, clock, schedule }: SharedCallsOpt
     guarded(() => publish(ticks % ALL_EVERY === 0));
   });
   return {
-    ...sum('', own),
-    ofTenant: (tenant) => sum(tenant, own.ofTenant(tenant)),
+    callsOf,
     process: () => own.process(),
     close() {
       stop();

@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, type Stats, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Locked by every process of a cluster. The operating system releases it when the process ends. */
@@ -9,6 +9,8 @@ const LOCK_FILE = 'lock';
 const BUSY_MS = 5000;
 /** Maximum number of attempts, when the folder is removed during entering. */
 const ATTEMPTS = 10;
+/** Folders created within this time may be in any order, in milliseconds. */
+const SETTLE_MS = 20;
 /** Primary result code, https://www.sqlite.org/rescode.html. */
 const SQLITE_BUSY = 5;
 
@@ -44,20 +46,42 @@ function tryToEnter(path: string): DatabaseSync | undefined {
   return takeSharedLock(path);
 }
 
+/**
+ * The private folder of this user. Its name has a random part: the temporary folder is shared, and another user may have
+ * taken any name that is known. Processes that start together may create several, and all use the oldest.
+ */
 function ownFolder(): string {
-  const user = process.getuid?.();
-  return join(tmpdir(), user === undefined ? 'rdcp-cluster' : `rdcp-cluster-${user}`);
+  const prefix = join(tmpdir(), `rdcp-cluster-${process.getuid?.() ?? 'user'}-`);
+  for (let attempt = 1; ; attempt++) {
+    const found = oldestFolder(prefix);
+    const isOldest = found !== undefined && Math.abs(Date.now() - found.birthtimeMs) > SETTLE_MS;
+    if (isOldest || (found !== undefined && attempt > ATTEMPTS)) return found.path;
+    if (found === undefined) mkdtempSync(prefix);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SETTLE_MS);
+  }
+}
+
+function oldestFolder(prefix: string): { readonly path: string; readonly birthtimeMs: number } | undefined {
+  const found = readdirSync(dirname(prefix)).flatMap((name) => {
+    const path = join(dirname(prefix), name);
+    const stats = path.startsWith(prefix) ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
+    return stats !== undefined && problemOf(stats) === undefined ? [{ path, birthtimeMs: stats.birthtimeMs }] : [];
+  });
+  return found.sort((a, b) => a.birthtimeMs - b.birthtimeMs || (a.path < b.path ? -1 : 1))[0];
 }
 
 /** Creates a private folder. Rejects one that another user created or can access: the temporary folder is shared. */
 function makePrivate(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  const found = lstatSync(path);
+  const problem = problemOf(lstatSync(path));
+  if (problem !== undefined) throw new Error(problem);
+}
+
+function problemOf(found: Stats): string | undefined {
   const user = process.getuid?.();
-  if (!found.isDirectory()) throw new Error('the folder is a file or a link');
-  if (user !== undefined && (found.uid !== user || (found.mode & 0o077) !== 0)) {
-    throw new Error('the folder is open to other users');
-  }
+  if (!found.isDirectory()) return 'the folder is a file or a link';
+  if (user === undefined || (found.uid === user && (found.mode & 0o077) === 0)) return undefined;
+  return 'the folder is open to other users';
 }
 
 /** Returns the shared lock, or `undefined` to retry, if the lock file is new or was removed meanwhile. */

@@ -1,13 +1,12 @@
-import { afterStart } from '../after-start.ts';
-import type { Delay } from '../clock.ts';
-import type { Board } from './board.ts';
+import { join } from 'node:path';
+import { afterStart } from '../time/after-start.ts';
+import type { Delay } from '../time/clock.ts';
+import { type Board, openBoard } from './board.ts';
+import { enterFolder, type Folder } from './folder.ts';
 import { type Listening, listenTogether } from './listening.ts';
-import { joinCluster, type Membership } from './membership.ts';
 import { onBecomingPrimary, type Role, workerRole } from './role.ts';
 
 export interface FollowingOptions {
-  /** Called when this process has become a primary and joined its cluster. */
-  readonly joined: () => void;
   /** Called with the reason when the processes of the cluster cannot share data. */
   readonly failed: (problem: string) => void;
   readonly delay: Delay;
@@ -18,48 +17,34 @@ export interface FollowedCluster {
   /** `undefined` while this process is not in a cluster. */
   readonly membership: Membership | undefined;
   readonly board: Board | undefined;
+  /** Whether this process is one of a cluster, also where that shares no data. */
+  readonly isMember: boolean;
+  /** @param listener called when this process has become a primary and joined its cluster */
+  onJoined(listener: () => void): void;
   /** Listens, unless another process of the cluster listens at that address. */
   listen(service: string, wanted: string, listen: () => Promise<{ readonly url: string }>): Promise<Listening>;
   close(): void;
 }
 
 /** Joins this process's cluster, now or when it forks its first worker. */
-export function followCluster({ joined, failed, delay }: FollowingOptions): FollowedCluster {
+export function followCluster({ failed, delay }: FollowingOptions): FollowedCluster {
   let membership: Membership | undefined;
   let stop = () => {};
+  let joined = () => {};
   let closed = false;
   /** Addresses of this process, published when it becomes a primary. */
   const listening: { readonly service: string; readonly wanted: string; readonly url: string }[] = [];
 
-  function join(role: Role): void {
-    try {
-      membership = joinCluster(role);
-    } catch (error) {
-      failed(error instanceof Error ? error.message : 'unknown error');
-    }
-  }
-
-  const worker = workerRole();
-  if (worker !== undefined) join(worker);
-  else {
-    // Loading node:cluster takes time, so the application starts first. Earlier forks are found then.
-    afterStart(() => {
-      if (closed) return;
-      stop = onBecomingPrimary((role) => {
-        join(role);
-        if (membership === undefined) return;
-        for (const address of listening) membership.board.publishAddress(address);
-        joined();
-      });
-    });
-  }
-
-  return {
+  const followed: FollowedCluster & { isMember: boolean } = {
+    isMember: false,
     get membership() {
       return membership;
     },
     get board() {
       return membership?.board;
+    },
+    onJoined(listener) {
+      joined = listener;
     },
     async listen(service, wanted, listen) {
       if (membership !== undefined) return listenTogether({ membership, service, wanted, listen, delay });
@@ -77,4 +62,63 @@ export function followCluster({ joined, failed, delay }: FollowingOptions): Foll
       membership = undefined;
     },
   };
+
+  function enter(role: Role): void {
+    followed.isMember = true;
+    try {
+      membership = joinCluster(role);
+    } catch (error) {
+      failed(error instanceof Error ? error.message : 'unknown error');
+    }
+  }
+
+  const worker = workerRole();
+  if (worker !== undefined) enter(worker);
+  else {
+    // Loading node:cluster takes time, so the application starts first. Earlier forks are found then.
+    afterStart(() => {
+      if (closed) return;
+      stop = onBecomingPrimary((role) => {
+        enter(role);
+        if (membership === undefined) return;
+        for (const address of listening) membership.board.publishAddress(address);
+        joined();
+      });
+    });
+  }
+  return followed;
+}
+
+/** Resources shared with the other processes of the cluster. */
+export interface Membership {
+  readonly role: Role['name'];
+  /** Private to the user. Removed when the last process leaves. */
+  readonly folder: string;
+  /** File of the shared store, when no store is configured. */
+  readonly storeFile: string;
+  readonly board: Board;
+  leave(): void;
+}
+
+/** @throws if a private folder cannot be created, or SQLite is missing */
+function joinCluster(role: Role): Membership {
+  const folder = enterFolder(role.cluster);
+  try {
+    return membership(role, folder);
+  } catch (error) {
+    folder.leave();
+    throw error;
+  }
+}
+
+function membership({ name }: Role, folder: Folder): Membership {
+  const { pid } = process;
+  const board = openBoard(folder.path, { process: `${pid}-${performance.timeOrigin}`, pid });
+  const leave = () => {
+    process.off('exit', leave);
+    board.close();
+    folder.leave();
+  };
+  process.on('exit', leave);
+  return { role: name, folder: folder.path, storeFile: join(folder.path, 'control.sqlite'), board, leave };
 }

@@ -1,6 +1,6 @@
-import type { Delay } from '../clock.ts';
+import type { Delay } from '../time/clock.ts';
 import type { Board } from './board.ts';
-import type { Membership } from './membership.ts';
+import type { Membership } from './following.ts';
 
 /** How long to wait for the process that holds the port to publish its address, in milliseconds. */
 const MAX_WAIT_MS = 2000;
@@ -33,8 +33,9 @@ export async function listenTogether(options: ListeningOptions): Promise<Listeni
   if (ofPrimary !== undefined) return { url: ofPrimary, shared: true };
   try {
     const { url } = await listen();
-    const shared = find(board, service, wanted) !== undefined;
     board.publishAddress({ service, wanted, url });
+    // Workers may open the port at the same time: it is the address of the first of them.
+    const shared = board.addresses(service, wanted)[0]?.pid !== process.pid;
     return { url, ...(shared && { shared }) };
   } catch (error) {
     if (!isTaken(error)) throw error;

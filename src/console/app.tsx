@@ -1,41 +1,38 @@
 import type { FunctionComponent } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { connection, hrefOf, route, state, useShortcuts } from './page.ts';
 import { Dialog } from './parts/dialog.tsx';
-import { Empty, Loading, Notice } from './parts/notice.tsx';
-import { printable } from './parts/printable.ts';
-import { Toasts } from './parts/toasts.tsx';
-import type { Connection } from './state/connection.ts';
+import { printable } from './parts/format.ts';
+import { Boundary, Empty, Loading, Notice } from './parts/notice.tsx';
 import { isSwitchedOn } from './state/listing.ts';
-import { href, type ViewName } from './state/route.ts';
-import type { State } from './state/state.ts';
-import { useRoute } from './state/use-route.ts';
-import { useShortcuts } from './state/use-shortcuts.ts';
-import { useStore } from './state/use-store.ts';
+import type { ViewName } from './state/route.ts';
 import { AuditView } from './views/audit.tsx';
-import { Banners } from './views/banners.tsx';
+import { Banners, Toasts } from './views/banners.tsx';
 import { CategoriesView } from './views/categories.tsx';
 import { CategoryView } from './views/category.tsx';
 import { FleetView } from './views/fleet.tsx';
 import { Header } from './views/header.tsx';
 import { HealthView } from './views/health.tsx';
 import { Help } from './views/help.tsx';
+import { type Command, Palette } from './views/palette.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { SwitchDialog } from './views/switch-dialog.tsx';
-import { TailView } from './views/tail.tsx';
+import { tail, version } from './views/tail/running-tail.ts';
+import { useTailSummary } from './views/tail/tail-status.tsx';
+import { TailDock, TailView } from './views/tail.tsx';
 import { TenantsView } from './views/tenants.tsx';
-import type { ViewProps } from './views/view.ts';
 
 interface Entry {
   readonly title: string;
-  readonly View: FunctionComponent<ViewProps>;
+  readonly View: FunctionComponent;
   /** The second key after `g`. */
   readonly key: string;
   /** Why it is not offered, if it is not: the title, and what more there is to say. @default it always is */
-  readonly lacks?: (connection: Connection) => readonly [title: string, text: string] | undefined;
+  readonly lacks?: () => readonly [title: string, text: string] | undefined;
 }
 
 /** Why a view is not offered to a credential. */
-function scopeLacks(connection: Connection, has: boolean, title: string) {
+function scopeLacks(has: boolean, title: string) {
   const scopes = connection.session?.scopes.join(', ') || 'no scope';
   return has ? undefined : ([title, `Your credential has ${scopes}.`] as const);
 }
@@ -45,26 +42,25 @@ const ENTRIES: Readonly<Record<ViewName, Entry>> = {
     title: 'Categories',
     View: CategoriesView,
     key: 'c',
-    lacks: (connection) =>
-      scopeLacks(connection, connection.can('discovery'), 'The list of categories needs the scope discovery'),
+    lacks: () => scopeLacks(connection.can('discovery'), 'The list of categories needs the scope discovery'),
   },
   tail: {
     title: 'Tail',
     View: TailView,
     key: 't',
-    lacks: (connection) => scopeLacks(connection, connection.mayTail, 'Your credential may not read lines'),
+    lacks: () => scopeLacks(connection.mayTail, 'Your credential may not read lines'),
   },
   audit: {
     title: 'Audit',
     View: AuditView,
     key: 'a',
-    lacks: (connection) => scopeLacks(connection, connection.can('admin'), 'The audit trail needs the scope admin'),
+    lacks: () => scopeLacks(connection.can('admin'), 'The audit trail needs the scope admin'),
   },
   fleet: {
     title: 'Fleet',
     View: FleetView,
     key: 'f',
-    lacks: (connection) =>
+    lacks: () =>
       connection.has('fleet')
         ? undefined
         : [
@@ -77,73 +73,85 @@ const ENTRIES: Readonly<Record<ViewName, Entry>> = {
     title: 'Tenants',
     View: TenantsView,
     key: 'n',
-    lacks: (connection) =>
+    lacks: () =>
       connection.hasTenants
-        ? scopeLacks(connection, connection.choosesTenants, 'The list of tenants needs the scope admin')
+        ? scopeLacks(connection.choosesTenants, 'The list of tenants needs the scope admin')
         : ['This service has no tenants', 'Its settings are for everybody.'],
   },
 };
 
-export function App({ connection }: { readonly connection: Connection }) {
-  const stage = useStore(connection, (state) => state.stage);
+export function App() {
+  const stage = state.stage.value;
   const isShown = stage === 'signed-in' || stage === 'expired';
   useEffect(() => {
     if (!isShown) document.title = 'Debug control';
   }, [isShown]);
-  const problem = useStore(connection, (state) => state.problem);
-  switch (stage) {
-    case 'starting':
-      return (
-        <main class="alone">
-          <Loading what="the console" />
-        </main>
-      );
-    case 'unreachable':
-      return (
-        <main class="alone">
+  if (isShown) return <Shell />;
+  const problem = state.problem.value;
+  return (
+    <main class="alone">
+      {stage === 'starting' && <Loading what="the console" />}
+      {stage === 'unreachable' && (
+        <>
           <h1>Debug control</h1>
           {problem && <Notice problem={problem} onRetry={() => void connection.begin()} />}
-        </main>
-      );
-    case 'signed-out':
-      return (
-        <main class="alone">
+        </>
+      )}
+      {stage === 'signed-out' && (
+        <>
           <h1 class="bar">
             <img src="icon.svg" alt="" width="32" height="32" /> Debug control
           </h1>
           <p class="muted">{location.host}</p>
-          <SignIn connection={connection} />
-        </main>
-      );
-    default:
-      return <Shell connection={connection} expired={stage === 'expired'} />;
-  }
+          <SignIn />
+        </>
+      )}
+    </main>
+  );
 }
 
-function Shell({ connection, expired }: { readonly connection: Connection; readonly expired: boolean }) {
-  const route = useRoute();
+/** The page around the views. */
+function Shell() {
+  const { view, item } = route.value;
   const [help, setHelp] = useState(false);
-  const asked = useStore(connection, (state) => state.asked);
-  const announcement = useStore(connection, (state) => state.announcement);
-  const tenant = useStore(connection, (state) => state.tenant);
-  const service = useStore(connection, (state) => state.fleet?.members?.[0]?.service) ?? location.host;
-  const on = useStore(connection, switchedOn);
-  const offered = (Object.entries(ENTRIES) as [ViewName, Entry][]).filter(
-    ([, entry]) => entry.lacks?.(connection) === undefined,
-  );
-  const shown = `${route.view}/${route.item ?? ''}`;
-  const { View, title, lacks } = ENTRIES[route.view];
-  const lacking = lacks?.(connection);
+  const [palette, setPalette] = useState(false);
+  const [command, setCommand] = useState<Command>();
+  // After the palette has given the focus back.
+  useLayoutEffect(() => command?.run(), [command]);
+  const toSearch = useRef(false);
+  const { value: asked } = state.asked;
+  const service = state.fleet.value?.members?.[0]?.service ?? location.host;
+  const on = [...(state.categories.value?.values() ?? [])].filter(isSwitchedOn).length;
+  const offered = (Object.entries(ENTRIES) as [ViewName, Entry][]).filter(([, { lacks }]) => lacks?.() === undefined);
+  const { View, title, lacks } = ENTRIES[view];
+  const lacking = lacks?.();
+  const category = lacking === undefined && view === 'categories' ? item : undefined;
+  const shown = `${view}/${item ?? ''}`;
 
-  useShortcuts(connection, {
+  useShortcuts({
     '?': () => setHelp(true),
-    ...Object.fromEntries(offered.map(([view, { key }]) => [`g ${key}`, () => location.assign(href(view))])),
+    '/': () => {
+      if (focusSearch()) return;
+      toSearch.current = true;
+      location.assign(hrefOf('categories'));
+    },
+    n: () => document.querySelector<HTMLElement>('.top select')?.focus(),
+    ...Object.fromEntries(offered.map(([name, { key }]) => [`g ${key}`, () => location.assign(hrefOf(name))])),
   });
   useEffect(() => {
-    const what = printable(route.item ?? title, 80).text;
+    const open = (event: KeyboardEvent) => {
+      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey) || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      setPalette(true);
+    };
+    addEventListener('keydown', open);
+    return () => removeEventListener('keydown', open);
+  }, []);
+  useEffect(() => {
+    const what = printable(item ?? title, 80).text;
     document.title = `${on > 0 ? `${on} on · ` : ''}${what} · ${printable(service, 60).text}`;
-  }, [on, service, title, route.item]);
-  useFocusOnChange(shown);
+  }, [on, service, title, item]);
+  useFocusOnChange(shown, toSearch);
 
   return (
     <>
@@ -158,61 +166,95 @@ function Shell({ connection, expired }: { readonly connection: Connection; reado
       >
         Skip to the content
       </a>
-      <Header
-        connection={connection}
-        service={service}
-        entries={offered.map(([view, entry]) => [view, entry.title] as const)}
-        current={route.view}
-        onHelp={() => setHelp(true)}
-      />
-      <Banners connection={connection} />
+      <Boundary>
+        <Header
+          service={service}
+          entries={offered.map(([name, entry]) => [name, entry.title] as const)}
+          current={view}
+          onHelp={() => setHelp(true)}
+          onPalette={() => setPalette(true)}
+        />
+      </Boundary>
+      <Boundary>
+        <Banners />
+      </Boundary>
       <main id="view" tabIndex={-1}>
-        {!lacking && route.view === 'categories' && route.item !== undefined ? (
-          <CategoryView key={`${tenant ?? ''} ${route.item}`} connection={connection} name={route.item} />
-        ) : (
-          <>
-            <h1 class="visually-hidden">{title}</h1>
-            {lacking ? (
-              <Empty title={lacking[0]}>
-                <p>{lacking[1]}</p>
-              </Empty>
-            ) : (
-              <View key={tenant ?? ''} connection={connection} route={route} />
-            )}
-          </>
-        )}
+        {category === undefined && <h1 class="visually-hidden">{title}</h1>}
+        <Boundary key={`${connection.tenant ?? ''} ${shown}`}>
+          {lacking ? (
+            <Empty title={lacking[0]}>
+              <p>{lacking[1]}</p>
+            </Empty>
+          ) : category === undefined ? (
+            <View />
+          ) : (
+            <CategoryView name={category} />
+          )}
+        </Boundary>
       </main>
-      <Toasts connection={connection} />
-      {help && <Help connection={connection} onClose={() => setHelp(false)} />}
-      {asked && <SwitchDialog key={asked} connection={connection} asked={asked} />}
-      {expired && (
+      {view !== 'tail' && (
+        <Boundary>
+          <TailDock />
+        </Boundary>
+      )}
+      <TailSummary />
+      <Toasts />
+      {palette && (
+        <Palette
+          views={offered.map(([name, entry]) => [name, entry.title] as const)}
+          onHelp={() => setHelp(true)}
+          onChoose={(chosen) => {
+            setPalette(false);
+            setCommand(chosen);
+          }}
+          onClose={() => setPalette(false)}
+        />
+      )}
+      {help && <Help onClose={() => setHelp(false)} />}
+      {asked && (
+        <Boundary key={asked}>
+          <SwitchDialog asked={asked} />
+        </Boundary>
+      )}
+      {state.stage.value === 'expired' && (
         <Dialog title="Sign in again">
-          <p>Your session has ended. What you see and typed stays as it is.</p>
-          <SignIn connection={connection} again />
+          <p>Your session has ended. The page and your input stay as they are.</p>
+          <SignIn again />
         </Dialog>
       )}
       <div class="visually-hidden" role="status">
-        {announcement}
+        {state.announcement}
       </div>
     </>
   );
 }
 
-function switchedOn({ categories }: State): number {
-  let count = 0;
-  for (const category of categories?.values() ?? []) if (isSwitchedOn(category)) count += 1;
-  return count;
+/** Says to readers of the screen how the tail goes, in every view. */
+function TailSummary() {
+  void version.value;
+  useTailSummary(tail.phase);
+  return null;
 }
 
 /** Another view takes the focus, so that the keyboard and readers of the screen go on there. */
-function useFocusOnChange(shown: string): void {
+/** @param toSearch whether the search of the next view gets the focus, once */
+function useFocusOnChange(shown: string, toSearch: { current: boolean }): void {
   const before = useRef(shown);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (before.current === shown) return;
     before.current = shown;
     scrollTo(0, 0);
-    focusView();
+    if (!toSearch.current || !focusSearch()) focusView();
+    toSearch.current = false;
   }, [shown]);
+}
+
+/** @returns whether the view has a search */
+function focusSearch(): boolean {
+  const field = document.querySelector<HTMLInputElement>('main input[type=search]');
+  field?.focus();
+  field?.select();
+  return field !== null;
 }
 
 function focusView(): void {

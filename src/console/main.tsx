@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { baseUrlOf, Connection } from './state/connection.ts';
+import { connection } from './page.ts';
+import { Boundary } from './parts/notice.tsx';
 
 /** The one-time code of `rdcp console` leaves the address, and with it the history, before anything else happens. */
 function takeCode(): string | undefined {
@@ -10,18 +11,13 @@ function takeCode(): string | undefined {
 }
 
 const code = takeCode();
-const connection = new Connection({
-  baseUrl: baseUrlOf(location.href),
-  fetch: (url, init) => fetch(url, init),
-  now: () => Date.now(),
-  random: () => Math.random(),
-  after: (milliseconds, task) => {
-    const timer = setTimeout(task, milliseconds);
-    return () => clearTimeout(timer);
-  },
-});
 const root = document.getElementById('console');
-if (root !== null) render(<App connection={connection} />, root);
+const page = (
+  <Boundary>
+    <App />
+  </Boundary>
+);
+if (root !== null) render(page, root);
 document.addEventListener('visibilitychange', () => connection.setVisible(!document.hidden));
 addEventListener('online', () => connection.wake());
 connection.setVisible(!document.hidden);

@@ -1,22 +1,28 @@
 import type { AuditDraft } from '../audit/types.ts';
-import type { Clock, Delay } from '../clock.ts';
 import { formatDuration } from '../protocol/time.ts';
-import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type Setting, type Settings } from '../store/state-store.ts';
+import type { Reporter } from '../report/reporter.ts';
+import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
+import type { Clock, Delay } from '../time/clock.ts';
+import { describePart } from './activation.ts';
+import type { ScopeTenants } from './gate-binding.ts';
+import type { ScopeStates } from './scope-states.ts';
 import { nameSome, type Snapshot, sameOverlay, stateOf } from './transition.ts';
 
 export interface AnnouncerOptions {
-  readonly tenantOf: (key: ScopeKey) => string | undefined;
-  /** Whether a temporary control ended because its budget was used up. */
-  readonly spent: (overlay: Overlay) => boolean;
+  readonly states: Pick<ScopeStates, 'spent' | 'ended'>;
+  readonly isolation: Pick<ScopeTenants, 'tenantOf'>;
   readonly clock: Clock;
   readonly delay: Delay;
-  /** Writes one line. @default nothing is announced */
-  readonly announce?: ((line: string) => void) | undefined;
-  /**
-   * For processes that share one stderr: returns true for the first process that claims an event.
-   * @default this process announces everything
-   */
-  readonly claim?: (() => ((event: string) => boolean) | undefined) | undefined;
+  /** Receives the lines. @default nothing is announced */
+  readonly reporter?: Pick<Reporter, 'info'> | undefined;
+  /** The processes that share one stderr, while there are any. @default this process announces everything */
+  readonly cluster?: { readonly board: Claims | undefined; readonly isMember?: boolean } | undefined;
+}
+
+/** Lets one of several processes announce an event. */
+interface Claims {
+  /** Returns true for the first process that claims the event. */
+  claim(event: string): boolean;
 }
 
 /** Where a change comes from. */
@@ -73,7 +79,7 @@ export class Announcer {
    * @param touched the categories whose setting may differ
    */
   change(key: ScopeKey, before: Settings, after: Snapshot, touched: Iterable<string>, origin: ChangeOrigin): void {
-    if (this.#options.announce === undefined) return;
+    if (this.#options.reporter === undefined) return;
     const settings = after.tenant ?? after.global;
     const groups = new Map<string, string[]>();
     for (const category of touched) {
@@ -87,14 +93,46 @@ export class Announcer {
       if (state !== undefined) groups.set(state, [...(groups.get(state) ?? []), category]);
       if (overlay === undefined) this.#forgetEnd(key, category);
     }
-    const notice = { key, groups, origin };
-    if (this.holding && origin.draft === undefined && groups.size > 0) this.#held.push(notice);
+    this.#announceOrHold({ key, groups, origin });
+  }
+
+  /** Announces activations that were made or ended by a change. Values of attributes are personal data, and left out. */
+  activations(key: ScopeKey, before: readonly Activation[], after: readonly Activation[], origin: ChangeOrigin): void {
+    if (this.#options.reporter === undefined || origin.restored === true) return;
+    const groups = new Map<string, readonly string[]>();
+    const had = new Set(before.map(({ id }) => id));
+    const has = new Set(after.map(({ id }) => id));
+    for (const each of after.filter(({ id }) => !had.has(id))) {
+      const lasting = this.#remaining(each, origin.changedAt);
+      groups.set(`on${describePart(each, false)} for ${lasting}${this.#forTenant(key)}`, each.categories);
+    }
+    for (const each of before.filter(({ id }) => !has.has(id))) {
+      this.#forgetEnd(key, each.id);
+      if (this.#options.states.ended(each)) continue;
+      groups.set(`off again${describePart(each, false)}${this.#forTenant(key)}`, each.categories);
+    }
+    this.#announceOrHold({ key, groups, origin });
+  }
+
+  /** Announces activations that have just ended. */
+  activationsEnded(key: ScopeKey, ended: readonly Activation[]): void {
+    if (this.#options.reporter === undefined) return;
+    for (const each of ended) {
+      if (!this.#isNewEnd(key, each.id, each)) continue;
+      const why = this.#options.states.spent(each) ? 'the budget is used up' : 'the time is over';
+      const state = `off again${describePart(each, false)}${this.#forTenant(key)}, ${why}`;
+      this.#announce({ key, groups: new Map([[state, each.categories]]), origin: {} });
+    }
+  }
+
+  #announceOrHold(notice: Notice): void {
+    if (this.holding && notice.origin.draft === undefined && notice.groups.size > 0) this.#held.push(notice);
     else this.#announce(notice);
   }
 
   /** Announces temporary controls that have just ended. */
   ended(key: ScopeKey, now: Snapshot, categories: Iterable<string>): void {
-    if (this.#options.announce === undefined) return;
+    if (this.#options.reporter === undefined) return;
     const groups = new Map<string, string[]>();
     for (const category of categories) {
       const overlay = (now.tenant ?? now.global).get(category)?.temporary;
@@ -129,15 +167,16 @@ export class Announcer {
   #announce(notice: Notice): void {
     const { key, groups, origin } = notice;
     if (groups.size === 0) return;
-    const first = origin.revision === undefined ? undefined : this.#options.claim?.();
-    if (first === undefined) {
+    const board = origin.revision === undefined ? undefined : this.#options.cluster?.board;
+    if (board === undefined) {
       this.#write(notice);
       return;
     }
     const event = JSON.stringify(['change', key, origin.revision, origin.changedAt]);
-    if (origin.draft === undefined) this.#options.delay(CLAIM_DELAY_MS, () => first(event) && this.#write(notice));
+    if (origin.draft === undefined)
+      this.#options.delay(CLAIM_DELAY_MS, () => board.claim(event) && this.#write(notice));
     else {
-      first(event);
+      board.claim(event);
       this.#write(notice);
     }
   }
@@ -163,7 +202,7 @@ export class Announcer {
     }
     if (this.#more === 0 && this.#lines < MAX_LINES) {
       this.#lines += 1;
-      this.#options.announce?.(line);
+      this.#options.reporter?.info(line);
       return;
     }
     this.#more += 1;
@@ -172,45 +211,48 @@ export class Announcer {
   }
 
   #writeRest(): void {
-    const { announce, clock } = this.#options;
+    const { reporter, clock } = this.#options;
     this.#cancelMore();
     if (this.#more > 0)
-      announce?.(`${this.#more} more ${this.#more === 1 ? 'change' : 'changes'}, see the audit trail`);
+      reporter?.info(`${this.#more} more ${this.#more === 1 ? 'change' : 'changes'}, see the audit trail`);
     this.#more = 0;
     this.#lines = 1;
     this.#windowBegan = clock.monotonic();
   }
 
-  /** Records the end; returns false when it was already recorded. */
-  #noteEnd(key: ScopeKey, category: string, { expiresAt }: Overlay): boolean {
+  /**
+   * Records the end of a control: of a category's overlay by its name, of an activation by its id. Returns false when it was
+   * already recorded.
+   */
+  #noteEnd(key: ScopeKey, control: string, { expiresAt }: Overlay | Activation): boolean {
     const known = this.#knownEnds.get(key) ?? new Map<string, number>();
-    if (known.get(category) === expiresAt) return false;
-    this.#knownEnds.set(key, known.set(category, expiresAt));
+    if (known.get(control) === expiresAt) return false;
+    this.#knownEnds.set(key, known.set(control, expiresAt));
     return true;
   }
 
   /** Whether this process announces the end. Each end is announced once, by one process of a cluster. */
-  #isNewEnd(key: ScopeKey, category: string, overlay: Overlay): boolean {
-    if (!this.#noteEnd(key, category, overlay)) return false;
-    return this.#options.claim?.()?.(JSON.stringify(['end', key, category, overlay.expiresAt])) ?? true;
+  #isNewEnd(key: ScopeKey, name: string, control: Overlay | Activation): boolean {
+    if (!this.#noteEnd(key, name, control)) return false;
+    return this.#options.cluster?.board?.claim(JSON.stringify(['end', key, name, control.expiresAt])) ?? true;
   }
 
-  #forgetEnd(key: ScopeKey, category: string): void {
+  #forgetEnd(key: ScopeKey, name: string): void {
     const known = this.#knownEnds.get(key);
-    if (known?.delete(category) && known.size === 0) this.#knownEnds.delete(key);
+    if (known?.delete(name) && known.size === 0) this.#knownEnds.delete(key);
   }
 
   #forTenant(key: ScopeKey): string {
-    const tenantId = key === GLOBAL_SCOPE ? undefined : this.#options.tenantOf(key);
+    const tenantId = this.#options.isolation.tenantOf(key);
     return tenantId === undefined ? '' : ` for tenant ${tenantId.slice(0, LONGEST_NAME)}`;
   }
 
   #describeEnd(key: ScopeKey, category: string, now: Snapshot, overlay: Overlay): string {
-    const why = this.#options.spent(overlay) ? 'the budget is used up' : 'the time is over';
+    const why = this.#options.states.spent(overlay) ? 'the budget is used up' : 'the time is over';
     return `${stateOf(category, now).enabled ? 'on' : 'off'} again${this.#forTenant(key)}, ${why}`;
   }
 
-  #remaining({ expiresAt }: Overlay, changedAt: number | undefined): string {
+  #remaining({ expiresAt }: Overlay | Activation, changedAt: number | undefined): string {
     const now = this.#options.clock.now();
     const sinceChange = changedAt !== undefined && Math.abs(now - changedAt) < NEAR_END_MS;
     const seconds = sinceChange ? Math.round((expiresAt - changedAt) / 1000) : Math.ceil((expiresAt - now) / 1000);

@@ -1,37 +1,36 @@
-import type { AuditRecorder, Sealed } from '../audit/types.ts';
-import type { Clock, Delay } from '../clock.ts';
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { AuditDraft, AuditRecorder } from '../audit/types.ts';
 import { isRdcpError, RdcpError, unavailable } from '../errors.ts';
+import type { AuditEntry, AuditOutcome } from '../protocol/audit-messages.ts';
+import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { ControlResponse } from '../protocol/messages.ts';
+import { decodeJson } from '../protocol/decode.ts';
+import type { ChangeRecord, ControlResponse, RequestTicket, TenantContext } from '../protocol/messages.ts';
+import { timestamp } from '../protocol/time.ts';
 import {
-  type Commit,
   type CommitResult,
   GLOBAL_SCOPE,
+  type Overlay,
   type ReplayRecord,
   type ScopeKey,
-  type Settings,
   type StateStore,
 } from '../store/state-store.ts';
-import type { Announcer } from './announcer.ts';
-import { commandDraft, controlResponse, isDryRun, refusalDraft, replayRecord } from './answers.ts';
+import { type IssuedTicket, issueTicket, type TicketSigner } from '../tickets/issue.ts';
+import { TICKET_ENTRY, ticketHash } from '../tickets/ticket.ts';
+import type { Clock, Delay } from '../time/clock.ts';
+import { type ActivationSources, auditedActivation, shownActivation } from './activation.ts';
+import { assertMayChange } from './allow.ts';
+import type { Announcer, AnnouncerOptions } from './announcer.ts';
 import type { Follower } from './follower.ts';
 import type { GateBinding } from './gate-binding.ts';
-import { LocalControls, type LocalControlsOptions } from './local-controls.ts';
+import { LocalControls } from './local-controls.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { type Snapshot, transition } from './transition.ts';
+import { type Computed, isActivating, MAX_REFUSED_NAMES, nameSome, overlaySeconds, transition } from './transition.ts';
 import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
 
-/** A control request that waits for its answer. */
-export interface Command extends Required<Pick<Write, 'whenKept'>> {
-  readonly request: ControlRequest;
-  readonly context: CommandContext;
-  resolve(outcome: ControlOutcome): void;
-  /** Called when nothing was changed. */
-  reject(error: unknown): void;
-}
-
-export interface CommandsOptions extends Omit<LocalControlsOptions, 'writer'> {
-  readonly store: Pick<StateStore, 'commit' | 'commitAll' | 'findReplay'>;
+export interface CommandsOptions {
+  readonly store: Pick<StateStore, 'commit' | 'findReplay' | 'shared'>;
   readonly audit: AuditRecorder;
   readonly states: ScopeStates;
   readonly binding: GateBinding;
@@ -41,9 +40,13 @@ export interface CommandsOptions extends Omit<LocalControlsOptions, 'writer'> {
   readonly delay: Delay;
   /** Returns a number from 0 to 1. */
   readonly random: () => number;
+  readonly securityLevel: SecurityLevel;
+  readonly cluster?: AnnouncerOptions['cluster'];
+  /** Signs tickets, for services that do not share the store. @default tickets are not signed */
+  readonly ticketSigner?: TicketSigner | undefined;
 }
 
-/** How often commands are recomputed when other processes keep changing the scope. */
+/** How often a command is recomputed when other processes keep changing the scope. */
 const MAX_ATTEMPTS = 64;
 /** Retries that follow at once. Later ones wait a random time, so that processes do not collide again. */
 const EAGER_ATTEMPTS = 4;
@@ -52,52 +55,125 @@ const MAX_BACKOFF_MS = 50;
 /** Errors that depend on the state at the time of the command, not on its syntax. */
 const REFUSALS: ReadonlySet<string> = new Set(['RDCP_CATEGORY_NOT_FOUND', 'RDCP_TEMPORARY_LIMIT']);
 
-/** A computed command, ready to be written. */
-interface Planned extends Write {
-  readonly command: Command;
-  readonly response: ControlResponse;
-}
-
-/** Carries out control requests in order, batched as far as the store supports it. */
+/** Carries out control requests, one at a time. */
 export class Commands implements Writer {
-  /** Handles control requests while the store is unreachable. */
+  /** The controls in force in this process alone. */
   readonly local: LocalControls;
   readonly #options: CommandsOptions;
+  /** Answers given while the store was unreachable, until the store has them. */
+  readonly #localAnswers = new Map<string, ReplayRecord>();
 
   constructor(options: CommandsOptions) {
     this.#options = options;
     this.local = new LocalControls({ ...options, writer: this });
   }
 
-  /** Resolves when every command is answered. Never rejects. */
-  async run(commands: readonly Command[]): Promise<void> {
+  /**
+   * Carries out a command. A temporary control applies to this process alone when the store fails.
+   * @throws {RdcpError} when nothing was changed
+   */
+  async run(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
     try {
-      let waiting: readonly Command[] = commands.filter((command) => !this.#isRepeat(command));
-      if (!this.#options.follower.reachable) throw storeFailure(undefined);
-      for (let conflicts = 0; waiting.length > 0; ) {
-        if (conflicts === MAX_ATTEMPTS) throw contended();
-        if (conflicts >= EAGER_ATTEMPTS) await this.#pause();
-        const left = await this.#attempt(waiting);
-        conflicts = left.length < waiting.length ? 0 : conflicts + 1;
-        waiting = left;
-      }
+      return await this.#carryOut(request, context);
     } catch (error) {
-      // Commands that are already answered ignore this.
-      for (const { reject } of commands) reject(error);
+      if (isDryRun(request)) throw error;
+      return this.#afterFailure(request, context, error);
+    }
+  }
+
+  async #carryOut(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
+    const { follower, clock } = this.#options;
+    const kept = context.replay && this.#localAnswers.get(context.replay.key);
+    if (kept !== undefined && kept.expiresAt > clock.now()) return repeat(context, kept);
+    if (!follower.reachable) throw storeFailure(undefined);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (attempt >= EAGER_ATTEMPTS) await this.#pause();
+      const outcome = await this.#attempt(request, context);
+      if (outcome !== undefined) return outcome;
+    }
+    throw contended();
+  }
+
+  /** Computes, writes and answers a command; `undefined` when another process changed the scope meanwhile. */
+  async #attempt(request: ControlRequest, context: CommandContext): Promise<ControlOutcome | undefined> {
+    const { binding, states, clock, store, cluster } = this.#options;
+    const { key, tenantId } = context.scope;
+    binding.sweep();
+    if (states.unsettled.size > 0) await this.#reconcile(key);
+    const now = clock.now();
+    const snapshot = binding.snapshot(key);
+    let next: Computed;
+    let ticket: IssuedTicket | undefined;
+    const ticketFor: ActivationSources['ticketFor'] = (about) => {
+      // A service that verifies a ticket does not know which processes it is for, so the store has to.
+      const signer = request.options?.otelrdcp_target?.instances === undefined ? this.#options.ticketSigner : undefined;
+      ticket = issueTicket({ ...about, ...(tenantId !== undefined && { tenantId }) }, now, signer);
+      return ticketHash(ticket.value);
+    };
+    try {
+      next = transition(snapshot, request, now, context.identity, { randomUUID, ticketFor });
+    } catch (error) {
+      return this.#earlierAnswer(context, error);
+    }
+    const { allow, identity } = context;
+    if (allow !== undefined) assertMayChange({ allow, method: identity.method }, { request, tenantId, snapshot, next });
+    const response = controlResponse(
+      request,
+      next,
+      cluster?.isMember === true && !store.shared ? NOT_SHARED : undefined,
+      {
+        ...context,
+        shared: store.shared,
+      },
+    );
+    if (isDryRun(request)) return { response, replayed: false };
+    const draft = commandDraft(request, context, next, 'success');
+    const replay = replayRecord(context, response, now);
+    const { settings, activations } = next;
+    const state = { scope: key, expectedRevision: snapshot.revision, settings, activations };
+    const result = await this.#write({ draft, replay, ...(request.action !== 'status' && { state }) }, now);
+    if (result.outcome === 'conflict') return undefined;
+    if (result.outcome === 'replayed') return repeat(context, result.replay);
+    const written = { replayed: false, ...(result.position && { position: result.position }) };
+    // A ticket is a credential, and not kept with the answer.
+    if (ticket !== undefined) return { response: { ...response, otelrdcp_request: shownTicket(ticket) }, ...written };
+    return { response, ...written };
+  }
+
+  /**
+   * Reconciles before a command is computed, so that it is computed on what the store holds.
+   * @throws {RdcpError} when local controls remain
+   */
+  async #reconcile(scope: ScopeKey): Promise<void> {
+    const { states } = this.#options;
+    for (const key of new Set([GLOBAL_SCOPE, scope])) {
+      if (states.unsettled.has(key)) await this.local.reconcile(key);
+      if (states.local(key).size > 0) throw contended();
     }
   }
 
   /**
-   * The outcome of a command that failed. When the store failed, the command may still apply to this process.
-   * @throws {RdcpError} when nothing was changed
+   * A commit detects a retry by itself. A command that cannot be carried out any more never reaches a commit, so the
+   * store is asked for an earlier answer.
+   * @throws the given error when there is none
    */
-  async afterFailure(request: ControlRequest, context: CommandContext, error: unknown): Promise<ControlOutcome> {
-    if (isDryRun(request)) throw error;
+  async #earlierAnswer(context: CommandContext, error: unknown): Promise<ControlOutcome> {
+    const { store, clock, follower } = this.#options;
+    if (context.replay === undefined) throw error;
+    const earlier = await store.findReplay(context.replay.key, clock.now()).catch((failure: unknown) => {
+      follower.failed();
+      throw storeFailure(failure);
+    });
+    if (earlier === undefined) throw error;
+    return repeat(context, earlier);
+  }
+
+  /** A command that cannot be carried out leaves an audit entry too. A malformed one does not. */
+  async #afterFailure(request: ControlRequest, context: CommandContext, error: unknown): Promise<ControlOutcome> {
     try {
       if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
-      return this.local.apply(request, context, error);
+      return this.#applyHere(request, context, error);
     } catch (refusal) {
-      // A command that cannot be carried out leaves an entry too. A malformed one does not.
       if (isRdcpError(refusal) && REFUSALS.has(refusal.code)) {
         await this.note({ draft: refusalDraft(request, context, refusal) });
       }
@@ -105,12 +181,47 @@ export class Commands implements Writer {
     }
   }
 
-  async write(write: Write): Promise<CommitResult> {
-    const [result] = await this.#writeAll([write], this.#options.clock.now());
-    return result as CommitResult;
+  /**
+   * Applies a temporary control to this process although the store is unreachable. Permanent changes are rejected, and
+   * at level enterprise every change.
+   * @throws {RdcpError} `failure` when the command cannot be applied here
+   */
+  #applyHere(request: ControlRequest, context: CommandContext, failure: RdcpError): ControlOutcome {
+    const { binding, audit, clock, securityLevel, store } = this.#options;
+    const { key, tenantId } = context.scope;
+    binding.sweep();
+    const snapshot = binding.snapshot(key);
+    if (overlaySeconds(request, snapshot.limits) === undefined || securityLevel === 'enterprise') throw failure;
+    // An activation is for all processes, which learn of it from the store.
+    if (isActivating(request)) throw failure;
+    const now = clock.now();
+    const next = transition(snapshot, request, now, context.identity);
+    const { allow, identity } = context;
+    if (allow !== undefined) assertMayChange({ allow, method: identity.method }, { request, tenantId, snapshot, next });
+    // What only other processes have cannot be switched here.
+    if (!next.categories.some((name) => binding.defaults.has(name))) throw failure;
+    const overlays = new Map<string, Overlay>();
+    for (const category of next.categories) {
+      const overlay = next.settings.get(category)?.temporary;
+      if (overlay !== undefined) overlays.set(category, overlay);
+    }
+    const response = controlResponse(request, next, STORE_AWAY, { ...context, shared: store.shared });
+    const replay = replayRecord(context, response, now);
+    const draft = commandDraft(request, context, next, 'partial');
+    const kept = () => {
+      if (replay !== undefined) this.#localAnswers.delete(replay.key);
+    };
+    if (!audit.defer({ draft, replay, kept })) throw failure;
+    if (replay !== undefined) this.#localAnswers.set(replay.key, replay);
+    binding.addLocal(key, overlays, { draft, changedAt: now, local: true });
+    return { response, replayed: false };
   }
 
-  async note({ draft, replay }: Omit<Write, 'state' | 'whenKept'>): Promise<void> {
+  write(write: Write): Promise<CommitResult> {
+    return this.#write(write, this.#options.clock.now());
+  }
+
+  async note({ draft, replay }: Omit<Write, 'state'>): Promise<void> {
     try {
       if (!this.#options.follower.reachable) throw storeFailure(undefined);
       await this.write({ draft, replay });
@@ -119,159 +230,45 @@ export class Commands implements Writer {
     }
   }
 
-  /** Computes, writes and answers commands; returns those to recompute. */
-  async #attempt(waiting: readonly Command[]): Promise<readonly Command[]> {
-    const { binding, states, clock } = this.#options;
-    const refused: Promise<void>[] = [];
-    let planned: readonly Planned[] = [];
-    let results: readonly CommitResult[] = [];
-    try {
-      binding.sweep();
-      if (states.unsettled.size > 0) await this.#reconcile(waiting);
-      const now = clock.now();
-      planned = this.#compute(waiting, now, refused);
-      if (planned.length > 0) results = await this.#writeAll(planned, now);
-    } catch (error) {
-      const failed = planned.length > 0 ? planned.map(({ command }) => command) : waiting;
-      for (const { reject } of failed) reject(error);
-      planned = [];
-    }
-    const answered = results.filter((result, index) => answer(planned[index] as Planned, result)).length;
-    await Promise.all(refused);
-    return planned.slice(answered).map(({ command }) => command);
-  }
-
-  /** Computes each command on the state that the previous ones will leave. */
-  #compute(waiting: readonly Command[], now: number, refused: Promise<void>[]): readonly Planned[] {
-    const { binding, states } = this.#options;
-    const staged = new Staged(states);
-    const planned: Planned[] = [];
-    for (const command of waiting) {
-      const { request, context, whenKept } = command;
-      const { key } = context.scope;
-      try {
-        const snapshot = binding.snapshot(key);
-        const next = transition(
-          planned.length === 0 ? snapshot : staged.over(key, snapshot),
-          request,
-          now,
-          context.identity,
-        );
-        const response = controlResponse(request, next, 'success', now, context);
-        if (isDryRun(request)) {
-          command.resolve({ response, replayed: false });
-          continue;
-        }
-        const draft = commandDraft(request, context, next, 'success');
-        const replay = replayRecord(context, response, now);
-        const state = request.action === 'status' ? undefined : staged.change(key, next.settings);
-        planned.push({ command, response, draft, whenKept, replay, ...(state && { state }) });
-      } catch (error) {
-        refused.push(this.#refuse(command, error));
-      }
-    }
-    return planned;
-  }
-
-  /**
-   * Writes in order, up to the first write that the store rejects; its result is then the last one. Committed writes
-   * are in force when this returns.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE`, or the store's own error; nothing is changed then
-   */
-  async #writeAll(writes: readonly Write[], now: number): Promise<readonly CommitResult[]> {
-    const { follower, announcer } = this.#options;
+  async #write(write: Write, now: number): Promise<CommitResult> {
+    const { follower, announcer, audit } = this.#options;
     announcer.holding = true;
+    let isAudited = false;
     try {
-      const sealed = await this.#seal(writes);
-      const results = await this.#commit(writes, sealed, now);
-      try {
-        this.#adopt(writes, results, now);
-      } finally {
-        sealed.done(results);
-      }
-      return results;
+      return await audit.append(write.draft, (entry) => {
+        isAudited = true;
+        return this.#commit(write, entry, now);
+      });
     } catch (error) {
       follower.failed();
-      throw error;
+      if (isAudited || isRdcpError(error)) throw error;
+      const message = 'The change could not be audited, so it was not applied';
+      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', message, { cause: error });
     } finally {
       announcer.release();
     }
   }
 
-  async #seal(writes: readonly Write[]): Promise<Sealed> {
-    try {
-      return await this.#options.audit.seal(writes);
-    } catch (error) {
-      if (isRdcpError(error)) throw error;
-      const message = 'The change could not be audited, so it was not applied';
-      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', message, { cause: error });
-    }
+  async #commit(write: Write, audit: AuditEntry, now: number): Promise<CommitResult> {
+    const { state, replay } = write;
+    const result = await this.#options.store
+      .commit({ ...(state && { state }), audit, ...(replay && { replay }), now })
+      .catch((error: unknown) => {
+        throw storeFailure(error);
+      });
+    this.#adopt(write, result, now);
+    return result;
   }
 
-  async #commit(writes: readonly Write[], sealed: Sealed, now: number): Promise<readonly CommitResult[]> {
-    const { store } = this.#options;
-    try {
-      const commits: Commit[] = [];
-      for (const [index, audit] of sealed.entries.entries()) {
-        const { state, replay } = writes[index] as Write;
-        commits.push({ ...(state && { state }), audit, ...(replay && { replay }), now, syncLater: true });
-      }
-      return (await store.commitAll?.(commits)) ?? [await store.commit(commits[0] as Commit)];
-    } catch (error) {
-      sealed.failed(error);
-      throw storeFailure(error);
-    }
-  }
-
-  /** Applies the store's results to the state and the gate. */
-  #adopt(writes: readonly Write[], results: readonly CommitResult[], now: number): void {
+  /** Applies the store's result to the state and the gate. */
+  #adopt({ state, draft }: Write, result: CommitResult, now: number): void {
+    if (state === undefined || result.outcome === 'replayed') return;
     const { binding } = this.#options;
-    for (const [index, result] of results.entries()) {
-      const { state, draft } = writes[index] as Write;
-      if (state === undefined) continue;
-      const { scope, expectedRevision, settings } = state;
-      if (result.outcome === 'conflict') binding.adopt(scope, result.current, { expectedRevision });
-      if (result.outcome !== 'committed') continue;
+    const { scope, expectedRevision, settings, activations } = state;
+    if (result.outcome === 'conflict') binding.adopt(scope, result.current, { expectedRevision });
+    else {
       const revision = result.revision ?? expectedRevision + 1;
-      binding.adopt(scope, { revision, settings, changedAt: now }, { draft, expectedRevision });
-    }
-  }
-
-  /** Answers a retry from the local answers; returns whether it did. */
-  #isRepeat(command: Command): boolean {
-    const { replay } = command.context;
-    const kept = replay && this.local.answers.get(replay.key);
-    if (kept === undefined || kept.expiresAt <= this.#options.clock.now()) return false;
-    repeat(command, kept);
-    return true;
-  }
-
-  /**
-   * A commit detects a retry by itself. A command that cannot be carried out any more never reaches a commit, so the
-   * store is asked for an earlier answer.
-   */
-  async #refuse(command: Command, error: unknown): Promise<void> {
-    const { store, clock, follower } = this.#options;
-    const { context, reject } = command;
-    try {
-      const earlier = context.replay && (await store.findReplay(context.replay.key, clock.now()));
-      if (earlier === undefined) reject(error);
-      else repeat(command, earlier);
-    } catch (failure) {
-      follower.failed();
-      reject(storeFailure(failure));
-    }
-  }
-
-  /**
-   * Makes sure that commands are computed on what the store holds.
-   * @throws {RdcpError} when local controls remain
-   */
-  async #reconcile(commands: readonly Command[]): Promise<void> {
-    const { states } = this.#options;
-    for (const key of new Set([GLOBAL_SCOPE, ...commands.map(({ context }) => context.scope.key)])) {
-      if (states.unsettled.has(key)) await this.local.reconcile(key);
-      if (states.local(key).size > 0) throw contended();
+      binding.adopt(scope, { revision, settings, activations, changedAt: now }, { draft, expectedRevision });
     }
   }
 
@@ -283,51 +280,21 @@ export class Commands implements Writer {
   }
 }
 
-/** The scopes as they will be once the staged changes are written. */
-class Staged {
-  readonly #states: ScopeStates;
-  readonly #changes = new Map<ScopeKey, NonNullable<Write['state']>>();
+const keptResponse = z.custom<ControlResponse>((value) => typeof value === 'object' && value !== null);
 
-  constructor(states: ScopeStates) {
-    this.#states = states;
-  }
-
-  over(key: ScopeKey, snapshot: Snapshot): Snapshot {
-    const { global, tenant } = snapshot;
-    return {
-      ...snapshot,
-      global: this.#changes.get(GLOBAL_SCOPE)?.settings ?? global,
-      tenant: tenant && (this.#changes.get(key)?.settings ?? tenant),
-    };
-  }
-
-  change(scope: ScopeKey, settings: Settings): NonNullable<Write['state']> {
-    const before = this.#changes.get(scope)?.expectedRevision;
-    const expectedRevision = before === undefined ? this.#states.stored(scope).revision : before + 1;
-    const change = { scope, expectedRevision, settings: this.#states.pack(scope, settings) };
-    this.#changes.set(scope, change);
-    return change;
-  }
+/** The stored answer for the same request. @throws {RdcpError} when the id was used for a different one */
+function repeat({ replay }: CommandContext, kept: ReplayRecord): ControlOutcome {
+  if (kept.fingerprint !== replay?.fingerprint) throw reused();
+  return keptOutcome(kept);
 }
 
-/** Returns false on a conflict: the command must be recomputed. */
-function answer({ command, response, replay }: Planned, result: CommitResult): boolean {
-  if (result.outcome === 'conflict') return false;
-  if (result.outcome === 'replayed') {
-    repeat(command, result.replay);
-    return true;
+/** @throws {RdcpError} when what was kept is no answer */
+export function keptOutcome(kept: ReplayRecord): ControlOutcome {
+  const response = decodeJson(keptResponse, kept.response);
+  if (response === undefined) {
+    throw new RdcpError('RDCP_REQUEST_ID_REUSED', 'The answer that was kept for this request id is malformed');
   }
-  const { position, durable } = result;
-  const json = replay?.response;
-  command.resolve({ response, json, replayed: false, ...(position && { position }), ...(durable && { durable }) });
-  return true;
-}
-
-/** Sends the stored answer for the same request; rejects the same id with a different request. */
-function repeat({ context, resolve, reject }: Command, kept: ReplayRecord): void {
-  if (kept.fingerprint === context.replay?.fingerprint) {
-    resolve({ response: JSON.parse(kept.response), replayed: true });
-  } else reject(reused());
+  return { response, replayed: true };
 }
 
 export function reused(): RdcpError {
@@ -341,4 +308,108 @@ function contended(): RdcpError {
 /** Maps an error of the store to what the client sees. A store may throw an `RdcpError` of its own. */
 function storeFailure(error: unknown): RdcpError {
   return isRdcpError(error) ? error : unavailable('The store is unavailable, so nothing was changed', error);
+}
+
+const NOT_SHARED = ', in this process alone: the processes of this cluster share no state';
+const STORE_AWAY = ', in this process alone until the store is available again';
+
+/**
+ * The answer to a control request that was applied.
+ * @param alone appended to the message: why the change is known to apply to this process alone
+ */
+function controlResponse(
+  request: ControlRequest,
+  { at, categories, changes, activation, summary }: Computed,
+  alone: typeof NOT_SHARED | typeof STORE_AWAY | undefined,
+  { tenant, tenantKnown, scope, shared }: CommandContext & { readonly shared: boolean },
+): ControlResponse {
+  const { action } = request;
+  const dryRun = isDryRun(request);
+  const message = `${summary}${staysOff(action, changes, tenant)}${dryRun ? ' (dry run: nothing was changed)' : ''}`;
+  return {
+    protocol: PROTOCOL,
+    timestamp: at,
+    ...(tenant !== undefined && { tenant }),
+    action,
+    categories,
+    status: alone === undefined ? 'success' : 'partial',
+    message: `${message}${alone ?? ''}`,
+    changes,
+    ...(activation !== undefined && {
+      otelrdcp_activation: shownActivation(activation, scope.tenantId, { values: isActivating(request), maker: true }),
+    }),
+    ...(dryRun && { otelrdcp_dryRun: true }),
+    ...(tenantKnown === false && { otelrdcp_tenantKnown: false }),
+    ...(!shared && alone === undefined && action !== 'status' && { otelrdcp_shared: false }),
+  };
+}
+
+/** A tenant's permanent off outlasts a later change for everybody, which is rarely meant at the end of an incident. */
+function staysOff(
+  action: ControlRequest['action'],
+  changes: readonly ChangeRecord[],
+  tenant: TenantContext | undefined,
+): string {
+  const off = changes.filter(({ newState, temporary }) => !newState && !temporary);
+  if (action === 'reset' || action === 'status' || off.length === 0 || tenant?.scope !== 'tenant-isolated') return '';
+  const which = off.length === 1 ? 'it stays' : `${nameSome(off.map(({ category }) => category))} stay`;
+  return ` for ${tenant.id}, permanently: ${which} off when switched on for everybody, until a reset removes the setting`;
+}
+
+function shownTicket({ value, expiresAt }: IssuedTicket): RequestTicket {
+  return { baggage: `${TICKET_ENTRY}=${value}`, expiresAt: timestamp(expiresAt) };
+}
+
+/** A dry run computes the answer only: it changes nothing, is not audited, and its answer is not kept for retries. */
+function isDryRun({ options }: ControlRequest): boolean {
+  return options?.otelrdcp_dryRun === true;
+}
+
+/** The answer as stored for retries; `undefined` when the client sent no request id of its own. */
+function replayRecord({ replay }: CommandContext, response: ControlResponse, now: number): ReplayRecord | undefined {
+  return replay && { expiresAt: now + REPLAY_WINDOW_MS, ...replay, response: JSON.stringify(response) };
+}
+
+/** The audit entry of a command that succeeded. For `status` it holds what was requested, not what was answered. */
+function commandDraft(
+  request: ControlRequest,
+  context: CommandContext,
+  { categories, changes, activation }: Computed,
+  outcome: AuditOutcome,
+): AuditDraft {
+  if (request.action === 'status') return draftOf(request, context, request.categories ?? [], [], outcome);
+  const draft = draftOf(request, context, categories, changes, outcome);
+  return activation === undefined ? draft : { ...draft, otelrdcp_activation: auditedActivation(activation) };
+}
+
+/** The audit entry of a command that was rejected. */
+function refusalDraft(request: ControlRequest, context: CommandContext, error: RdcpError): AuditDraft {
+  const named = error.details?.unknown ?? request.categories ?? [];
+  const categories = (named as readonly string[]).slice(0, MAX_REFUSED_NAMES);
+  return { ...draftOf(request, context, categories, [], 'failed'), error: error.code };
+}
+
+function draftOf(
+  { action, options }: ControlRequest,
+  { scope, tenant, tenantName, identity, requestId, source, approval }: CommandContext,
+  categories: AuditDraft['categories'],
+  changes: AuditDraft['changes'],
+  outcome: AuditOutcome,
+): AuditDraft {
+  // Under global isolation a tenant's operator addresses the global scope, but the entry still names the tenant.
+  const tenantId = scope.tenantId ?? (tenant?.id === EVERYBODY ? undefined : tenant?.id);
+  return {
+    action,
+    categories,
+    changes,
+    outcome,
+    identity,
+    ...(tenantId !== undefined && { tenant: { id: tenantId, ...(tenantName !== undefined && { name: tenantName }) } }),
+    requestId,
+    ...(options?.reason !== undefined && { reason: options.reason }),
+    ...(options?.otelrdcp_budget !== undefined && { otelrdcp_budget: options.otelrdcp_budget }),
+    ...(options?.otelrdcp_only !== undefined && { otelrdcp_only: options.otelrdcp_only }),
+    ...(approval !== undefined && { otelrdcp_approval: approval }),
+    ...(source !== undefined && { source }),
+  };
 }

@@ -1,6 +1,6 @@
-import type { Condition } from '../conditions.ts';
 import { storeProblem } from '../errors.ts';
 import { parseTimestamp } from '../protocol/time.ts';
+import type { Condition } from '../report/conditions.ts';
 import type { ScopeKey, ScopeState, StateStore, StoreReset } from '../store/state-store.ts';
 import { type Provenance, type ScopeStates, UNWRITTEN } from './scope-states.ts';
 
@@ -8,20 +8,25 @@ export type FollowedStore = Pick<StateStore, 'load' | 'subscribe' | 'onReset' | 
 
 export interface FollowerOptions {
   readonly store: FollowedStore;
-  /** What this process knows of the scopes. */
+  /** The scopes that this process knows. */
   readonly states: Pick<ScopeStates, 'stored' | 'keys'>;
   /** Applies what the store holds. */
-  readonly adopt: (key: ScopeKey, state: ScopeState, provenance?: Provenance) => void;
-  /**
-   * Called when the store has lost acknowledged changes, before its present state is applied.
-   * @param reread resolves once the store was read again, or failed
-   */
-  readonly lost: (reset: StoreReset, reread: Promise<void>) => void;
-  /** Called when the store must be read again soon, and after each read. */
-  readonly changed: () => void;
+  readonly binding: {
+    adopt(key: ScopeKey, state: ScopeState, from: { readonly provenance?: Provenance | undefined }): void;
+  };
   /** Holds while the store is unreachable. */
   readonly outage: Condition;
   readonly report: (error: unknown) => void;
+}
+
+export interface FollowerEvents {
+  /** The store must be read again soon, or was read. */
+  changed(): void;
+  /**
+   * The store has lost acknowledged changes, and its present state is not applied yet.
+   * @param reread resolves once the store was read again, or failed
+   */
+  lost(reset: StoreReset, reread: Promise<void>): void;
 }
 
 /** Keeps this process in step with the store. */
@@ -32,6 +37,7 @@ export class Follower {
   doubtful = false;
   readonly #options: FollowerOptions;
   readonly #unsubscribes: (() => void)[] = [];
+  #events: FollowerEvents | undefined;
   #loaded = false;
   #failing = false;
   /** Counts doubts. A doubt that arises during a read is not resolved by that read. */
@@ -43,6 +49,10 @@ export class Follower {
     this.#options = options;
   }
 
+  subscribe(events: FollowerEvents): void {
+    this.#events = events;
+  }
+
   /** Whether this process has applied every change that it received. */
   get current(): boolean {
     return this.reachable && !this.doubtful && this.#reading === undefined;
@@ -52,7 +62,7 @@ export class Follower {
   failed(): void {
     this.#lose();
     void this.read();
-    this.#options.changed();
+    this.#events?.changed();
   }
 
   /** Reads everything. Never rejects; one read runs at a time. */
@@ -67,7 +77,7 @@ export class Follower {
       })
       .finally(() => {
         this.#reading = undefined;
-        if (!this.#closed) this.#options.changed();
+        if (!this.#closed) this.#events?.changed();
       });
     return this.#reading;
   }
@@ -86,7 +96,7 @@ export class Follower {
   #doubt(): void {
     this.doubtful = true;
     this.#doubts += 1;
-    this.#options.changed();
+    this.#events?.changed();
   }
 
   async #readAll(): Promise<void> {
@@ -114,12 +124,13 @@ export class Follower {
 
   /** Applies one scope of a read, unless a commit or message that arrived during the read is newer. */
   #take(key: ScopeKey, state: ScopeState, before: number, lastWritten: number | undefined): void {
-    const { states, adopt } = this.#options;
+    const { states, binding } = this.#options;
     const known = states.stored(key);
     if (known.revision !== before && known.revision >= state.revision) return;
     if (known.revision === state.revision && known.changedAt === state.changedAt) return;
     const writtenAt = Math.max(state.changedAt ?? 0, lastWritten ?? 0);
-    adopt(key, state, { writtenAt: this.#loaded ? state.changedAt : writtenAt, restored: !this.#loaded });
+    const provenance = { writtenAt: this.#loaded ? state.changedAt : writtenAt, restored: !this.#loaded };
+    binding.adopt(key, state, { provenance });
   }
 
   /**
@@ -128,16 +139,16 @@ export class Follower {
    */
   #applyMessage(key: ScopeKey, state: ScopeState): void {
     if (this.#closed) return;
-    const { states, adopt } = this.#options;
+    const { states, binding } = this.#options;
     const known = states.stored(key);
-    if (state.revision > known.revision) adopt(key, state);
+    if (state.revision > known.revision) binding.adopt(key, state, {});
     else if (state.revision < known.revision || state.changedAt !== known.changedAt) this.#doubt();
   }
 
   /** A read already under way may still return the lost state, so another one follows it. */
   #reset(reset: StoreReset): void {
     this.#doubt();
-    this.#options.lost(
+    this.#events?.lost(
       reset,
       (this.#reading ?? Promise.resolve()).then(() => this.read()),
     );

@@ -1,7 +1,9 @@
 import type { AuditDraft } from '../audit/types.ts';
 import { RdcpError } from '../errors.ts';
 import type { Attachment, CategoryDescriptor, Gate, Sink } from '../gate/types.ts';
-import type { ControlBudget } from '../protocol/messages.ts';
+import type { OtherCategories } from '../protocol/category-list.ts';
+import type { ControlBudget, DiscoveredControl, TenantSetting, TenantSettings } from '../protocol/messages.ts';
+import { timestamp } from '../protocol/time.ts';
 import {
   GLOBAL_SCOPE,
   type Maker,
@@ -10,15 +12,45 @@ import {
   type ScopeState,
   type Settings,
 } from '../store/state-store.ts';
+import { type Activate, ActiveParts, type WhileChosen } from './active-parts.ts';
 import type { Announcer, ChangeOrigin } from './announcer.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';
-import { type ControlLimits, effectiveState, type Snapshot, sameOverlay, settingState } from './transition.ts';
-import type { CategoryView } from './types.ts';
+import {
+  type ControlLimits,
+  type Ended,
+  effectiveState,
+  type Snapshot,
+  sameOverlay,
+  settingState,
+} from './transition.ts';
+import type { CategoryActivation, CategoryOfProcess, CategoryView } from './types.ts';
 
 /** The configuration's settings for a category, which override those in code. */
 export interface CategoryOverride {
   readonly description?: string | undefined;
   readonly enabled?: boolean | undefined;
+}
+
+/** Budgets of debug calls. */
+export interface ControlBudgets {
+  /**
+   * Limits what a category emits, for one tenant when an id is given; `undefined` restores the configured budget.
+   * @param exhausted called from inside a debug call when a total is used up
+   */
+  setControl(
+    category: CategoryDescriptor,
+    tenantId: string | undefined,
+    budget: ControlBudget | false | undefined,
+    exhausted: () => void,
+  ): void;
+}
+
+/** The tenants of scopes and of calls. */
+export interface ScopeTenants {
+  /** The tenant whose calls a scope decides; `undefined` for the global scope, and for a foreign one in a shared store. */
+  tenantOf(key: ScopeKey): string | undefined;
+  /** The tenant of the current work when no `runWithTenant` names one. @default none */
+  readonly currentTenant?: (() => string | undefined) | undefined;
 }
 
 /** Options for binding the gate. */
@@ -30,36 +62,35 @@ export interface GateOptions {
   readonly overrides: Readonly<Record<string, CategoryOverride>>;
   /** Count the calls of each tenant as well. @default false */
   readonly countsTenants?: boolean;
-  /** The tenant of the current work when no `runWithTenant` names one. @default none */
-  readonly currentTenant?: (() => string | undefined) | undefined;
-  /**
-   * Limits what a category emits, for one tenant when an id is given; `undefined` restores the configured budget.
-   * `exhausted` is called when a total is used up.
-   * @default nothing is limited
-   */
-  readonly limit?: (
-    category: CategoryDescriptor,
-    tenantId: string | undefined,
-    budget: ControlBudget | false | undefined,
-    exhausted: () => void,
-  ) => void;
+  /** @default nothing is limited */
+  readonly budgets?: ControlBudgets;
+  /** @default activations have no effect in this process */
+  readonly activate?: Activate;
+  /** @default this process is chosen */
+  readonly whileChosen?: WhileChosen;
   /** Receives errors that occur outside any request. */
   readonly report: (error: unknown) => void;
 }
 
 export interface GateBindingOptions extends GateOptions {
+  /** The store does not say which categories other processes have. */
+  readonly alone: boolean;
   readonly states: ScopeStates;
   readonly announcer: Announcer;
-  /** Called from inside a debug call when the budget of a control is used up. */
-  readonly exhausted: (key: ScopeKey, category: string) => void;
-  /** The tenant whose calls a scope decides; `undefined` for a foreign scope. */
-  readonly tenantOf: (key: ScopeKey) => string | undefined;
+  readonly isolation: ScopeTenants;
+}
+
+export interface BindingEvents {
   /**
-   * Called when a scope was replaced by what the store holds.
+   * A scope was replaced by what the store holds.
    * @param before the scope until then, when it had local controls
    * @param local the local controls it had
    */
-  readonly adopted: (key: ScopeKey, before: Snapshot | undefined, local: ReadonlyMap<string, Overlay>) => void;
+  adopted(key: ScopeKey, before: Snapshot | undefined, local: ReadonlyMap<string, Overlay>): void;
+  /** The budget of a control is used up. Called from inside a debug call. */
+  exhausted(key: ScopeKey, category: string): void;
+  /** The same for an activation. */
+  activationExhausted(key: ScopeKey, id: string): void;
 }
 
 /** Where a new state of a scope comes from. */
@@ -71,28 +102,45 @@ interface Adoption {
   readonly provenance?: Provenance | undefined;
 }
 
-/** A registered category with the configuration's overrides applied. */
-type CatalogueEntry = Pick<CategoryView, 'index' | 'name' | 'description' | 'defaultEnabled'>;
+type Described = Pick<CategoryView, 'index' | 'name' | 'description' | 'defaultEnabled' | 'source' | 'instances'>;
+
+/** The categories of all processes, sorted by name, and their default states. */
+interface Catalogue {
+  readonly views: readonly Described[];
+  readonly defaults: ReadonlyMap<string, boolean>;
+}
+
+/** Who made a setting, as answers show it. */
+export function shownMaker({ at, ...who }: Maker): DiscoveredControl {
+  return { ...who, since: timestamp(at) };
+}
+
+/** Tenants that are listed for a category. */
+const MAX_LISTED_TENANTS = 20;
 
 /** Scopes whose views are cached. Few scopes are read often, and a view of thousands of categories is large. */
 const MAX_VIEWS = 16;
 
 /** Binds the gate to the scope states: every change of a scope is applied to the gate. */
 export class GateBinding {
-  /** Default state of each registered category. */
+  /** Default state of each category that is registered in this process. */
   readonly defaults: Map<string, boolean> = new Map();
   /** False while the whole instrumentation is switched off. */
   enabled = true;
   readonly #options: GateBindingOptions;
   readonly #attachment: Attachment;
+  #events: BindingEvents | undefined;
   /** Gate indexes of the registered categories. */
   readonly #indexes = new Map<string, number>();
   /** Scopes with a setting for a category that is not registered yet. */
   readonly #waiting = new Map<string, Set<ScopeKey>>();
   /** Controls whose budget is in force, by scope and category. */
   readonly #limited = new Map<string, Overlay>();
+  readonly #parts: ActiveParts;
   readonly #views = new Map<ScopeKey, readonly CategoryView[]>();
-  #sorted: readonly CatalogueEntry[] | undefined;
+  #sorted: readonly CategoryOfProcess[] | undefined;
+  #others: OtherCategories = { processes: 0, categories: new Map() };
+  #all: Catalogue | undefined;
   /** Categories of the sorted list without a description. One may be added later without an event. */
   #undescribed: readonly CategoryDescriptor[] = [];
 
@@ -101,8 +149,16 @@ export class GateBinding {
    * @throws {RdcpError} `RDCP_CONFIG_INVALID` when there are more categories than the limit
    */
   constructor(options: GateBindingOptions) {
-    const { gate, sink, limits, countsTenants = false, currentTenant, overrides, report } = options;
+    const { gate, sink, limits, countsTenants = false, overrides, report } = options;
+    const { currentTenant } = options.isolation;
     this.#options = options;
+    this.#parts = new ActiveParts({
+      activate: options.activate ?? (() => () => {}),
+      whileChosen: options.whileChosen ?? ((_choice, begin) => begin()),
+      category: (name) => gate.categories()[this.#indexes.get(name) ?? -1],
+      tenantOf: (key) => this.tenantOf(key),
+      exhausted: (key, id) => this.#events?.activationExhausted(key, id),
+    });
     for (const category of gate.categories()) this.#add(category);
     this.#attachment = gate.attach({
       sink,
@@ -124,16 +180,39 @@ export class GateBinding {
     this.#apply(GLOBAL_SCOPE, this.defaults.keys(), options.states.settings(GLOBAL_SCOPE));
   }
 
-  /** The state on which a command for the scope is computed. */
-  snapshot(key: ScopeKey): Snapshot {
-    const { states, limits } = this.#options;
-    return { ...states.layers(key), defaults: this.defaults, limits, ended: states.endedTogether() };
+  subscribe(events: BindingEvents): void {
+    this.#events = events;
+  }
+
+  tenantOf(key: ScopeKey): string | undefined {
+    return key === GLOBAL_SCOPE ? undefined : this.#options.isolation.tenantOf(key);
+  }
+
+  /** The state on which a command for the scope is computed, and its stored revision. */
+  snapshot(key: ScopeKey): Snapshot & { readonly revision: number } {
+    const { states, limits, alone } = this.#options;
+    const { defaults } = this.#catalogue();
+    const { revision } = states.stored(key);
+    const activations = states.activations(key);
+    return { ...states.layers(key), activations, revision, defaults, alone, limits, ended: states.endedTogether() };
+  }
+
+  /** The same for announcements: a process announces changes of its own categories. */
+  #announced(key: ScopeKey): Snapshot {
+    return { ...this.snapshot(key), defaults: this.defaults };
+  }
+
+  /** Replaces what is known of the other processes. */
+  setOthers(others: OtherCategories): void {
+    this.#others = others;
+    this.#all = undefined;
+    this.#views.clear();
   }
 
   /** Applies the stored state of a scope. */
   adopt(key: ScopeKey, state: ScopeState, { draft, expectedRevision, provenance }: Adoption = {}): void {
-    const { states, announcer, tenantOf, adopted } = this.#options;
-    if (key !== GLOBAL_SCOPE && tenantOf(key) === undefined) return;
+    const { states, announcer } = this.#options;
+    if (key !== GLOBAL_SCOPE && this.tenantOf(key) === undefined) return;
     const known = states.stored(key).revision;
     // The message of a later change may arrive before the answer to a commit.
     if (expectedRevision !== undefined && known !== expectedRevision && known >= state.revision) {
@@ -143,17 +222,17 @@ export class GateBinding {
     const before = states.settings(key);
     const local = states.local(key);
     const snapshot = local.size > 0 ? this.snapshot(key) : undefined;
+    const activations = states.activations(key);
     const touched = states.adopt(key, state, provenance);
     this.#apply(key, touched, states.settings(key));
+    this.#applyActivations(key);
     for (const category of local.keys()) touched.add(category);
     const { revision, changedAt } = state;
-    announcer.change(key, before, this.snapshot(key), touched, {
-      draft,
-      revision,
-      changedAt,
-      restored: provenance?.restored,
-    });
-    adopted(key, snapshot, local);
+    const after = draft === undefined ? this.#announced(key) : this.snapshot(key);
+    const origin = { draft, revision, changedAt, restored: provenance?.restored };
+    announcer.change(key, before, after, touched, origin);
+    announcer.activations(key, activations, states.activations(key), origin);
+    this.#events?.adopted(key, snapshot, local);
   }
 
   /** Puts temporary controls in force in this process alone. */
@@ -173,25 +252,31 @@ export class GateBinding {
     if (clockSet) this.#views.clear();
     for (const [key, categories] of ended) {
       this.#apply(key, categories, states.settings(key));
-      announcer.ended(key, this.snapshot(key), categories);
+      this.#applyActivations(key);
+      announcer.ended(key, this.#announced(key), categories);
+      announcer.activationsEnded(key, states.activations(key).filter(states.ended));
     }
   }
 
   /** Every category as a scope sees it, sorted by name. The array is cached until the next change. */
   view(key: ScopeKey): readonly CategoryView[] {
-    const categories = this.#catalogue();
+    const categories = this.#catalogue().views;
     const known = this.#views.get(key);
     if (known !== undefined) return known;
     if (this.#views.size >= MAX_VIEWS) this.#views.clear();
     const { states } = this.#options;
     const layers = states.layers(key);
     const ended = states.endedTogether();
-    // A tenant does not learn who decides for everybody.
+    // A tenant does not learn who made global settings.
     const own = (by: Maker, name: string) => {
       const setting = layers.tenant?.get(name);
       return layers.tenant === undefined || setting?.by === by || setting?.temporary?.by === by;
     };
+    const settings = layers.tenant === undefined ? this.#tenantSettings(ended) : undefined;
+    const activations = this.#activationsFor(key, ended);
     const view = categories.map((category) => {
+      const tenants = settings?.get(category.name);
+      const active = activations.get(category.name);
       const { enabled, overlay, origin, by } = effectiveState(category.name, layers, category.defaultEnabled, ended);
       return {
         ...category,
@@ -200,6 +285,8 @@ export class GateBinding {
         origin,
         ...(overlay !== undefined && { expiresAt: overlay.expiresAt }),
         ...(by !== undefined && own(by, category.name) && { by }),
+        ...(tenants !== undefined && { tenants }),
+        ...(active !== undefined && { activations: active }),
       };
     });
     this.#views.set(key, view);
@@ -213,7 +300,63 @@ export class GateBinding {
   }
 
   detach(): void {
+    for (const key of [...this.#parts.keys()]) this.#parts.apply(key, []);
     this.#attachment.detach();
+  }
+
+  /** By category: the tenants whose own setting has it on, or has it off although everybody has it on. */
+  #tenantSettings(ended: Ended): ReadonlyMap<string, TenantSettings> {
+    const { states } = this.#options;
+    const global = states.settings(GLOBAL_SCOPE);
+    const found = new Map<string, (TenantSetting & { readonly by: Maker | undefined })[]>();
+    for (const key of this.enabled ? states.keys() : []) {
+      const id = this.tenantOf(key);
+      if (id === undefined) continue;
+      states.settings(key).forEach((setting, name) => {
+        const own = settingState(setting, 'tenant', ended);
+        const inherited = effectiveState(name, { global }, this.defaults.get(name) === true, ended);
+        if (own === undefined || (!own.enabled && !inherited.enabled)) return;
+        const { enabled, overlay, by } = own;
+        const expiresAt = overlay && timestamp(overlay.expiresAt);
+        const tenants = found.get(name) ?? [];
+        tenants.push({ id, enabled, temporary: overlay !== undefined, ...(expiresAt && { expiresAt }), by });
+        found.set(name, tenants);
+      });
+    }
+    return new Map(
+      [...found].map(([name, all]) => {
+        const on = all.filter(({ enabled }) => enabled);
+        const temporary = on.filter((each) => each.temporary).length;
+        const tenants = all
+          .sort((a, b) => (a.id < b.id ? -1 : 1))
+          .slice(0, MAX_LISTED_TENANTS)
+          .map(({ by, ...setting }) => ({ ...setting, ...(by && { control: shownMaker(by) }) }));
+        return [name, { temporary, permanent: on.length - temporary, tenants, more: all.length - tenants.length }];
+      }),
+    );
+  }
+
+  /** By category, the activations in force: of everybody and of the scope; in the view of everybody, of every tenant. */
+  #activationsFor(key: ScopeKey, ended: Ended): ReadonlyMap<string, readonly CategoryActivation[]> {
+    const found = new Map<string, CategoryActivation[]>();
+    const { states } = this.#options;
+    if (!this.enabled) return found;
+    for (const scope of key === GLOBAL_SCOPE ? states.keys() : [GLOBAL_SCOPE, key]) {
+      const tenantId = this.tenantOf(scope);
+      if (scope !== GLOBAL_SCOPE && tenantId === undefined) continue;
+      for (const activation of states.activations(scope)) {
+        if (ended(activation)) continue;
+        for (const name of activation.categories) {
+          found.set(name, [...(found.get(name) ?? []), { activation, tenantId }]);
+        }
+      }
+    }
+    return found;
+  }
+
+  #applyActivations(key: ScopeKey): void {
+    this.#parts.apply(key, this.#options.states.liveActivations(key));
+    this.#views.clear();
   }
 
   #changeLocal(key: ScopeKey, categories: readonly string[], origin: ChangeOrigin, change: () => void): void {
@@ -235,38 +378,32 @@ export class GateBinding {
 
   /** A tenant's setting is an override in the gate; the global setting or the default is its base. */
   #applyOne(key: ScopeKey, name: string, settings: Settings): void {
-    const { states, tenantOf } = this.#options;
+    const { states } = this.#options;
     const index = this.#indexes.get(name);
     if (index === undefined) {
       this.#waiting.set(name, (this.#waiting.get(name) ?? new Set()).add(key));
       return;
     }
-    const setting = settings.get(name);
-    if (key === GLOBAL_SCOPE) {
-      const state = settingState(setting, 'global', states.ended);
-      this.#limit(key, name, index, undefined, state?.overlay);
+    const tenantId = this.tenantOf(key);
+    if (key !== GLOBAL_SCOPE && tenantId === undefined) return;
+    const state = settingState(settings.get(name), tenantId === undefined ? 'global' : 'tenant', states.ended);
+    const limited = state?.overlay?.budget === undefined ? undefined : state.overlay;
+    if (!sameOverlay(this.#limited.get(`${key} ${name}`), limited)) this.#limit(key, name, index, limited);
+    if (tenantId !== undefined) this.#attachment.setTenant(tenantId, index, state?.enabled);
+    else {
       const settled = state !== undefined || this.#options.overrides[name]?.enabled !== undefined;
       this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true, settled);
-      return;
-    }
-    const tenantId = tenantOf(key);
-    if (tenantId !== undefined) {
-      const state = settingState(setting, 'tenant', states.ended);
-      this.#limit(key, name, index, tenantId, state?.overlay);
-      this.#attachment.setTenant(tenantId, index, state?.enabled);
     }
   }
 
   /** Applies the budget of a control once, so that what was spent of it does not come back. */
-  #limit(key: ScopeKey, name: string, index: number, tenantId: string | undefined, overlay: Overlay | undefined): void {
-    const { gate, limit, exhausted } = this.#options;
+  #limit(key: ScopeKey, name: string, index: number, overlay: Overlay | undefined): void {
+    const { gate, budgets } = this.#options;
     const place = `${key} ${name}`;
-    const before = this.#limited.get(place);
-    const limited = overlay?.budget === undefined ? undefined : overlay;
-    if (before === limited || sameOverlay(before, limited)) return;
-    if (limited === undefined) this.#limited.delete(place);
-    else this.#limited.set(place, limited);
-    limit?.(gate.categories()[index]!, tenantId, limited?.budget, () => exhausted(key, name));
+    if (overlay === undefined) this.#limited.delete(place);
+    else this.#limited.set(place, overlay);
+    const exhausted = () => this.#events?.exhausted(key, name);
+    budgets?.setControl(gate.categories()[index]!, this.tenantOf(key), overlay?.budget, exhausted);
   }
 
   #register(category: CategoryDescriptor): void {
@@ -276,12 +413,14 @@ export class GateBinding {
     for (const key of [...scopes, GLOBAL_SCOPE]) {
       this.#apply(key, [category.name], this.#options.states.settings(key));
     }
+    for (const key of [...this.#parts.keys()]) this.#applyActivations(key);
   }
 
   #add({ name, index, defaultEnabled }: CategoryDescriptor): void {
     this.defaults.set(name, this.#overrideOf(name)?.enabled ?? defaultEnabled);
     this.#indexes.set(name, index);
     this.#sorted = undefined;
+    this.#all = undefined;
   }
 
   #overrideOf(name: string): CategoryOverride | undefined {
@@ -289,8 +428,18 @@ export class GateBinding {
     return Object.hasOwn(overrides, name) ? overrides[name] : undefined;
   }
 
-  /** Sorted by name, in the order of UTF-16 code units. Rebuilt when a category or a description was added. */
-  #catalogue(): readonly CatalogueEntry[] {
+  /** The categories of all processes. */
+  #catalogue(): Catalogue {
+    const own = this.categories();
+    this.#all ??= merge(own, this.#others);
+    return this.#all;
+  }
+
+  /**
+   * The categories of this process, sorted by name in the order of UTF-16 code units. Rebuilt when a category or a
+   * description was added.
+   */
+  categories(): readonly CategoryOfProcess[] {
     if (this.#sorted !== undefined && this.#undescribed.every(({ description }) => description === '')) {
       return this.#sorted;
     }
@@ -299,8 +448,9 @@ export class GateBinding {
       ({ name, description }) => description === '' && !this.#overrideOf(name)?.description,
     );
     this.#views.clear();
+    this.#all = undefined;
     this.#sorted = [...this.#indexes]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .sort(([a], [b]) => order(a, b))
       .map(([name, index]) => ({
         index,
         name,
@@ -309,4 +459,24 @@ export class GateBinding {
       }));
     return this.#sorted;
   }
+}
+
+/** Where processes describe a category differently, this one's description counts, unless it has none. */
+function merge(own: readonly CategoryOfProcess[], { processes, categories }: OtherCategories): Catalogue {
+  const of = processes + 1;
+  const instances = (having: number) => (having < of ? { instances: { having, of } } : {});
+  const ownNames = new Set(own.map(({ name }) => name));
+  const views: Described[] = own.map((category) => {
+    const { having = 0, description = '' } = categories.get(category.name) ?? {};
+    return { ...category, description: category.description || description, ...instances(1 + having) };
+  });
+  for (const { having, ...category } of categories.values()) {
+    if (!ownNames.has(category.name)) views.push({ ...category, ...instances(having) });
+  }
+  views.sort((a, b) => order(a.name, b.name));
+  return { views, defaults: new Map(views.map(({ name, defaultEnabled }) => [name, defaultEnabled])) };
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : 1;
 }

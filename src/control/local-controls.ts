@@ -1,22 +1,21 @@
-import type { AuditRecorder } from '../audit/types.ts';
-import type { Clock } from '../clock.ts';
-import type { RdcpError } from '../errors.ts';
-import type { SecurityLevel } from '../protocol/constants.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
-import { GLOBAL_SCOPE, type Overlay, type ReplayRecord, type ScopeKey, type Settings } from '../store/state-store.ts';
-import {
-  type Changes,
-  commandDraft,
-  controlResponse,
-  expiryDraft,
-  reconciliationDraft,
-  replayRecord,
-} from './answers.ts';
+import type { AuditDraft, AuditRecorder } from '../audit/types.ts';
+import { timestamp } from '../protocol/time.ts';
+import { type Activation, GLOBAL_SCOPE, type Overlay, type ScopeKey, type Settings } from '../store/state-store.ts';
+import type { Clock } from '../time/clock.ts';
+import { auditedActivation } from './activation.ts';
 import type { Follower } from './follower.ts';
 import type { GateBinding } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { changesBetween, expire, overlaySeconds, type Snapshot, sameOverlay, share, transition } from './transition.ts';
-import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
+import {
+  changesBetween,
+  expire,
+  expireActivation,
+  type Snapshot,
+  sameOverlay,
+  share,
+  type Transition,
+} from './transition.ts';
+import type { Write, Writer } from './types.ts';
 
 export interface LocalControlsOptions {
   readonly states: ScopeStates;
@@ -25,15 +24,15 @@ export interface LocalControlsOptions {
   readonly audit: AuditRecorder;
   readonly writer: Writer;
   readonly clock: Pick<Clock, 'now'>;
-  readonly securityLevel: SecurityLevel;
-  readonly tenantOf: (key: ScopeKey) => string | undefined;
-  /** Called when local controls were added, so that their end is watched. */
-  readonly changed: () => void;
 }
 
-/** New settings of a scope, and the audit entry that describes them. */
+/** The categories that ended or were reconciled, and how they changed. */
+type Changes = Pick<Transition, 'categories' | 'changes' | 'activation'>;
+
+/** New settings and activations of a scope, and the audit entry that describes them. */
 interface Computed extends Pick<Write, 'draft'> {
   readonly settings: Settings;
+  readonly activations: readonly Activation[];
 }
 
 /** How often a reconciliation is retried when other processes keep changing the scope. */
@@ -44,43 +43,10 @@ const MAX_ATTEMPTS = 16;
  * are shared with all processes, ended ones are removed, and both leave audit entries.
  */
 export class LocalControls {
-  /** Answers given locally, until the store has them. */
-  readonly answers: Map<string, ReplayRecord> = new Map();
   readonly #options: LocalControlsOptions;
 
   constructor(options: LocalControlsOptions) {
     this.#options = options;
-  }
-
-  /**
-   * Applies a temporary control although the store is unreachable. Permanent changes are rejected, and at level
-   * enterprise every change.
-   * @throws {RdcpError} `failure` when the command cannot be applied locally
-   */
-  apply(request: ControlRequest, context: CommandContext, failure: RdcpError): ControlOutcome {
-    const { binding, audit, clock, securityLevel, changed } = this.#options;
-    const { key } = context.scope;
-    binding.sweep();
-    const snapshot = binding.snapshot(key);
-    if (overlaySeconds(request, snapshot.limits) === undefined || securityLevel === 'enterprise') throw failure;
-    const now = clock.now();
-    const next = transition(snapshot, request, now, context.identity);
-    const overlays = new Map<string, Overlay>();
-    for (const category of next.categories) {
-      const overlay = next.settings.get(category)?.temporary;
-      if (overlay !== undefined) overlays.set(category, overlay);
-    }
-    const response = controlResponse(request, next, 'partial', now, context);
-    const replay = replayRecord(context, response, now);
-    const draft = commandDraft(request, context, next, 'partial');
-    const kept = () => {
-      if (replay !== undefined) this.answers.delete(replay.key);
-    };
-    if (!audit.defer({ draft, replay, kept })) throw failure;
-    if (replay !== undefined) this.answers.set(replay.key, replay);
-    binding.addLocal(key, overlays, { draft, changedAt: now, local: true });
-    changed();
-    return { response, replayed: false };
   }
 
   /**
@@ -117,40 +83,42 @@ export class LocalControls {
    * Records the end of local controls. No other process knows of them; the entry is deferred while the store is away.
    */
   async #end(key: ScopeKey): Promise<void> {
-    const { states, binding, writer, tenantOf } = this.#options;
+    const { states, binding, writer } = this.#options;
     const over = new Map([...states.local(key)].filter(([, overlay]) => states.ended(overlay)));
     if (over.size === 0) return;
     const before = binding.snapshot(key);
-    const overlays = new Set(over.values());
-    const inForce: Snapshot = { ...before, ended: (overlay) => !overlays.has(overlay) && before.ended(overlay) };
+    const overlays = new Set<Overlay | Activation>(over.values());
+    const inForce: Snapshot = { ...before, ended: (control) => !overlays.has(control) && before.ended(control) };
     const ended = this.#drop(key, inForce, [...over.keys()].sort());
-    await writer.note({ draft: expiryDraft(ended, tenantOf(key), [...overlays].every(states.spent)) });
+    await writer.note({ draft: this.#expiryDraft(key, ended, [...over.values()].every(states.spent)) });
   }
 
   /** Local controls merged into the stored settings; `undefined` when there are none left to share. */
   #shared(key: ScopeKey): Computed | undefined {
-    const { states, binding, clock, tenantOf } = this.#options;
+    const { states, binding, clock } = this.#options;
     const local = states.local(key);
     if (local.size === 0) return undefined;
-    const { settings, categories, changes, excess } = share(this.#stored(key), local, clock.now());
+    const { settings, activations, categories, changes, excess } = share(this.#stored(key), local, clock.now());
     if (excess.length > 0) {
       const left = this.#drop(key, binding.snapshot(key), excess);
       this.#defer(key, left, 'no room among the temporary controls in force');
     }
     if (categories.length === 0) return undefined;
     const reason = 'set in one process while the store could not be reached';
-    return { settings, draft: reconciliationDraft({ categories, changes }, tenantOf(key), reason) };
+    return { settings, activations, draft: this.#draft('reconcile', key, { categories, changes }, reason) };
   }
 
   #expired(key: ScopeKey): Computed | undefined {
-    const { states, clock, tenantOf } = this.#options;
+    const { states, clock } = this.#options;
     const stored = this.#stored(key);
     const now = clock.now();
     // Controls whose budget is used up get an entry of their own, which says so.
     const spent = expire({ ...stored, ended: states.spent }, now);
-    const expiry = spent ?? expire(stored, now);
-    const draft = expiry && expiryDraft(expiry, tenantOf(key), spent !== undefined);
-    return expiry && draft && { settings: expiry.settings, draft };
+    const expiry = spent ?? expire(stored, now) ?? expireActivation(stored);
+    if (expiry === undefined) return undefined;
+    const { settings, activations, activation } = expiry;
+    const isSpent = activation === undefined ? spent !== undefined : states.spent(activation);
+    return { settings, activations, draft: this.#expiryDraft(key, expiry, isSpent) };
   }
 
   /** Retries until there is nothing left to write. The scope stays unsettled when others win every attempt. */
@@ -160,8 +128,10 @@ export class LocalControls {
       const computed = compute();
       if (computed === undefined) return;
       const { revision: expectedRevision } = states.stored(key);
-      const settings = states.pack(key, computed.settings);
-      await writer.write({ draft: computed.draft, state: { scope: key, expectedRevision, settings } });
+      await writer.write({
+        draft: computed.draft,
+        state: { scope: key, expectedRevision, settings: computed.settings, activations: computed.activations },
+      });
     }
   }
 
@@ -180,11 +150,35 @@ export class LocalControls {
 
   #changesSince(key: ScopeKey, before: Snapshot, categories: readonly string[]): Changes {
     const { binding, clock } = this.#options;
-    return { categories, changes: changesBetween(before, binding.snapshot(key), categories, clock.now()) };
+    return { categories, changes: changesBetween(before, binding.snapshot(key), categories, timestamp(clock.now())) };
   }
 
   #defer(key: ScopeKey, changes: Changes, reason: string): void {
-    const { audit, tenantOf } = this.#options;
-    audit.defer({ draft: reconciliationDraft(changes, tenantOf(key), reason) });
+    this.#options.audit.defer({ draft: this.#draft('reconcile', key, changes, reason) });
+  }
+
+  /** @param spent whether the budget of the controls was used up */
+  #expiryDraft(key: ScopeKey, over: Changes, spent: boolean): AuditDraft {
+    return this.#draft('expire', key, over, spent ? 'budget' : undefined);
+  }
+
+  /** An audit entry that no request caused. */
+  #draft(
+    action: 'expire' | 'reconcile',
+    key: ScopeKey,
+    { categories, changes, activation }: Changes,
+    reason: string | undefined,
+  ): AuditDraft {
+    const tenantId = this.#options.binding.tenantOf(key);
+    return {
+      action,
+      categories,
+      changes,
+      ...(activation !== undefined && { otelrdcp_activation: auditedActivation(activation) }),
+      outcome: 'success',
+      identity: {},
+      ...(tenantId !== undefined && { tenant: { id: tenantId } }),
+      ...(reason !== undefined && { reason }),
+    };
   }
 }

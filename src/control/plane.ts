@@ -1,33 +1,31 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AuditRecorder } from '../audit/types.ts';
-import type { Clock, Delay } from '../clock.ts';
-import { type Condition, UNWATCHED } from '../conditions.ts';
 import { RdcpError, unavailable } from '../errors.ts';
+import type { OtherCategories } from '../protocol/category-list.ts';
 import type { SecurityLevel } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
 import { GLOBAL_SCOPE, type ScopeKey, type StateStore } from '../store/state-store.ts';
+import type { TicketSigner } from '../tickets/issue.ts';
+import type { Clock, Delay } from '../time/clock.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
-import { type Command, Commands, reused } from './commands.ts';
+import { Commands, reused } from './commands.ts';
 import { type FollowedStore, Follower } from './follower.ts';
-import { GateBinding, type GateOptions } from './gate-binding.ts';
+import { GateBinding, type GateOptions, type ScopeTenants } from './gate-binding.ts';
 import { ScopeStates } from './scope-states.ts';
 import { StoreResets } from './store-resets.ts';
-import { overlaySeconds } from './transition.ts';
-import type { CategoryView, CommandContext, ControlOutcome, ControlPlane, Scope } from './types.ts';
+import { assertKnown, overlaySeconds } from './transition.ts';
+import type { CategoryOfProcess, CategoryView, CommandContext, ControlOutcome, ControlPlane, Scope } from './types.ts';
 
 export interface ControlPlaneOptions extends GateOptions {
-  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'commitAll' | 'findReplay'>;
+  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'findReplay' | 'shared' | 'fleet'>;
   readonly audit: AuditRecorder;
   readonly clock: Clock;
   readonly delay: Delay;
   /** At `enterprise` every change is rejected while the store is unreachable. @default 'basic' */
   readonly securityLevel?: SecurityLevel;
-  /**
-   * The tenant whose calls a scope decides, for scopes other than the global one; `undefined` for a foreign scope in a
-   * shared store.
-   * @default the key itself
-   */
-  readonly tenantOf?: (key: ScopeKey) => string | undefined;
+  /** @default the key of a scope is its tenant */
+  readonly isolation?: ScopeTenants;
   /** Returns a number from 0 to 1, for backoff. @default Math.random */
   readonly random?: () => number;
   /** Holds while the store is unreachable. @default not watched */
@@ -35,17 +33,19 @@ export interface ControlPlaneOptions extends GateOptions {
   /** Holds while the store has lost changes. @default not watched */
   readonly loss?: Condition;
   /** Receives a line for every change that takes effect here, and for every end. @default nothing is announced */
-  readonly announce?: AnnouncerOptions['announce'];
-  /** See {@link AnnouncerOptions.claim}. */
-  readonly claim?: AnnouncerOptions['claim'];
+  readonly reporter?: AnnouncerOptions['reporter'];
+  /** See {@link AnnouncerOptions.cluster}. */
+  readonly cluster?: AnnouncerOptions['cluster'];
+  /** Signs tickets, for services that do not share the store. @default tickets are not signed */
+  readonly ticketSigner?: TicketSigner | undefined;
 }
 
 /** Longest sleep while something is watched, in milliseconds. A clock step is noticed within this time. */
 const TICK_MS = 1000;
-/** Commands per batch. Other processes wait for the lock of a shared file meanwhile. */
-const MAX_TOGETHER = 64;
 /** Waiting commands per tenant. At 100 ms per write, more would outlast their requests. */
 const MAX_WAITING = 256;
+/** Work of our own in the queue, beside that of tenants. */
+const OURS = Symbol('ours');
 
 /**
  * Puts the gate under control, with every category at its default; {@link ControlPlane.start} loads the stored state.
@@ -59,115 +59,109 @@ class Plane implements ControlPlane {
   readonly #options: ControlPlaneOptions;
   /** Runs timers outside the async context of any request. */
   readonly #outsideRequests = AsyncLocalStorage.snapshot();
+  readonly #turns = new Turns();
   readonly #states: ScopeStates;
   readonly #announcer: Announcer;
   readonly #binding: GateBinding;
   readonly #follower: Follower;
   readonly #commands: Commands;
   readonly #resets: StoreResets;
-  /**
-   * Whether the store supports batches. Commands that arrive in one turn of the event loop are then written together.
-   */
-  readonly #together: boolean;
-  /** Waiting commands by tenant, in round-robin order, so that one tenant's backlog does not delay another. */
-  readonly #waiting = new Map<string, Command[]>();
   readonly #answers = new Set<Promise<unknown>>();
   /** Request ids in progress, with the fingerprint of their request. */
   readonly #inProgress = new Map<string, string>();
-  #scheduled = false;
   #closed = false;
-  /** The work in the queue that ends last. */
-  #tail: Promise<unknown> = Promise.resolve();
   #reconciling = false;
   #timer: { readonly dueAt: number; readonly stop: () => void } | undefined;
 
   constructor(options: ControlPlaneOptions) {
-    const { store, clock, limits, report, securityLevel = 'basic', random = Math.random } = options;
-    const { tenantOf: tenantOfScope = (key) => key } = options;
-    const tenantOf = (key: ScopeKey) => (key === GLOBAL_SCOPE ? undefined : tenantOfScope(key));
+    const { store, clock, limits, report, isolation = KEY_IS_TENANT } = options;
+    const { securityLevel = 'basic', random = Math.random, outage = UNWATCHED, loss = UNWATCHED } = options;
     const delay: Delay = (milliseconds, task) => this.#outsideRequests(() => options.delay(milliseconds, task));
     const states = new ScopeStates(clock, limits.maxDuration);
-    const announcer = new Announcer({ ...options, tenantOf, delay, spent: states.spent });
-    const binding = new GateBinding({
-      ...options,
-      states,
-      announcer,
-      tenantOf,
-      exhausted: (key, category) => this.#outsideRequests(() => queueMicrotask(() => this.#spend(key, category))),
-      adopted: (key, before, local) => {
-        if (before !== undefined) commands.local.superseded(key, before, local);
-        resets.changed();
-        this.#watch();
-      },
-    });
-    const follower = new Follower({
-      store,
-      states,
-      adopt: (key, state, provenance) => binding.adopt(key, state, { provenance }),
-      lost: (reset, reread) => {
-        const before = this.#view(GLOBAL_SCOPE);
-        reread.then(() => this.#serially(() => resets.report(reset, before))).catch(report);
-      },
-      changed: () => this.#watch(),
-      outage: options.outage ?? UNWATCHED,
-      report,
-    });
-    const commands = new Commands({
-      ...options,
-      states,
-      binding,
-      announcer,
-      follower,
-      tenantOf,
-      delay,
-      random,
-      securityLevel,
-      changed: () => this.#watch(),
-    });
-    const resets = new StoreResets({
-      writer: commands,
-      clock,
-      view: () => this.#view(GLOBAL_SCOPE),
-      delay,
-      condition: options.loss ?? UNWATCHED,
-    });
+    const alone = store.fleet?.categories === undefined;
+    const announcer = new Announcer({ ...options, states, isolation, delay });
+    const binding = new GateBinding({ ...options, states, announcer, isolation, alone });
+    const follower = new Follower({ store, states, binding, outage, report });
+    const computing = { states, binding, announcer, follower, delay, random, securityLevel };
+    const commands = new Commands({ ...options, ...computing });
+    const resets = new StoreResets({ writer: commands, binding, clock, delay, condition: loss });
     this.#options = options;
-    this.#together = store.commitAll !== undefined;
     this.#states = states;
     this.#announcer = announcer;
     this.#binding = binding;
     this.#follower = follower;
     this.#commands = commands;
     this.#resets = resets;
+    binding.subscribe({
+      adopted: (key, before, local) => {
+        if (before !== undefined) commands.local.superseded(key, before, local);
+        resets.changed();
+        this.#watch();
+      },
+      exhausted: (key, category) => this.#later(() => states.spend(key, category)),
+      activationExhausted: (key, id) => this.#later(() => states.spendActivation(key, id)),
+    });
+    follower.subscribe({
+      changed: () => this.#watch(),
+      lost: (reset, reread) => {
+        const before = this.#view(GLOBAL_SCOPE);
+        reread.then(() => this.#turns.take(OURS, () => resets.report(reset, before))).catch(report);
+      },
+    });
   }
 
   /** Commands that arrive meanwhile wait instead of being rejected. */
   start(): Promise<void> {
-    return this.#serially(() => this.#follower.read()).then(() => this.#sweep());
+    return this.#turns.take(OURS, () => this.#follower.read()).then(() => this.#sweep());
   }
 
   async control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
     if (this.#closed) throw unavailable('The server is shutting down');
     overlaySeconds(request, this.#options.limits);
     const { replay } = context;
-    if (replay === undefined) return this.#answer(request, context);
-    const running = this.#inProgress.get(replay.key);
+    const running = replay && this.#inProgress.get(replay.key);
     if (running !== undefined) {
-      if (running !== replay.fingerprint) throw reused();
+      if (running !== replay?.fingerprint) throw reused();
       throw new RdcpError('RDCP_REQUEST_IN_PROGRESS', 'The request with this id is still being worked on', {
         headers: { 'Retry-After': '1' },
       });
     }
-    this.#inProgress.set(replay.key, replay.fingerprint);
+    if (replay !== undefined) this.#inProgress.set(replay.key, replay.fingerprint);
+    const answer = this.#answer(request, context);
+    this.#answers.add(answer);
     try {
-      return await this.#answer(request, context);
+      return await answer;
     } finally {
-      this.#inProgress.delete(replay.key);
+      this.#answers.delete(answer);
+      if (replay !== undefined) this.#inProgress.delete(replay.key);
     }
+  }
+
+  async #answer(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
+    const tenant = context.tenant?.id ?? context.scope.key;
+    const outcome = await this.#turns.take(tenant, () => this.#commands.run(request, context));
+    this.#watch();
+    return outcome;
   }
 
   view({ key }: Scope): readonly CategoryView[] {
     return this.#view(key);
+  }
+
+  categories(): readonly CategoryOfProcess[] {
+    return this.#binding.categories();
+  }
+
+  setOthers(others: OtherCategories): void {
+    this.#binding.setOthers(others);
+  }
+
+  hasAll(categories: readonly string[]): boolean {
+    return categories.every((name) => this.#binding.defaults.has(name));
+  }
+
+  assertKnown(categories: readonly string[]): void {
+    assertKnown(categories, this.#binding.snapshot(GLOBAL_SCOPE));
   }
 
   temporaryControls(scope?: Scope): number {
@@ -175,8 +169,8 @@ class Plane implements ControlPlane {
   }
 
   scopes(): ReadonlySet<ScopeKey> {
-    const keys = [...this.#states.keys()];
-    return new Set(keys.filter((key) => key !== GLOBAL_SCOPE && this.#states.settings(key).size > 0));
+    const keys = [...this.#states.keys()].filter((key) => key !== GLOBAL_SCOPE);
+    return new Set(keys.filter((key) => this.#states.settings(key).size + this.#states.activations(key).length > 0));
   }
 
   changedAt({ key }: Scope): number | undefined {
@@ -204,7 +198,7 @@ class Plane implements ControlPlane {
     this.#timer?.stop();
     this.#follower.close();
     await Promise.allSettled(this.#answers);
-    await this.#tail;
+    await this.#turns.take(OURS, async () => {});
     this.#announcer.close();
     this.#binding.detach();
   }
@@ -214,92 +208,24 @@ class Plane implements ControlPlane {
     return this.#binding.view(key);
   }
 
-  #answer(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
-    const answer = this.#enqueue(request, context);
-    const forget = () => this.#answers.delete(answer);
-    this.#answers.add(answer);
-    answer.then(forget, forget);
-    return answer;
-  }
-
-  /** The OTel record and the refusal of a command run in the command's own async context. */
-  async #enqueue(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
-    const { promise, resolve, reject } = Promise.withResolvers<ControlOutcome>();
-    let answered = false;
-    let emitRecord: (() => void) | undefined;
-    const whenKept = (emit: () => void) => {
-      // A write that seemed to fail may turn up in the store much later.
-      if (answered) emit();
-      else emitRecord = emit;
-    };
-    const tenant = context.tenant?.id ?? context.scope.key;
-    const waiting = this.#waiting.get(tenant) ?? [];
-    if (waiting.length >= MAX_WAITING) throw unavailable('Too many changes are waiting, so nothing was changed');
-    waiting.push({ request, context, whenKept, resolve, reject });
-    this.#waiting.set(tenant, waiting);
-    this.#schedule();
-    let outcome: ControlOutcome;
-    try {
-      outcome = await promise;
-    } catch (error) {
-      return this.#serially(() => this.#commands.afterFailure(request, context, error));
-    } finally {
-      answered = true;
-    }
-    emitRecord?.();
-    // The next command does not wait for the disk, but a change is acknowledged only once it is there.
-    if (outcome.durable !== undefined) await kept(outcome.durable);
-    return outcome;
-  }
-
-  #schedule(): void {
-    if (this.#scheduled || this.#waiting.size === 0) return;
-    this.#scheduled = true;
-    this.#serially(() => this.#carryOut()).catch(this.#options.report);
-  }
-
-  /** Runs one batch, then schedules the rest behind work that arrived meanwhile, such as the entry of a refusal. */
-  async #carryOut(): Promise<void> {
-    if (this.#together) await new Promise(setImmediate);
-    await this.#commands.run(this.#take(this.#together ? MAX_TOGETHER : 1));
-    this.#scheduled = false;
-    this.#schedule();
-  }
-
-  /** Takes one command of each tenant in turn. */
-  #take(most: number): readonly Command[] {
-    const taken: Command[] = [];
-    // A Map iterates in insertion order and visits keys inserted meanwhile last.
-    for (const [tenant, waiting] of this.#waiting) {
-      if (taken.length === most) break;
-      taken.push(...waiting.splice(0, 1));
-      this.#waiting.delete(tenant);
-      if (waiting.length > 0) this.#waiting.set(tenant, waiting);
-    }
-    return taken;
-  }
-
-  /** Serializes commands: each one computes on the result of the one before. */
-  #serially<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#tail.then(work);
-    this.#tail = done.catch(() => undefined);
-    return done;
-  }
-
   /** Ends expired controls: in the gate at once, in the store and the audit trail when their turn comes. */
   #sweep(): void {
     this.#binding.sweep();
     if (this.#states.unsettled.size === 0 || this.#reconciling || this.#closed) return;
     this.#reconciling = true;
-    this.#outsideRequests(() => this.#serially(() => this.#reconcile())).catch(this.#options.report);
+    this.#outsideRequests(() => this.#turns.take(OURS, () => this.#reconcile())).catch(this.#options.report);
   }
 
-  /** Called when the budget of a control is used up. */
-  #spend(key: ScopeKey, category: string): void {
-    if (this.#closed) return;
-    this.#states.spend(key, category);
-    this.#sweep();
-    this.#watch();
+  /** Ends a control whose budget is used up, after the debug call that used it up. */
+  #later(spend: () => void): void {
+    this.#outsideRequests(() =>
+      queueMicrotask(() => {
+        if (this.#closed) return;
+        spend();
+        this.#sweep();
+        this.#watch();
+      }),
+    );
   }
 
   async #reconcile(): Promise<void> {
@@ -330,10 +256,44 @@ class Plane implements ControlPlane {
   }
 }
 
-async function kept(durable: Promise<void>): Promise<void> {
-  try {
-    await durable;
-  } catch (cause) {
-    throw unavailable('The change is in force, but it is not certain that the store has kept it', cause);
+const KEY_IS_TENANT: ScopeTenants = { tenantOf: (key) => (key === GLOBAL_SCOPE ? undefined : key) };
+
+/**
+ * Runs one task at a time, since each command computes on the result of the one before. Tenants take turns, so that the
+ * backlog of one does not delay another; our own work comes next.
+ */
+class Turns {
+  /** Waiting tasks by tenant. A Map iterates in insertion order, so the tenant whose turn is next comes first. */
+  readonly #waiting = new Map<string | typeof OURS, (() => void)[]>();
+  #busy = false;
+
+  /** @throws {RdcpError} `RDCP_UNAVAILABLE` when too many tasks of the tenant are waiting */
+  async take<T>(who: string | typeof OURS, task: () => Promise<T>): Promise<T> {
+    const queue = this.#waiting.get(who) ?? [];
+    if (who !== OURS && queue.length >= MAX_WAITING) {
+      throw unavailable('Too many changes are waiting, so nothing was changed');
+    }
+    const { promise: turn, resolve } = Promise.withResolvers<void>();
+    queue.push(resolve);
+    this.#waiting.set(who, queue);
+    if (!this.#busy) queueMicrotask(() => this.#next());
+    this.#busy = true;
+    await turn;
+    try {
+      return await task();
+    } finally {
+      this.#next();
+    }
+  }
+
+  #next(): void {
+    const who = this.#waiting.has(OURS) ? OURS : this.#waiting.keys().next().value;
+    const queue = who === undefined ? undefined : this.#waiting.get(who);
+    this.#busy = queue !== undefined;
+    if (who === undefined || queue === undefined) return;
+    this.#waiting.delete(who);
+    const begin = queue.shift();
+    if (queue.length > 0) this.#waiting.set(who, queue);
+    begin?.();
   }
 }

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
 import { MAX_CLOCK_SKEW_MS } from '../protocol/constants.ts';
 import {
+  type Activation,
   GLOBAL_SCOPE,
   type Overlay,
   type ScopeKey,
@@ -8,7 +8,7 @@ import {
   type Setting,
   type Settings,
 } from '../store/state-store.ts';
-import { createSettingsPacker } from './packed-settings.ts';
+import type { Clock } from '../time/clock.ts';
 import { type Ended, type Layers, liveOverlays, putSetting, sameOverlay } from './transition.ts';
 
 /** A scope that was never written. */
@@ -20,7 +20,7 @@ const NEVER: Moment = { wall: Number.POSITIVE_INFINITY, monotonic: Number.POSITI
 /** Drift between wall and monotonic clock, in milliseconds, that does not count as a clock step. */
 const STEP_MS = 1000;
 
-/** What is known of the time at which a scope's state was written. */
+/** The time at which a scope's state was written, as far as it is known. */
 export interface Provenance {
   /** A lower bound for the current time, from the writer's wall clock; milliseconds since the epoch. */
   readonly writtenAt?: number | undefined;
@@ -37,24 +37,32 @@ interface Moment {
   readonly monotonic: number;
 }
 
-/** What has ended since the last sweep. */
+/** The temporary controls that ended since the last sweep. */
 interface Sweep {
   /** The wall clock was set, so expiries were recomputed. */
   readonly clockSet: boolean;
-  /** Every category with a temporary control that ended and is still stored; empty when none ended since. */
+  /**
+   * Every scope with a temporary control that ended and is still stored, and the categories whose overlay ended; empty
+   * when none ended since.
+   */
   readonly ended: ReadonlyMap<ScopeKey, ReadonlySet<string>>;
+}
+
+/** A control that ends by itself. */
+interface Temporary {
+  readonly enabled?: boolean;
+  readonly expiresAt: number;
 }
 
 /** The state of every scope that this process knows, and when its temporary controls end. */
 export class ScopeStates {
   /** Scopes with local controls, or with ended controls that are still stored. */
   readonly unsettled: Set<ScopeKey> = new Set();
-  readonly ended: Ended = (overlay) => this.#deadlines.hasEnded(overlay, this.#now());
-  /** Whether an overlay ended because its budget was used up. */
-  readonly spent: Ended = (overlay) => this.#deadlines.isSpent(overlay);
+  readonly ended: Ended = (control) => this.#deadlines.hasEnded(control, this.#now());
+  /** Whether a temporary control ended because its budget was used up. */
+  readonly spent: Ended = (control) => this.#deadlines.isSpent(control);
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
-  readonly #packTenant = createSettingsPacker();
   readonly #states = new Map<ScopeKey, ScopeState>();
   /** Local temporary controls, and the merged settings of scopes that have some. */
   readonly #local = new Map<ScopeKey, ReadonlyMap<string, Overlay>>();
@@ -64,7 +72,7 @@ export class ScopeStates {
   #nextEnd = NEVER;
   #offset: number;
 
-  /** @param maxDuration in seconds; caps every overlay, whatever its end says */
+  /** @param maxDuration in seconds; caps every temporary control, whatever its end says */
   constructor(clock: Clock, maxDuration: number) {
     this.#clock = clock;
     this.#deadlines = new Deadlines(maxDuration * 1000);
@@ -74,9 +82,9 @@ export class ScopeStates {
   /** Returns a check that reads the clock once, on its first call, so that all answers agree. */
   endedTogether(): Ended {
     let now: Moment | undefined;
-    return (overlay) => {
+    return (control) => {
       now ??= this.#now();
-      return this.#deadlines.hasEnded(overlay, now);
+      return this.#deadlines.hasEnded(control, now);
     };
   }
 
@@ -105,18 +113,14 @@ export class ScopeStates {
     return this.#local.get(key) ?? NO_OVERLAYS;
   }
 
-  /** Packs settings to save memory, except for the global scope: there is only one, and every call reads it. */
-  pack(key: ScopeKey, settings: Settings): Settings {
-    return key === GLOBAL_SCOPE ? settings : this.#packTenant(settings);
-  }
-
   /** Applies the stored state of a scope. Returns the categories whose setting may differ. */
   adopt(key: ScopeKey, state: ScopeState, provenance: Provenance = { writtenAt: state.changedAt }): Set<string> {
     const now = this.#now();
-    const previous = this.stored(key).settings;
-    const adopted = this.#deadlines.adopt(state.settings, previous, provenance, now);
-    const touched = changedBetween(previous, adopted);
-    this.#states.set(key, withSettings(state, this.pack(key, adopted)));
+    const previous = this.stored(key);
+    const adopted = this.#deadlines.adopt(state.settings, previous.settings, provenance, now);
+    const touched = changedBetween(previous.settings, adopted);
+    const activations = this.#deadlines.adoptAll(state.activations, previous.activations, provenance, now);
+    this.#states.set(key, { ...state, settings: adopted, activations });
     const local = this.local(key);
     if (local.size > 0) {
       // A later change for all processes replaces a local control; a control that is now stored is no longer local.
@@ -150,6 +154,14 @@ export class ScopeStates {
     this.#nextEnd = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
   }
 
+  /** The same for an activation. */
+  spendActivation(key: ScopeKey, id: string): void {
+    const activation = this.activations(key).find((each) => each.id === id);
+    if (activation === undefined) return;
+    this.#deadlines.spend(activation);
+    this.#nextEnd = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
+  }
+
   /** Finds ended controls. Nearly free while none has ended since the last sweep. */
   sweep(): Sweep {
     const now = this.#now();
@@ -160,9 +172,14 @@ export class ScopeStates {
     const ended = new Map<ScopeKey, Set<string>>();
     this.#nextEnd = NEVER;
     for (const key of this.#temporary) {
-      this.#eachOverlay(key, (overlay, category) => {
-        if (this.#deadlines.hasEnded(overlay, now)) ended.set(key, (ended.get(key) ?? new Set()).add(category));
-        else this.#nextEnd = earlier(this.#nextEnd, this.#deadlines.endOf(overlay));
+      this.#eachTemporary(key, (control, category) => {
+        if (!this.#deadlines.hasEnded(control, now)) {
+          this.#nextEnd = earlier(this.#nextEnd, this.#deadlines.endOf(control));
+          return;
+        }
+        const categories = ended.get(key) ?? new Set<string>();
+        if (category !== undefined) categories.add(category);
+        ended.set(key, categories);
       });
     }
     for (const key of ended.keys()) this.unsettled.add(key);
@@ -177,7 +194,17 @@ export class ScopeStates {
 
   /** Number of live temporary controls of a scope. */
   live(key: ScopeKey): number {
-    return liveOverlays(this.settings(key), this.ended).size;
+    return liveOverlays(this.settings(key), this.ended).size + this.liveActivations(key).length;
+  }
+
+  /** The stored activations of a scope, ended or not. */
+  activations(key: ScopeKey): readonly Activation[] {
+    return this.stored(key).activations ?? [];
+  }
+
+  /** The activations of a scope that are in force. */
+  liveActivations(key: ScopeKey): readonly Activation[] {
+    return this.activations(key).filter((each) => !this.ended(each));
   }
 
   /** Number of live temporary controls of all scopes. */
@@ -189,12 +216,13 @@ export class ScopeStates {
     return { wall: this.#clock.now(), monotonic: this.#clock.monotonic() };
   }
 
-  /** Visits every stored and local overlay of a scope, ended or not. */
-  #eachOverlay(key: ScopeKey, visit: (overlay: Overlay, category: string) => void): void {
+  /** Visits every stored and local overlay of a scope, with its category, and every activation; ended or not. */
+  #eachTemporary(key: ScopeKey, visit: (control: Overlay | Activation, category?: string) => void): void {
     this.stored(key).settings.forEach(({ temporary }, category) => {
       if (temporary !== undefined) visit(temporary, category);
     });
-    this.local(key).forEach(visit);
+    for (const [category, overlay] of this.local(key)) visit(overlay, category);
+    for (const activation of this.activations(key)) visit(activation);
   }
 
   /** Updates the indexes after a scope changed. */
@@ -211,10 +239,10 @@ export class ScopeStates {
     this.#temporary.delete(key);
     this.unsettled.delete(key);
     if (local.size > 0) this.unsettled.add(key);
-    this.#eachOverlay(key, (overlay) => {
+    this.#eachTemporary(key, (control) => {
       this.#temporary.add(key);
-      if (this.#deadlines.hasEnded(overlay, now)) this.unsettled.add(key);
-      else this.#nextEnd = earlier(this.#nextEnd, this.#deadlines.endOf(overlay));
+      if (this.#deadlines.hasEnded(control, now)) this.unsettled.add(key);
+      else this.#nextEnd = earlier(this.#nextEnd, this.#deadlines.endOf(control));
     });
   }
 
@@ -237,7 +265,8 @@ export class ScopeStates {
     for (const key of this.#temporary) {
       const state = this.stored(key);
       const settings = this.#deadlines.adopt(state.settings, state.settings, {}, now);
-      this.#states.set(key, withSettings(state, this.pack(key, settings)));
+      const activations = this.#deadlines.adoptAll(state.activations, state.activations, {}, now);
+      this.#states.set(key, { ...state, settings, activations });
       const local = this.local(key);
       if (local.size > 0) this.#local.set(key, this.#withDeadlines(local, local, now));
     }
@@ -246,64 +275,56 @@ export class ScopeStates {
 }
 
 interface Deadline {
-  /** On the monotonic clock; minus infinity once the overlay has ended. */
+  /** On the monotonic clock; minus infinity once the control has ended. */
   at: number;
   /** The budget was used up early. */
   spent?: true;
-  /** The overlay as written: its original end identifies it after `expiresAt` was corrected. */
-  readonly written: Overlay;
+  /** The control as written: its original end identifies it after `expiresAt` was corrected. */
+  readonly written: Temporary;
 }
 
 /**
- * When overlays end. The store keeps an end in wall time. This process adds an end on its monotonic clock when it first
- * sees the overlay. The earlier one counts, so a clock step can shorten a temporary control but never prolong it.
+ * When temporary controls end. The store keeps an end in wall time. This process adds an end on its monotonic clock when
+ * it first sees the control. The earlier one counts, so a clock step can shorten a temporary control but never extend it.
  */
 class Deadlines {
-  readonly #deadlines = new WeakMap<Overlay, Deadline>();
+  readonly #deadlines = new WeakMap<Temporary, Deadline>();
   readonly #maxDurationMs: number;
 
   constructor(maxDurationMs: number) {
     this.#maxDurationMs = maxDurationMs;
   }
 
-  endOf(overlay: Overlay): Moment {
-    return { wall: overlay.expiresAt, monotonic: this.#deadlines.get(overlay)?.at ?? Number.POSITIVE_INFINITY };
+  endOf(control: Temporary): Moment {
+    return { wall: control.expiresAt, monotonic: this.#deadlines.get(control)?.at ?? Number.POSITIVE_INFINITY };
   }
 
-  /** An overlay that has ended stays ended, even when the clock is set back. */
-  hasEnded(overlay: Overlay, now: Moment): boolean {
-    const deadline = this.#deadlines.get(overlay);
-    if (now.wall < overlay.expiresAt && (deadline === undefined || now.monotonic < deadline.at)) return false;
+  /** A control that has ended stays ended, even when the clock is set back. */
+  hasEnded(control: Temporary, now: Moment): boolean {
+    const deadline = this.#deadlines.get(control);
+    if (now.wall < control.expiresAt && (deadline === undefined || now.monotonic < deadline.at)) return false;
     if (deadline !== undefined) deadline.at = Number.NEGATIVE_INFINITY;
     return true;
   }
 
-  spend(overlay: Overlay): void {
-    const deadline = this.#deadlines.get(overlay);
+  spend(control: Temporary): void {
+    const deadline = this.#deadlines.get(control);
     if (deadline === undefined || deadline.at === Number.NEGATIVE_INFINITY) return;
     deadline.at = Number.NEGATIVE_INFINITY;
     deadline.spent = true;
   }
 
-  isSpent(overlay: Overlay): boolean {
-    return this.#deadlines.get(overlay)?.spent === true;
+  isSpent(control: Temporary): boolean {
+    return this.#deadlines.get(control)?.spent === true;
   }
 
-  /**
-   * Gives every overlay a deadline. An overlay seen before keeps its deadline, and after a backward clock step its
-   * `expiresAt` follows. Returns the same object when nothing changes.
-   */
+  /** Gives every overlay a deadline. Returns the same object when nothing changes. */
   adopt(settings: Settings, previous: Settings, provenance: Provenance, now: Moment): Settings {
     let result: Map<string, Setting> | undefined;
     settings.forEach((setting, category) => {
       const { temporary } = setting;
       if (temporary === undefined) return;
-      const deadline =
-        this.#deadlines.get(temporary) ??
-        this.#carriedOver(temporary, previous.get(category)?.temporary) ??
-        this.#firstSeen(temporary, provenance, now);
-      const overlay = corrected(temporary, deadline, now);
-      this.#deadlines.set(overlay, deadline);
+      const overlay = this.#adoptOne(temporary, previous.get(category)?.temporary, provenance, now);
       if (overlay === temporary) return;
       result ??= new Map(settings);
       result.set(category, { ...setting, temporary: overlay });
@@ -311,32 +332,51 @@ class Deadlines {
     return result ?? settings;
   }
 
-  /** The deadline of an overlay seen before, even when its end was corrected since. */
-  #carriedOver(overlay: Overlay, before: Overlay | undefined): Deadline | undefined {
+  /** Gives every activation a deadline. */
+  adoptAll(
+    activations: readonly Activation[] = [],
+    previous: readonly Activation[] = [],
+    provenance: Provenance,
+    now: Moment,
+  ): readonly Activation[] {
+    const before = new Map(previous.map((each) => [each.id, each]));
+    return activations.map((each) => this.#adoptOne(each, before.get(each.id), provenance, now));
+  }
+
+  /**
+   * Gives a control a deadline. One that was seen before keeps its deadline, and after a backward clock step its
+   * `expiresAt` follows.
+   */
+  #adoptOne<T extends Temporary>(given: T, before: T | undefined, provenance: Provenance, now: Moment): T {
+    const deadline =
+      this.#deadlines.get(given) ?? this.#carriedOver(given, before) ?? this.#firstSeen(given, provenance, now);
+    const adopted = corrected(given, deadline, now);
+    this.#deadlines.set(adopted, deadline);
+    return adopted;
+  }
+
+  /** The deadline of a control seen before, even when its end was corrected since. */
+  #carriedOver(control: Temporary, before: Temporary | undefined): Deadline | undefined {
     const deadline = before && this.#deadlines.get(before);
-    if (before?.enabled !== overlay.enabled || deadline === undefined) return undefined;
-    return overlay.expiresAt === before.expiresAt || overlay.expiresAt === deadline.written.expiresAt
+    if (before?.enabled !== control.enabled || deadline === undefined) return undefined;
+    return control.expiresAt === before?.expiresAt || control.expiresAt === deadline.written.expiresAt
       ? deadline
       : undefined;
   }
 
-  #firstSeen(written: Overlay, { writtenAt = 0, restored = false }: Provenance, now: Moment): Deadline {
+  #firstSeen(written: Temporary, { writtenAt = 0, restored = false }: Provenance, now: Moment): Deadline {
     if (restored && writtenAt - now.wall > MAX_CLOCK_SKEW_MS) return { at: Number.NEGATIVE_INFINITY, written };
     const remaining = Math.min(written.expiresAt - Math.max(now.wall, writtenAt), this.#maxDurationMs);
     return { at: now.monotonic + remaining, written };
   }
 }
 
-/** The overlay with its end corrected for the current wall clock. */
-function corrected(overlay: Overlay, deadline: Deadline, now: Moment): Overlay {
+/** The control with its end corrected for the current wall clock. */
+function corrected<T extends Temporary>(control: T, deadline: Deadline, now: Moment): T {
   const end = Math.floor(now.wall + deadline.at - now.monotonic);
-  // An ended overlay keeps its recorded end.
-  if (overlay.expiresAt - end <= STEP_MS || end <= now.wall) return overlay;
-  return { ...overlay, expiresAt: end };
-}
-
-function withSettings({ revision, changedAt }: ScopeState, settings: Settings): ScopeState {
-  return changedAt === undefined ? { revision, settings } : { revision, settings, changedAt };
+  // An ended control keeps its recorded end.
+  if (control.expiresAt - end <= STEP_MS || end <= now.wall) return control;
+  return { ...control, expiresAt: end };
 }
 
 function earlier(a: Moment, b: Moment): Moment {

@@ -1,8 +1,9 @@
-import type { Clock, Delay } from '../clock.ts';
-import type { Condition } from '../conditions.ts';
 import type { ChangeRecord } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
-import type { StoreReset } from '../store/state-store.ts';
+import type { Condition } from '../report/conditions.ts';
+import { GLOBAL_SCOPE, type StoreReset } from '../store/state-store.ts';
+import type { Clock, Delay } from '../time/clock.ts';
+import type { GateBinding } from './gate-binding.ts';
 import type { CategoryView, Writer } from './types.ts';
 
 /** How long health reports a loss when nothing is changed after it, in milliseconds. */
@@ -18,8 +19,7 @@ const REASON = {
 export interface StoreResetsOptions {
   readonly writer: Writer;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** Every category of the global scope. */
-  readonly view: () => readonly CategoryView[];
+  readonly binding: Pick<GateBinding, 'view'>;
   readonly delay: Delay;
   /** Holds from a loss until the next change, for an hour at most. */
   readonly condition: Condition;
@@ -66,7 +66,7 @@ export class StoreResets {
   #changesFrom(before: readonly CategoryView[]): readonly ChangeRecord[] {
     const effectiveAt = timestamp(this.#options.clock.now());
     const previous = new Map(before.map(({ name, enabled }) => [name, enabled]));
-    return this.#options.view().flatMap(({ name, enabled, temporary, expiresAt }) => {
+    return this.#options.binding.view(GLOBAL_SCOPE).flatMap(({ name, enabled, temporary, expiresAt }) => {
       const previousState = previous.get(name) ?? enabled;
       if (previousState === enabled) return [];
       const end = expiresAt === undefined ? {} : { expiresAt: timestamp(expiresAt) };

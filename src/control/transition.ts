@@ -1,9 +1,19 @@
+import { randomUUID as newId } from 'node:crypto';
 import { RdcpError } from '../errors.ts';
 import type { AuditIdentity } from '../protocol/audit-messages.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
-import { formatDuration, timestamp } from '../protocol/time.ts';
-import type { Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
+import { formatDuration, type Timestamp, timestamp } from '../protocol/time.ts';
+import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
+import { type ActivationSources, activationOf, assertRoomForActivation, describePart } from './activation.ts';
+
+/** For commands that make no ticket. */
+const UNTICKETED: ActivationSources = {
+  randomUUID: newId,
+  ticketFor() {
+    throw new Error('no tickets are made here');
+  },
+};
 
 /** Names listed in a message; the rest is counted. */
 const NAMED = 5;
@@ -37,8 +47,8 @@ export interface EffectiveState {
   readonly by?: Maker | undefined;
 }
 
-/** Whether an overlay has ended. */
-export type Ended = (overlay: Overlay) => boolean;
+/** Whether a temporary control, an overlay or an activation, has ended. */
+export type Ended = (control: Overlay | Activation) => boolean;
 
 /** Precedence: tenant overlay, tenant permanent, global overlay, global permanent, registered default. */
 export function effectiveState(
@@ -66,22 +76,19 @@ export function settingState(
   return { enabled: setting.permanent, origin, ...(setting.by && { by: setting.by }) };
 }
 
-// Most settings of many tenants are one of these two, so they share the objects.
-const ON: Setting = Object.freeze({ permanent: true });
-const OFF: Setting = Object.freeze({ permanent: false });
-
-/** Combines a permanent state, who made it, and a temporary state; `undefined` when there is no state. */
-export function settingOf({ permanent, by, temporary }: Setting): Setting | undefined {
-  if (permanent === undefined) return temporary && { temporary };
-  if (temporary === undefined && by === undefined) return permanent ? ON : OFF;
-  return { permanent, ...(by && { by }), ...(temporary && { temporary }) };
-}
-
-/** Sets one category, or deletes it when the setting is empty. */
-export function putSetting(settings: Map<string, Setting>, category: string, setting: Setting): void {
-  const combined = settingOf(setting);
-  if (combined === undefined) settings.delete(category);
-  else settings.set(category, combined);
+/** Sets one category, or deletes it when there is neither a permanent nor a temporary state. */
+export function putSetting(
+  settings: Map<string, Setting>,
+  category: string,
+  { permanent, by, temporary }: Setting,
+): void {
+  if (permanent === undefined) {
+    if (temporary === undefined) settings.delete(category);
+    else settings.set(category, { temporary });
+    return;
+  }
+  const lasting = by === undefined ? { permanent } : { permanent, by };
+  settings.set(category, temporary === undefined ? lasting : { ...lasting, temporary });
 }
 
 export function sameOverlay(a: Overlay | undefined, b: Overlay | undefined): boolean {
@@ -111,8 +118,12 @@ export interface ControlLimits {
 
 /** The state on which a command is computed. */
 export interface Snapshot extends Layers {
-  /** Every registered category and its default state. */
+  /** Of the addressed scope. @default none */
+  readonly activations?: readonly Activation[];
+  /** Every known category of the fleet and its default state. */
   readonly defaults: ReadonlyMap<string, boolean>;
+  /** The store does not say which categories other processes have. @default false */
+  readonly alone?: boolean;
   readonly limits: ControlLimits;
   readonly ended: Ended;
 }
@@ -124,12 +135,24 @@ export interface Transition {
   readonly changes: readonly ChangeRecord[];
   /** The new settings of the addressed scope; the same object when there is nothing to write. */
   readonly settings: Settings;
+  /** The new activations of the addressed scope. */
+  readonly activations: readonly Activation[];
+  /** The activation that was made, or that alone was ended. */
+  readonly activation?: Activation | undefined;
+}
+
+/** The effect of a command, with its time and its summary. */
+export interface Computed extends Transition {
+  readonly at: Timestamp;
+  /** The summary line of the answer. */
+  readonly summary: string;
 }
 
 /**
  * Computes what a command does to the addressed scope: the tenant's if present, otherwise the global one.
  * @param now wall time, milliseconds since the epoch
- * @param identity noted in temporary controls. @default nobody
+ * @param identity noted in the settings. @default not known
+ * @param sources of a new activation
  * @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND`, `RDCP_MALFORMED_REQUEST` for a duration above the maximum, or
  * `RDCP_TEMPORARY_LIMIT`; nothing is applied then
  */
@@ -138,31 +161,108 @@ export function transition(
   request: ControlRequest,
   now: number,
   identity?: AuditIdentity,
-): Transition {
-  const { defaults, limits } = snapshot;
+  sources: ActivationSources = UNTICKETED,
+): Computed {
+  const { defaults, limits, activations = [] } = snapshot;
   const categories = request.categories ?? [...defaults.keys()].sort();
-  assertKnown(categories, defaults);
+  assertKnown(categories, snapshot);
   const seconds = overlaySeconds(request, limits);
   const expiresAt = seconds === undefined ? undefined : now + seconds * 1000;
   const before = snapshot.tenant ?? snapshot.global;
-
-  if (request.action === 'status') {
-    return { categories, settings: before, changes: changesBetween(snapshot, snapshot, categories, now) };
+  const at = timestamp(now);
+  const { action } = request;
+  if (action === 'status') {
+    const changes = changesBetween(snapshot, snapshot, categories, at);
+    return { at, categories, settings: before, activations, changes, summary: summarize(request, changes) };
   }
   const by = identity && makerOf(identity, request, now);
+  const unchanged = { at, settings: before, changes: [] };
+  if (isActivating(request) && expiresAt !== undefined) {
+    const activation = activationOf(request, categories, expiresAt, by, sources);
+    assertRoom(snapshot, categories);
+    const summary = `Enabled ${nameSome(categories)}${describePart(activation, true)} until ${timestamp(expiresAt)}`;
+    return { ...unchanged, categories, activations: [...activations, activation], activation, summary };
+  }
+  const id = request.options?.otelrdcp_id;
+  if (id !== undefined) return { ...unchanged, ...endOne(activations, id) };
   const settings = new Map(before);
   for (const category of categories) {
     putSetting(settings, category, nextSetting(category, snapshot, request, expiresAt, by));
   }
   forgetOldMakers(settings);
   if (expiresAt !== undefined) assertWithinLimit(settings, before, snapshot);
-  return { categories, settings, changes: changesBetween(snapshot, replaced(snapshot, settings), categories, now) };
+  const changes = changesBetween(snapshot, replaced(snapshot, settings), categories, at);
+  const ending = request.action === 'disable' || request.action === 'reset';
+  const left = ending ? withoutCategories(activations, categories) : activations;
+  const summary = `${summarize(request, changes)}${endedToo(activations, left)}`;
+  return { at, categories, settings, activations: left, changes, summary };
+}
+
+/** Whether a request makes an activation, instead of a setting. An empty target is for all work. */
+export function isActivating({ action, options }: ControlRequest): boolean {
+  const { otelrdcp_target: target, otelrdcp_filter: filter, otelrdcp_when: when } = options ?? {};
+  return action === 'enable' && (target ?? filter ?? when) !== undefined;
+}
+
+/** Ends the activations of these categories. One that has others goes on for them. */
+function withoutCategories(activations: readonly Activation[], categories: readonly string[]): readonly Activation[] {
+  const ended = new Set(categories);
+  if (!activations.some((each) => each.categories.some((name) => ended.has(name)))) return activations;
+  return activations.flatMap((each) => {
+    const left = each.categories.filter((name) => !ended.has(name));
+    return left.length === 0 ? [] : [{ ...each, categories: left }];
+  });
+}
+
+/** Ends one activation. An id that is not there, or not any more, ends nothing. */
+function endOne(
+  activations: readonly Activation[],
+  id: string,
+): Pick<Computed, 'categories' | 'activations' | 'activation' | 'summary'> {
+  const activation = activations.find((each) => each.id === id);
+  if (activation === undefined) return { categories: [], activations, summary: 'Ended nothing: no such activation' };
+  const summary = `Ended ${nameSome(activation.categories)}${describePart(activation, false)}`;
+  return {
+    categories: activation.categories,
+    activations: activations.filter((each) => each !== activation),
+    activation,
+    summary,
+  };
+}
+
+function endedToo(before: readonly Activation[], after: readonly Activation[]): string {
+  const kept = new Set(after);
+  const count = before.filter((each) => !kept.has(each)).length;
+  return count === 0 ? '' : `; ${count === 1 ? '1 activation' : `${count} activations`} ended`;
+}
+
+/** @throws {RdcpError} `RDCP_TEMPORARY_LIMIT` where there is no room for one more activation */
+function assertRoom(snapshot: Snapshot, categories: readonly string[]): void {
+  const live = (snapshot.activations ?? []).filter((each) => !snapshot.ended(each));
+  assertRoomForActivation(categories, live);
+  const settings = snapshot.tenant ?? snapshot.global;
+  const { maxTemporary } = snapshot.limits;
+  if (liveOverlays(settings, snapshot.ended).size + live.length >= maxTemporary) throw tooMany(maxTemporary);
+}
+
+const DONE = { enable: 'Enabled', disable: 'Disabled', toggle: 'Toggled', reset: 'Reset' } as const;
+
+function summarize({ action, options }: ControlRequest, changes: readonly ChangeRecord[]): string {
+  if (action === 'status') {
+    const on = changes.filter(({ newState }) => newState).length;
+    return `${on} of ${changes.length === 1 ? '1 category' : `${changes.length} categories`} enabled`;
+  }
+  const subject = changes.length === 0 ? 'nothing' : nameSome(changes.map(({ category }) => category));
+  const until = action === 'reset' ? undefined : changes.find(({ expiresAt }) => expiresAt !== undefined)?.expiresAt;
+  const done = options?.otelrdcp_only === undefined ? DONE[action] : 'Ended';
+  return `${done} ${subject}${until === undefined ? '' : ` until ${until}`}`;
 }
 
 /**
  * Removes every ended overlay of the addressed scope, which uncovers the layers below; `undefined` when there is none.
  */
 export function expire(snapshot: Snapshot, now: number): Transition | undefined {
+  const { activations = [] } = snapshot;
   const before = snapshot.tenant ?? snapshot.global;
   const over = [...before].filter(([, { temporary }]) => temporary !== undefined && snapshot.ended(temporary));
   if (over.length === 0) return undefined;
@@ -170,7 +270,25 @@ export function expire(snapshot: Snapshot, now: number): Transition | undefined 
   for (const [category, { permanent, by }] of over) putSetting(settings, category, { permanent, by });
   const categories = over.map(([category]) => category).sort();
   const inForce: Snapshot = { ...snapshot, ended: () => false };
-  return { settings, categories, changes: changesBetween(inForce, replaced(snapshot, settings), categories, now) };
+  return {
+    settings,
+    activations,
+    categories,
+    changes: changesBetween(inForce, replaced(snapshot, settings), categories, timestamp(now)),
+  };
+}
+
+/** Removes the first activation of the addressed scope that has ended; `undefined` when there is none. */
+export function expireActivation({ tenant, global, activations = [], ended }: Snapshot): Transition | undefined {
+  const activation = activations.find(ended);
+  if (activation === undefined) return undefined;
+  return {
+    settings: tenant ?? global,
+    activations: activations.filter((each) => each !== activation),
+    activation,
+    categories: activation.categories,
+    changes: [],
+  };
 }
 
 /** Overlays added to the addressed scope, and the categories for which the limit left no room. */
@@ -196,8 +314,8 @@ export function share(snapshot: Snapshot, overlays: ReadonlyMap<string, Overlay>
     categories.push(category);
     putSetting(settings, category, { ...before.get(category), temporary });
   }
-  const changes = changesBetween(snapshot, replaced(snapshot, settings), categories, now);
-  return { settings, categories, changes, excess };
+  const changes = changesBetween(snapshot, replaced(snapshot, settings), categories, timestamp(now));
+  return { settings, activations: snapshot.activations ?? [], categories, changes, excess };
 }
 
 /** The same layers with the addressed scope's settings replaced. */
@@ -206,11 +324,15 @@ function replaced(snapshot: Snapshot, settings: Settings): Snapshot {
 }
 
 /** @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND` with `details.unknown` */
-export function assertKnown(categories: readonly string[], known: { has(name: string): boolean }): void {
-  const unknown = categories.filter((category) => !known.has(category));
+export function assertKnown(
+  categories: readonly string[],
+  { defaults, alone = false }: Pick<Snapshot, 'defaults' | 'alone'>,
+): void {
+  const unknown = categories.filter((category) => !defaults.has(category));
   if (unknown.length === 0) return;
   const noun = unknown.length === 1 ? 'category' : 'categories';
-  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${noun}: ${nameSome(unknown)}`, {
+  const where = alone ? ' in this process (its store does not show those of others)' : '';
+  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${noun}${where}: ${nameSome(unknown)}`, {
     details: {
       unknown: unknown.slice(0, MAX_REFUSED_NAMES),
       ...(unknown.length > MAX_REFUSED_NAMES && { unknownCount: unknown.length }),
@@ -222,10 +344,15 @@ export function assertKnown(categories: readonly string[], known: { has(name: st
  * Duration of a request's overlays in seconds; `undefined` for a permanent change. Naming a duration implies temporary.
  * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` above the maximum, which is never silently clamped
  */
-export function overlaySeconds({ options }: ControlRequest, limits: ControlLimits): number | undefined {
+export function overlaySeconds(
+  { options }: ControlRequest,
+  limits: Pick<ControlLimits, 'defaultDuration' | 'maxDuration'>,
+): number | undefined {
   const duration = options?.duration;
-  const lasting = options?.temporary !== true && options?.otelrdcp_budget === undefined;
-  if (duration === undefined && lasting) return undefined;
+  const { temporary, otelrdcp_budget, otelrdcp_target, otelrdcp_filter, otelrdcp_when } = options ?? {};
+  const short =
+    temporary === true || (otelrdcp_budget ?? otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when) !== undefined;
+  if (duration === undefined && !short) return undefined;
   const seconds = duration ?? limits.defaultDuration;
   if (seconds <= limits.maxDuration) return seconds;
   const maximum = formatDuration(limits.maxDuration);
@@ -260,12 +387,14 @@ function nextSetting(
   expiresAt: number | undefined,
   by: Maker | undefined,
 ): Setting {
-  if (action === 'reset') return {};
+  const current = (snapshot.tenant ?? snapshot.global).get(category);
+  if (action === 'reset') {
+    return options?.otelrdcp_only === undefined ? {} : { permanent: current?.permanent, by: current?.by };
+  }
   const enabled = action === 'toggle' ? !stateOf(category, snapshot).enabled : action === 'enable';
   if (expiresAt === undefined) return { permanent: enabled, by };
   // A budget makes a control temporary, and limits nothing of what a toggle switches off.
   if (!enabled && options?.temporary !== true && options?.duration === undefined) return { permanent: enabled, by };
-  const current = (snapshot.tenant ?? snapshot.global).get(category);
   const budget = options?.otelrdcp_budget;
   return {
     ...current,
@@ -283,9 +412,8 @@ export function changesBetween(
   before: Snapshot,
   after: Snapshot,
   categories: readonly string[],
-  now: number,
+  effectiveAt: Timestamp,
 ): readonly ChangeRecord[] {
-  const effectiveAt = timestamp(now);
   const known = categories.filter((category) => after.defaults.has(category));
   return known.map((category) => {
     const { enabled, overlay } = stateOf(category, after);
@@ -301,10 +429,18 @@ export function changesBetween(
 }
 
 /** Replacing an overlay does not count against the limit, even when the limit was lowered since. */
-function assertWithinLimit(after: Settings, before: Settings, { limits: { maxTemporary }, ended }: Snapshot): void {
-  const count = liveOverlays(after, ended).size;
-  if (count <= maxTemporary || count <= liveOverlays(before, ended).size) return;
-  throw new RdcpError('RDCP_TEMPORARY_LIMIT', `At most ${maxTemporary} temporary controls may be in force at a time`, {
-    details: { maximum: maxTemporary },
+function assertWithinLimit(
+  after: Settings,
+  before: Settings,
+  { limits: { maxTemporary }, activations = [], ended }: Snapshot,
+): void {
+  const overlays = liveOverlays(after, ended).size;
+  const count = overlays + activations.filter((each) => !ended(each)).length;
+  if (count > maxTemporary && overlays > liveOverlays(before, ended).size) throw tooMany(maxTemporary);
+}
+
+function tooMany(maximum: number): RdcpError {
+  return new RdcpError('RDCP_TEMPORARY_LIMIT', `At most ${maximum} temporary controls may be in force at a time`, {
+    details: { maximum },
   });
 }

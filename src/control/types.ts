@@ -1,9 +1,18 @@
-import type { Recording } from '../audit/types.ts';
-import type { AuditEntry, AuditIdentity } from '../protocol/audit-messages.ts';
+import type { AuditDraft } from '../audit/types.ts';
+import type { Allow } from '../protocol/allow.ts';
+import type { AuditEntry, AuditedApproval, AuditIdentity } from '../protocol/audit-messages.ts';
+import type { ListedCategory, OtherCategories } from '../protocol/category-list.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
-import type { ControlResponse, StateOrigin, TenantContext } from '../protocol/messages.ts';
+import type {
+  CategoryInstances,
+  ControlResponse,
+  DiscoveredSource,
+  StateOrigin,
+  TenantContext,
+  TenantSettings,
+} from '../protocol/messages.ts';
 import type { Position } from '../store/fleet-store.ts';
-import type { Commit, CommitResult, Maker, ReplayRecord, ScopeKey } from '../store/state-store.ts';
+import type { Activation, Commit, CommitResult, Maker, ReplayRecord, ScopeKey } from '../store/state-store.ts';
 
 /** The scope that a request addresses. */
 export interface Scope {
@@ -24,25 +33,42 @@ export interface CommandContext {
   readonly tenantName?: string;
   readonly requestId: string;
   readonly source?: AuditEntry['source'];
-  /** Set when the client sent its own request id, so that a retry is recognized. */
-  readonly replay?: { readonly key: string; readonly fingerprint: string };
+  /** What the credential may change. @default all */
+  readonly allow?: Allow | undefined;
+  /** Set for a change that another identity has approved. */
+  readonly approval?: AuditedApproval;
+  /**
+   * Set when the client sent its own request id, so that a retry is recognized.
+   * @param expiresAt how long the answer is kept, in milliseconds since the epoch. @default REPLAY_WINDOW_MS from now
+   */
+  readonly replay?: { readonly key: string; readonly fingerprint: string; readonly expiresAt?: number };
 }
 
 export interface ControlOutcome {
   readonly response: ControlResponse;
-  /** The response as JSON, when it was already serialized. */
-  readonly json?: string | undefined;
   /** True when this is the stored answer to an earlier request with the same id. */
   readonly replayed: boolean;
   /** The store's position after the change; absent when nothing was written, or the store has none. */
   readonly position?: Position;
-  /** Resolves when the store has persisted the change; absent when it already has. */
-  readonly durable?: Promise<void>;
+}
+
+/** A registered category with the configuration's overrides applied. */
+export interface CategoryOfProcess extends ListedCategory {
+  /** In the gate. */
+  readonly index: number;
+}
+
+/** An activation in force, and the tenant of its scope. */
+export interface CategoryActivation {
+  readonly activation: Activation;
+  /** `undefined` for one that is for everybody. */
+  readonly tenantId: string | undefined;
 }
 
 /** One category as a scope sees it. */
 export interface CategoryView {
-  readonly index: number;
+  /** In the gate; absent for a category that only other processes have. */
+  readonly index?: number | undefined;
   readonly name: string;
   readonly description: string;
   readonly defaultEnabled: boolean;
@@ -51,8 +77,16 @@ export interface CategoryView {
   readonly origin: StateOrigin;
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number;
-  /** Who made the control that decides; absent in a tenant's view of everybody's control. */
+  /** Who made the control that decides; absent in a tenant's view of a global control. */
   readonly by?: Maker;
+  /** In the view of everybody: tenants whose own setting has it on, or differs. Absent if there is none. */
+  readonly tenants?: TenantSettings;
+  /** Those in force for the scope; in the view of everybody, those of all tenants. Absent if there is none. */
+  readonly activations?: readonly CategoryActivation[];
+  /** The logger of another library, of a category that only other processes have. */
+  readonly source?: DiscoveredSource | undefined;
+  /** Present if not all processes have it. */
+  readonly instances?: CategoryInstances;
 }
 
 export interface ControlPlane {
@@ -62,8 +96,16 @@ export interface ControlPlane {
   start(): Promise<void>;
   /** @throws {RdcpError} when nothing was changed; the code says why */
   control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome>;
-  /** Every category as the scope sees it now, sorted by name. */
+  /** Every category of the fleet as the scope sees it now, sorted by name. */
   view(scope: Scope): readonly CategoryView[];
+  /** The categories of this process; the same array until they change. */
+  categories(): readonly CategoryOfProcess[];
+  /** Replaces what is known of the other processes. */
+  setOthers(others: OtherCategories): void;
+  /** Whether this process has all of these categories. */
+  hasAll(categories: readonly string[]): boolean;
+  /** @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND` for a category that no known process has */
+  assertKnown(categories: readonly string[]): void;
   /** Live temporary controls of the scope, or of all scopes. */
   temporaryControls(scope?: Scope): number;
   /** Keys of the scopes that have settings, except the global one. */
@@ -85,7 +127,8 @@ export interface ControlPlane {
  * One atomic write: a scope's new settings if any, the audit entry that describes them, and the answer to keep for
  * retries.
  */
-export interface Write extends Recording {
+export interface Write {
+  readonly draft: AuditDraft;
   readonly state?: NonNullable<Commit['state']>;
   readonly replay?: ReplayRecord | undefined;
 }
@@ -95,5 +138,5 @@ export interface Writer {
   /** @throws {RdcpError} when nothing was changed */
   write(write: Write): Promise<CommitResult>;
   /** Writes an entry that changes no state; defers it while the store is away. Never rejects. */
-  note(entry: Omit<Write, 'state' | 'whenKept'>): Promise<void>;
+  note(entry: Omit<Write, 'state'>): Promise<void>;
 }

@@ -1,9 +1,10 @@
 import { isPromise } from 'node:util/types';
 import type { AttributeFailure, Attributes } from '../gate/types.ts';
-import { ATTR_ATTRIBUTES_ERROR, ATTR_CATEGORY_NAME } from '../semconv.ts';
+import { ATTR_ATTRIBUTES_ERROR, ATTR_CATEGORY_NAME } from '../telemetry/semconv.ts';
+import { REDACTED } from './credentials.ts';
 import { describeThrown, isError } from './error-fields.ts';
 import { buildRecordFields } from './record-fields.ts';
-import { REDACTED, type Redacts } from './redaction.ts';
+import { hidesValue, NO_REDACTION, type Redaction } from './redaction.ts';
 import { type Fields, hasFields, isPlain } from './value.ts';
 
 /** Attributes built from a call. */
@@ -29,19 +30,19 @@ const ASYNCHRONOUS = 'the attribute function is asynchronous';
 export function buildAttributes(
   category: string,
   given: Attributes | (() => Attributes) | undefined,
-  redacts: Redacts = () => false,
+  redaction: Redaction = NO_REDACTION,
 ): BuiltAttributes {
   try {
-    if (typeof given !== 'function') return built(category, given, redacts);
+    if (typeof given !== 'function') return built(category, given, redaction);
     const made: unknown = given();
-    if (!isThenable(made)) return built(category, made, redacts);
+    if (!isThenable(made)) return built(category, made, redaction);
     // Only we hold this promise, so its rejection, which would end the application, is handled here. The `then` of a
     // lazy query must not be called: it would send the query.
     if (isPromise(made)) Promise.prototype.then.call(made, undefined, () => undefined);
     return failed(category, ASYNCHRONOUS, new TypeError(ASYNCHRONOUS));
   } catch (error) {
     const subject = typeof given === 'function' ? 'the attribute function' : 'the attributes';
-    return failed(category, `${subject} threw ${describeThrown(error)}`, error);
+    return failed(category, redaction.mask(`${subject} threw ${describeThrown(error)}`), error);
   }
 }
 
@@ -61,13 +62,13 @@ function failed(category: string, text: string, error: unknown): BuiltAttributes
 }
 
 function isThenable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-function built(category: string, given: unknown, redacts: Redacts): BuiltAttributes {
-  const simple = simpleCopy(category, given, redacts);
+function built(category: string, given: unknown, redaction: Redaction): BuiltAttributes {
+  const simple = simpleCopy(category, given, redaction);
   if (simple !== undefined) return simple;
-  const { fields, bytes } = buildRecordFields(category, holderOf(given), redacts);
+  const { fields, bytes } = buildRecordFields(category, holderOf(given), redaction);
   return { attributes: fields, simple: false, bytes };
 }
 
@@ -101,21 +102,25 @@ const INT64 = 2 ** 63;
  * once, so the checked value is the stored one. Enumerating the names also warms V8's cache for the SDK:
  * benchmarks/emit.ts.
  */
-function simpleCopy(category: string, given: unknown, redacts: Redacts): BuiltAttributes | undefined {
+function simpleCopy(category: string, given: unknown, redaction: Redaction): BuiltAttributes | undefined {
   if (given !== undefined && (given === null || typeof given !== 'object' || !isPlain(given))) return undefined;
   const copy = copyOf(category, given);
   if (copy === undefined) return undefined;
-  let room = SIMPLE_ROOM;
-  let bytes = 0;
+  const { hides, mask } = redaction;
+  let room = SIMPLE_ROOM - SIMPLE_COST;
+  let bytes = ATTR_CATEGORY_NAME.length + category.length + NAME_COST;
   for (const name in copy) {
+    if (name === ATTR_CATEGORY_NAME) continue;
     let value = copy[name];
-    if (value !== undefined && redacts(name) && name !== ATTR_CATEGORY_NAME) {
+    if (value !== undefined && (hides(name) || (name === 'value' && hidesValue(copy, redaction)))) {
       value = REDACTED;
       copy[name] = value;
     }
     if (typeof value === 'string') {
       if (value.length > SIMPLE_LENGTH) return undefined;
-      bytes += value.length;
+      const masked = mask(value);
+      if (masked !== value) copy[name] = masked;
+      bytes += masked.length;
     } else if (typeof value === 'number') {
       if (!(value < INT64 && value > -INT64)) return undefined;
     } else if (typeof value !== 'boolean') return undefined;

@@ -1,6 +1,6 @@
-import type { Delay } from '../clock.ts';
-import { type Condition, UNWATCHED } from '../conditions.ts';
 import { DROP } from '../gate/drops.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
+import type { Delay } from '../time/clock.ts';
 
 /** After this long without a drop, in milliseconds, the reader has caught up. */
 const QUIET_MS = 5000;

@@ -1,9 +1,12 @@
 import { DROP, type DropCode } from '../gate/drops.ts';
-import type { Refusal } from '../gate/types.ts';
-import { NO_BUCKET, TICKS_PER_SECOND, type TokenBuckets } from './buckets.ts';
-import { FirstTexts } from './first-texts.ts';
+import type { CategoryDescriptor, Refusal } from '../gate/types.ts';
+import { mayTake } from './fairness.ts';
 
-/** What a category may emit. */
+/** Refill interval in milliseconds. */
+export const TICK_MS = 100;
+export const TICKS_PER_SECOND = 1000 / TICK_MS;
+
+/** Calls and bytes that a category may emit. */
 export interface Rate {
   readonly callsPerSecond: number;
   /** Calls that may come at once. */
@@ -18,200 +21,189 @@ export interface Totals {
   readonly bytes?: number | undefined;
 }
 
-/** The units of one call. */
-const CALL = TICKS_PER_SECOND;
-/** Share of the rate that the first call of a text may take in advance. */
-const ADVANCE = 0.1;
-/** The same for the calls of quiet categories, whose calls are no more than this share of their rate. */
-const ADVANCE_OF_QUIET = 0.2;
-const QUIET = 0.05;
+/** A call takes as many units as a second has ticks, so that every rate is a whole number of units per tick. */
+const UNITS = TICKS_PER_SECOND;
 
-interface Units {
-  readonly calls: number;
-  readonly bytes: number;
+/** A token bucket. Reads no clock: after the event loop was blocked for a minute, one tick's tokens are added. */
+class Bucket {
+  /** Negative when more was taken than there was. */
+  units: number;
+  readonly #perTick: number;
+  readonly #capacity: number;
+
+  /** Holds at least one tick's tokens: a smaller one would cap the rate. */
+  constructor(perSecond: number, burst: number) {
+    this.#perTick = perSecond;
+    this.#capacity = Math.max(burst * UNITS, perSecond);
+    this.units = this.#capacity;
+  }
+
+  /** Adds one tick's tokens. @returns whether it is full */
+  refill(): boolean {
+    this.units = Math.min(this.units + this.#perTick, this.#capacity);
+    return this.units === this.#capacity;
+  }
 }
 
-function unitsInAdvance({ callsPerSecond, bytesPerSecond = 0 }: Rate, share: number): Units {
-  return {
-    calls: CALL - Math.max(1, Math.floor(callsPerSecond * share)) * CALL,
-    bytes: -bytesPerSecond * share * TICKS_PER_SECOND,
-  };
-}
+/** Seconds of the process's rate that are its reserve. */
+const RESERVE_SECONDS = 0.2;
 
-/** A pair of buckets, for calls and for bytes. */
-export class RateBuckets {
+/** The calls and bytes that one category, or all of them together, may emit now. */
+export class Allowance {
   readonly rate: Rate;
-  readonly #buckets: TokenBuckets;
-  readonly #calls: number;
-  readonly #bytes: number;
-  /** Least units at which a call passes. */
-  readonly #forFirst: Units;
-  readonly #forQuiet: Units;
+  readonly #calls: Bucket;
+  readonly #bytes: Bucket | undefined;
 
-  constructor(buckets: TokenBuckets, rate: Rate) {
+  constructor(rate: Rate) {
     const { callsPerSecond, burst, bytesPerSecond } = rate;
     this.rate = rate;
-    this.#buckets = buckets;
-    this.#calls = buckets.open(callsPerSecond, burst);
-    this.#bytes = bytesPerSecond === undefined ? NO_BUCKET : buckets.open(bytesPerSecond, bytesPerSecond);
-    this.#forFirst = unitsInAdvance(rate, ADVANCE);
-    this.#forQuiet = unitsInAdvance(rate, ADVANCE_OF_QUIET);
+    this.#calls = new Bucket(callsPerSecond, burst);
+    this.#bytes = bytesPerSecond === undefined ? undefined : new Bucket(bytesPerSecond, bytesPerSecond);
   }
 
-  /** Whether there is room for any call. */
-  get ample(): boolean {
-    const { units } = this.#buckets;
-    return units[this.#calls]! >= CALL && (this.#bytes === NO_BUCKET || units[this.#bytes]! > 0);
+  get isEmpty(): boolean {
+    return this.#calls.units < UNITS || (this.#bytes !== undefined && this.#bytes.units <= 0);
   }
 
-  /** Whether there is room for the first call of a text. */
-  get enoughForFirst(): boolean {
-    return this.#atLeast(this.#forFirst);
-  }
-
-  /** Whether there is room for the call of a quiet category. */
-  get enoughForQuiet(): boolean {
-    return this.#atLeast(this.#forQuiet);
+  /** Whether there is room for a category that took so much of it lately. */
+  admits(calls: number, bytes: number): boolean {
+    if (!this.isEmpty) return true;
+    const { callsPerSecond, bytesPerSecond = 0 } = this.rate;
+    return (
+      admits(this.#calls, calls, callsPerSecond) &&
+      (this.#bytes === undefined || admits(this.#bytes, bytes, bytesPerSecond))
+    );
   }
 
   /** Number of whole calls that fit now. */
   get callsLeft(): number {
-    return Math.max(0, Math.floor(this.#buckets.units[this.#calls]! / CALL));
-  }
-
-  #atLeast({ calls, bytes }: Units): boolean {
-    const { units } = this.#buckets;
-    return units[this.#calls]! >= calls && (this.#bytes === NO_BUCKET || units[this.#bytes]! > bytes);
+    return Math.max(0, Math.floor(this.#calls.units / UNITS));
   }
 
   takeCall(): void {
-    this.#buckets.units[this.#calls]! -= CALL;
+    this.#calls.units -= UNITS;
   }
 
   takeBytes(bytes: number): void {
-    if (this.#bytes !== NO_BUCKET) this.#buckets.units[this.#bytes]! -= bytes * TICKS_PER_SECOND;
+    if (this.#bytes !== undefined) this.#bytes.units -= bytes * UNITS;
   }
 
-  close(): void {
-    this.#buckets.close(this.#calls);
-    this.#buckets.close(this.#bytes);
+  /** Adds one tick's tokens. @returns whether all are there */
+  refill(): boolean {
+    const bytesFull = this.#bytes?.refill() ?? true;
+    return this.#calls.refill() && bytesFull;
   }
 }
 
-/** Differs from every message. */
-const NOTHING = Symbol('nothing');
+function admits({ units }: Bucket, taken: number, perSecond: number): boolean {
+  const reserve = perSecond * RESERVE_SECONDS;
+  return mayTake(taken, Math.floor(units / UNITS) + reserve, reserve);
+}
 
-/** Callbacks of a {@link Budget}. */
+/** Receives what happens to a {@link Budget}. */
 interface Keeper {
-  /** Tokens were taken and need to be refilled. */
-  taken(): void;
-  /** The first call was dropped since the last record about drops. */
-  overspent(budget: Budget): void;
-  /** A total is used up. */
-  exhausted(budget: Budget): void;
+  /** Calls were admitted or dropped: there is something to refill or to report. */
+  used(budget: Budget): void;
 }
 
-/**
- * The budget of one category, or of one control of it. Above the rate, the first call of each text passes before texts
- * that already passed in this second, so that one chatty line does not starve the others. Above the rate of the process,
- * calls of a quiet category pass as well.
- */
+/** Part of what a category took of the process's budget that still counts a tick later: about its last second. */
+const REMEMBERED = 1 - 1 / TICKS_PER_SECOND;
+
+/** The budget of one category, or of one control of it. */
 export class Budget implements Refusal {
-  readonly own: RateBuckets | undefined;
-  /** The process budget, which every category shares. */
-  readonly shared: RateBuckets | undefined;
+  readonly category: Pick<CategoryDescriptor, 'index' | 'name'>;
+  readonly own: Allowance | undefined;
   /** Calls dropped since the last record about drops. */
   dropped = 0;
   callsLeft: number;
   bytesLeft: number;
+  /** Why calls are dropped until the next tick; `undefined` while there may be room. */
+  refused: DropCode | undefined;
   readonly #keeper: Keeper;
-  readonly #texts = new FirstTexts();
-  /** Calls admitted in this second, and {@link dropped} as it began. */
-  #admitted = 0;
-  #droppedBefore = 0;
-  /** All calls of the second before. */
-  #callsBefore = 0;
-  /** The last text refused. It stays refused until the next tick. */
-  message: unknown = NOTHING;
-  /** Why it was refused. */
-  code: DropCode = DROP.budget;
+  readonly #exhausted: (() => void) | undefined;
+  /** The process budget, which every category shares, and what was taken of it lately. */
+  readonly #shared: Allowance | undefined;
+  #takenCalls = 0;
+  #takenBytes = 0;
 
-  constructor(keeper: Keeper, own: RateBuckets | undefined, shared: RateBuckets | undefined, totals: Totals = {}) {
+  /** @param exhausted called when a total is used up */
+  constructor(
+    keeper: Keeper,
+    category: Pick<CategoryDescriptor, 'index' | 'name'>,
+    { own, shared }: { readonly own: Allowance | undefined; readonly shared: Allowance | undefined },
+    totals: Totals = {},
+    exhausted?: () => void,
+  ) {
     this.#keeper = keeper;
+    this.category = category;
     this.own = own;
-    this.shared = shared;
+    this.#shared = shared;
     this.callsLeft = totals.calls ?? Number.POSITIVE_INFINITY;
     this.bytesLeft = totals.bytes ?? Number.POSITIVE_INFINITY;
+    this.#exhausted = exhausted;
   }
 
   /**
    * Takes the tokens of a call, before anything of it is built. @returns why it must be dropped, otherwise `undefined`
    */
-  admit(message: unknown): DropCode | undefined {
-    if (message === this.message) {
-      this.dropped += 1;
-      return this.code;
-    }
-    const { own, shared } = this;
-    if (this.callsLeft <= 0 || this.bytesLeft <= 0) return this.#refuse(message, DROP.budget);
-    const room = own === undefined || own.ample;
-    if (room && (shared === undefined || shared.ample || (shared.enoughForQuiet && this.#isQuiet))) {
-      this.#texts.passed(message);
-    } else {
-      if (own?.enoughForFirst === false) return this.#refuse(message, DROP.budget);
-      if (shared?.enoughForFirst === false) return this.#refuse(message, DROP.process_budget);
-      if (!this.#texts.isFirst(message)) {
-        return this.#refuse(message, own?.ample === false ? DROP.budget : DROP.process_budget);
-      }
-    }
-    own?.takeCall();
-    shared?.takeCall();
-    this.#admitted += 1;
-    this.#keeper.taken();
-    return undefined;
+  admit(): DropCode | undefined {
+    if (this.hasRoom) this.take();
+    else this.drop(1);
+    return this.refused;
   }
 
-  get #calls(): number {
-    return this.#admitted + this.dropped - this.#droppedBefore;
+  get hasRoom(): boolean {
+    this.refused ??= this.#reason();
+    return this.refused === undefined;
   }
 
-  get #isQuiet(): boolean {
-    const most = (this.own?.rate.callsPerSecond ?? 0) * QUIET;
-    return this.#callsBefore < most && this.#calls < most;
+  /** Takes the tokens of a call, also where there are none left. */
+  take(): void {
+    this.own?.takeCall();
+    this.#shared?.takeCall();
+    this.#takenCalls += 1;
+    this.#keeper.used(this);
+  }
+
+  /** Counts calls that are dropped. */
+  drop(calls: number): void {
+    const isFirst = this.dropped === 0;
+    this.dropped += calls;
+    if (isFirst) this.#keeper.used(this);
+  }
+
+  #reason(): DropCode | undefined {
+    if (this.callsLeft <= 0 || this.bytesLeft <= 0 || this.own?.isEmpty === true) return DROP.budget;
+    return this.#shared?.admits(this.#takenCalls, this.#takenBytes) === false ? DROP.process_budget : undefined;
   }
 
   /** Returns the number of calls dropped since it was asked last. */
   takeDropped(): number {
     const { dropped } = this;
     this.dropped = 0;
-    this.#droppedBefore -= dropped;
+    // Asks again at the next call, so that its drop is reported.
+    this.refused = undefined;
     return dropped;
   }
 
   /** Accounts for the bytes of an admitted call. */
   spend(bytes: number): void {
     this.own?.takeBytes(bytes);
-    this.shared?.takeBytes(bytes);
+    this.#shared?.takeBytes(bytes);
+    this.#takenBytes += bytes;
     this.callsLeft -= 1;
     this.bytesLeft -= bytes;
-    if (this.callsLeft <= 0 || this.bytesLeft <= 0) this.#keeper.exhausted(this);
+    if (this.callsLeft <= 0 || this.bytesLeft <= 0) this.#exhausted?.();
   }
 
-  /** Called after a refill. @param second whether a new second began */
-  refilled(second: boolean): void {
-    this.message = NOTHING;
-    if (!second) return;
-    this.#texts.forget();
-    this.#callsBefore = this.#calls;
-    this.#admitted = 0;
-    this.#droppedBefore = this.dropped;
-  }
-
-  #refuse(message: unknown, code: DropCode): DropCode {
-    if (this.dropped === 0) this.#keeper.overspent(this);
-    this.dropped += 1;
-    this.message = message;
-    this.code = code;
-    return code;
+  /**
+   * Adds one tick's tokens. @returns whether all are there
+   * @param sharedFull whether the process's budget is complete again
+   */
+  refill(sharedFull: boolean): boolean {
+    this.refused = undefined;
+    this.#takenCalls = sharedFull ? 0 : Math.floor(this.#takenCalls * REMEMBERED);
+    this.#takenBytes = sharedFull ? 0 : Math.floor(this.#takenBytes * REMEMBERED);
+    return this.own?.refill() ?? true;
   }
 }

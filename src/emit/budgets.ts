@@ -1,8 +1,7 @@
-import type { Clock, Schedule } from '../clock.ts';
 import type { CategoryDescriptor } from '../gate/types.ts';
 import type { BudgetState, ControlBudget } from '../protocol/messages.ts';
-import { TICK_MS, TICKS_PER_SECOND, TokenBuckets } from './buckets.ts';
-import { Budget, type Rate, RateBuckets, type Totals } from './budget.ts';
+import type { Clock, Schedule } from '../time/clock.ts';
+import { Allowance, Budget, type Rate, TICK_MS, TICKS_PER_SECOND, type Totals } from './budget.ts';
 
 type Named = Pick<CategoryDescriptor, 'index' | 'name'>;
 
@@ -68,179 +67,157 @@ export interface BudgetsOptions {
   readonly overspent: (category: Named, surplus: Surplus) => void;
 }
 
-/** The budget of each call; `undefined` means none. */
-export interface Budgets {
-  of(category: Named): Budget | undefined;
-  /** Budgets of tenant controls, if any. */
-  ofTenants(category: Named): ReadonlyMap<string, Budget | undefined> | undefined;
-  /** The budget of a call in a tenant's context. */
-  ofCall(category: Named, tenantId: string | undefined): Budget | undefined;
-  /**
-   * @param control `undefined` restores the configured budget
-   * @param exhausted called once, when a total is used up
-   */
-  setControl(
-    category: Named,
-    tenantId: string | undefined,
-    control: ControlBudget | false | undefined,
-    exhausted?: () => void,
-  ): void;
-  /** Configured calls per second of a category; `undefined` when unlimited. */
-  configuredRate(name: string): number | undefined;
-  /** Configured budget of a category; `undefined` when unlimited. */
-  configured(name: string): Rate | undefined;
-  /** The budget state outside of tenants, or of one tenant. @returns `undefined` when nothing is limited */
-  stateOf(category: Named, tenantId?: string): BudgetState | undefined;
-  close(): void;
-}
-
 /** Ticks from the first dropped call to the record about it. */
 const REPORT_TICKS = 10 * TICKS_PER_SECOND;
 /** No tenant has this name. */
 const GLOBAL = '';
 
-interface Owner {
-  readonly category: Named;
-  readonly exhausted?: (() => void) | undefined;
-}
+/** The budget of each call; `undefined` means none. Functions that are handed on singly are bound. */
+export class Budgets {
+  readonly #options: BudgetsOptions;
+  readonly #shared: Allowance | undefined;
+  /** Configured budgets in use, by category. */
+  readonly #own: (Budget | undefined)[] = [];
+  /** The keys are the category, then the tenant; the global budget is under {@link GLOBAL}. `undefined`: no limit. */
+  readonly #controls = new Map<number, Map<string, Budget | undefined>>();
+  readonly #inUse = new Set<Budget>();
+  /** Budgets that have dropped calls which are not reported yet. */
+  readonly #overspent = new Map<Budget, { readonly since: number; readonly reportAt: number }>();
+  #tick = 0;
+  #stop: (() => void) | undefined;
 
-export function createBudgets(options: BudgetsOptions): Budgets {
-  const { configured, clock, schedule } = options;
-  const buckets = new TokenBuckets();
-  const shared =
-    configured === false || configured.process === false ? undefined : new RateBuckets(buckets, configured.process);
-  const own: (Budget | undefined)[] = [];
-  /** By category, then by tenant; the global one under {@link GLOBAL}. `undefined`: no limit. */
-  const controls = new Map<number, Map<string, Budget | undefined>>();
-  const owners = new Map<Budget, Owner>();
-  const overspent = new Map<Budget, { readonly category: Named; readonly since: number; readonly reportAt: number }>();
-  let tick = 0;
-  let stop: (() => void) | undefined;
+  constructor(options: BudgetsOptions) {
+    const { configured } = options;
+    this.#options = options;
+    this.#shared = configured === false || configured.process === false ? undefined : new Allowance(configured.process);
+  }
 
-  const keeper = {
-    taken() {
-      stop ??= schedule(TICK_MS, onTick);
-    },
-    overspent(budget: Budget) {
-      stop ??= schedule(TICK_MS, onTick);
-      overspent.set(budget, {
-        category: owners.get(budget)!.category,
-        since: clock.now(),
-        reportAt: tick + REPORT_TICKS,
-      });
-    },
-    exhausted(budget: Budget) {
-      owners.get(budget)?.exhausted?.();
-    },
+  of(category: Named): Budget | undefined {
+    const { index } = category;
+    const controls = this.#controls.get(index);
+    if (controls?.has(GLOBAL) === true) return controls.get(GLOBAL);
+    if (this.configured(category.name) === undefined) return undefined;
+    this.#own[index] ??= this.open(category, {});
+    return this.#own[index];
+  }
+
+  /** Whether a tenant's control of the category has a budget of its own, or none. */
+  hasTenants({ index }: Named): boolean {
+    return this.#controls.has(index);
+  }
+
+  /** The budget of a call in a tenant's context. */
+  ofCall(category: Named, tenantId: string | undefined): Budget | undefined {
+    const controls = tenantId === undefined ? undefined : this.#controls.get(category.index);
+    return controls?.has(tenantId!) === true ? controls.get(tenantId!) : this.of(category);
+  }
+
+  /**
+   * @param control `undefined` restores the configured budget
+   * @param exhausted called once, when a total is used up
+   */
+  readonly setControl = (
+    category: Named,
+    tenantId: string | undefined,
+    control: ControlBudget | false | undefined,
+    exhausted?: () => void,
+  ): void => {
+    const { index } = category;
+    const key = tenantId ?? GLOBAL;
+    const controls = this.#controls.get(index) ?? new Map<string, Budget | undefined>();
+    const before = controls.get(key);
+    if (before !== undefined) this.release(before);
+    if (control === undefined) controls.delete(key);
+    else controls.set(key, control === false ? undefined : this.open(category, control, exhausted));
+    if (controls.size === 0) this.#controls.delete(index);
+    else this.#controls.set(index, controls);
+    this.#options.changed(category);
   };
 
-  function onTick(): void {
-    tick += 1;
-    const full = buckets.refill();
-    for (const [budget, { reportAt }] of overspent) if (tick >= reportAt) tell(budget);
-    const idle = full && overspent.size === 0;
-    const second = idle || tick % TICKS_PER_SECOND === 0;
-    for (const budget of owners.keys()) budget.refilled(second);
-    if (!idle) return;
-    stop?.();
-    stop = undefined;
+  /** Configured budget of a category; `undefined` when unlimited. */
+  readonly configured = (name: string): Rate | undefined => {
+    const { configured } = this.#options;
+    if (configured === false) return undefined;
+    const { categories, each } = configured;
+    const rate = Object.hasOwn(categories, name) ? categories[name]! : each;
+    return rate === false ? undefined : rate;
+  };
+
+  /** Configured calls per second of a category; `undefined` when unlimited. */
+  readonly configuredRate = (name: string): number | undefined => this.configured(name)?.callsPerSecond;
+
+  /** The budget state outside of tenants, or of one tenant. @returns `undefined` when nothing is limited */
+  readonly stateOf = (category: Named, tenantId?: string): BudgetState | undefined => {
+    const budget = this.ofCall(category, tenantId);
+    if (budget === undefined) return undefined;
+    const { own, callsLeft, bytesLeft } = budget;
+    return {
+      ...(own && { ...stateOf(own.rate), callsLeftNow: own.callsLeft }),
+      ...(callsLeft < Number.POSITIVE_INFINITY && { callsLeft: Math.max(0, callsLeft) }),
+      ...(bytesLeft < Number.POSITIVE_INFINITY && { bytesLeft: Math.max(0, bytesLeft) }),
+    };
+  };
+
+  used(budget: Budget): void {
+    this.#stop ??= this.#options.schedule(TICK_MS, () => this.#onTick());
+    if (budget.dropped === 0 || this.#overspent.has(budget)) return;
+    this.#overspent.set(budget, { since: this.#options.clock.now(), reportAt: this.#tick + REPORT_TICKS });
   }
 
-  function tell(budget: Budget): void {
-    const { category, since } = overspent.get(budget)!;
-    const dropped = budget.takeDropped();
-    overspent.delete(budget);
-    budget.refilled(false);
-    options.overspent(category, { dropped, since });
+  close(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+    for (const budget of this.#overspent.keys()) this.#report(budget);
   }
 
-  function rateOf({ name }: Pick<Named, 'name'>): Rate | false {
-    if (configured === false) return false;
-    return Object.hasOwn(configured.categories, name) ? configured.categories[name]! : configured.each;
-  }
-
-  function open(owner: Owner, rate: Rate | false, totals: Totals = {}): Budget {
-    const limited = rate !== false;
-    const budget = new Budget(
-      keeper,
-      limited ? new RateBuckets(buckets, rate) : undefined,
-      limited ? shared : undefined,
-      totals,
+  /**
+   * Makes a budget of the category, in use until it is released.
+   * @param exhausted called once, when a total is used up
+   */
+  open(category: Named, { callsPerSecond, ...totals }: ControlBudget, exhausted?: () => void): Budget {
+    const configured = this.configured(category.name);
+    const rate =
+      callsPerSecond === undefined
+        ? configured
+        : { callsPerSecond, burst: callsPerSecond * BURST_SECONDS, bytesPerSecond: configured?.bytesPerSecond };
+    const own = rate && new Allowance(rate);
+    return this.#use(
+      new Budget(this, category, { own, shared: own && this.#shared }, totals satisfies Totals, exhausted),
     );
-    owners.set(budget, owner);
+  }
+
+  /** Makes a budget that does not draw on that of the process. */
+  openApart(category: Named, rate: Rate): Budget {
+    return this.#use(new Budget(this, category, { own: new Allowance(rate), shared: undefined }));
+  }
+
+  #use(budget: Budget): Budget {
+    this.#inUse.add(budget);
     return budget;
   }
 
-  function openControl(owner: Owner, control: ControlBudget | false): Budget | undefined {
-    if (control === false) return undefined;
-    const rate = rateOf(owner.category);
-    const { callsPerSecond, ...totals } = control;
-    if (callsPerSecond === undefined) return open(owner, rate, totals);
-    const bytesPerSecond = rate === false ? undefined : rate.bytesPerSecond;
-    return open(owner, { callsPerSecond, burst: callsPerSecond * BURST_SECONDS, bytesPerSecond }, totals);
+  release(budget: Budget): void {
+    this.#inUse.delete(budget);
   }
 
-  function of(category: Named): Budget | undefined {
-    const { index } = category;
-    const ofControls = controls.get(index);
-    if (ofControls?.has(GLOBAL) === true) return ofControls.get(GLOBAL);
-    const rate = rateOf(category);
-    if (rate === false) return undefined;
-    own[index] ??= open({ category }, rate);
-    return own[index];
+  #onTick(): void {
+    this.#tick += 1;
+    const sharedFull = this.#shared?.refill() ?? true;
+    let full = sharedFull;
+    for (const budget of this.#inUse) full = budget.refill(sharedFull) && full;
+    for (const [budget, { reportAt }] of this.#overspent) if (this.#tick >= reportAt) this.#report(budget);
+    if (!full || this.#overspent.size > 0) return;
+    this.#stop?.();
+    this.#stop = undefined;
   }
 
-  function ofCall(category: Named, tenantId: string | undefined): Budget | undefined {
-    const ofTenants = tenantId === undefined ? undefined : controls.get(category.index);
-    return ofTenants?.has(tenantId!) === true ? ofTenants.get(tenantId!) : of(category);
+  #report(budget: Budget): void {
+    const { since } = this.#overspent.get(budget)!;
+    this.#overspent.delete(budget);
+    this.#options.overspent(budget.category, { dropped: budget.takeDropped(), since });
   }
-
-  function configuredOf(name: string): Rate | undefined {
-    const rate = rateOf({ name });
-    return rate === false ? undefined : rate;
-  }
-
-  return {
-    of,
-    ofTenants: ({ index }) => controls.get(index),
-    ofCall,
-    setControl(category, tenantId, control, exhausted) {
-      const { index } = category;
-      const key = tenantId ?? GLOBAL;
-      const ofControls = controls.get(index) ?? new Map<string, Budget | undefined>();
-      const before = ofControls.get(key);
-      if (before !== undefined) {
-        owners.delete(before);
-        before.own?.close();
-      }
-      if (control === undefined) ofControls.delete(key);
-      else ofControls.set(key, openControl({ category, exhausted }, control));
-      if (ofControls.size === 0) controls.delete(index);
-      else controls.set(index, ofControls);
-      options.changed(category);
-    },
-    configuredRate: (name) => configuredOf(name)?.callsPerSecond,
-    configured: configuredOf,
-    stateOf(category, tenantId) {
-      const budget = ofCall(category, tenantId);
-      return budget && stateOf(budget);
-    },
-    close() {
-      stop?.();
-      stop = undefined;
-      for (const budget of overspent.keys()) tell(budget);
-    },
-  };
 }
 
-function stateOf({ own, callsLeft, bytesLeft }: Budget): BudgetState {
-  return {
-    ...(own && { ...rate(own), callsLeftNow: own.callsLeft }),
-    ...(callsLeft < Number.POSITIVE_INFINITY && { callsLeft: Math.max(0, callsLeft) }),
-    ...(bytesLeft < Number.POSITIVE_INFINITY && { bytesLeft: Math.max(0, bytesLeft) }),
-  };
-}
-
-function rate({ rate: { callsPerSecond, burst, bytesPerSecond } }: RateBuckets): BudgetState {
+function stateOf({ callsPerSecond, burst, bytesPerSecond }: Rate): BudgetState {
   return { callsPerSecond, burst, ...(bytesPerSecond !== undefined && { bytesPerSecond }) };
 }

@@ -1,6 +1,6 @@
-import { ATTR_CATEGORY_NAME } from '../semconv.ts';
-import { SEVERITY } from '../telemetry.ts';
-import { WaitingShares } from './waiting-shares.ts';
+import { ATTR_CATEGORY_NAME } from '../telemetry/semconv.ts';
+import { SEVERITY } from '../telemetry/telemetry.ts';
+import { Shares } from './fairness.ts';
 
 /** The part of OpenTelemetry's log records that is the same on both lines, 2.x and 3.x. */
 export interface LogRecord {
@@ -12,7 +12,7 @@ export interface LogRecord {
   readonly eventName?: string | undefined;
   /** Its attributes. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
-  /** What emitted it. */
+  /** The logger that emitted it. */
   readonly instrumentationScope?:
     | {
         /** Name of the scope. */
@@ -60,7 +60,7 @@ interface Waiting {
  */
 const RESERVE = 1 / 4;
 
-/** What wrote a record: a category, otherwise a logger. */
+/** The writer of a record: a category, otherwise a logger. */
 function sourceOf({ attributes, instrumentationScope }: LogRecord): string {
   const category = attributes?.[ATTR_CATEGORY_NAME];
   return typeof category === 'string' ? category : (instrumentationScope?.name ?? '');
@@ -104,7 +104,7 @@ class DebugLane implements LogProcessor {
   readonly #inProcessor: number;
   readonly #mayWait: number;
   readonly #drops = laneDrops();
-  readonly #shares: WaitingShares;
+  readonly #shares: Shares;
   #waiting: Waiting[] = [];
   /** Debug records passed on since the last flush; the processor may still hold all of them. */
   #handedOver = 0;
@@ -123,7 +123,7 @@ class DebugLane implements LogProcessor {
     this.#inProcessor = inProcessor;
     const reserve = Math.ceil(waiting * RESERVE);
     this.#mayWait = waiting + reserve;
-    this.#shares = new WaitingShares(reserve);
+    this.#shares = new Shares(reserve);
   }
 
   onEmit(record: LogRecord, context?: unknown): void {

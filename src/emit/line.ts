@@ -1,10 +1,11 @@
-import { escapeUnprintable } from '../printable.ts';
+import { escapeUnprintable } from '../protocol/printable.ts';
 import type { DebugRecord } from './record.ts';
 
-/** Formats a debug call as one text line: time, level, category, message, attributes, and the active span's ids. */
+/** Formats a debug call as one text line: time, level, category, message, attributes, tenant, and the active span's ids. */
 export function textLine({ timestamp, severity, category, message, attributes, ...ids }: DebugRecord): string {
   const parts = [timestamp, severity, category, message];
   if (Object.keys(attributes).length > 0) parts.push(JSON.stringify(attributes));
+  if (ids.tenant !== undefined) parts.push(`tenant=${ids.tenant}`);
   if (ids.traceId !== undefined) parts.push(`trace_id=${ids.traceId} span_id=${ids.spanId}`);
   return escapeUnprintable(parts.join(' '));
 }

@@ -1,24 +1,49 @@
 import { errorFields, isError } from './error-fields.ts';
 import { MAX_VALUE_BYTES } from './limits.ts';
-import type { Redacts } from './redaction.ts';
+import type { Redaction } from './redaction.ts';
 import { cutText, MAX_UNIT_BYTES } from './text.ts';
 import { ValueBuilder } from './value.ts';
 
 /** A message up to this length always fits, whatever its characters are. */
 const SHORT_LENGTH = Math.floor((MAX_VALUE_BYTES - 2) / MAX_UNIT_BYTES);
 
-/** The message as bounded text, whatever an untyped caller has passed. Never throws. */
-export function messageText(given: unknown, redacts: Redacts): string {
-  if (typeof given === 'string' && given.length <= SHORT_LENGTH) return given;
-  return cutText(textOf(given, redacts), MAX_VALUE_BYTES - 2).text;
+/** Messages found without credentials that are kept, and the longest one of them. */
+const MAX_KEPT = 2000;
+const MAX_KEPT_LENGTH = 100;
+
+/** The texts of messages. Most messages are literals, which come again: they are searched for credentials once. */
+export class MessageTexts {
+  readonly #redaction: Redaction;
+  readonly #clean = new Set<unknown>();
+
+  constructor(redaction: Redaction) {
+    this.#redaction = redaction;
+  }
+
+  /** As {@link messageText}. */
+  of(message: string): string {
+    if (this.#clean.has(message)) return message;
+    const text = messageText(message, this.#redaction);
+    if (text === message && text.length <= MAX_KEPT_LENGTH) {
+      if (this.#clean.size >= MAX_KEPT) this.#clean.clear();
+      this.#clean.add(text);
+    }
+    return text;
+  }
 }
 
-function textOf(given: unknown, redacts: Redacts): string {
+/** The message as bounded text, whatever an untyped caller has passed. Never throws. */
+export function messageText(given: unknown, redaction: Redaction): string {
+  if (typeof given === 'string' && given.length <= SHORT_LENGTH) return redaction.mask(given);
+  return cutText(textOf(given, redaction), MAX_VALUE_BYTES - 2, redaction.mask).text;
+}
+
+function textOf(given: unknown, redaction: Redaction): string {
   if (typeof given === 'string') return given;
   if (isError(given)) {
     const { type, message } = errorFields(given);
     return message === '' ? type : message;
   }
-  const value = new ValueBuilder(MAX_VALUE_BYTES, {}, 'message', redacts).build(given);
+  const value = new ValueBuilder(MAX_VALUE_BYTES, {}, 'message', redaction).build(given);
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(given));
 }

@@ -1,20 +1,21 @@
 import { isPromise } from 'node:util/types';
-import type { Clock } from '../clock.ts';
-import { diagnostics } from '../diagnostics.ts';
 import type { DropCode } from '../gate/drops.ts';
-import { exportVariable } from '../otel-environment.ts';
-import { asOwnWork } from '../own-work.ts';
 import type { Emission } from '../protocol/emission.ts';
-import type { Reporter } from '../reporter.ts';
-import { ATTR_CATEGORY_NAME } from '../semconv.ts';
-import { createStderrWriter, MAX_WAITING_BYTES } from '../stderr.ts';
-import { isConnected, type Logger, type Telemetry } from '../telemetry.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
+import type { Reporter } from '../report/reporter.ts';
+import { createStderrWriter, MAX_WAITING_BYTES } from '../report/stderr.ts';
+import { diagnostics } from '../telemetry/diagnostics.ts';
+import { exportVariable, isSet } from '../telemetry/environment.ts';
+import { asOwnWork } from '../telemetry/own-work.ts';
+import { isConnected, type Logger, type Telemetry } from '../telemetry/telemetry.ts';
+import type { Clock } from '../time/clock.ts';
 import { type Backlog, type BacklogOptions, createBacklog } from './backlog.ts';
-import { leadsToDefaultAddress } from './default-exporter.ts';
+import { leadsToDefaultAddress } from './exporters.ts';
+import { Shares } from './fairness.ts';
 import { jsonLine, textLine } from './line.ts';
+import type { ExportedRecord, LogExports } from './log-exports.ts';
 import { otelOutput } from './otel.ts';
-import { type Call, type DebugRecord, type Output, recordOf } from './record.ts';
-import { WaitingShares } from './waiting-shares.ts';
+import { type Call, type DebugRecord, type Output, recordOf, recordOfExported } from './record.ts';
 
 /** The values of the option `emit.to`. */
 export type EmitTo = 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown);
@@ -32,11 +33,19 @@ export interface OutputOptions extends BacklogOptions {
   readonly writeLine?: (line: string, done?: () => void) => unknown;
   /** Bytes waiting in that output. @default those waiting for stderr */
   readonly waitingBytes?: () => number;
+  /** The id of this process for its log records. @default none */
+  readonly instanceId?: () => string;
+  /** Results of the exports of log records. @default exports are not watched */
+  readonly logExports?: Pick<LogExports, 'subscribe'> | undefined;
+  /** Holds while log records cannot be exported. @default not reported */
+  readonly exportCondition?: Condition;
 }
 
 export interface Outputs {
   /** The output for a call at this moment. */
   current(): Output;
+  /** The same while the process ends: what an exporter would send later goes to stderr as well. */
+  final(): Output;
   readonly emission: Emission;
   /** Whether calls go nowhere, because no logger provider is registered. */
   readonly lost: boolean;
@@ -64,20 +73,18 @@ const FUNCTION_TOO_SLOW = `the function of emit.to is too slow: ${MAX_PENDING} o
 
 /** Chooses the output. The choice is repeated only when the current logger changes, or was not connected yet. */
 export function createOutputs(options: OutputOptions): Outputs {
-  const { telemetry, clock, to, env = {}, reporter } = options;
+  const { telemetry, clock, to, env = {}, reporter, exportCondition = UNWATCHED } = options;
   const { writeLine = createStderrWriter(ROOM_FOR_LINES) } = options;
   const { waitingBytes = () => process.stderr.writableLength } = options;
   const backlog = createBacklog(options);
   const notRead = () => waitingBytes() > MAX_WAITING_BYTES / 2;
-  const write = (line: string, call: Call): DropCode | undefined => {
+  const write = (line: string, category: string, call?: Call): DropCode | undefined => {
     const bytes = Buffer.byteLength(line) + 1;
-    call.bytes = bytes;
-    return put(line, String(call.attributes[ATTR_CATEGORY_NAME]), bytes)
-      ? undefined
-      : backlog.drop(STDERR_NOT_READ, notRead);
+    if (call !== undefined) call.bytes = bytes;
+    return put(line, category, bytes) ? undefined : backlog.drop(STDERR_NOT_READ, notRead);
   };
-  const shares = new WaitingShares(ROOM_FOR_QUIET);
-  /** Returns whether the line was written. What need not wait is no category's share. */
+  const shares = new Shares(ROOM_FOR_QUIET);
+  /** Returns whether the line was written. A line that need not wait takes no share. */
   const put = (line: string, category: string, bytes: number): boolean => {
     const waiting = waitingBytes();
     if (waiting === 0) return writeLine(line) !== false;
@@ -87,9 +94,15 @@ export function createOutputs(options: OutputOptions): Outputs {
     if (!written) shares.giveBack(category, bytes);
     return written;
   };
-  const stderr: Output = (call) => write(textLine(recordOf(call, clock.now())), call);
-  const json: Output = (call) => write(jsonLine(recordOf(call, clock.now())), call);
-  const variable = exportVariable(env, 'LOGS');
+  const written =
+    (format: (record: DebugRecord) => string): Output =>
+    (call) => {
+      const record = recordOf(call, clock.now());
+      return write(format(record), record.category, call);
+    };
+  const stderr = written(textLine);
+  const json = written(jsonLine);
+  const variable = isSet(env.OTEL_CONFIG_FILE) ? 'OTEL_CONFIG_FILE' : exportVariable(env, 'LOGS');
   let warned = false;
   const nowhere: Output = () => {
     if (!warned) reporter?.warn(`debug lines go nowhere: emit.to is 'otel', and ${NO_PROVIDER}`);
@@ -107,12 +120,13 @@ export function createOutputs(options: OutputOptions): Outputs {
       if (to === 'both') return { to: 'stderr', reason: `${CONFIGURED}, but ${NO_PROVIDER}`, output: stderr };
       return { to: 'stderr', reason: NO_PROVIDER, output: stderr };
     }
-    const otel = otelOutput(logger, () => backlog.drop(EXPORTER_TOO_SLOW));
+    const otel = otelOutput(logger, options.instanceId?.(), () => backlog.drop(EXPORTER_TOO_SLOW));
     const both: Output = (call) => {
       const dropped = stderr(call);
       return otel(call) ?? dropped;
     };
     if (to !== undefined) return { to, reason: CONFIGURED, output: to === 'both' ? both : otel };
+    if (failing !== undefined) return { to: 'both', reason: failing, output: both };
     if (variable !== undefined) return { to: 'otel', reason: `${variable} is set`, output: otel };
     if (telemetry.loggerGiven === true || !leadsToDefaultAddress(logger))
       return { to: 'otel', reason: 'the application registered a logger provider', output: otel };
@@ -120,7 +134,30 @@ export function createOutputs(options: OutputOptions): Outputs {
     return { to: 'both', reason, output: both };
   }
 
+  /** Why log records cannot be exported. */
+  let failing: string | undefined;
+  /** Since when debug calls go to stderr as well, in milliseconds since the epoch. */
+  let besideSince = 0;
+
+  function exported(failed: string | undefined, records: readonly ExportedRecord[]): void {
+    const hasChanged = (failed === undefined) !== (failing === undefined);
+    if (hasChanged && failed !== undefined) besideSince = choice.to === 'otel' && to === undefined ? clock.now() : 0;
+    failing = failed;
+    // Makes the next call choose again.
+    if (hasChanged) settled = undefined;
+    if (failed === undefined) {
+      exportCondition.end();
+      return;
+    }
+    exportCondition.begin(failed);
+    // Records from before are nowhere else.
+    for (const record of records.map(recordOfExported)) {
+      if (record !== undefined && Date.parse(record.timestamp) <= besideSince) write(textLine(record), record.category);
+    }
+  }
+
   const independent = to !== undefined && to !== 'otel' && to !== 'both';
+  const unsubscribe = independent ? undefined : options.logExports?.subscribe(exported);
   const unconnected = choose(undefined);
   let settled: Logger | undefined;
   let choice = unconnected;
@@ -143,6 +180,14 @@ export function createOutputs(options: OutputOptions): Outputs {
   };
   return {
     current: () => current().output,
+    final() {
+      const { to: target, output } = current();
+      if (target !== 'otel') return output;
+      return (call) => {
+        stderr(call);
+        return output(call);
+      };
+    },
     get emission() {
       const { to: target, reason } = shown();
       return { to: target, reason };
@@ -150,7 +195,10 @@ export function createOutputs(options: OutputOptions): Outputs {
     get lost() {
       return shown().output === nowhere;
     },
-    close: backlog.close,
+    close() {
+      unsubscribe?.();
+      backlog.close();
+    },
   };
 }
 

@@ -1,31 +1,34 @@
-import { diagnostics } from '../diagnostics.ts';
 import type { DropCode } from '../gate/drops.ts';
-import type { AttributeFailure, Attributes, CategoryDescriptor, Described } from '../gate/types.ts';
+import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, TapOutcome } from '../gate/types.ts';
 import { timestamp } from '../protocol/time.ts';
-import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE } from '../semconv.ts';
-import { type BuiltAttributes, buildAttributes, withError } from './attributes.ts';
+import { diagnostics } from '../telemetry/diagnostics.ts';
+import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE } from '../telemetry/semconv.ts';
+import type { Activations, ActiveCategory } from './activations.ts';
+import { buildAttributes, withError } from './attributes.ts';
 import type { Budget } from './budget.ts';
 import type { Budgets, Surplus } from './budgets.ts';
-import { messageText } from './message.ts';
+import { MessageTexts } from './message.ts';
 import type { Outputs } from './outputs.ts';
 import type { Call } from './record.ts';
-import type { Redacts } from './redaction.ts';
-import type { Tap, Taps } from './taps.ts';
+import type { Redaction } from './redaction.ts';
+import type { Attached, Tap } from './taps.ts';
 
-type Given = Attributes | (() => Attributes) | undefined;
 type Outcome = AttributeFailure | DropCode | undefined;
-
-/** The composed processing of a category's calls. */
-export type Route = (message: string, given: Given, tenantId: string | undefined) => Outcome;
-
-/** The composed admission of lines that the caller writes itself. @returns why the line must not be written */
-export type Passage = (text: string, describe: () => Described, bytes: number, tenantId: string | undefined) => Outcome;
 
 export interface PipelineParts {
   readonly budgets: Budgets;
-  readonly redacts: Redacts;
+  readonly redaction: Redaction;
   readonly outputs: Pick<Outputs, 'current'>;
-  readonly taps: Pick<Taps, 'of'>;
+  readonly taps: Attached<Tap>;
+  readonly activations: Activations;
+}
+
+/** The budget and taps of a category, until one changes. */
+interface Plan {
+  readonly budget: Budget | undefined;
+  /** Whether tenants have budgets of their own. */
+  readonly byTenant: boolean;
+  readonly tapped: boolean;
 }
 
 interface Built {
@@ -33,136 +36,191 @@ interface Built {
   readonly failure: AttributeFailure | undefined;
 }
 
-export interface Pipeline {
-  /** Composes only what applies to the category now: budget, attributes, redaction, taps, outputs. */
-  compose(category: CategoryDescriptor): Route;
-  /** Serves the taps of a category that is off in this context. */
+const NO_TAPS: readonly Tap[] = [];
+const NO_ACTIVATIONS: readonly ActiveCategory[] = [];
+
+/** The way of a call that is on: budget, attributes with redaction, taps, output. */
+export class Pipeline {
+  /** The budget of each category, where every call draws on the same one. The gate asks it first. */
+  readonly refusals: (Refusal | undefined)[] = [];
+  readonly #parts: PipelineParts;
+  readonly #messages: MessageTexts;
+  /** Indexed by category. */
+  readonly #plans: (Plan | undefined)[] = [];
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+    this.#messages = new MessageTexts(parts.redaction);
+  }
+
+  /** Called when another budget or tap applies to a category. */
+  forget(index: number): void {
+    this.#plans[index] = undefined;
+    this.refusals[index] = undefined;
+  }
+
+  emit(category: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Outcome {
+    const plan = this.#plans[category.index] ?? this.#plan(category);
+    const budget = this.#budgetOf(category, plan, tenantId);
+    const wanting = plan.tapped ? this.#wanting(category, tenantId) : NO_TAPS;
+    const dropped = budget?.admit();
+    if (dropped !== undefined && wanting.length === 0) return dropped;
+    const { call, failure } = this.#build(category, message, given, tenantId);
+    give(wanting, category, call);
+    if (dropped !== undefined) return dropped;
+    const own = wanting.length === 0 ? call : copyOf(call);
+    const outcome = this.#parts.outputs.current()(own);
+    if (outcome === undefined) budget?.spend(own.bytes);
+    return outcome ?? failure;
+  }
+
+  /** The same for a line that the caller writes itself: budget and taps. @returns why it must not be written */
+  pass(
+    category: CategoryDescriptor,
+    describe: () => Described | undefined,
+    bytes: number,
+    tenantId: string | undefined,
+  ): Outcome {
+    const plan = this.#plans[category.index] ?? this.#plan(category);
+    const budget = this.#budgetOf(category, plan, tenantId);
+    const dropped = budget?.admit();
+    if (dropped === undefined) budget?.spend(bytes);
+    const wanting = plan.tapped ? this.#wanting(category, tenantId) : NO_TAPS;
+    if (wanting.length === 0) return dropped;
+    try {
+      const described = describe();
+      if (described === undefined) return dropped;
+      const { call, failure } = this.#build(category, described.message, described.attributes, tenantId);
+      give(wanting, category, call);
+      return dropped ?? failure;
+    } catch (error) {
+      return dropped ?? { error };
+    }
+  }
+
+  /**
+   * Serves the activations and taps of a category that is off in this context.
+   * @param written whether the caller writes the line itself
+   * @param anyway whether it does so whatever the outcome is
+   * @returns `undefined` when none took the call
+   */
   tap(
     category: CategoryDescriptor,
     message: string,
     given: Given,
     tenantId: string | undefined,
-  ): AttributeFailure | undefined;
-  /** The same for lines that the caller writes itself: budget and taps. */
-  composePassage(category: CategoryDescriptor): Passage;
+    written: boolean,
+    anyway = false,
+  ): TapOutcome | undefined {
+    const wanting = this.#wanting(category, tenantId);
+    const activations = this.#parts.activations.taking(category, tenantId);
+    if (wanting.length + activations.length === 0) return undefined;
+    let built: Built | undefined;
+    const build = () => (built ??= this.#build(category, message, given, tenantId));
+    const { by, dropped } = admitted(activations, tenantId, () => build().call);
+    const recording =
+      by !== undefined || anyway
+        ? NO_ACTIVATIONS
+        : activations.filter((each) => each.record !== undefined && each.admit(tenantId) === undefined);
+    if (built === undefined && wanting.length + Number(by !== undefined) + recording.length === 0)
+      return { activated: dropped !== undefined, dropped };
+    const { call, failure } = build();
+    for (const each of recording) each.record?.(call);
+    give(wanting, category, call);
+    const logs = by !== undefined || wanting.some((tap) => tap.logs === true);
+    const refused = logs && !written ? this.#parts.outputs.current()(copyOf(call)) : undefined;
+    if (by === undefined) return { activated: dropped !== undefined, dropped, failure };
+    if (refused === undefined) by.spend(call);
+    return { activated: true, dropped: refused, failure };
+  }
+
   /** Writes the record about calls that the budget dropped. */
-  warn(category: Pick<CategoryDescriptor, 'name'>, surplus: Surplus): void;
+  warn({ name }: Pick<CategoryDescriptor, 'name'>, { dropped, since }: Surplus): void {
+    const from = timestamp(since);
+    try {
+      this.#parts.outputs.current()({
+        severity: 'WARN',
+        message: `${dropped} debug calls since ${from} were dropped: over the budget`,
+        attributes: { [ATTR_CATEGORY_NAME]: name, [ATTR_DROPPED_COUNT]: dropped, [ATTR_DROPPED_SINCE]: from },
+        simple: true,
+        tenantId: undefined,
+        bytes: 0,
+      });
+    } catch (error) {
+      diagnostics.error('rdcp: a record about dropped debug calls failed', error);
+    }
+  }
+
+  #plan(category: CategoryDescriptor): Plan {
+    const { budgets, taps } = this.#parts;
+    const plan = {
+      budget: budgets.of(category),
+      byTenant: budgets.hasTenants(category),
+      tapped: taps.of(category).length > 0,
+    };
+    this.#plans[category.index] = plan;
+    if (!plan.byTenant) this.refusals[category.index] = plan.budget;
+    return plan;
+  }
+
+  #budgetOf(
+    category: CategoryDescriptor,
+    { budget, byTenant }: Plan,
+    tenantId: string | undefined,
+  ): Budget | undefined {
+    return byTenant ? this.#parts.budgets.ofCall(category, tenantId) : budget;
+  }
+
+  #wanting(category: CategoryDescriptor, tenantId: string | undefined): readonly Tap[] {
+    const taps = this.#parts.taps.of(category);
+    return taps.length === 0 ? NO_TAPS : taps.filter((tap) => tap.matches(tenantId) && tap.admits());
+  }
+
+  #build({ name }: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Built {
+    const { redaction } = this.#parts;
+    const plain = typeof message === 'string';
+    const built = buildAttributes(name, plain ? given : withError(message, given), redaction);
+    const text = this.#messages.of(message);
+    const { attributes, simple, failure } = built;
+    const bytes = built.bytes + text.length;
+    return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
+  }
+}
+
+/** The first activation that the call belongs to and that has room for it; otherwise why the call is dropped, if it is. */
+function admitted(
+  activations: readonly ActiveCategory[],
+  tenantId: string | undefined,
+  build: () => Call,
+): { readonly by?: ActiveCategory; readonly dropped?: DropCode | undefined } {
+  let dropped: DropCode | undefined;
+  for (const each of activations) {
+    if (each.record !== undefined) continue;
+    const refused = each.admit(tenantId);
+    if (refused !== undefined) {
+      // Without its line, a call does not belong to one that filters.
+      if (!each.filtersLines) dropped = refused;
+      continue;
+    }
+    const verdict = each.admitLine(build());
+    if (verdict === true) return { by: each };
+    if (verdict !== false) dropped = verdict;
+  }
+  return { dropped };
+}
+
+/** Passes the call to each tap that wants it. A tap that throws affects no other output. */
+function give(wanting: readonly Tap[], category: CategoryDescriptor, call: Call): void {
+  for (const tap of wanting) {
+    try {
+      tap.take(category, call);
+    } catch (error) {
+      diagnostics.error('rdcp: a tap of debug calls failed', error);
+    }
+  }
 }
 
 /** Outputs modify the attributes, which a tap may have kept. */
 function copyOf(call: Call): Call {
   return { ...call, attributes: { ...call.attributes } };
-}
-
-export function createPipeline({ budgets, redacts, outputs, taps }: PipelineParts): Pipeline {
-  function build({ name }: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Built {
-    const plain = typeof message === 'string';
-    const built: BuiltAttributes = buildAttributes(name, plain ? given : withError(message, given), redacts);
-    const text = messageText(message, redacts);
-    const { attributes, simple, failure } = built;
-    const bytes = built.bytes + text.length;
-    return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
-  }
-
-  /** Passes the call to each tap that wants it. A tap that throws affects no other output. */
-  function give(wanting: readonly Tap[], category: CategoryDescriptor, call: Call): void {
-    for (const tap of wanting) {
-      try {
-        tap.take(category, call);
-      } catch (error) {
-        diagnostics.error('rdcp: a tap of debug calls failed', error);
-      }
-    }
-  }
-
-  const wanting = (category: CategoryDescriptor, tenantId: string | undefined) =>
-    taps.of(category).filter((tap) => tap.matches(tenantId) && tap.admits());
-
-  function emit(
-    category: CategoryDescriptor,
-    { budget, wanted }: { readonly budget: Budget | undefined; readonly wanted: readonly Tap[] },
-    message: string,
-    given: Given,
-    tenantId: string | undefined,
-  ): Outcome {
-    const dropped = budget?.admit(message);
-    if (dropped !== undefined && wanted.length === 0) return dropped;
-    const { call, failure } = build(category, message, given, tenantId);
-    give(wanted, category, call);
-    if (dropped !== undefined) return dropped;
-    const own = wanted.length === 0 ? call : copyOf(call);
-    const outcome = outputs.current()(own);
-    if (outcome === undefined) budget?.spend(own.bytes);
-    return outcome ?? failure;
-  }
-
-  return {
-    compose(category) {
-      const budget = budgets.of(category);
-      const ofTenants = budgets.ofTenants(category);
-      const tapped = taps.of(category).length > 0;
-      if (!tapped && ofTenants === undefined) {
-        const fixed = { budget, wanted: [] };
-        return (message, given, tenantId) => emit(category, fixed, message, given, tenantId);
-      }
-      return (message, given, tenantId) => {
-        const own = tenantId !== undefined && ofTenants?.has(tenantId) === true;
-        const parts = {
-          budget: own ? ofTenants?.get(tenantId) : budget,
-          wanted: tapped ? wanting(category, tenantId) : [],
-        };
-        return emit(category, parts, message, given, tenantId);
-      };
-    },
-    tap(category, message, given, tenantId) {
-      const wanted = wanting(category, tenantId);
-      if (wanted.length === 0) return undefined;
-      const { call, failure } = build(category, message, given, tenantId);
-      give(wanted, category, call);
-      if (wanted.some(({ logs }) => logs === true)) outputs.current()(copyOf(call));
-      return failure;
-    },
-    composePassage(category) {
-      const budget = budgets.of(category);
-      const ofTenants = budgets.ofTenants(category);
-      const tapped = taps.of(category).length > 0;
-      function admit(own: Budget | undefined, text: string, bytes: number): DropCode | undefined {
-        const dropped = own?.admit(text);
-        if (dropped === undefined) own?.spend(bytes);
-        return dropped;
-      }
-      if (!tapped && ofTenants === undefined) return (text, _describe, bytes) => admit(budget, text, bytes);
-      return (text, describe, bytes, tenantId) => {
-        const own = tenantId !== undefined && ofTenants?.has(tenantId) === true;
-        const dropped = admit(own ? ofTenants?.get(tenantId) : budget, text, bytes);
-        const wanted = tapped ? wanting(category, tenantId) : [];
-        if (wanted.length === 0) return dropped;
-        let failure: AttributeFailure | undefined;
-        try {
-          const { message, attributes } = describe();
-          const built = build(category, message, attributes, tenantId);
-          give(wanted, category, built.call);
-          failure = built.failure;
-        } catch (error) {
-          failure = { error };
-        }
-        return dropped ?? failure;
-      };
-    },
-    warn({ name }, { dropped, since }) {
-      const from = timestamp(since);
-      try {
-        outputs.current()({
-          severity: 'WARN',
-          message: `${dropped} debug calls since ${from} were dropped: over the budget`,
-          attributes: { [ATTR_CATEGORY_NAME]: name, [ATTR_DROPPED_COUNT]: dropped, [ATTR_DROPPED_SINCE]: from },
-          simple: true,
-          tenantId: undefined,
-          bytes: 0,
-        });
-      } catch (error) {
-        diagnostics.error('rdcp: a record about dropped debug calls failed', error);
-      }
-    },
-  };
 }

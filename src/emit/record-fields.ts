@@ -4,12 +4,13 @@ import {
   ATTR_EXCEPTION_MESSAGE,
   ATTR_EXCEPTION_STACKTRACE,
   ATTR_EXCEPTION_TYPE,
-} from '../semconv.ts';
+} from '../telemetry/semconv.ts';
+import { REDACTED } from './credentials.ts';
 import { errorFields, isError } from './error-fields.ts';
 import { MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_VALUE_BYTES } from './limits.ts';
-import { REDACTED, type Redacts, redactsIn } from './redaction.ts';
+import { hiddenIn, type Redaction } from './redaction.ts';
 import { cutText } from './text.ts';
-import { type Fields, isLarge, MIN_VALUE_BYTES, readField, setField, type Value, ValueBuilder } from './value.ts';
+import { type Fields, isLarge, MIN_VALUE_BYTES, readField, setField, ValueBuilder } from './value.ts';
 
 /** Bytes of a record reserved for the message and our own fields. */
 const REST_OF_RECORD_BYTES = MAX_VALUE_BYTES + 4096;
@@ -25,6 +26,8 @@ const EXCEPTION_NAMES = [ATTR_EXCEPTION_TYPE, ATTR_EXCEPTION_MESSAGE, ATTR_EXCEP
 interface Entry {
   readonly name: string;
   readonly value: unknown;
+  /** The rest of an error whose type, message and stack trace are attributes of their own. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -34,29 +37,42 @@ interface Entry {
 export function buildRecordFields(
   category: string,
   given: object,
-  redacts: Redacts,
+  redaction: Redaction,
 ): { readonly fields: Fields; readonly bytes: number } {
-  const record = new RecordBuilder(category, given, redacts);
+  const record = new RecordBuilder(category, given, redaction);
   const names = Object.keys(given);
-  const hides = redactsIn(names, redacts);
-  const entries: Entry[] = names
+  const hides = hiddenIn(given, names, redaction);
+  const read = names
     .slice(0, MAX_ATTRIBUTES)
     .filter((name) => name !== ATTR_CATEGORY_NAME)
-    .map((name) => ({ name, value: readField(given, name, () => record.skip(name)) }))
-    .filter(({ value }) => value !== undefined)
-    .map((entry) => (hides(entry.name) ? { ...entry, value: REDACTED } : entry));
-  const subject = names.some((name) => EXCEPTION_NAMES.includes(name)) ? undefined : subjectOf(entries);
+    .map((name) => ({ name, value: readField(given, name, () => record.truncated.add(name)) }));
+  const shown = (entry: Entry) => (hides(entry.name) ? { ...entry, value: REDACTED } : entry);
+  const entries = withException(read.filter(isGiven).map(shown), names).filter(isGiven).map(shown);
   // Short values are built first, so that a few large ones do not use up the room. The order of the names stays.
   for (const entry of entries) {
-    if (entry === subject) record.holdException(entry.name);
-    else if (isLarge(entry.value)) record.hold(entry.name);
+    if (isLarge(entry.value)) record.hold(entry.name);
     else record.add(entry);
   }
-  for (const entry of entries) {
-    if (entry === subject) record.addException(entry.name, entry.value as Error);
-    else if (isLarge(entry.value)) record.add(entry);
-  }
+  for (const entry of entries) if (isLarge(entry.value)) record.add(entry);
   return record.finish(names.length - MAX_ATTRIBUTES);
+}
+
+function isGiven({ value }: Entry): boolean {
+  return value !== undefined;
+}
+
+/** Replaces the error that is the record's subject by the attributes of OpenTelemetry's exception conventions. */
+function withException(entries: readonly Entry[], names: readonly string[]): readonly Entry[] {
+  const subject = names.some((name) => EXCEPTION_NAMES.includes(name)) ? undefined : subjectOf(entries);
+  if (subject === undefined) return entries;
+  const { type, message, stacktrace, details } = errorFields(subject.value as Error);
+  const exception: readonly Entry[] = [
+    { name: ATTR_EXCEPTION_TYPE, value: type },
+    { name: ATTR_EXCEPTION_MESSAGE, value: message },
+    { name: ATTR_EXCEPTION_STACKTRACE, value: stacktrace },
+    ...(Object.keys(details).length > 0 ? [{ ...subject, details }] : []),
+  ];
+  return entries.flatMap((entry) => (entry === subject ? exception : entry));
 }
 
 function subjectOf(entries: readonly Entry[]): Entry | undefined {
@@ -66,14 +82,15 @@ function subjectOf(entries: readonly Entry[]): Entry | undefined {
 }
 
 class RecordBuilder {
+  /** Names of attributes that were cut or left out. */
+  readonly truncated = new Set<string>();
   readonly #given: object;
   readonly #fields: Fields;
-  readonly #redacts: Redacts;
-  readonly #truncated = new Set<string>();
+  readonly #redaction: Redaction;
   #left = ROOM;
 
-  constructor(category: string, given: object, redacts: Redacts) {
-    this.#redacts = redacts;
+  constructor(category: string, given: object, redaction: Redaction) {
+    this.#redaction = redaction;
     this.#fields = { [ATTR_CATEGORY_NAME]: category };
     this.#given = given;
   }
@@ -83,65 +100,42 @@ class RecordBuilder {
     setField(this.#fields, this.#kept(name), null);
   }
 
-  holdException(name: string): void {
-    for (const each of [...EXCEPTION_NAMES, name]) this.hold(each);
-  }
-
-  /** Called when a getter threw. */
-  skip(name: string): void {
-    this.#truncated.add(name);
-  }
-
-  add({ name, value }: Entry): void {
-    this.#add(name, (builder) => builder.build(value));
-  }
-
-  /** Follows OpenTelemetry's exception conventions; other details stay under the error's own name. */
-  addException(name: string, error: Error): void {
-    const { type, message, stacktrace, details } = errorFields(error);
-    this.add(this.#redacted({ name: ATTR_EXCEPTION_TYPE, value: type }));
-    this.add(this.#redacted({ name: ATTR_EXCEPTION_MESSAGE, value: message }));
-    this.add(this.#redacted({ name: ATTR_EXCEPTION_STACKTRACE, value: stacktrace }));
-    const more = Object.keys(details).length > 0;
-    this.#add(name, (builder) => (more ? builder.buildDetails(error, details) : undefined));
-  }
-
-  finish(more: number): { readonly fields: Fields; readonly bytes: number } {
-    return { fields: this.#finished(more), bytes: ROOM - this.#left };
-  }
-
-  #finished(more: number): Fields {
-    if (more > 0) this.#truncated.add(`${more} more`);
-    if (this.#truncated.size === 0) return this.#fields;
-    const names = [...this.#truncated].map((name) => cutText(name, MAX_TRUNCATED_NAME_BYTES).text);
-    const told = names.length > MAX_TRUNCATED ? names.slice(0, MAX_TRUNCATED).concat('…') : names;
-    return { ...this.#fields, [ATTR_ATTRIBUTES_TRUNCATED]: told };
-  }
-
-  #redacted(entry: Entry): Entry {
-    return this.#redacts(entry.name) ? { ...entry, value: REDACTED } : entry;
-  }
-
-  #add(name: string, build: (builder: ValueBuilder) => Value | undefined): void {
+  add(entry: Entry): void {
+    const { name } = entry;
     const kept = this.#kept(name);
     this.#left -= Buffer.byteLength(kept) + 6;
     const room = Math.min(this.#left, MAX_VALUE_BYTES);
-    let builder = new ValueBuilder(room, this.#given, name, this.#redacts);
-    let value = room < MIN_VALUE_BYTES ? undefined : build(builder);
-    // Retried fairly when one large field has left no room for the others.
-    if (builder.cut && typeof value === 'object') {
-      builder = new ValueBuilder(room, this.#given, name, this.#redacts, true);
-      value = build(builder);
+    if (room < MIN_VALUE_BYTES) {
+      this.truncated.add(name);
+      delete this.#fields[kept];
+      return;
     }
+    let { builder, value } = this.#build(entry, room, false);
+    // Retried fairly when one large field has left no room for the others.
+    if (builder.cut && typeof value === 'object') ({ builder, value } = this.#build(entry, room, true));
     this.#left -= builder.bytes;
-    if (builder.cut || room < MIN_VALUE_BYTES) this.#truncated.add(name);
-    if (value === undefined) delete this.#fields[kept];
-    else setField(this.#fields, kept, value);
+    if (builder.cut) this.truncated.add(name);
+    setField(this.#fields, kept, value);
+  }
+
+  #build({ name, value, details }: Entry, room: number, fair: boolean) {
+    const builder = new ValueBuilder(room, this.#given, name, this.#redaction, fair);
+    const built = details === undefined ? builder.build(value) : builder.buildDetails(value as Error, details);
+    return { builder, value: built ?? null };
+  }
+
+  finish(more: number): { readonly fields: Fields; readonly bytes: number } {
+    const bytes = ROOM - this.#left;
+    if (more > 0) this.truncated.add(`${more} more`);
+    if (this.truncated.size === 0) return { fields: this.#fields, bytes };
+    const names = [...this.truncated].map((name) => cutText(name, MAX_TRUNCATED_NAME_BYTES).text);
+    const listed = names.length > MAX_TRUNCATED ? names.slice(0, MAX_TRUNCATED).concat('…') : names;
+    return { fields: { ...this.#fields, [ATTR_ATTRIBUTES_TRUNCATED]: listed }, bytes };
   }
 
   #kept(name: string): string {
     const { text, cut } = cutText(name, MAX_NAME_BYTES);
-    if (cut) this.#truncated.add(name);
+    if (cut) this.truncated.add(name);
     return text;
   }
 }

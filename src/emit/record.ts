@@ -1,7 +1,8 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { DropCode } from '../gate/drops.ts';
 import { timestamp } from '../protocol/time.ts';
-import { ATTR_CATEGORY_NAME } from '../semconv.ts';
+import { ATTR_CATEGORY_NAME, ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../telemetry/semconv.ts';
+import type { ExportedRecord } from './log-exports.ts';
 import type { Fields, Value } from './value.ts';
 
 export type { Value as RecordValue } from './value.ts';
@@ -37,22 +38,50 @@ export interface Call {
   readonly tenantId: string | undefined;
   /** Its cost to a budget: an estimate until it is written as a line. */
   bytes: number;
+  /** When it was made, in milliseconds since the epoch. @default now */
+  readonly at?: number;
 }
 
 /** An output. Returns why a call was dropped, otherwise `undefined`. Exceptions are reported once per category. */
 export type Output = (call: Call) => DropCode | undefined;
 
-/** Combines the call with the current time and the active span. */
-export function recordOf({ severity, message, attributes, tenantId }: Call, epochMs: number): DebugRecord {
+/** Combines the call with its time, by default `epochMs`, and the active span. */
+export function recordOf({ severity, message, attributes, tenantId, at }: Call, epochMs: number): DebugRecord {
   const span = trace.getActiveSpan()?.spanContext();
   const { [ATTR_CATEGORY_NAME]: category, ...others } = attributes;
   return {
-    timestamp: timestamp(epochMs),
+    timestamp: timestamp(at ?? epochMs),
     severity,
     category: String(category),
     message,
     attributes: others,
     ...(tenantId !== undefined && { tenant: tenantId }),
     ...(span !== undefined && isSpanContextValid(span) && { traceId: span.traceId, spanId: span.spanId }),
+  };
+}
+
+/** Converts a log record of OpenTelemetry's SDK back; `undefined` for one that is no debug call. */
+export function recordOfExported({
+  hrTime,
+  severityText,
+  body,
+  attributes,
+  spanContext,
+}: ExportedRecord): DebugRecord | undefined {
+  const {
+    [ATTR_CATEGORY_NAME]: category,
+    [ATTR_TENANT_ID]: tenant,
+    [ATTR_INSTANCE_ID]: _,
+    ...others
+  } = attributes as Fields;
+  if (typeof category !== 'string') return undefined;
+  return {
+    timestamp: timestamp(hrTime[0] * 1000 + Math.floor(hrTime[1] / 1_000_000)),
+    severity: severityText === 'WARN' ? 'WARN' : 'DEBUG',
+    category,
+    message: String(body),
+    attributes: others,
+    ...(typeof tenant === 'string' && { tenant }),
+    ...(spanContext !== undefined && { traceId: spanContext.traceId, spanId: spanContext.spanId }),
   };
 }

@@ -1,22 +1,33 @@
-/** Replaces a value that must not leave the process. */
-export const REDACTED = '[redacted]';
+import { maskCredentials } from './credentials.ts';
 
-/** Whether the value under a name must not leave the process. */
-export type Redacts = (name: string) => boolean;
+/** Names and values that must not leave the process. */
+export interface Redaction {
+  /** Whether the value under a name is hidden. */
+  hides(name: string): boolean;
+  /** Masks credentials in a text that are recognized by their form. */
+  mask(text: string): string;
+}
+
+export const NO_REDACTION: Redaction = { hides: () => false, mask: (text) => text };
 
 /**
  * Redacts names that end in one of these, ignoring case and separators: `password`, `dbPassword`, `Set-Cookie`,
  * `x-api-key`, `private_key`. `tokens` is missing, because language models count theirs under such names.
  */
 const ENDINGS = [
-  ...['password', 'passwords', 'passwd', 'passphrase', 'secret', 'secrets', 'token', 'authorization'],
-  ...['cookie', 'cookies', 'apikey', 'apikeys', 'privatekey'],
+  ...['password', 'passwords', 'passwd', 'pwd', 'passphrase', 'secret', 'secrets', 'token', 'jwt', 'authorization'],
+  ...['cookie', 'cookies', 'apikey', 'apikeys', 'privatekey', 'secretkey', 'secretaccesskey', 'secretkeybase'],
+  ...['credential', 'credentials', 'connectionstring', 'dbpass', 'userpass'],
 ];
+/** `pass` as the last word: `pass`, `DB_PASS` and `smtpPass`, but not `bypass`. */
+const LAST_WORD_PASS = /(?:^|[^a-zA-Z])(?:pass|Pass|PASS)$|[a-z0-9]Pass$/;
+/** The last part of `user[password]` and of `Symbol(password)`. */
+const IN_BRACKETS = /[[(]([^[\]()]+)[\])]+$/;
 /** The header of Node's outgoing HTTP messages, as text. */
 const RAW_HEADER = '_header';
-/** What such a message has not sent yet, the header included. */
+/** The part of such a message that is not sent yet, the header included. */
 const RAW_OUTPUT = 'outputData';
-const SEPARATORS = /[-_.\s]/g;
+const SEPARATORS = /[-_.:\s'"]/g;
 /** Length of the name's end that is compared with these. */
 const LOOKED_AT = 64;
 
@@ -28,8 +39,8 @@ const MAX_KEPT_LENGTH = 100;
  * @param patterns names beside the usual ones: exact, or with `*` for any characters, ignoring case. `false` disables
  * redaction
  */
-export function createRedaction(patterns: readonly string[] | false): Redacts {
-  if (patterns === false) return () => false;
+export function createRedaction(patterns: readonly string[] | false): Redaction {
+  if (patterns === false) return NO_REDACTION;
   const exact = new Set([RAW_HEADER]);
   const wild: string[][] = [];
   for (const pattern of patterns.map((each) => each.toLowerCase())) {
@@ -40,13 +51,19 @@ export function createRedaction(patterns: readonly string[] | false): Redacts {
 
   function decide(name: string): boolean {
     const lower = name.toLowerCase();
-    const end = lower.slice(-LOOKED_AT).replaceAll(SEPARATORS, '');
+    const end = name.slice(-LOOKED_AT);
+    const letters = end.toLowerCase().replaceAll(SEPARATORS, '');
+    const inner = IN_BRACKETS.exec(end)?.[1];
     return (
-      ENDINGS.some((ending) => end.endsWith(ending)) || exact.has(lower) || wild.some((parts) => matches(lower, parts))
+      ENDINGS.some((ending) => letters.endsWith(ending)) ||
+      LAST_WORD_PASS.test(end) ||
+      exact.has(lower) ||
+      wild.some((parts) => matches(lower, parts)) ||
+      (inner !== undefined && decide(inner))
     );
   }
 
-  return (name) => {
+  function hides(name: string): boolean {
     const known = kept.get(name);
     if (known !== undefined) return known;
     const decided = decide(name);
@@ -55,13 +72,35 @@ export function createRedaction(patterns: readonly string[] | false): Redacts {
       kept.set(name, decided);
     }
     return decided;
-  };
+  }
+
+  return { hides, mask: maskCredentials };
 }
 
-/** Covers the unsent text of one of Node's outgoing HTTP messages as well; elsewhere its name is a usual one. */
-export function redactsIn(names: readonly string[], redacts: Redacts): Redacts {
-  if (!names.includes(RAW_HEADER) || !redacts(RAW_HEADER)) return redacts;
-  return (name) => name === RAW_OUTPUT || redacts(name);
+/**
+ * Which names are hidden in an object: the `value` of `{ name: 'authorization', value }`, too, and the unsent text of one of
+ * Node's outgoing HTTP messages, whose name is a usual one elsewhere.
+ */
+export function hiddenIn(object: object, names: readonly string[], redaction: Redaction): Redaction['hides'] {
+  const hidden = new Set<string>();
+  if (names.includes(RAW_HEADER) && redaction.hides(RAW_HEADER)) hidden.add(RAW_OUTPUT);
+  if (names.includes('value') && hidesValue(object, redaction)) hidden.add('value');
+  return hidden.size === 0 ? redaction.hides : (name) => hidden.has(name) || redaction.hides(name);
+}
+
+/** Whether `value` is hidden in an object whose `name` or `key` says what it is. */
+export function hidesValue(object: object, { hides }: Redaction): boolean {
+  try {
+    const { name, key } = object as { readonly name?: unknown; readonly key?: unknown };
+    return (typeof name === 'string' && hides(name)) || (typeof key === 'string' && hides(key));
+  } catch {
+    return true;
+  }
+}
+
+/** Whether an entry of a list is hidden because the one before names it, as in Node's raw headers and in pairs. */
+export function isHiddenEntry(position: number, before: unknown, { hides }: Redaction): boolean {
+  return position % 2 === 1 && typeof before === 'string' && hides(before);
 }
 
 /** Whether the name starts with the first part, ends with the last, and contains the others between them, in order. */

@@ -1,12 +1,12 @@
 import { type Context, createContextKey, type Sampler, type Span, TraceFlags } from '@opentelemetry/api';
 
-/** By its description the key is the same in all copies of this package and of OpenTelemetry's API. */
+/** The key, which its description makes the same in all copies of this package and of OpenTelemetry's API. */
 const KEPT = createContextKey('opentelemetry-instrumentation-rdcp kept span');
 
 /** `SamplingDecision.RECORD_AND_SAMPLED`, which each SDK exports from a package of its own. */
-const RECORD_AND_SAMPLED = 2;
+export const RECORD_AND_SAMPLED = 2;
 
-/** How a sampler tells whoever starts a span of a category that it kept a span which would have been dropped. */
+/** Set by the sampler when it keeps a span of a category that would have been dropped. */
 interface Keeping {
   kept: boolean;
 }

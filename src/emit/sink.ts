@@ -1,12 +1,15 @@
-import type { Clock, Schedule } from '../clock.ts';
-import type { CategoryDescriptor, Refusal, Sink, Span } from '../gate/types.ts';
-import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../semconv.ts';
-import { type Budgets, type ConfiguredBudgets, createBudgets } from './budgets.ts';
+import type { CategoryDescriptor, Sink, Span } from '../gate/types.ts';
+import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../telemetry/semconv.ts';
+import type { Clock, Schedule } from '../time/clock.ts';
+import { Activations, type ActivePart } from './activations.ts';
+import { Budgets, type ConfiguredBudgets } from './budgets.ts';
 import { createOutputs, type OutputOptions, type Outputs } from './outputs.ts';
-import { createPipeline, type Passage, type Pipeline, type Route } from './pipeline.ts';
+import { Pipeline } from './pipeline.ts';
+import { RECORDER_DEFAULTS, type RecordedFailure, Recorder, type RecorderLimits } from './recorder.ts';
 import { createRedaction } from './redaction.ts';
+import type { Matching, SelectionOptions } from './selection.ts';
 import { runInSpan } from './span.ts';
-import { createTaps, type Tap } from './taps.ts';
+import { Attached, type Tap } from './taps.ts';
 
 export interface SinkOptions extends OutputOptions {
   readonly clock: Pick<Clock, 'now'>;
@@ -16,55 +19,104 @@ export interface SinkOptions extends OutputOptions {
   readonly schedule?: Schedule;
   /** Attribute names to redact beside the usual ones; `false` disables redaction. @default [] */
   readonly redact?: readonly string[] | false;
+  /** Finds the calls of an activation. @default no work has attributes */
+  readonly selection?: SelectionOptions;
+  /** How much is kept of work whose outcome is not known yet. */
+  readonly recorder?: RecorderLimits | undefined;
+  /** Called after lines of failed work were written for an activation. Must not throw. */
+  readonly failed?: ((failure: RecordedFailure) => void) | undefined;
 }
+
+const NO_WORK: SelectionOptions = {
+  clock: { monotonic: () => 0 },
+  instanceId: '',
+  work: {
+    matching: <T>(): Matching<T> => {
+      const items = new Set<T>();
+      return {
+        add(match, item) {
+          if (match === undefined) items.add(item);
+          return () => void items.delete(item);
+        },
+        current: () => [...items],
+      };
+    },
+    outcomes: { current: () => undefined, watch: () => () => {} },
+  },
+  random: Math.random,
+};
 
 /** The gate's sink, which also reports the output and manages budgets and taps. */
 export interface EmissionSink extends Sink {
   readonly outputs: Outputs;
   readonly budgets: Pick<Budgets, 'setControl' | 'stateOf' | 'configuredRate' | 'configured'>;
+  readonly recorder: Recorder;
+  /** Lines that the filters of a category's activations could not be evaluated for. */
+  unevaluated(index: number): number;
+  /** Switches a part of a category on. Returns a function that ends it. */
+  activate(category: CategoryDescriptor, part: ActivePart): () => void;
   /** Also passes the calls of a category to a tap. Returns a function that removes it. */
   addTap(category: CategoryDescriptor, tap: Tap): () => void;
   close(): void;
 }
 
-/** Sends debug calls through the steps of {@link Pipeline} to the outputs, and spans to the OpenTelemetry tracer. */
+/** Sends debug calls through the {@link Pipeline} to the outputs, and spans to the OpenTelemetry tracer. */
 export function createSink(options: SinkOptions): EmissionSink {
-  const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [] } = options;
-  /** By category. Composed on the first call, and again after a switch. */
-  const routes: (Route | undefined)[] = [];
-  const passages: (Passage | undefined)[] = [];
-  /** By category: its budget, where every call draws on the same one. */
-  const refusals: (Refusal | undefined)[] = [];
-  const listeners = new Set<(index: number, tapped: boolean) => void>();
-  const tapped = new Set<number>();
+  const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [], selection = NO_WORK } = options;
   const outputs = createOutputs(options);
-  const taps = createTaps((category, any) => {
-    forget(category);
-    if (any) tapped.add(category.index);
-    else tapped.delete(category.index);
-    for (const listener of listeners) listener(category.index, any);
-  });
-  const budgets = createBudgets({
+  const taps = new Attached<Tap>();
+  const budgets = new Budgets({
     configured: budget,
     clock,
     schedule,
-    changed: forget,
+    changed: ({ index }) => pipeline.forget(index),
     overspent: (category, surplus) => pipeline.warn(category, surplus),
   });
-  const pipeline: Pipeline = createPipeline({ budgets, redacts: createRedaction(redact), outputs, taps });
+  const redaction = createRedaction(redact);
+  const recorder = new Recorder({
+    works: selection.work.outcomes,
+    limits: options.recorder ?? RECORDER_DEFAULTS,
+    clock,
+    schedule,
+    random: selection.random,
+    mask: redaction.mask,
+  });
+  const activations = new Activations({
+    ...selection,
+    budgets,
+    now: () => clock.now(),
+    recorder,
+    failed: options.failed,
+    write: (_category, call) => (recorder.ending ? outputs.final() : outputs.current())(call),
+  });
+  const pipeline = new Pipeline({ budgets, redaction, outputs, taps, activations });
+  taps.watch((index) => pipeline.forget(index));
 
   return {
     outputs,
     budgets,
-    refusals,
-    addTap: taps.add,
-    emit(category, message, given, tenantId) {
-      const route = routes[category.index] ?? compose(category);
-      return route(message, given, tenantId);
+    recorder,
+    refusals: pipeline.refusals,
+    activate: (category, part) => activations.begin(category, part),
+    unevaluated: (index) => activations.unevaluated(index),
+    addTap: (category, tap) => taps.add(category, tap),
+    emit: (category, message, given, tenantId) => pipeline.emit(category, message, given, tenantId),
+    pass: (category, describe, bytes, tenantId) => pipeline.pass(category, describe, bytes, tenantId),
+    tap: (category, message, given, tenantId, written, anyway) =>
+      pipeline.tap(category, message, given, tenantId, written, anyway),
+    tapped: (category, tenantId) =>
+      activations.want(category, tenantId) || taps.of(category).some((tap) => tap.matches(tenantId)),
+    activated: (category, tenantId) => activations.switchOn(category, tenantId),
+    watchTaps(listener) {
+      const changed = (index: number) => listener(index, taps.has(index) || activations.has(index));
+      const stops = [taps.watch(changed), activations.watch(changed)];
+      return () => {
+        for (const stop of stops) stop();
+      };
     },
-    admitSpan(category, name, tenantId) {
+    admitSpan(category, tenantId) {
       const draws = budgets.ofCall(category, tenantId);
-      const dropped = draws?.admit(name);
+      const dropped = draws?.admit();
       if (dropped === undefined) draws?.spend(0);
       return dropped;
     },
@@ -74,40 +126,11 @@ export function createSink(options: SinkOptions): EmissionSink {
         name,
         { [ATTR_CATEGORY_NAME]: category.name, ...(tenantId !== undefined && { [ATTR_TENANT_ID]: tenantId }) },
         fn,
+        redaction.mask,
       ),
-    watchTaps(listener) {
-      listeners.add(listener);
-      for (const index of tapped) listener(index, true);
-      return () => listeners.delete(listener);
-    },
-    tapped: (category, tenantId) => taps.of(category).some((tap) => tap.matches(tenantId)),
-    tap: pipeline.tap,
-    pass(category, text, describe, bytes, tenantId) {
-      const passage = passages[category.index] ?? composePassage(category);
-      return passage(text, describe, bytes, tenantId);
-    },
     close() {
       budgets.close();
       outputs.close();
     },
   };
-
-  function compose(category: CategoryDescriptor): Route {
-    const route = pipeline.compose(category);
-    routes[category.index] = route;
-    if (budgets.ofTenants(category) === undefined) refusals[category.index] = budgets.of(category);
-    return route;
-  }
-
-  function composePassage(category: CategoryDescriptor): Passage {
-    const passage = pipeline.composePassage(category);
-    passages[category.index] = passage;
-    return passage;
-  }
-
-  function forget({ index }: Pick<CategoryDescriptor, 'index'>): void {
-    routes[index] = undefined;
-    passages[index] = undefined;
-    refusals[index] = undefined;
-  }
 }

@@ -13,32 +13,40 @@ export interface Tap {
   take(category: CategoryDescriptor, call: Call): void;
 }
 
-/** The taps of each category. */
-export interface Taps {
-  of(category: CategoryDescriptor): readonly Tap[];
-  /** @returns a function that removes it */
-  add(category: CategoryDescriptor, tap: Tap): () => void;
-}
+type Listener = (index: number) => void;
 
-/** @param changed called when a category gains or loses a tap, with whether it has any */
-export function createTaps(changed: (category: CategoryDescriptor, tapped: boolean) => void): Taps {
-  const taps = new Map<number, readonly Tap[]>();
+/** What is attached to categories, such as taps. */
+export class Attached<T> {
+  readonly #lists = new Map<number, readonly T[]>();
+  readonly #listeners = new Set<Listener>();
 
-  function set(category: CategoryDescriptor, list: readonly Tap[]): void {
-    if (list.length === 0) taps.delete(category.index);
-    else taps.set(category.index, list);
-    changed(category, list.length > 0);
+  of({ index }: Pick<CategoryDescriptor, 'index'>): readonly T[] {
+    return this.#lists.get(index) ?? [];
   }
 
-  const of = ({ index }: CategoryDescriptor) => taps.get(index) ?? [];
-  return {
-    of,
-    add(category, tap) {
-      set(category, [...of(category), tap]);
-      return () => {
-        const list = of(category);
-        if (list.includes(tap)) set(category, list.toSpliced(list.indexOf(tap), 1));
-      };
-    },
-  };
+  /** @returns a function that removes it */
+  add(category: CategoryDescriptor, item: T): () => void {
+    this.#set(category, [...this.of(category), item]);
+    return () => {
+      const list = this.of(category);
+      if (list.includes(item)) this.#set(category, list.toSpliced(list.indexOf(item), 1));
+    };
+  }
+
+  has(index: number): boolean {
+    return this.#lists.has(index);
+  }
+
+  /** Calls back with every category that has some, and whenever a category gains or loses one. */
+  watch(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    for (const index of this.#lists.keys()) listener(index);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #set({ index }: CategoryDescriptor, list: readonly T[]): void {
+    if (list.length === 0) this.#lists.delete(index);
+    else this.#lists.set(index, list);
+    for (const listener of this.#listeners) listener(index);
+  }
 }

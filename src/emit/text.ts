@@ -1,3 +1,5 @@
+import { MAX_VALUE_BYTES } from './limits.ts';
+
 /** How much of the text fits into a number of JSON bytes, without splitting a character. */
 export function fit(text: string, maxBytes: number): { readonly length: number; readonly bytes: number } {
   // Every UTF-16 unit takes at least a byte, so no more than this is scanned.
@@ -15,11 +17,22 @@ export function fit(text: string, maxBytes: number): { readonly length: number; 
   return { length: at, bytes };
 }
 
-/** The text, cut to fit if necessary, with a remark on its original length. */
-export function cutText(text: string, maxBytes: number): { readonly text: string; readonly cut: boolean } {
-  if (text.length * MAX_UNIT_BYTES <= maxBytes) return { text, cut: false };
-  if (fit(text, maxBytes).length === text.length) return { text, cut: false };
-  const remark = `… [cut from ${text.length} characters]`;
+/**
+ * The text, cut to fit if necessary, with a remark on its original length.
+ * @param mask changes the text first. It gets the beginning of a long one, which is more than is kept
+ */
+export function cutText(
+  given: string,
+  maxBytes: number,
+  mask: (text: string) => string = (text) => text,
+): { readonly text: string; readonly cut: boolean } {
+  const searched = Math.max(MAX_SEARCHED, maxBytes);
+  const text = mask(given.length > searched ? given.slice(0, searched) : given);
+  if (given.length <= searched) {
+    if (text.length * MAX_UNIT_BYTES <= maxBytes) return { text, cut: false };
+    if (fit(text, maxBytes).length === text.length) return { text, cut: false };
+  }
+  const remark = `… [cut from ${given.length} characters]`;
   const { length } = fit(text, maxBytes - Buffer.byteLength(remark));
   return { text: detached(text, length) + remark, cut: true };
 }
@@ -28,6 +41,9 @@ export function cutText(text: string, maxBytes: number): { readonly text: string
 function detached(text: string, length: number): string {
   return Buffer.from(text.slice(0, length), 'utf16le').toString('utf16le');
 }
+
+/** Characters of a long text in which credentials are searched: twice what is kept, so that none is cut before it is found. */
+const MAX_SEARCHED = 2 * MAX_VALUE_BYTES;
 
 /** The longest JSON form of one UTF-16 unit: `\u0000`. */
 export const MAX_UNIT_BYTES = 6;

@@ -1,7 +1,5 @@
 import {
   isAnyArrayBuffer,
-  isBigInt64Array,
-  isBigUint64Array,
   isBoxedPrimitive,
   isDate,
   isMap,
@@ -12,9 +10,10 @@ import {
   isWeakMap,
   isWeakSet,
 } from 'node:util/types';
+import { REDACTED } from './credentials.ts';
 import { describeThrown, errorFields, isError } from './error-fields.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
-import { REDACTED, type Redacts, redactsIn } from './redaction.ts';
+import { hiddenIn, isHiddenEntry, type Redaction } from './redaction.ts';
 import { cutText, fit, MAX_UNIT_BYTES } from './text.ts';
 
 /** An attribute value: plain data, which both JSON and OpenTelemetry log records can hold. */
@@ -50,16 +49,16 @@ export class ValueBuilder {
   /** The enclosing objects, outermost first, and the name of each nested one. */
   readonly #ancestors: object[];
   readonly #path: string[];
-  readonly #redacts: Redacts;
+  readonly #redaction: Redaction;
   readonly #fair: boolean;
 
   /**
    * @param holder the object that the value is an attribute of
-   * @param redacts whether a nested value must be redacted, by its name
+   * @param redaction of nested values, and of texts
    * @param fair gives a large field only half of the remaining room when other large ones follow
    */
-  constructor(maxBytes: number, holder: object, name: string, redacts: Redacts, fair = false) {
-    this.#redacts = redacts;
+  constructor(maxBytes: number, holder: object, name: string, redaction: Redaction, fair = false) {
+    this.#redaction = redaction;
     this.#fair = fair;
     this.#room = maxBytes - RESERVE_BYTES;
     this.#left = this.#room;
@@ -106,7 +105,7 @@ export class ValueBuilder {
   }
 
   #textWithin(text: string, maxBytes: number): Value {
-    const { text: kept, cut } = cutText(text, Math.max(0, maxBytes - 2));
+    const { text: kept, cut } = cutText(text, Math.max(0, maxBytes - 2), this.#redaction.mask);
     if (cut) this.cut = true;
     this.#left -= fit(kept, kept.length * MAX_UNIT_BYTES).bytes + 2;
     return kept;
@@ -136,7 +135,7 @@ export class ValueBuilder {
     try {
       return this.#content(value);
     } catch (error) {
-      return this.#text(threw(error));
+      return this.#text(`[Threw ${describeThrown(error)}]`);
     } finally {
       this.#ancestors.pop();
     }
@@ -174,7 +173,7 @@ export class ValueBuilder {
   /** Short fields are built first, so that one large field does not use up the room. Their order stays. */
   #fields(object: object, names: readonly string[] = Object.keys(object)): Fields {
     const fields: Fields = {};
-    const redacts = redactsIn(names, this.#redacts);
+    const hides = hiddenIn(object, names, this.#redaction);
     const later: [name: string, value: unknown][] = [];
     this.#left -= 2;
     for (const [position, name] of names.entries()) {
@@ -184,7 +183,7 @@ export class ValueBuilder {
       }
       const given = this.#read(object, name);
       if (given === undefined) continue;
-      const value = redacts(name) ? REDACTED : given;
+      const value = hides(name) ? REDACTED : given;
       const kept = this.#name(name);
       if (isLarge(value)) later.push([kept, value]);
       setField(fields, kept, isLarge(value) ? null : (this.build(value) ?? null));
@@ -242,8 +241,8 @@ export class ValueBuilder {
       }
       this.#left -= 1;
       const value = this.#read(list, position);
-      const named = position % 2 === 1 && typeof before === 'string' && this.#redacts(before);
-      const built = this.#inside(String(position), named ? REDACTED : value);
+      const hidden = isHiddenEntry(position, before, this.#redaction);
+      const built = this.#inside(String(position), hidden ? REDACTED : value);
       values.push(built);
       before = built;
     }
@@ -265,7 +264,7 @@ export class ValueBuilder {
 
   #query(parameters: URLSearchParams): string {
     const entries = [...URLSearchParams.prototype.entries.call(parameters)];
-    const shown = entries.map(([name, value]) => [name, this.#redacts(name) ? REDACTED : value]);
+    const shown = entries.map(([name, value]) => [name, this.#redaction.hides(name) ? REDACTED : value]);
     return String(new URLSearchParams(shown));
   }
 
@@ -274,7 +273,6 @@ export class ValueBuilder {
       return this.#bytes(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
     }
     const numbers = view as unknown as ArrayLike<number | bigint>;
-    if (isBigInt64Array(view) || isBigUint64Array(view)) return this.#list(numbers, view.length);
     return this.#list(numbers, numbers.length);
   }
 
@@ -342,10 +340,6 @@ export function readField(object: object, name: string | number, skipped: () => 
   }
 }
 
-function threw(error: unknown): string {
-  return `[Threw ${describeThrown(error)}]`;
-}
-
 /** Whether the value may need much of the room. */
 export function isLarge(value: unknown): boolean {
   if (typeof value === 'string') return value.length > SHORT;
@@ -398,10 +392,6 @@ function classOf(value: object): string | undefined {
 }
 
 function nameOf(named: object): string | undefined {
-  try {
-    const name: unknown = Reflect.get(named, 'name');
-    return typeof name === 'string' && name !== '' ? name.slice(0, 100) : undefined;
-  } catch {
-    return undefined;
-  }
+  const name = readField(named, 'name', () => {});
+  return typeof name === 'string' && name !== '' ? name.slice(0, 100) : undefined;
 }

@@ -1,7 +1,10 @@
-import type { Clock, Delay, Schedule } from '../clock.ts';
-import { type Condition, UNWATCHED } from '../conditions.ts';
 import { failureCode, RdcpError, storeProblem } from '../errors.ts';
+import type { ListedCategory, OtherCategories } from '../protocol/category-list.ts';
+import type { DiscoveredSource } from '../protocol/messages.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
 import { BEAT_MS, type FleetStore, type FleetView, type Instance, type Position } from '../store/fleet-store.ts';
+import type { Clock, Delay, Schedule } from '../time/clock.ts';
+import { FleetCategories } from './categories.ts';
 import { createRoster, type Entry, reached } from './roster.ts';
 import type { Fleet, Member } from './types.ts';
 
@@ -23,7 +26,16 @@ const FAILURES_TO_BEGIN = 2;
 
 export interface FleetOptions {
   readonly store: FleetStore;
-  readonly self: Instance;
+  /** Called for each announcement: the SDK may be registered later. */
+  readonly self: () => Instance;
+  /** The categories of this process; the same array until they change. */
+  readonly categories: () => readonly ListedCategory[];
+  /** Returns the logger of another library that a category controls. */
+  readonly sourceOf: (category: string) => DiscoveredSource | undefined;
+  /** Called for every list of categories in the store that is malformed. */
+  readonly malformed: () => void;
+  /** Receives the categories of the other processes when they were read and have changed. */
+  readonly others: (categories: OtherCategories) => void;
   /** Whether this process has applied every change it received. */
   readonly current: () => boolean;
   /** How long a response waits for all processes, in milliseconds. */
@@ -39,6 +51,13 @@ export interface FleetOptions {
 export function createFleet(options: FleetOptions): Fleet {
   const { store, self, current, acknowledgeTimeoutMs, clock, schedule, delay, outage = UNWATCHED } = options;
   const roster = createRoster({ self, applied, clock });
+  const categories = new FleetCategories({
+    store: store.categories,
+    selfId: () => self().id,
+    own: options.categories,
+    sourceOf: options.sourceOf,
+    malformed: options.malformed,
+  });
   const waiters = new Set<() => void>();
   const stops: (() => void)[] = [];
   let position: Position | undefined;
@@ -48,6 +67,8 @@ export function createFleet(options: FleetOptions): Fleet {
   let reachable = true;
   let failures = 0;
   let foundNoOthersAt = Number.NEGATIVE_INFINITY;
+  let refreshedAt = Number.NEGATIVE_INFINITY;
+  let refreshing: Promise<void> | undefined;
   let closed = false;
 
   /** Returns the applied position. Keeps the last known one while `current` is false. */
@@ -60,10 +81,14 @@ export function createFleet(options: FleetOptions): Fleet {
     do {
       again = false;
       try {
-        await store.announce(self, applied());
+        const { digest } = categories;
+        await store.announce(digest === undefined ? self() : { ...self(), categoryDigest: digest }, applied());
         reachable = true;
         if (failures >= FAILURES_TO_BEGIN) outage.end();
         failures = 0;
+        // A list that could not be published is published after the next announcement.
+        const moved = await categories.announced(position?.history, clock.monotonic()).catch(() => false);
+        if (moved) again = true;
       } catch (error) {
         reachable = false;
         failures += 1;
@@ -102,13 +127,21 @@ export function createFleet(options: FleetOptions): Fleet {
     try {
       const view = await store.look();
       roster.saw(view);
-      const alone = view.instances.every(({ id }) => id === self.id);
+      const alone = roster.entries().length === 1;
       foundNoOthersAt = alone ? clock.monotonic() : Number.NEGATIVE_INFINITY;
       return view;
     } catch (error) {
       reachable = false;
       throw error;
     }
+  }
+
+  /** Reads the lists of categories that are new since. */
+  async function readCategories(): Promise<void> {
+    const instances = roster.entries().map(({ instance }) => instance);
+    const others = await categories.read(instances.filter(({ id }) => id !== self().id)).catch(() => undefined);
+    if (others !== undefined) options.others(others);
+    refreshedAt = clock.monotonic();
   }
 
   function pause(milliseconds: number): Promise<void> {
@@ -128,11 +161,12 @@ export function createFleet(options: FleetOptions): Fleet {
     });
   }
 
-  async function acknowledged(given?: Position) {
+  async function acknowledged(given?: Position, meant?: () => readonly string[]) {
     const deadline = clock.monotonic() + acknowledgeTimeoutMs;
     const remaining = () => deadline - clock.monotonic();
     let target = given;
     let seen = false;
+    let ids: readonly string[] | undefined;
     let pollInterval = POLL_MS;
     // No other process can have acknowledged yet, and polling would delay them.
     if (roster.entries().length > 1) await pause(Math.min(acknowledgeTimeoutMs, ACKNOWLEDGE_AFTER_MS));
@@ -142,10 +176,11 @@ export function createFleet(options: FleetOptions): Fleet {
         seen ||= view !== undefined;
         target ??= view?.current;
       } else seen = true;
+      ids = meant?.();
       const nextPoll = clock.monotonic() + pollInterval;
       pollInterval = Math.min(pollInterval * 1.5, MAX_POLL_MS);
       for (;;) {
-        const summary = seen && target !== undefined ? roster.summary(target) : undefined;
+        const summary = seen && target !== undefined ? roster.summary(target, ids) : undefined;
         if (summary?.pending.length === 0 || remaining() <= 0 || closed) return summary;
         const wait = Math.min(remaining(), nextPoll - clock.monotonic());
         if (wait <= 0) break;
@@ -176,8 +211,27 @@ export function createFleet(options: FleetOptions): Fleet {
     async summary() {
       if (!reachable) return undefined;
       const view = await look().catch(() => undefined);
-      return view && roster.summary(view.current);
+      if (view === undefined) return undefined;
+      await readCategories();
+      return roster.summary(view.current);
     },
+
+    async refresh(always = false) {
+      if (!reachable) return;
+      if (always || clock.monotonic() - refreshedAt >= BEAT_MS) {
+        refreshedAt = clock.monotonic();
+        refreshing = look().then(readCategories, () => undefined);
+      }
+      await refreshing;
+    },
+
+    has(id, names) {
+      const entry = roster.entries().find(({ instance }) => instance.id === id);
+      return entry === undefined || categories.has(entry.instance, names);
+    },
+
+    candidates: (names) =>
+      roster.entries().flatMap(({ instance }) => (categories.has(instance, names) ? [instance] : [])),
 
     get revision() {
       return applied()?.revision;
@@ -190,9 +244,19 @@ export function createFleet(options: FleetOptions): Fleet {
           cause,
         });
       });
+      await readCategories();
       const now = clock.monotonic();
-      const members = roster.entries().map((entry) => memberOf(entry, view.current, now));
-      return { revision: view.current.revision, members: members.sort(byHostAndProcess) };
+      const membersOf = (entries: readonly Entry[]) =>
+        entries
+          .map((entry) =>
+            memberOf(entry, { current: view.current, now, categories: categories.partial(entry.instance) }),
+          )
+          .sort(byHostAndProcess);
+      return {
+        revision: view.current.revision,
+        members: membersOf(roster.entries()),
+        lost: membersOf(roster.lost()),
+      };
     },
 
     async check() {
@@ -215,17 +279,22 @@ export function createFleet(options: FleetOptions): Fleet {
       wake();
       await announcing;
       // If the store is unreachable, this process's entry expires.
-      await store.withdraw(self.id).catch(() => undefined);
+      await store.withdraw(self().id).catch(() => undefined);
     },
   };
 }
 
-function memberOf({ instance, applied, heardAt }: Entry, current: Position, now: number): Member {
+function memberOf(
+  { instance, applied, heardAt }: Entry,
+  { current, now, categories }: { current: Position; now: number; categories: readonly string[] | undefined },
+): Member {
+  const { categoryDigest: _, ...rest } = instance;
   return {
-    ...instance,
+    ...rest,
     ...(applied?.history === current.history && { applied: applied.revision }),
     pending: !reached(applied, current),
     silentFor: Math.round(now - heardAt),
+    ...(categories !== undefined && { categories }),
   };
 }
 

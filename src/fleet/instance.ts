@@ -1,44 +1,29 @@
 import type { Instance } from '../store/fleet-store.ts';
 
 /** Facts about a process that need no configuration. */
-export interface ProcessFacts {
-  readonly id: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly startedAt: number;
+export interface ProcessFacts extends Pick<Instance, 'id' | 'host' | 'pid' | 'startedAt'> {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** A text of the OpenTelemetry resource. */
+  readonly resource: (name: string) => string | undefined;
+  /** Returns the name in the package.json of the program. */
+  readonly packageName: () => string | undefined;
 }
 
-/** OpenTelemetry's name for a service without one. */
+/** OpenTelemetry's name for a service without one; a program may be appended. */
 const UNNAMED = 'unknown_service';
 
 /**
- * Returns this process's entry in the fleet list. Service name and version come from the configuration, or else from
- * `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
+ * Returns this process's entry in the fleet list. Its service is that of `OTEL_SERVICE_NAME`, otherwise of the resource, otherwise
+ * the program's package.
  */
-export function describeInstance(
-  { env, ...facts }: ProcessFacts,
-  given: { readonly service?: string | undefined; readonly version?: string | undefined },
-): Instance {
-  const attributes = resourceAttributes(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
-  const named = env.OTEL_SERVICE_NAME === '' ? undefined : env.OTEL_SERVICE_NAME;
-  const version = given.version ?? attributes.get('service.version');
+export function describeInstance({ env, resource, packageName, ...facts }: ProcessFacts): Instance {
+  const named = env.OTEL_SERVICE_NAME || resource('service.name');
+  const version = resource('service.version');
+  const serviceInstanceId = resource('service.instance.id');
   return {
     ...facts,
-    service: given.service ?? named ?? attributes.get('service.name') ?? UNNAMED,
+    service: (named?.startsWith(UNNAMED) ? undefined : named) ?? packageName() ?? UNNAMED,
     ...(version !== undefined && { version }),
+    ...(serviceInstanceId !== undefined && { serviceInstanceId }),
   };
-}
-
-/** Parses `key=value,key=value` with percent-encoded values (OpenTelemetry, resource SDK). Skips malformed pairs. */
-function resourceAttributes(text: string): ReadonlyMap<string, string> {
-  const pairs = text.split(',').flatMap((pair): [string, string][] => {
-    const at = pair.indexOf('=');
-    try {
-      return at < 0 ? [] : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]];
-    } catch {
-      return [];
-    }
-  });
-  return new Map(pairs.filter(([, value]) => value !== ''));
 }

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
 import type { FleetSummary } from '../protocol/messages.ts';
 import { type FleetView, GONE_MS, type Instance, type Position } from '../store/fleet-store.ts';
+import type { Clock } from '../time/clock.ts';
 
 /** Whether `applied` includes `target`. False if they belong to different histories. */
 export function reached(applied: Position | undefined, target: Position): boolean {
@@ -23,12 +23,17 @@ export interface Roster {
   heard(id: string, applied: Position): void;
   /** Returns the running instances, including this process. */
   entries(): readonly Entry[];
-  /** Returns how many instances have applied the changes up to a position. */
-  summary(target: Position): FleetSummary;
+  /** Returns the instances that stopped announcing themselves, and did not withdraw, up to five minutes ago. */
+  lost(): readonly Entry[];
+  /**
+   * Returns how many instances have applied the changes up to a position.
+   * @param ids of the instances that count. @default all
+   */
+  summary(target: Position, ids?: readonly string[]): FleetSummary;
 }
 
 export interface RosterOptions {
-  readonly self: Instance;
+  readonly self: () => Instance;
   /** Returns the position that this process has applied. */
   readonly applied: () => Position | undefined;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -36,6 +41,8 @@ export interface RosterOptions {
 
 export function createRoster({ self, applied, clock }: RosterOptions): Roster {
   let others = new Map<string, Entry>();
+  /** Those that were silent for too long at the last look. */
+  let lost: readonly Entry[] = [];
   let history: string | undefined;
 
   /** Returns the newer position: an announcement may be newer than a read of the store. */
@@ -47,10 +54,10 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
   /** Returns the instances to keep after the store lost its list, until they announce themselves or expire. */
   function carriedOver({ current }: FleetView, seen: ReadonlyMap<string, Entry>): Entry[] {
     const now = clock.monotonic();
-    const lost = history !== undefined && history !== current.history;
+    const isNewHistory = history !== undefined && history !== current.history;
     return [...others.values()]
       .filter(({ instance, carriedOver, heardAt }) => {
-        return !seen.has(instance.id) && (lost || (carriedOver && now - heardAt <= GONE_MS));
+        return !seen.has(instance.id) && (isNewHistory || (carriedOver && now - heardAt <= GONE_MS));
       })
       .map((entry) => (entry.carriedOver ? entry : { ...entry, heardAt: now, carriedOver: true }));
   }
@@ -58,21 +65,25 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
   function entries(): Entry[] {
     const now = clock.monotonic();
     const present = [...others.values()].filter(({ heardAt }) => now - heardAt <= GONE_MS);
-    return [...present, { instance: self, applied: applied(), heardAt: now, carriedOver: false }];
+    return [...present, { instance: self(), applied: applied(), heardAt: now, carriedOver: false }];
   }
 
   return {
     saw(view) {
       const now = clock.monotonic();
       const seen = new Map<string, Entry>();
+      const silent: Entry[] = [];
       for (const { applied: announced, silentFor, ...instance } of view.instances) {
-        if (instance.id === self.id) continue;
+        if (instance.id === self().id) continue;
         const known = others.get(instance.id);
         const position = newest(known?.applied, announced, view.current);
-        seen.set(instance.id, { instance, applied: position, heardAt: now - silentFor, carriedOver: false });
+        const entry = { instance, applied: position, heardAt: now - silentFor, carriedOver: false };
+        if (silentFor > GONE_MS) silent.push(entry);
+        else seen.set(instance.id, entry);
       }
       for (const entry of carriedOver(view, seen)) seen.set(entry.instance.id, entry);
       others = seen;
+      lost = silent;
       history = view.current.history;
     },
 
@@ -84,8 +95,10 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
 
     entries,
 
-    summary(target) {
-      const present = entries();
+    lost: () => lost,
+
+    summary(target, ids) {
+      const present = entries().filter(({ instance }) => ids?.includes(instance.id) !== false);
       const pending = present.filter((entry) => !reached(entry.applied, target)).map(({ instance }) => instance.id);
       return {
         revision: target.revision,

@@ -2,13 +2,15 @@ import type { FleetSummary } from '../protocol/messages.ts';
 import type { Instance, Position } from '../store/fleet-store.ts';
 
 /** One process of the fleet. */
-export interface Member extends Instance {
+export interface Member extends Omit<Instance, 'categoryDigest'> {
   /** Revision that the process has applied; absent if it has applied none of the store's current history. */
   readonly applied?: number;
   /** Whether the process has not applied the store's revision. */
   readonly pending: boolean;
   /** Milliseconds since its last announcement. */
   readonly silentFor: number;
+  /** The first of its categories that not all processes have; absent if it does not say which it has. */
+  readonly categories?: readonly string[];
 }
 
 export interface Members {
@@ -16,6 +18,8 @@ export interface Members {
   readonly revision: number;
   /** Sorted by host, then process id. */
   readonly members: readonly Member[];
+  /** Those that stopped without withdrawing, up to five minutes ago; sorted likewise. */
+  readonly lost: readonly Member[];
 }
 
 /** The processes that share a store. */
@@ -26,10 +30,21 @@ export interface Fleet {
    * Waits until every process has applied a change, up to the configured timeout. Resolves with `undefined` if the store is
    * unreachable.
    * @param position of the change. @default the newest change
+   * @param meant the ids of the processes that count. @default all
    */
-  acknowledged(position?: Position): Promise<FleetSummary | undefined>;
+  acknowledged(position?: Position, meant?: () => readonly string[]): Promise<FleetSummary | undefined>;
   /** Returns which processes have applied the newest change, without waiting; `undefined` if the store is unreachable. */
   summary(): Promise<FleetSummary | undefined>;
+  /**
+   * Reads which categories the other processes have, unless that was done within a second. Never rejects: while the store
+   * is unreachable, the last ones stay known.
+   * @param always even within that second
+   */
+  refresh(always?: boolean): Promise<void>;
+  /** Whether a process has one of these categories; true if it does not say which it has. */
+  has(id: string, categories: readonly string[]): boolean;
+  /** The processes of which that is true. */
+  candidates(categories: readonly string[]): readonly Instance[];
   /** The revision that this process has applied; `undefined` before the first. */
   readonly revision: number | undefined;
   /** @throws {RdcpError} `RDCP_UNAVAILABLE` if the store is unreachable */

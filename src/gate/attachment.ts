@@ -1,25 +1,15 @@
-import {
-  CAPACITY,
-  createBits,
-  hasBit,
-  type PackedOverrides,
-  readOverride,
-  unpack,
-  withOverride,
-  withOverrides,
-  writeBit,
-} from './bits.ts';
+import { CAPACITY, createBits, hasBit, writeBit } from './bits.ts';
+import type { GateMemory } from './memory.ts';
 import type { Attachment, CategoryDescriptor, Controller } from './types.ts';
 
-/** Tenants whose bitset is cached, about 700 bytes each. Rebuilding one takes about a microsecond. */
-const MAX_CACHED_TENANTS = 256;
+type Overrides = ReadonlyMap<number, boolean>;
+
+const NO_OVERRIDES: Overrides = new Map();
 
 /** Receives the changes of an attachment: the gate. */
 interface AttachmentListener {
-  /** The interest bits of this word may have changed. */
+  /** The bits of this word, or what tenants see of it, may have changed. */
   changed(attachment: ControllerAttachment, word: number): void;
-  /** Results of {@link ControllerAttachment.wordsOf} may be stale. */
-  tenantsChanged(attachment: ControllerAttachment): void;
   /** A tenant's override was set, or removed (`undefined`). */
   overridden(attachment: ControllerAttachment, tenantId: string, index: number, on: boolean | undefined): void;
   /** Every word may have changed. */
@@ -34,38 +24,35 @@ export class ControllerAttachment implements Attachment {
   readonly base: Uint32Array;
   /** Categories whose base is set by a control, a setting or the configuration. */
   readonly settled: Uint32Array;
+  /** A tap wants the calls of the category. */
+  readonly tapped: Uint32Array;
   /** Categories that at least one tenant overrides. Where a bit is clear, the tenant is not looked up. */
   readonly tenanted = createBits();
   suspended = false;
-  readonly #tenants = new Map<string, PackedOverrides>();
-  /** Cached bitsets by tenant, oldest first. */
-  readonly #cachedWords = new Map<string, Uint32Array>();
+  /** The keys are the tenant and the category's index. */
+  readonly #overrides = new Map<string, Map<number, boolean>>();
   readonly #tenantsOn = createBits();
-  /** A tap wants the calls of the category. */
-  readonly tapped: Uint32Array;
   readonly #unwatch: (() => void) | undefined;
   readonly #overrideCount = new Uint32Array(CAPACITY);
   readonly #onCount = new Uint32Array(CAPACITY);
   readonly #reported = createBits();
   readonly #listener: AttachmentListener;
 
-  /**
-   * @param base memory that the main thread writes, in a worker thread
-   * @param tapped likewise
-   * @param settled likewise
-   */
+  /** @param memory bits that the main thread writes, in a worker thread. @default bits of its own */
   constructor(
     controller: Controller,
     listener: AttachmentListener,
-    base: Uint32Array = createBits(),
-    tapped: Uint32Array = createBits(),
-    settled: Uint32Array = createBits(),
+    memory: Pick<GateMemory, 'base' | 'tapped' | 'settled'> = {
+      base: createBits(),
+      tapped: createBits(),
+      settled: createBits(),
+    },
   ) {
     this.controller = controller;
     this.#listener = listener;
-    this.base = base;
-    this.tapped = tapped;
-    this.settled = settled;
+    this.base = memory.base;
+    this.tapped = memory.tapped;
+    this.settled = memory.settled;
     this.#unwatch = controller.sink.watchTaps?.((index, on) => {
       writeBit(this.tapped, index, on);
       listener.changed(this, index >>> 5);
@@ -80,20 +67,17 @@ export class ControllerAttachment implements Attachment {
   setBase(index: number, on: boolean, settled = true): void {
     writeBit(this.base, index, on);
     writeBit(this.settled, index, settled);
-    this.#cachedWords.clear();
-    this.#listener.tenantsChanged(this);
     this.#listener.changed(this, index >>> 5);
   }
 
   setTenant(tenantId: string, index: number, on: boolean | undefined): void {
-    const packed = this.#tenants.get(tenantId);
-    const before = packed === undefined ? undefined : readOverride(packed, index);
+    const overrides = this.#overrides.get(tenantId) ?? new Map<number, boolean>();
+    const before = overrides.get(index);
     if (before === on) return;
-    const after = withOverride(packed, index, on);
-    if (after === undefined) this.#tenants.delete(tenantId);
-    else this.#tenants.set(tenantId, after);
-    this.#cachedWords.delete(tenantId);
-    this.#listener.tenantsChanged(this);
+    if (on === undefined) overrides.delete(index);
+    else overrides.set(index, on);
+    if (overrides.size === 0) this.#overrides.delete(tenantId);
+    else this.#overrides.set(tenantId, overrides);
     this.#overrideCount[index]! += Number(on !== undefined) - Number(before !== undefined);
     this.#onCount[index]! += Number(on === true) - Number(before === true);
     writeBit(this.tenanted, index, this.#overrideCount[index]! > 0);
@@ -102,44 +86,30 @@ export class ControllerAttachment implements Attachment {
     this.#listener.changed(this, index >>> 5);
   }
 
-  /** The tenant's bitset. Valid until the next change. */
-  wordsOf(tenantId: string): Uint32Array {
-    const cached = this.#cachedWords.get(tenantId);
-    if (cached !== undefined) return cached;
-    const packed = this.#tenants.get(tenantId);
-    if (packed === undefined) return this.base;
-    const words = withOverrides(this.base, packed);
-    for (const [oldest] of this.#cachedWords) {
-      if (this.#cachedWords.size < MAX_CACHED_TENANTS) break;
-      this.#cachedWords.delete(oldest);
-    }
-    this.#cachedWords.set(tenantId, words);
-    return words;
+  /** A tenant's overrides by category index. */
+  overridesOf(tenantId: string): Overrides {
+    return this.#overrides.get(tenantId) ?? NO_OVERRIDES;
   }
 
-  /** A tenant's override of a category, or `undefined`. */
-  overrideOf(tenantId: string, index: number): boolean | undefined {
-    const packed = this.#tenants.get(tenantId);
-    return packed === undefined ? undefined : readOverride(packed, index);
+  /** The tenant's bitset: the base with the tenant's overrides applied. Valid until the next change. */
+  wordsOf(tenantId: string): Uint32Array {
+    const overrides = this.overridesOf(tenantId);
+    if (overrides.size === 0) return this.base;
+    const words = this.base.slice();
+    for (const [index, on] of overrides) writeBit(words, index, on);
+    return words;
   }
 
   /** All overrides of all tenants. */
   *overrides(): Generator<readonly [tenantId: string, index: number, on: boolean]> {
-    for (const [tenantId, packed] of this.#tenants) {
-      for (const entry of unpack(packed)) yield [tenantId, entry >>> 1, (entry & 1) === 1];
+    for (const [tenantId, overrides] of this.#overrides) {
+      for (const [index, on] of overrides) yield [tenantId, index, on];
     }
-  }
-
-  /** Invalidates the cache after the main thread has written the base. */
-  baseChanged(): void {
-    this.#cachedWords.clear();
-    this.#listener.tenantsChanged(this);
   }
 
   /** Drops every override. `tenanted` stays: in a worker thread the main thread writes it. */
   clearOverrides(): void {
-    this.#tenants.clear();
-    this.baseChanged();
+    this.#overrides.clear();
   }
 
   suspend(suspended: boolean): void {

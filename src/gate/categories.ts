@@ -1,32 +1,12 @@
 import { CAPACITY } from './bits.ts';
-import type { Attributes, CategoryDescriptor, CategoryOptions, Described, GatedCategory, Span } from './types.ts';
-
-/** Decides and emits for a handle once its interest bit is set. */
-export interface Decider {
-  resolve(category: CategoryHandle): boolean;
-  emit(category: CategoryHandle, message: string, attributes: Attributes | (() => Attributes) | undefined): void;
-  /** Whether a call creates a span now. Called before {@link trace}. */
-  traces(category: CategoryHandle, name: string): boolean;
-  trace<T>(category: CategoryHandle, name: string, fn: (span?: Span) => T): T;
-  passes(
-    category: CategoryHandle,
-    text: string,
-    describe: () => Described,
-    bytes: number,
-    admitted: boolean | undefined,
-  ): boolean;
-  taps(category: CategoryHandle): boolean;
-  decides(category: CategoryHandle): boolean;
-  allows(category: CategoryHandle, admitted: boolean): boolean;
-  watch(category: CategoryHandle, listener: (wanted: boolean) => void): () => void;
-  setDefault(category: CategoryHandle, enabled: boolean): void;
-  suggestDescription(category: CategoryHandle, description: string, instead?: string): void;
-}
+import type { Calls } from './calls.ts';
+import type { GateCore } from './core.ts';
+import type { CategoryDescriptor, CategoryOptions, Described, GatedCategory, Given, Span } from './types.ts';
 
 /**
  * The category object that applications use. Plain fields because of benchmarks/gate-off.ts: V8 folds constant fields of
- * a constant object, so that a check takes 0.1 to 0.2 ns; private fields getOrRegister 1 ns, closures per handle 5 to 10 ns. The
- * fields are not enumerable, so that a logged handle shows only its name.
+ * a constant object, so that a check takes 0.1 to 0.2 ns; with private fields it takes 1 ns, with closures per handle 5 to
+ * 10 ns. The fields are not enumerable, so that a logged handle shows only its name.
  */
 export class CategoryHandle implements GatedCategory {
   readonly name: string;
@@ -34,16 +14,18 @@ export class CategoryHandle implements GatedCategory {
   declare readonly interest: Uint32Array;
   declare readonly word: number;
   declare readonly mask: number;
-  declare readonly decider: Decider;
+  declare readonly core: GateCore;
+  declare readonly calls: Calls;
 
-  constructor(descriptor: CategoryDescriptor, interest: Uint32Array, decider: Decider) {
+  constructor(descriptor: CategoryDescriptor, core: GateCore) {
     this.name = descriptor.name;
     Object.defineProperties(this, {
       descriptor: { value: descriptor },
-      interest: { value: interest },
+      interest: { value: core.memory.interest },
       word: { value: descriptor.index >>> 5 },
       mask: { value: 1 << (descriptor.index & 31) },
-      decider: { value: decider },
+      core: { value: core },
+      calls: { value: core.calls },
     });
   }
 
@@ -52,50 +34,59 @@ export class CategoryHandle implements GatedCategory {
   }
 
   get enabled(): boolean {
-    return (this.interest[this.word]! & this.mask) !== 0 && this.decider.resolve(this);
+    return (this.interest[this.word]! & this.mask) !== 0 && this.calls.resolve(this);
   }
 
-  debug(message: string, attributes?: Attributes | (() => Attributes)): void {
+  debug(message: string, attributes?: Given): void {
     if ((this.interest[this.word]! & this.mask) === 0) return;
-    this.decider.emit(this, message, attributes);
+    this.calls.emit(this, message, attributes);
   }
 
   span<T>(name: string, fn: (span?: Span) => T): T {
     // Without a span, `fn` is called directly, so that a recursive function uses no additional stack.
-    if ((this.interest[this.word]! & this.mask) === 0 || !this.decider.traces(this, name)) return fn();
-    return this.decider.trace(this, name, fn);
+    if ((this.interest[this.word]! & this.mask) === 0 || !this.calls.traces(this)) return fn();
+    return this.calls.trace(this, name, fn);
+  }
+
+  fail(error: unknown): void {
+    this.core.work.fail(error);
   }
 
   get wanted(): boolean {
     return (this.interest[this.word]! & this.mask) !== 0;
   }
 
-  passes(text: string, describe: () => Described, bytes: number = text.length, admitted?: boolean): boolean {
-    return this.wanted && this.decider.passes(this, text, describe, bytes, admitted);
+  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean): boolean {
+    if (admitted !== undefined && !this.decided) return this.calls.observe(this, describe, admitted);
+    return this.wanted && this.calls.emit(this, '', describe, bytes);
   }
 
   get tapped(): boolean {
-    return this.decider.taps(this);
+    return this.calls.taps(this);
   }
 
   get decided(): boolean {
-    return this.decider.decides(this);
+    return this.calls.decides(this);
+  }
+
+  get settled(): boolean {
+    return (this.core.memory.settled[this.word]! & this.mask) !== 0;
   }
 
   allows(admitted: boolean): boolean {
-    return this.decider.allows(this, admitted);
+    return this.calls.allows(this, admitted);
   }
 
   onWanted(listener: (wanted: boolean) => void): () => void {
-    return this.decider.watch(this, listener);
+    return this.core.watch(this.descriptor.index, listener);
   }
 
   setDefault(enabled: boolean): void {
-    this.decider.setDefault(this, enabled);
+    this.core.registry.setDefault(this.name, enabled);
   }
 
   suggestDescription(description: string, instead?: string): void {
-    this.decider.suggestDescription(this, description, instead);
+    this.core.registry.suggestDescription(this.name, description, instead);
   }
 }
 
@@ -122,51 +113,61 @@ interface Entry {
 export class CategoryRegistry {
   readonly descriptors: CategoryDescriptor[] = [];
   readonly #entries = new Map<string, Entry>();
-  readonly #createHandle: (descriptor: CategoryDescriptor) => CategoryHandle;
+  readonly #core: GateCore;
+  readonly #announce: (descriptor: CategoryDescriptor) => void;
 
-  constructor(createHandle: (descriptor: CategoryDescriptor) => CategoryHandle) {
-    this.#createHandle = createHandle;
+  /**
+   * @param announce called when a category is new, and when a later registration changes its default, or a description
+   * that was only suggested
+   */
+  constructor(core: GateCore, announce: (descriptor: CategoryDescriptor) => void) {
+    this.#core = core;
+    this.#announce = announce;
   }
 
   /**
-   * Returns the handle of that name, and registers it on first use. Calls `announce` when the category is new, and when a
-   * later registration changes its default, or a description that was only suggested.
+   * Returns the handle of that name, and registers it on first use.
    * @throws {RangeError} when `limit` or {@link CAPACITY} categories exist
    * @throws {TypeError} when the name is not a category name
    */
-  getOrRegister(
-    name: string,
-    options: CategoryOptions | undefined,
-    limit: number,
-    announce: (descriptor: CategoryDescriptor) => void,
-  ): CategoryHandle {
+  getOrRegister(name: string, { description, enabled }: CategoryOptions, limit: number): CategoryHandle {
     const existing = this.#entries.get(name);
-    if (existing === undefined) return this.#add(name, options, limit, announce).handle;
-    const { descriptor } = existing;
-    if (!existing.descriptionGiven && options?.description) {
-      existing.descriptionGiven = true;
-      const suggested = descriptor.description !== '';
-      descriptor.description = options.description;
-      if (suggested) announce(descriptor);
+    const entry = existing ?? this.#add(name, limit);
+    const { descriptor } = entry;
+    let changed = existing === undefined;
+    if (!entry.descriptionGiven && description) {
+      entry.descriptionGiven = true;
+      changed ||= descriptor.description !== '';
+      descriptor.description = description;
     }
-    if (options?.enabled !== undefined && !existing.defaultGiven) {
-      existing.defaultGiven = true;
-      if (descriptor.defaultEnabled !== options.enabled) {
-        descriptor.defaultEnabled = options.enabled;
-        announce(descriptor);
-      }
+    if (enabled !== undefined && !entry.defaultGiven) {
+      entry.defaultGiven = true;
+      changed ||= descriptor.defaultEnabled !== enabled;
+      descriptor.defaultEnabled = enabled;
     }
-    return existing.handle;
+    if (changed) this.#announce(descriptor);
+    return entry.handle;
   }
 
-  /** Changes a category's default, whoever gave it. Calls `announce` if it changes. */
-  setDefault(name: string, enabled: boolean, announce: (descriptor: CategoryDescriptor) => void): void {
+  #add(name: string, limit: number): Entry {
+    checkName(name);
+    checkCapacity(name, this.descriptors.length, limit);
+    const descriptor = { index: this.descriptors.length, name, description: '', defaultEnabled: false };
+    const handle = new CategoryHandle(descriptor, this.#core);
+    const entry = { descriptor, handle, defaultGiven: false, descriptionGiven: false };
+    this.descriptors.push(descriptor);
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  /** Changes a category's default, even if a registration gave one. */
+  setDefault(name: string, enabled: boolean): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     entry.defaultGiven = true;
     if (entry.descriptor.defaultEnabled === enabled) return;
     entry.descriptor.defaultEnabled = enabled;
-    announce(entry.descriptor);
+    this.#announce(entry.descriptor);
   }
 
   /** Describes a category until a registration does. */
@@ -179,32 +180,6 @@ export class CategoryRegistry {
   /** Returns the category's index, or -1. */
   indexOf(name: string): number {
     return this.#entries.get(name)?.descriptor.index ?? -1;
-  }
-
-  #add(
-    name: string,
-    options: CategoryOptions | undefined,
-    limit: number,
-    announce: (descriptor: CategoryDescriptor) => void,
-  ): Entry {
-    checkName(name);
-    checkCapacity(name, this.descriptors.length, limit);
-    const descriptor: MutableDescriptor = {
-      index: this.descriptors.length,
-      name,
-      description: options?.description ?? '',
-      defaultEnabled: options?.enabled ?? false,
-    };
-    const entry = {
-      descriptor,
-      handle: this.#createHandle(descriptor),
-      defaultGiven: options?.enabled !== undefined,
-      descriptionGiven: Boolean(options?.description),
-    };
-    this.descriptors.push(descriptor);
-    this.#entries.set(name, entry);
-    announce(descriptor);
-    return entry;
   }
 }
 

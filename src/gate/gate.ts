@@ -2,6 +2,7 @@ import { GateCore } from './core.ts';
 import { ThreadHost } from './thread-host.ts';
 import { ThreadLink } from './thread-link.ts';
 import type { Category, CategoryOptions, Gate } from './types.ts';
+import type { WorkAttributes } from './work.ts';
 
 type Threads = typeof import('node:worker_threads');
 
@@ -64,4 +65,32 @@ export function category(name: string, options?: CategoryOptions): Category {
 /** Runs `fn` in the tenant's async context. Returns the result of `fn`. */
 export function runWithTenant<T>(tenantId: string, fn: () => T): T {
   return gate.runWithTenant(tenantId, fn);
+}
+
+/**
+ * Runs `fn` as a piece of work with attributes that an operator can ask for: `rdcp tail DATABASE -m user.id=42`. What is
+ * called in it, asynchronously too, has them, and those of the work around it. Returns the result of `fn`.
+ * @param attributes at most 64 in all, names and values of at most 1,024 characters; others are ignored
+ */
+export function runWithAttributes<T>(attributes: WorkAttributes, fn: () => T): T {
+  return gate.work.run(attributes, fn);
+}
+
+/**
+ * Sets attributes of the current piece of work, for what is known only in the middle of it, such as the user after
+ * authentication. They hold for the rest of the work: of the `runWithAttributes` around it, else of the HTTP request
+ * while it is followed, else of this asynchronous execution. Never throws.
+ */
+export function setAttributes(attributes: WorkAttributes): void {
+  gate.work.set(attributes);
+}
+
+/**
+ * Runs `fn` as a piece of work of its own, such as a job or a message of a queue: it fails if `fn` throws or its promise
+ * rejects. Debug output can be asked for of failed or slow work alone: `rdcp enable DATABASE --on-error`. HTTP requests are
+ * pieces of work without it. Returns what `fn` does.
+ * @param name what is done, such as `send-invoice`; shown to operators
+ */
+export function runWork<T>(name: string, fn: () => T): T {
+  return gate.work.runNamed(name, fn);
 }

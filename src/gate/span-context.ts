@@ -1,4 +1,4 @@
-import type { SpanIds } from './thread-memory.ts';
+import type { SpanIds } from './thread-messages.ts';
 
 // The gate imports nothing, so it reads the global registry that all copies of the OpenTelemetry API share.
 

@@ -1,6 +1,8 @@
 import type { BroadcastChannel, Worker } from 'node:worker_threads';
 import { CAPACITY, createBits, hasBit } from './bits.ts';
+import type { GateCore } from './core.ts';
 import { DROP_SLOTS, type DropReason, dropsOf } from './drops.ts';
+import { type GateMemory, STATE, viewMemory, writeSharedBit } from './memory.ts';
 import { withSpan } from './span-context.ts';
 import {
   type FromMain,
@@ -10,49 +12,19 @@ import {
   type OnCommonChannel,
   type Override,
   type Registration,
-  STATE,
-  type TenantCallsOf,
   THREADS,
-  type ThreadMemory,
   type ThreadRecord,
-  viewThread,
-  writeSharedBit,
-} from './thread-memory.ts';
-import type { Attributes, CategoryDescriptor } from './types.ts';
+} from './thread-messages.ts';
+import type { Attributes, Given } from './types.ts';
 
 type Threads = typeof import('node:worker_threads');
-
-/** The part of the main thread's gate that {@link ThreadHost} uses. */
-export interface HostGate {
-  readonly interest: Uint32Array;
-  readonly tenanted: Uint32Array;
-  readonly base: Uint32Array;
-  readonly tapped: Uint32Array;
-  readonly settled: Uint32Array;
-  readonly countsTenants: boolean;
-  readonly controlled: boolean;
-  readonly maxCategories: number;
-  categories(): readonly CategoryDescriptor[];
-  /** Returns the category's index. */
-  register(name: string, options: { readonly description: string; readonly enabled?: boolean }): number;
-  overrides(): Iterable<Override>;
-  emit(
-    index: number,
-    message: string,
-    attributes: Attributes | (() => Attributes) | undefined,
-    tenantId: string | undefined,
-    off: boolean,
-  ): void;
-  failed(index: number, error: unknown): void;
-  countTenant(tenantId: string, index: number, calls: number): void;
-}
 
 /** One worker thread that follows the main thread's gate. */
 interface Follower {
   readonly id: string;
   readonly threadId: number;
   readonly ancestors: readonly number[];
-  readonly memory: ThreadMemory;
+  readonly memory: GateMemory;
   readonly channel: BroadcastChannel;
   /** Category indexes of the main thread by the thread's, and the reverse. */
   readonly localIndexes: number[];
@@ -64,7 +36,7 @@ interface Follower {
 /** The worker threads that follow the gate of the main thread. */
 export class ThreadHost {
   readonly #threads: Threads;
-  readonly #gate: HostGate;
+  readonly #core: GateCore;
   readonly #followers = new Set<Follower>();
   readonly #names: string[] = [];
   readonly #on: Uint32Array = new Uint32Array(new SharedArrayBuffer(createBits().byteLength));
@@ -72,9 +44,9 @@ export class ThreadHost {
   readonly #calls = new Float64Array(CAPACITY);
   readonly #dropped = new Float64Array(DROP_SLOTS);
 
-  constructor(threads: Threads, gate: HostGate) {
+  constructor(threads: Threads, core: GateCore) {
     this.#threads = threads;
-    this.#gate = gate;
+    this.#core = core;
     const inheritance: Inheritance = { names: this.#names, on: this.#on, ancestors: [] };
     // Each new thread gets a copy of the names at its start.
     threads.setEnvironmentData(THREADS, inheritance as never);
@@ -89,12 +61,12 @@ export class ThreadHost {
 
   /** Adds new categories of the main thread to what new threads inherit. */
   registered(): void {
-    for (const { name } of this.#gate.categories().slice(this.#names.length)) this.#names.push(name);
+    for (const { name } of this.#core.categories().slice(this.#names.length)) this.#names.push(name);
   }
 
   /** Copies the bits of one word to every thread. */
   applied(word: number): void {
-    this.#on[word] = this.#gate.interest[word]! & this.#gate.base[word]!;
+    this.#on[word] = this.#core.memory.interest[word]! & this.#core.memory.base[word]!;
     for (const follower of this.#followers) {
       this.#write(follower, () => {
         for (let index = word << 5; index < (word + 1) << 5; index++) this.#writeBits(follower, index);
@@ -124,7 +96,7 @@ export class ThreadHost {
     return this.#total(index, ended, ({ dropped }, threadIndex) => dropsOf(dropped, threadIndex, reason));
   }
 
-  #total(index: number, ended: number, countOf: (memory: ThreadMemory, threadIndex: number) => number): number {
+  #total(index: number, ended: number, countOf: (memory: GateMemory, threadIndex: number) => number): number {
     let total = ended;
     for (const { threadIndexes, memory } of this.#followers) {
       const at = threadIndexes.get(index);
@@ -142,7 +114,7 @@ export class ThreadHost {
   #join({ id, threadId, ancestors, buffers, registered }: OnCommonChannel & { kind: 'hello' }): void {
     for (const follower of this.#followers) if (follower.id === id) return;
     const channel = new this.#threads.BroadcastChannel(id);
-    const memory = viewThread(buffers);
+    const memory = viewMemory(buffers);
     const follower: Follower = {
       id,
       threadId,
@@ -164,7 +136,6 @@ export class ThreadHost {
   #receive(follower: Follower, message: FromThread): void {
     if (message.kind === 'registered') this.#register(follower, message);
     else if (message.kind === 'record') this.#emit(follower, message);
-    else if (message.kind === 'tenantCalls') this.#countTenants(follower, message.calls);
     else if (message.kind === 'failed') this.#failed(follower, message.index, message.reason);
     else if (message.kind === 'released') this.#sendState(follower);
     else this.#ended(message.threadId);
@@ -172,17 +143,20 @@ export class ThreadHost {
 
   #emit(
     { memory, localIndexes }: Follower,
-    { index: threadIndex, message, given, tenantId, span, off }: ThreadRecord,
+    { index: threadIndex, message, given, tenantId, span, work, off }: ThreadRecord,
   ): void {
     Atomics.add(memory.state, STATE.taken, 1);
-    const index = localIndexes[threadIndex];
-    if (index !== undefined) withSpan(span, () => this.#gate.emit(index, message, attributesOf(given), tenantId, off));
+    const category = this.#core.categories()[localIndexes[threadIndex] ?? -1];
+    if (category === undefined) return;
+    const emit = () => this.#core.calls.emitForThread(category, message, attributesOf(given), tenantId, !off);
+    withSpan(span, () => this.#core.work.runWith(work, emit));
   }
 
   #register(follower: Follower, { index: threadIndex, name, description, enabled }: Registration): void {
     let index: number;
     try {
-      index = this.#gate.register(name, { description, ...(enabled && { enabled }) });
+      this.#core.category(name, { description, ...(enabled && { enabled }) });
+      index = this.#core.registry.indexOf(name);
     } catch (error) {
       process.emitWarning(error instanceof Error ? error.message : String(error), 'RdcpWarning');
       return;
@@ -190,8 +164,8 @@ export class ThreadHost {
     follower.localIndexes[threadIndex] = index;
     follower.threadIndexes.set(index, threadIndex);
     this.#write(follower, () => this.#writeBits(follower, index));
-    if (!hasBit(this.#gate.tenanted, index)) return;
-    const overrides = [...this.#gate.overrides()].filter(([, overridden]) => overridden === index);
+    if (!hasBit(this.#core.memory.tenanted, index)) return;
+    const overrides = [...this.#core.overrides()].filter(([, overridden]) => overridden === index);
     this.#sendOverrides(
       follower,
       overrides.map(([tenantId, , on]) => [tenantId, threadIndex, on]),
@@ -201,21 +175,13 @@ export class ThreadHost {
 
   #failed({ localIndexes }: Follower, threadIndex: number, reason: string): void {
     const index = localIndexes[threadIndex];
-    if (index !== undefined) this.#gate.failed(index, new Error(`in a worker thread: ${reason}`));
-  }
-
-  #countTenants(follower: Follower, calls: readonly TenantCallsOf[]): void {
-    if (!this.#gate.countsTenants) return;
-    for (const [tenantId, threadIndex, times] of calls) {
-      const index = follower.localIndexes[threadIndex];
-      if (index !== undefined) this.#gate.countTenant(tenantId, index, times);
-    }
+    if (index !== undefined) this.#core.failed(index, new Error(`in a worker thread: ${reason}`));
   }
 
   #writeBits({ memory, threadIndexes }: Follower, index: number): void {
     const at = threadIndexes.get(index);
     if (at === undefined) return;
-    const { interest, tenanted, base, tapped, settled } = this.#gate;
+    const { interest, tenanted, base, tapped, settled } = this.#core.memory;
     writeSharedBit(memory.base, at, hasBit(base, index));
     writeSharedBit(memory.tenanted, at, hasBit(tenanted, index));
     writeSharedBit(memory.tapped, at, hasBit(tapped, index));
@@ -224,7 +190,7 @@ export class ThreadHost {
   }
 
   #sendState(follower: Follower): void {
-    const overrides = [...this.#gate.overrides()].flatMap(([tenantId, index, on]): Override[] => {
+    const overrides = [...this.#core.overrides()].flatMap(([tenantId, index, on]): Override[] => {
       const threadIndex = follower.threadIndexes.get(index);
       return threadIndex === undefined ? [] : [[tenantId, threadIndex, on]];
     });
@@ -246,8 +212,8 @@ export class ThreadHost {
   }
 
   #sendOverrides({ channel }: Follower, overrides: readonly Override[], afresh = false): void {
-    const { countsTenants, maxCategories, controlled } = this.#gate;
-    channel.postMessage({ afresh, overrides, countsTenants, maxCategories, controlled } satisfies FromMain);
+    const { maxCategories, controlled } = this.#core;
+    channel.postMessage({ afresh, overrides, maxCategories, controlled } satisfies FromMain);
   }
 
   #watchExit(worker: Worker): void {
@@ -277,7 +243,7 @@ export class ThreadHost {
 }
 
 /** Returns attributes that behave here as the original ones did in the thread. */
-function attributesOf(given: GivenAttributes): Attributes | (() => Attributes) | undefined {
+function attributesOf(given: GivenAttributes): Given {
   if ('value' in given) return given.value as Attributes | undefined;
   if ('asynchronous' in given) return (async () => ({})) as unknown as () => Attributes;
   return () => {

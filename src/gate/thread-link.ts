@@ -3,36 +3,51 @@ import type { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, hasBit } from './bits.ts';
 import type { GateCore } from './core.ts';
 import { DROP, type DropCode } from './drops.ts';
+import { createBuffers, type GateMemory, STATE, viewMemory, writeSharedBit } from './memory.ts';
 import { activeSpan } from './span-context.ts';
 import {
-  createThreadBuffers,
   type FromMain,
   type FromThread,
   type GivenAttributes,
   type Inheritance,
   type OnCommonChannel,
   type Registration,
-  STATE,
-  type TenantCallsOf,
   THREADS,
-  type ThreadMemory,
-  viewThread,
-  writeSharedBit,
-} from './thread-memory.ts';
-import type { Attributes, CategoryDescriptor, Controller } from './types.ts';
+} from './thread-messages.ts';
+import type { CategoryDescriptor, Controller, Given, Sink } from './types.ts';
 
 /** Maximum number of records in flight to the main thread. A thread drops and counts records beyond it. */
 const MAX_IN_FLIGHT = 1000;
 
 type Threads = typeof import('node:worker_threads');
 
-/** Connects the gate of a worker thread to the main thread's gate. */
-export class ThreadLink {
-  readonly memory: ThreadMemory;
-  readonly controller: Controller;
+/** Controls the gate of a worker thread as the main thread's gate says, and sends its calls there. */
+export class ThreadLink implements Controller {
+  readonly memory: GateMemory;
+  readonly sink: Sink = {
+    emit: (category, message, given, tenantId) => this.#emit(category, message, given, tenantId, false),
+    tap: (category, message, given, tenantId) => {
+      this.#emit(category, message, given, tenantId, true);
+      return undefined;
+    },
+    // Budgets and taps are in the main thread; a line that is written here cannot wait for them.
+    pass: (category, describe, _bytes, tenantId) => {
+      if (!hasBit(this.memory.tapped, category.index)) return undefined;
+      try {
+        const described = describe();
+        if (described !== undefined) this.#emit(category, described.message, described.attributes, tenantId, true);
+        return undefined;
+      } catch (error) {
+        return { error };
+      }
+    },
+    // The main thread cannot create a span in this thread.
+    span: (_category, _name, fn) => fn(),
+  };
+  maxCategories = CAPACITY;
   /** Whether a control plane of the main thread is enabled, as far as this thread has heard. */
   controlled: boolean;
-  readonly #buffers = createThreadBuffers();
+  readonly #buffers = createBuffers(SharedArrayBuffer);
   readonly #threads: Threads;
   readonly #inherited: Inheritance | undefined;
   readonly #own: BroadcastChannel;
@@ -40,45 +55,33 @@ export class ThreadLink {
   /** Registrations made before the main thread subscribed to this thread's channel. */
   readonly #early: Registration[] = [];
   #common: BroadcastChannel | undefined;
-  #tenantCalls = new Map<string, Map<number, number>>();
   #attachment: ControllerAttachment | undefined;
   #core: GateCore | undefined;
-  #countsTenants = false;
-  #maxCategories = CAPACITY;
   #seen = 0;
 
   constructor(threads: Threads) {
     this.#threads = threads;
     this.#inherited = threads.getEnvironmentData(THREADS) as unknown as Inheritance | undefined;
     this.controlled = this.#inherited !== undefined;
-    this.memory = viewThread(this.#buffers);
+    this.memory = viewMemory(this.#buffers);
     this.#id = `${THREADS}.${threads.threadId}.${globalThis.crypto.randomUUID()}`;
     this.#own = this.#open(this.#id, (message) => this.#onMessage(message as FromMain));
-    const link = this;
-    this.controller = {
-      sink: {
-        emit: (category, message, attributes, tenantId) => link.#emit(category, message, attributes, tenantId, false),
-        tap: (category, message, attributes, tenantId) => {
-          link.#emit(category, message, attributes, tenantId, true);
-          return undefined;
-        },
-        // Budgets and taps are in the main thread; a line that is written here cannot wait for them.
-        pass: (category, _text, describe, _bytes, tenantId) => {
-          if (!hasBit(link.memory.tapped, category.index)) return undefined;
-          const { message, attributes } = describe();
-          link.#emit(category, message, attributes, tenantId, true);
-          return undefined;
-        },
-        // The main thread cannot create a span in this thread.
-        span: (_category, _name, fn) => fn(),
-      },
-      get maxCategories() {
-        return link.#maxCategories;
-      },
-      registered: (category) => link.#registered(category),
-      failed: ({ index }, error) =>
-        link.#send({ kind: 'failed', index, reason: error instanceof Error ? error.message : textOf(error) }),
-    };
+  }
+
+  registered({ index, name, description, defaultEnabled }: CategoryDescriptor): void {
+    const { interest, base, state } = this.memory;
+    const known = this.#inherited?.names.indexOf(name) ?? -1;
+    // Applies the inherited state at once: the main thread may be blocked waiting for this thread.
+    const on = known === -1 ? this.#inherited !== undefined && defaultEnabled : hasBit(this.#inherited!.on, known);
+    if (on && Atomics.load(state, STATE.own) === 0) {
+      writeSharedBit(base, index, true);
+      writeSharedBit(interest, index, true);
+    }
+    this.#send({ kind: 'registered', index, name, description, enabled: defaultEnabled });
+  }
+
+  failed({ index }: CategoryDescriptor, error: unknown): void {
+    this.#send({ kind: 'failed', index, reason: error instanceof Error ? error.message : textOf(error) });
   }
 
   /** Announces this thread to the main thread, now and when the main thread starts later. */
@@ -110,7 +113,6 @@ export class ThreadLink {
       const ended = worker.threadId;
       worker.once('exit', () => this.#send({ kind: 'ended', threadId: ended }));
     });
-    process.on('exit', () => this.#sendTenantCalls());
   }
 
   /** Asks the main thread for a message after each change of the bits. */
@@ -159,11 +161,10 @@ export class ThreadLink {
     return channel;
   }
 
-  #onMessage({ afresh, overrides, countsTenants, maxCategories, controlled }: FromMain): void {
+  #onMessage({ afresh, overrides, maxCategories, controlled }: FromMain): void {
     this.#common?.close();
     this.#common = undefined;
-    this.#countsTenants = countsTenants;
-    this.#maxCategories = maxCategories;
+    this.maxCategories = maxCategories;
     this.controlled = controlled;
     if (afresh) this.#attachment?.clearOverrides();
     for (const [tenantId, index, on] of overrides) this.#attachment?.setTenant(tenantId, index, on);
@@ -182,18 +183,6 @@ export class ThreadLink {
     if (message.kind === 'registered') this.#early.push(message);
   }
 
-  #registered({ index, name, description, defaultEnabled }: CategoryDescriptor): void {
-    const { interest, base, state } = this.memory;
-    const known = this.#inherited?.names.indexOf(name) ?? -1;
-    // Applies the inherited state at once: the main thread may be blocked waiting for this thread.
-    const on = known === -1 ? this.#inherited !== undefined && defaultEnabled : hasBit(this.#inherited!.on, known);
-    if (on && Atomics.load(state, STATE.own) === 0) {
-      writeSharedBit(base, index, true);
-      writeSharedBit(interest, index, true);
-    }
-    this.#send({ kind: 'registered', index, name, description, enabled: defaultEnabled });
-  }
-
   #emit(
     { index }: CategoryDescriptor,
     message: string,
@@ -202,37 +191,20 @@ export class ThreadLink {
     off: boolean,
   ): DropCode | undefined {
     const { state } = this.memory;
-    if (tenantId !== undefined && this.#countsTenants && !off) this.#countTenant(tenantId, index);
     // Both counters wrap around at 2^31.
     if (((state[STATE.sent]! - Atomics.load(state, STATE.taken)) | 0) >= MAX_IN_FLIGHT) return DROP.thread;
     const given = evaluate(attributes);
-    const record = { kind: 'record', index, off, tenantId, span: activeSpan() } as const;
+    const work = this.#core?.work.current()?.attributes;
+    const record = { kind: 'record', index, off, tenantId, span: activeSpan(), work } as const;
     state[STATE.sent]! += 1;
     try {
       this.#send({ ...record, message, given });
     } catch {
       this.#send({ ...record, message: textOf(message), given: toCloneable(given) });
     }
-    this.#sendTenantCalls();
     return undefined;
   }
-
-  #countTenant(tenantId: string, index: number): void {
-    const calls = this.#tenantCalls.get(tenantId) ?? new Map<number, number>();
-    this.#tenantCalls.set(tenantId, calls.set(index, (calls.get(index) ?? 0) + 1));
-  }
-
-  #sendTenantCalls(): void {
-    if (this.#tenantCalls.size === 0) return;
-    const calls = [...this.#tenantCalls].flatMap(([tenantId, byIndex]) =>
-      [...byIndex].map(([index, times]): TenantCallsOf => [tenantId, index, times]),
-    );
-    this.#tenantCalls.clear();
-    this.#send({ kind: 'tenantCalls', calls });
-  }
 }
-
-type Given = Attributes | (() => Attributes) | undefined;
 
 function evaluate(attributes: Given): GivenAttributes {
   if (typeof attributes !== 'function') return { value: attributes };

@@ -1,19 +1,15 @@
 // The gate's interface for applications and control planes. This folder imports nothing.
 
 import type { DropCode, DropReason } from './drops.ts';
+import type { WorkContext } from './work.ts';
 
 /** Any value that can be logged. docs/attributes.md shows how each kind is formatted. */
 export type AttributeValue = unknown;
 
-/** Any value except a function. */
-export type NonFunction = string | number | bigint | boolean | symbol | null | undefined | NonFunctionObject;
-/** Any object except a function: only functions have `Symbol.hasInstance`. */
-export type NonFunctionObject = object & { readonly [Symbol.hasInstance]?: never };
-
-/** Attributes of a debug call: the fields of a plain object, of a class instance, or of an error. Not a promise. */
+/** Attributes of a debug call: the fields of a plain object, of a class instance, or of an error. Not a promise or a function. */
 export type Attributes =
   | { readonly [name: string]: AttributeValue }
-  | (NonFunctionObject & { readonly then?: NonFunction });
+  | (object & { readonly then?: string | number | boolean | null; readonly [Symbol.hasInstance]?: never });
 
 /** Attribute value of an OpenTelemetry span. */
 export type SpanAttributeValue =
@@ -37,11 +33,14 @@ export interface Span {
   addEvent(name: string, attributes?: SpanAttributes): unknown;
 }
 
+/** Attributes as passed to a call: a function has not been called yet. */
+export type Given = Attributes | (() => Attributes) | undefined;
+
 /** A named group of debug points that is switched as a unit. The same name returns the same object, process-wide. */
 export interface Category {
   /** Its name, such as `DATABASE`. */
   readonly name: string;
-  /** What its registration says of it; empty if nothing. */
+  /** One line that describes it; empty without one. */
   readonly description: string;
   /** Whether a debug call would be emitted now, for the current tenant. */
   readonly enabled: boolean;
@@ -55,12 +54,18 @@ export interface Category {
    * what `fn` does; if `fn` returns a promise, the span ends when it settles.
    */
   span<T>(name: string, fn: (span?: Span) => T): T;
+  /**
+   * Marks the current piece of work (the HTTP request, or what `runWork` runs) as failed although it may end well otherwise,
+   * so that what was recorded of it is written: `rdcp enable DATABASE --on-error`. Never throws.
+   * @param error what went wrong; its type is shown to operators
+   */
+  fail(error: unknown): void;
 }
 
-/** What the taps of a category get of a line that somebody else writes. */
+/** A line that the caller writes itself, as the taps of its category get it. */
 export interface Described {
   readonly message: string;
-  readonly attributes?: Attributes | (() => Attributes) | undefined;
+  readonly attributes?: Given;
 }
 
 /** A category with what is needed to control the debug output of another library. */
@@ -73,13 +78,13 @@ export interface GatedCategory extends Category {
   /**
    * Decides, counts and limits a line that the caller writes itself. Taps get the described call, also where the category
    * is off. Never throws. Ask only while {@link wanted}.
-   * @param text identifies equal lines for the budget, such as the format string
    * @param bytes length of the line, for the budget
+   * @param describe returns `undefined` for a line that the caller's own filters leave out: taps do not get it
    * @param admitted whether the line is written where the category is not {@link decided}; such lines have no budget.
    * @default the state of the category
    * @returns whether the caller may write the line
    */
-  passes(text: string, describe: () => Described, bytes?: number, admitted?: boolean): boolean;
+  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean): boolean;
   /** Whether any tap wants calls of the category, so that {@link passes} may describe a line. */
   readonly tapped: boolean;
   /** Whether a control, a setting or the configuration decides here and now, and not the default in the code. */
@@ -89,9 +94,14 @@ export interface GatedCategory extends Category {
    * @param admitted whether the line is written where the category is not {@link decided}
    */
   allows(admitted: boolean): boolean;
-  /** Calls back when {@link wanted} changes, and at once if it is true. Returns a function that unsubscribes. */
+  /** {@link decided} where no tenant has a setting of its own. */
+  readonly settled: boolean;
+  /**
+   * Calls back when {@link wanted} or {@link settled} changes, and at once if the first is true. Returns a function that
+   * unsubscribes.
+   */
   onWanted(listener: (wanted: boolean) => void): () => void;
-  /** Changes the state that the category has where nobody switched it. */
+  /** Changes the state that the category has until it is switched. */
   setDefault(enabled: boolean): void;
   /**
    * Describes the category until a registration does.
@@ -100,7 +110,7 @@ export interface GatedCategory extends Category {
   suggestDescription(description: string, instead?: string): void;
 }
 
-/** What the code says of a category. The configuration takes precedence. */
+/** Options of a category in the code. The configuration takes precedence. */
 export interface CategoryOptions {
   /** One line that operators see in the list of categories. @default '' */
   readonly description?: string;
@@ -122,10 +132,20 @@ export interface AttributeFailure {
   readonly error: unknown;
 }
 
-/** The message that a category's budget refuses now, and how often it did. */
+/** What became of a call of a category that is off in this context. */
+export interface TapOutcome {
+  /** Whether the call belongs to an activation, so that it counts. */
+  readonly activated: boolean;
+  /** Why it was dropped although it belongs to one. */
+  readonly dropped?: DropCode | undefined;
+  /** The error of its attributes, without which it was emitted. */
+  readonly failure?: AttributeFailure | undefined;
+}
+
+/** Whether the budget of a category refuses its calls now, and how many it did. */
 export interface Refusal {
-  readonly message: unknown;
-  readonly code: DropCode;
+  /** Why; `undefined` while it may admit the next call. */
+  readonly refused: DropCode | undefined;
   /** Incremented by the gate for each call that it drops itself. */
   dropped: number;
 }
@@ -133,49 +153,56 @@ export interface Refusal {
 /** Receives emitted calls. May throw: the gate catches the error and reports it through {@link Controller.failed}. */
 export interface Sink {
   /**
-   * @param attributes as passed to the call: a function has not been called yet
    * @param tenantId tenant of the call's context
    * @returns why the call was dropped, or the error of its attributes when it was emitted without them
    */
   emit(
     category: CategoryDescriptor,
     message: string,
-    attributes: Attributes | (() => Attributes) | undefined,
+    attributes: Given,
     tenantId?: string,
   ): AttributeFailure | DropCode | undefined;
   /**
-   * By category: the message that the sink would drop now. The gate drops such calls itself, which is several times cheaper.
+   * For each category, whether the sink would drop a call now. The gate drops such calls itself, which is several times cheaper.
    * Not consulted for a category that is tapped or that a tenant overrides.
    */
   readonly refusals?: readonly (Refusal | undefined)[];
   span<T>(category: CategoryDescriptor, name: string, fn: (span?: Span) => T, tenantId?: string): T;
   /** Whether a span may be made. @returns why not; the function runs bare then. @default always */
-  admitSpan?(category: CategoryDescriptor, name: string, tenantId?: string): DropCode | undefined;
+  admitSpan?(category: CategoryDescriptor, tenantId?: string): DropCode | undefined;
   /**
    * Calls back with every category that is tapped, at once and whenever that changes. A tap takes calls beside the outputs,
-   * without switching anything. @returns a function that ends it
+   * without switching anything; an activation switches a part of the category on. @returns a function that ends it
    */
   watchTaps?(listener: (index: number, tapped: boolean) => void): () => void;
-  /** Whether a tap of the category accepts calls of this tenant. @default true */
+  /** Whether a tap or an activation of the category accepts a call of this tenant, here and now. @default true */
   tapped?(category: CategoryDescriptor, tenantId?: string): boolean;
+  /** Whether an activation has the category on for this tenant, here and now. @default false */
+  activated?(category: CategoryDescriptor, tenantId?: string): boolean;
   /**
    * Admits a line that the caller writes itself, and passes its description to the taps.
    * @returns why the line must not be written @default every line may be written, and taps get none
    */
   pass?(
     category: CategoryDescriptor,
-    text: string,
-    describe: () => Described,
+    describe: () => Described | undefined,
     bytes: number,
     tenantId?: string,
   ): AttributeFailure | DropCode | undefined;
-  /** Sends a call of a tapped category that is off to the taps only. The call is not counted. */
+  /**
+   * Sends a call of a tapped category that is off to its activations and taps. It counts if it belongs to an activation.
+   * @param written whether the caller writes the line itself
+   * @param anyway whether it does so whatever the outcome is. @default false
+   * @returns `undefined` when none took it
+   */
   tap?(
     category: CategoryDescriptor,
     message: string,
-    attributes: Attributes | (() => Attributes) | undefined,
-    tenantId?: string,
-  ): AttributeFailure | undefined;
+    attributes: Given,
+    tenantId: string | undefined,
+    written: boolean,
+    anyway?: boolean,
+  ): TapOutcome | undefined;
 }
 
 /** The control plane's side of an attachment. */
@@ -238,8 +265,12 @@ export interface Gate {
   categories(): readonly CategoryDescriptor[];
   /** Runs `fn` in the tenant's async context. Returns the result of `fn`. */
   runWithTenant<T>(tenantId: string, fn: () => T): T;
+  /** The current piece of work, and its attributes. */
+  readonly work: WorkContext;
   /** Whether `runWithTenant` was called with this id, or with too many ids to remember them all. */
   hasNamed(tenantId: string): boolean;
+  /** The ids that `runWithTenant` was called with, as many as are remembered. */
+  readonly namedTenants: ReadonlySet<string>;
   /** Calls made while on since the process started, emitted or dropped. */
   callsTotal(index: number): number;
   /** The dropped ones of these calls, for one reason or for all. */

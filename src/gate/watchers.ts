@@ -1,49 +1,54 @@
-import { createBits, hasBit, writeBit } from './bits.ts';
+import { hasBit } from './bits.ts';
+import type { GateMemory } from './memory.ts';
 
 type Listener = (wanted: boolean) => void;
 
-/** Reports changes of interest bits, so that code outside the gate can follow a category without asking on each call. */
+interface Watched {
+  readonly listeners: Set<Listener>;
+  /** The bits as last reported. */
+  wanted: boolean;
+  settled: boolean;
+}
+
+/** Reports changes of interest bits, and of whether a control decides, so that code outside the gate can follow a category without asking on each call. */
 export class InterestWatchers {
   readonly #interest: Uint32Array;
+  readonly #settled: Uint32Array;
   readonly #failed: (index: number, error: unknown) => void;
-  readonly #watched = createBits();
-  /** The bits as last reported. */
-  readonly #reported = createBits();
-  readonly #listeners = new Map<number, Set<Listener>>();
+  /** Indexed by category. */
+  readonly #watched: (Watched | undefined)[] = [];
 
-  constructor(interest: Uint32Array, failed: (index: number, error: unknown) => void) {
+  constructor(
+    { interest, settled }: Pick<GateMemory, 'interest' | 'settled'>,
+    failed: (index: number, error: unknown) => void,
+  ) {
     this.#interest = interest;
+    this.#settled = settled;
     this.#failed = failed;
   }
 
-  /** Calls back when the bit changes, and at once if it is set. Returns a function that unsubscribes. */
+  /** Calls back when a bit changes, and at once if the interest bit is set. Returns a function that unsubscribes. */
   watch(index: number, listener: Listener): () => void {
-    const listeners = this.#listeners.get(index) ?? new Set();
-    const own: Listener = (wanted) => listener(wanted);
-    this.#listeners.set(index, listeners.add(own));
     const wanted = hasBit(this.#interest, index);
-    if (listeners.size === 1) {
-      writeBit(this.#watched, index, true);
-      writeBit(this.#reported, index, wanted);
-    }
+    this.#watched[index] ??= { listeners: new Set(), wanted, settled: hasBit(this.#settled, index) };
+    const { listeners } = this.#watched[index];
+    const own: Listener = (now) => listener(now);
+    listeners.add(own);
     if (wanted) this.#call(own, index, true);
     return () => {
       listeners.delete(own);
-      if (listeners.size > 0 || this.#listeners.get(index) !== listeners) return;
-      this.#listeners.delete(index);
-      writeBit(this.#watched, index, false);
     };
   }
 
   /** Reports the changed bits of one word. */
   check(word: number): void {
-    const changed = (this.#interest[word]! ^ this.#reported[word]!) & this.#watched[word]!;
-    if (changed === 0) return;
     for (let index = word << 5; index < (word + 1) << 5; index++) {
-      if ((changed & (1 << (index & 31))) === 0) continue;
+      const watched = this.#watched[index];
       const wanted = hasBit(this.#interest, index);
-      writeBit(this.#reported, index, wanted);
-      for (const listener of this.#listeners.get(index) ?? []) this.#call(listener, index, wanted);
+      const settled = hasBit(this.#settled, index);
+      if (watched === undefined || (watched.wanted === wanted && watched.settled === settled)) continue;
+      Object.assign(watched, { wanted, settled });
+      for (const listener of watched.listeners) this.#call(listener, index, wanted);
     }
   }
 

@@ -1,4 +1,5 @@
 import {
+  type Attributes,
   type BatchObservableResult,
   type Counter,
   type Histogram,
@@ -6,10 +7,9 @@ import {
   type Observable,
   ValueType,
 } from '@opentelemetry/api';
-import type { Schedule } from '../clock.ts';
-import { diagnostics } from '../diagnostics.ts';
 import { DROP_REASONS } from '../gate/drops.ts';
 import type { Gate, TenantCalls } from '../gate/types.ts';
+import { diagnostics } from '../telemetry/diagnostics.ts';
 import {
   ATTR_ACTION,
   ATTR_AUTH_METHOD,
@@ -18,21 +18,29 @@ import {
   ATTR_OUTCOME,
   ATTR_REASON,
   ATTR_SCOPE,
+  ATTR_SETTING,
+  ATTR_STORE_VALUE,
   ATTR_TENANT_ID,
+  METRIC_ACTIVATION_COUNT,
   METRIC_AUDIT_FAILURES,
   METRIC_AUTH_FAILURES,
   METRIC_CATEGORY_ENABLED,
-  METRIC_CONDITIONS,
+  METRIC_CATEGORY_SETTINGS,
+  METRIC_CONDITION_ACTIVE,
   METRIC_CONTROL_DURATION,
   METRIC_CONTROL_REQUESTS,
   METRIC_CONTROL_TEMPORARY,
-  METRIC_CREDENTIAL_FAILURES,
+  METRIC_CREDENTIALS_RELOAD_FAILURES,
   METRIC_DEBUG_CALL_RATE,
   METRIC_DEBUG_CALLS,
   METRIC_DEBUG_DROPPED,
   METRIC_NOTIFICATIONS,
-} from '../semconv.ts';
-import type { Telemetry } from '../telemetry.ts';
+  METRIC_RECORDER_CALLS,
+  METRIC_STORE_MALFORMED,
+  METRIC_TICKET_REFUSED,
+} from '../telemetry/semconv.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Schedule } from '../time/clock.ts';
 import type { ControlInstruments, Measurements } from './types.ts';
 
 /** Interval for detecting a new global meter provider, in milliseconds. */
@@ -47,25 +55,68 @@ export interface InstrumentsOptions {
   readonly measurements: Pick<Measurements, 'callsTotal' | 'callsPerSecond'>;
   /** Calls by tenant, for one series per tenant and one for calls without a tenant. @default one series per category */
   readonly tenantCalls?: Pick<TenantCalls, 'entries'>;
-  /** Global state of every category. */
-  readonly states: () => Iterable<{ readonly index: number; readonly enabled: boolean }>;
-  /** Number of active temporary controls: global, and of all tenants together. */
-  readonly temporaryControls: () => { readonly global: number; readonly tenants: number };
-  /** Whether each named condition holds now. @default none */
-  readonly conditions?: () => Iterable<readonly [name: string, holds: boolean]>;
   readonly schedule: Schedule;
 }
 
+/** State that is observed with each scrape. */
+export interface ObservedState {
+  /** Global state of every category, and how many tenants have it on by a setting of their own. */
+  readonly states: () => Iterable<{
+    readonly index?: number | undefined;
+    readonly enabled: boolean;
+    readonly tenants?: { readonly temporary: number; readonly permanent: number };
+    /** Activations in force. */
+    readonly activations?: { readonly length: number };
+  }>;
+  /** Number of active temporary controls: global, and of all tenants together. */
+  readonly temporaryControls: () => { readonly global: number; readonly tenants: number };
+  /** What became of the recorded calls of a category. @default none is recorded */
+  readonly recorded?: (index: number) => object | undefined;
+  /** Whether each named condition holds now. @default none */
+  readonly conditions?: () => Iterable<readonly [name: string, holds: boolean]>;
+}
+
 export interface Instruments extends ControlInstruments {
+  /** Replaces the observed state. There is none before. */
+  observe(state: ObservedState): void;
   /** Recreates every instrument if the meter changed. */
   refresh(): void;
+  /** Counts a ticket that was refused. */
+  ticketRefused(reason: string): void;
   /** Counts a credential file that is unreadable, or a token issuer that is unreachable. */
   credentialFailure(name: string): void;
   /** Counts a failed write of the audit trail. */
   auditFailure(): void;
+  /** Counts a value of the store, or a message of another process, that was dropped. @param kind what it was meant to be */
+  malformed(kind: string): void;
   /** Counts a notification that was delivered, or dropped for a reason. */
-  notification(outcome: 'delivered' | 'dropped', reason?: string): void;
+  notification(outcome: 'success' | 'failed', reason?: string): void;
   close(): void;
+}
+
+/** Counters of the endpoint. */
+const COUNTERS = {
+  controlRequests: [METRIC_CONTROL_REQUESTS, '{request}', 'Control requests.'],
+  authFailures: [METRIC_AUTH_FAILURES, '{request}', 'Requests whose credential was refused.'],
+  ticketsRefused: [METRIC_TICKET_REFUSED, '{request}', 'Times that a ticket was refused.'],
+  credentialFailures: [
+    METRIC_CREDENTIALS_RELOAD_FAILURES,
+    '{failure}',
+    'Failed reads of credential files and failed requests to token issuers.',
+  ],
+  auditFailures: [METRIC_AUDIT_FAILURES, '{write}', 'Failed writes of the audit trail.'],
+  malformed: [METRIC_STORE_MALFORMED, '{value}', 'Malformed values of the store that were dropped.'],
+  notifications: [METRIC_NOTIFICATIONS, '{notification}', 'Notifications that were delivered or dropped.'],
+} as const;
+type CounterName = keyof typeof COUNTERS;
+
+/** The instruments of one meter. */
+interface InstrumentSet {
+  readonly meter: Meter;
+  readonly counters?: Readonly<Record<string, Counter>>;
+  readonly controlDuration?: Histogram;
+  /** Unregisters the observable callback. */
+  remove(): void;
 }
 
 /**
@@ -74,7 +125,8 @@ export interface Instruments extends ControlInstruments {
  */
 export function createInstruments(options: InstrumentsOptions): Instruments {
   const { telemetry, schedule } = options;
-  const observation = createObservation(options);
+  let state: ObservedState | undefined;
+  const observe = createObservation(options, () => state);
   let current: InstrumentSet | undefined;
   let closed = false;
 
@@ -87,8 +139,13 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
       guarded(() => previous?.remove());
       // Set before the instruments are created: a meter that throws is used once, not every second.
       current = { meter, remove() {} };
-      current = createInstrumentSet(meter, observation);
+      current = createInstrumentSet(meter, observe);
     });
+  }
+
+  function count(name: CounterName, attributes: Attributes = {}): void {
+    refresh();
+    guarded(() => current?.counters?.[name]?.add(1, attributes));
   }
 
   refresh();
@@ -96,31 +153,21 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
   const stop = schedule(PROVIDER_CHECK_MS, refresh);
   return {
     refresh,
+    observe(observed) {
+      state = observed;
+    },
     controlRequest(action, outcome, seconds) {
-      refresh();
-      guarded(() => {
-        const attributes = { [ATTR_ACTION]: action, [ATTR_OUTCOME]: outcome };
-        current?.controlRequests?.add(1, attributes);
-        current?.controlDuration?.record(seconds, attributes);
-      });
+      const attributes = { [ATTR_ACTION]: action, [ATTR_OUTCOME]: outcome };
+      count('controlRequests', attributes);
+      guarded(() => current?.controlDuration?.record(seconds, attributes));
     },
-    authFailure(method, reason) {
-      refresh();
-      guarded(() => current?.authFailures?.add(1, { [ATTR_AUTH_METHOD]: method, [ATTR_REASON]: reason }));
-    },
-    credentialFailure(name) {
-      refresh();
-      guarded(() => current?.credentialFailures?.add(1, { [ATTR_CONDITION_NAME]: name }));
-    },
-    auditFailure() {
-      refresh();
-      guarded(() => current?.auditFailures?.add(1));
-    },
-    notification(outcome, reason) {
-      refresh();
-      const attributes = { [ATTR_OUTCOME]: outcome, ...(reason !== undefined && { [ATTR_REASON]: reason }) };
-      guarded(() => current?.notifications?.add(1, attributes));
-    },
+    authFailure: (method, reason) => count('authFailures', { [ATTR_AUTH_METHOD]: method, [ATTR_REASON]: reason }),
+    ticketRefused: (reason) => count('ticketsRefused', { [ATTR_REASON]: reason }),
+    credentialFailure: (name) => count('credentialFailures', { [ATTR_CONDITION_NAME]: name }),
+    auditFailure: () => count('auditFailures'),
+    malformed: (kind) => count('malformed', { [ATTR_STORE_VALUE]: kind }),
+    notification: (outcome, reason) =>
+      count('notifications', { [ATTR_OUTCOME]: outcome, ...(reason !== undefined && { [ATTR_REASON]: reason }) }),
     close() {
       closed = true;
       stop();
@@ -130,33 +177,32 @@ export function createInstruments(options: InstrumentsOptions): Instruments {
   };
 }
 
-/** The instruments of one meter. */
-interface InstrumentSet {
-  readonly meter: Meter;
-  readonly controlRequests?: Counter;
-  readonly controlDuration?: Histogram;
-  readonly authFailures?: Counter;
-  readonly auditFailures?: Counter;
-  readonly credentialFailures?: Counter;
-  readonly notifications?: Counter;
-  /** Unregisters the observable callback. */
-  remove(): void;
+function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
+  const observables = createObservables(meter);
+  const all = Object.values(observables);
+  const callback = (result: BatchObservableResult) => guarded(() => observe(result, observables));
+  meter.addBatchObservableCallback(callback, all);
+  const counters = Object.entries(COUNTERS).map(([key, [name, unit, description]]) => {
+    return [key, meter.createCounter(name, { description, unit, valueType: ValueType.INT })] as const;
+  });
+  return {
+    meter,
+    counters: Object.fromEntries(counters),
+    controlDuration: meter.createHistogram(METRIC_CONTROL_DURATION, {
+      description: 'Time from the arrival of a control request to its outcome.',
+      unit: 's',
+      advice: { explicitBucketBoundaries: DURATION_BUCKETS },
+    }),
+    remove: () => meter.removeBatchObservableCallback(callback, all),
+  };
 }
 
-interface Observables {
-  readonly calls: Observable;
-  readonly rate: Observable;
-  readonly dropped: Observable;
-  readonly enabled: Observable;
-  readonly temporary: Observable;
-  readonly conditions: Observable;
-}
-
+type Observables = ReturnType<typeof createObservables>;
 type Observe = (result: BatchObservableResult, observables: Observables) => void;
 
-function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
+function createObservables(meter: Meter) {
   const valueType = ValueType.INT;
-  const observables: Observables = {
+  return {
     calls: meter.createObservableCounter(METRIC_DEBUG_CALLS, {
       description: 'Debug calls of enabled categories since the process started.',
       unit: '{call}',
@@ -171,8 +217,24 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
       unit: '{call}',
       valueType,
     }),
+    recorded: meter.createObservableCounter(METRIC_RECORDER_CALLS, {
+      description: 'Recorded debug calls that were written because their work failed or was slow, forgotten or cut.',
+      unit: '{call}',
+      valueType,
+    }),
     enabled: meter.createObservableGauge(METRIC_CATEGORY_ENABLED, {
       description: 'Whether the category is enabled globally, without tenant overrides: 0 or 1.',
+      unit: '1',
+      valueType,
+    }),
+    settings: meter.createObservableGauge(METRIC_CATEGORY_SETTINGS, {
+      description: 'Tenants that have the category on by a setting of their own.',
+      unit: '{tenant}',
+      valueType,
+    }),
+    activations: meter.createObservableGauge(METRIC_ACTIVATION_COUNT, {
+      description: 'Activations of the category in force: it is on for some work, or some lines, alone.',
+      unit: '{activation}',
       valueType,
     }),
     temporary: meter.createObservableUpDownCounter(METRIC_CONTROL_TEMPORARY, {
@@ -180,47 +242,11 @@ function createInstrumentSet(meter: Meter, observe: Observe): InstrumentSet {
       unit: '{control}',
       valueType,
     }),
-    conditions: meter.createObservableGauge(METRIC_CONDITIONS, {
+    conditions: meter.createObservableGauge(METRIC_CONDITION_ACTIVE, {
       description: 'Whether a condition that occurred since the process started holds now: 0 or 1.',
+      unit: '1',
       valueType,
     }),
-  };
-  const all = Object.values(observables);
-  const callback = (result: BatchObservableResult) => guarded(() => observe(result, observables));
-  meter.addBatchObservableCallback(callback, all);
-  return {
-    meter,
-    controlRequests: meter.createCounter(METRIC_CONTROL_REQUESTS, {
-      description: 'Control requests.',
-      unit: '{request}',
-      valueType,
-    }),
-    controlDuration: meter.createHistogram(METRIC_CONTROL_DURATION, {
-      description: 'Time from the arrival of a control request to its outcome.',
-      unit: 's',
-      advice: { explicitBucketBoundaries: DURATION_BUCKETS },
-    }),
-    authFailures: meter.createCounter(METRIC_AUTH_FAILURES, {
-      description: 'Requests whose credential was refused.',
-      unit: '{request}',
-      valueType,
-    }),
-    credentialFailures: meter.createCounter(METRIC_CREDENTIAL_FAILURES, {
-      description: 'Failed reads of credential files and failed requests to token issuers.',
-      unit: '{failure}',
-      valueType,
-    }),
-    auditFailures: meter.createCounter(METRIC_AUDIT_FAILURES, {
-      description: 'Failed writes of the audit trail.',
-      unit: '{write}',
-      valueType,
-    }),
-    notifications: meter.createCounter(METRIC_NOTIFICATIONS, {
-      description: 'Notifications that were delivered or dropped.',
-      unit: '{notification}',
-      valueType,
-    }),
-    remove: () => meter.removeBatchObservableCallback(callback, all),
   };
 }
 
@@ -229,12 +255,14 @@ const TENANT_SCOPES = { [ATTR_SCOPE]: 'tenant' };
 
 /**
  * Observes every observable instrument. A scrape may hold thousands of categories, so attribute objects are reused, and a
- * category gets a rate with its first call and a drop count with its first drop. Temporary controls of all tenants are one
+ * category gets a rate with its first call, a drop count with its first drop and settings with its first tenant, as activations with the first one. Temporary controls of all tenants are one
  * series, to limit cardinality.
  */
-function createObservation(options: InstrumentsOptions): Observe {
-  const { gate, measurements, tenantCalls, states, temporaryControls, conditions: held = () => [] } = options;
+function createObservation(options: InstrumentsOptions, stateNow: () => ObservedState | undefined): Observe {
+  const { gate, measurements, tenantCalls } = options;
   const attributes: { readonly [ATTR_CATEGORY_NAME]: string }[] = [];
+  const switchedForTenants = new Set<number>();
+  const activated = new Set<number>();
   let tenantsSeen = false;
 
   /** Observes the calls of each tenant. Returns their sum by category. */
@@ -254,7 +282,7 @@ function createObservation(options: InstrumentsOptions): Observe {
     }
   }
 
-  return (result, { calls, rate, dropped, enabled, temporary, conditions }) => {
+  return (result, { calls, rate, dropped, recorded, enabled, settings, activations, temporary, conditions }) => {
     for (const { index, name } of gate.categories()) attributes[index] ??= { [ATTR_CATEGORY_NAME]: name };
     const ofTenants = observeTenants(result, calls);
     for (const [index, category] of attributes.entries()) {
@@ -264,15 +292,31 @@ function createObservation(options: InstrumentsOptions): Observe {
       if (total > 0) result.observe(rate, measurements.callsPerSecond(index), category);
       if (gate.droppedTotal(index) > 0) observeDrops(result, dropped, index);
     }
-    for (const state of states()) {
+    const observed = stateNow();
+    if (observed === undefined) return;
+    for (const state of observed.states()) {
+      if (state.index === undefined) continue;
       const category = attributes[state.index];
-      if (category !== undefined) result.observe(enabled, state.enabled ? 1 : 0, category);
+      if (category === undefined) continue;
+      result.observe(enabled, state.enabled ? 1 : 0, category);
+      for (const [outcome, count] of Object.entries(observed.recorded?.(state.index) ?? {}))
+        result.observe(recorded, count, { ...category, [ATTR_OUTCOME]: outcome });
+      const active = state.activations?.length ?? 0;
+      if (active > 0) activated.add(state.index);
+      if (activated.has(state.index)) result.observe(activations, active, category);
+      const { temporary = 0, permanent = 0 } = state.tenants ?? {};
+      if (temporary + permanent > 0) switchedForTenants.add(state.index);
+      if (!switchedForTenants.has(state.index)) continue;
+      result.observe(settings, temporary, { ...category, [ATTR_SETTING]: 'temporary' });
+      result.observe(settings, permanent, { ...category, [ATTR_SETTING]: 'permanent' });
     }
-    const { global, tenants } = temporaryControls();
+    const { global, tenants } = observed.temporaryControls();
     tenantsSeen ||= tenants > 0;
     result.observe(temporary, global, GLOBAL_SCOPE);
     if (tenantsSeen) result.observe(temporary, tenants, TENANT_SCOPES);
-    for (const [name, holds] of held()) result.observe(conditions, holds ? 1 : 0, { [ATTR_CONDITION_NAME]: name });
+    for (const [name, holds] of observed.conditions?.() ?? []) {
+      result.observe(conditions, holds ? 1 : 0, { [ATTR_CONDITION_NAME]: name });
+    }
   };
 }
 

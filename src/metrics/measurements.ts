@@ -1,5 +1,5 @@
-import type { Clock, Schedule } from '../clock.ts';
 import type { Gate } from '../gate/types.ts';
+import type { Clock, Schedule } from '../time/clock.ts';
 import { createEventLoopDelay } from './event-loop-delay.ts';
 import { createRates } from './rates.ts';
 import { createTenantRates } from './tenant-rates.ts';

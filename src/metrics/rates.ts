@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import type { Gate } from '../gate/types.ts';
+import type { Clock } from '../time/clock.ts';
 
 /** Maximum number of snapshots per window. A longer window is sampled less often, which bounds memory. */
 const SNAPSHOTS_PER_WINDOW = 60;
@@ -38,71 +38,74 @@ export interface Rates {
 
 export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: RatesOptions): Rates {
   const windowMs = windowSeconds * 1000;
-  /** Oldest first. Never empty after the first sample. */
-  const snapshots: Snapshot[] = [];
+  const snapshots = new SlidingWindow(windowMs, clock, PROCESS_START);
 
   function sample(): void {
-    const now = clock.monotonic();
     const count = gate.categories().length;
-    const spare = dropStale(now);
-    const totals = spare !== undefined && spare.length === count ? spare : new Float64Array(count);
+    const totals = new Float64Array(count);
     for (let index = 0; index < count; index++) totals[index] = gate.callsTotal(index);
-    snapshots.push({ time: now, cpu: cpuMicroseconds(), totals });
+    snapshots.add({ time: clock.monotonic(), cpu: cpuMicroseconds(), totals });
   }
-
-  /** Drops snapshots that are older than needed. Returns one of their arrays for reuse. */
-  function dropStale(now: number): Float64Array | undefined {
-    let spare: Float64Array | undefined;
-    for (let next = snapshots[1]; next !== undefined && now - next.time >= windowMs; next = snapshots[1]) {
-      spare = snapshots.shift()?.totals;
-    }
-    return spare;
-  }
-
-  const baseline = (now: number): Snapshot => newestOutside(snapshots, now, windowMs) ?? PROCESS_START;
 
   function callsPerSecond(index: number): number {
     // Fast path: a response lists every category, and most were never called.
     if (gate.callsTotal(index) === 0) return 0;
-    const now = clock.monotonic();
-    const base = baseline(now);
-    return perSecond(gate.callsTotal(index) - (base.totals[index] ?? 0), base.time, now, windowMs);
+    const { time, totals } = snapshots.base;
+    return snapshots.perSecond(gate.callsTotal(index) - (totals[index] ?? 0), time);
   }
 
   function cpuPercent(): number | undefined {
-    const now = clock.monotonic();
-    const base = baseline(now);
-    const elapsed = now - base.time;
-    return elapsed > 0 ? ((cpuMicroseconds() - base.cpu) / (elapsed * 1000)) * 100 : undefined;
+    const { time, cpu } = snapshots.base;
+    const elapsed = clock.monotonic() - time;
+    return elapsed > 0 ? ((cpuMicroseconds() - cpu) / (elapsed * 1000)) * 100 : undefined;
   }
 
-  if (clock.monotonic() <= windowMs) snapshots.push(PROCESS_START);
   sample();
   return { intervalMs: Math.max(1000, windowMs / SNAPSHOTS_PER_WINDOW), sample, callsPerSecond, cpuPercent };
 }
 
-/**
- * Returns the newest moment that is at least a window old, or else the oldest.
- * @param moments oldest first
- */
-export function newestOutside<T extends { readonly time: number }>(
-  moments: readonly T[],
-  now: number,
-  windowMs: number,
-): T | undefined {
-  let found = moments[0];
-  for (const moment of moments) {
-    if (now - moment.time < windowMs) break;
-    found = moment;
-  }
-  return found;
-}
+/** Moments of a sliding window, and rates over it. */
+export class SlidingWindow<T extends { readonly time: number }> {
+  readonly #windowMs: number;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #start: T;
+  /** Oldest first. */
+  readonly #moments: T[] = [];
 
-/**
- * Returns a rate over the window.
- * @param since when counting of `calls` began. Calls before it count as outside the window.
- */
-export function perSecond(calls: number, since: number, now: number, windowMs: number): number {
-  const elapsed = Math.max(now - since, Math.min(now, windowMs));
-  return elapsed > 0 ? (calls / elapsed) * 1000 : 0;
+  /** @param start the start of the process */
+  constructor(windowMs: number, clock: Pick<Clock, 'monotonic'>, start: T) {
+    this.#windowMs = windowMs;
+    this.#clock = clock;
+    this.#start = start;
+    if (clock.monotonic() <= windowMs) this.#moments.push(start);
+  }
+
+  get oldest(): T | undefined {
+    return this.#moments[0];
+  }
+
+  get latest(): T | undefined {
+    return this.#moments.at(-1);
+  }
+
+  /** Drops the moments that are older than needed. */
+  add(moment: T): void {
+    const moments = this.#moments;
+    while (moments[1] !== undefined && moment.time - moments[1].time >= this.#windowMs) moments.shift();
+    moments.push(moment);
+  }
+
+  /** The newest moment that is at least a window old, or else the oldest. */
+  get base(): T {
+    const now = this.#clock.monotonic();
+    const found = this.#moments.findLast(({ time }) => now - time >= this.#windowMs);
+    return found ?? this.#moments[0] ?? this.#start;
+  }
+
+  /** @param since when counting of `calls` began. Calls before it count as outside the window. */
+  perSecond(calls: number, since: number): number {
+    const now = this.#clock.monotonic();
+    const elapsed = Math.max(now - since, Math.min(now, this.#windowMs));
+    return elapsed > 0 ? (calls / elapsed) * 1000 : 0;
+  }
 }

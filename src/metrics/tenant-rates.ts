@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
 import type { TenantCalls } from '../gate/types.ts';
-import { newestOutside, perSecond } from './rates.ts';
+import type { Clock } from '../time/clock.ts';
+import { SlidingWindow } from './rates.ts';
 
 /** Snapshots of a tenant's counts per window. Few, because there may be many tenants. */
 const MARKS_PER_WINDOW = 6;
@@ -20,26 +20,22 @@ export interface TenantRates {
 
 export function createTenantRates({ calls, clock, windowSeconds }: TenantRatesOptions): TenantRates {
   const windowMs = windowSeconds * 1000;
-  /** Oldest first. Mark 0 is the start of the process. */
-  const moments: { readonly time: number; readonly mark: number }[] = [];
+  /** Mark 0 is the start of the process. */
+  const moments = new SlidingWindow(windowMs, clock, { time: 0, mark: 0 });
 
   function sample(): void {
     const now = clock.monotonic();
-    const latest = moments.at(-1);
+    const { latest } = moments;
     if (latest !== undefined && now - latest.time < windowMs / MARKS_PER_WINDOW) return;
-    for (let next = moments[1]; next !== undefined && now - next.time >= windowMs; next = moments[1]) moments.shift();
-    moments.push({ time: now, mark: calls.mark(moments[0]?.mark ?? 0) });
+    moments.add({ time: now, mark: calls.mark(moments.oldest?.mark ?? 0) });
   }
 
-  if (clock.monotonic() <= windowMs) moments.push({ time: 0, mark: 0 });
   sample();
   return {
     sample,
     callsPerSecond(tenantId, index) {
-      const now = clock.monotonic();
-      const { time, mark } = newestOutside(moments, now, windowMs) ?? { time: 0, mark: 0 };
-      const emitted = calls.total(tenantId, index) - calls.totalAt(tenantId, index, mark);
-      return perSecond(emitted, time, now, windowMs);
+      const { time, mark } = moments.base;
+      return moments.perSecond(calls.total(tenantId, index) - calls.totalAt(tenantId, index, mark), time);
     },
   };
 }

@@ -9,7 +9,25 @@ export interface CallMeasurements {
   callsPerSecond(index: number): number;
 }
 
-/** Measurements for the discovery, status and metrics responses. The Prometheus scrape reads the same counters. */
+/** A category; without an index if this process does not have it. */
+export interface Counted {
+  readonly index?: number | undefined;
+  readonly name: string;
+}
+
+/** Calls of a category. */
+export interface CategoryCalls {
+  readonly callsTotal: number;
+  readonly callsPerSecond: number;
+}
+
+/** Measurements for the answers: the calls of this process and of the others of its cluster. */
+export interface SharedMeasurements extends Pick<Measurements, 'process'> {
+  /** @param tenantId counts the calls of this tenant alone */
+  callsOf(category: Counted, tenantId?: string): CategoryCalls;
+}
+
+/** Measurements of this process. The Prometheus scrape and the answers read the same counters. */
 export interface Measurements extends CallMeasurements {
   /** Returns the measurements of a tenant's calls; zero if calls are not counted per tenant. */
   ofTenant(tenantId: string): CallMeasurements;

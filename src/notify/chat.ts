@@ -1,13 +1,15 @@
 import type { RecordedEntry } from '../audit/types.ts';
-import type { NotifyEvent } from '../options/notify.ts';
 import type { ChangeRecord } from '../protocol/messages.ts';
-import { formatDuration } from '../protocol/time.ts';
-import type { EventSource } from './event.ts';
+import { escapeUnprintable } from '../protocol/printable.ts';
+import { formatDuration, timestamp } from '../protocol/time.ts';
+import type { EntryEvent, EventSource } from './event.ts';
+import type { FailureReport } from './failures.ts';
+import type { Loss } from './webhook.ts';
 
 /** Most names in one line. */
 const MAX_NAMES = 20;
 
-const SENTENCES: Record<NotifyEvent, (entry: RecordedEntry) => string> = {
+const SENTENCES: Record<EntryEvent, (entry: RecordedEntry) => string> = {
   change: (entry) => `${changes(entry)}${forTenant(entry)}${by(entry)}${alone(entry)}${because(entry)}`,
   expiry: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the time is over`,
   budget: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the budget is used up`,
@@ -17,16 +19,34 @@ const SENTENCES: Record<NotifyEvent, (entry: RecordedEntry) => string> = {
 };
 
 /** One line of text, in the body that Slack's incoming webhooks take and other chats understand. */
-export function slackBody(event: NotifyEvent, entry: RecordedEntry, { service, host }: EventSource): string {
+export function slackBody(event: EntryEvent, entry: RecordedEntry, { service, host }: EventSource): string {
   return JSON.stringify({ text: escaped(`${service} on ${host}: ${SENTENCES[event](entry)}`) });
+}
+
+export function slackFailure(report: FailureReport, _now: number, { service, host }: EventSource): string {
+  const { category, failures, lines, outcome, traceId, traceUrl } = report;
+  const pieces = failures === 1 ? '1 failure' : `${failures} failures`;
+  const trace = traceUrl ?? (traceId === undefined ? '' : `trace ${traceId}`);
+  return JSON.stringify({
+    text: escaped(`${service} on ${host}: ${lines} ${category} lines of ${pieces}, last ${outcome} ${trace}`.trimEnd()),
+  });
+}
+
+/** A line that stands for those that were dropped because too many waited. */
+export function slackLoss({ count, since }: Loss, _now: number, { service, host }: EventSource): string {
+  const were = count === 1 ? '1 notification was' : `${count} notifications were`;
+  return JSON.stringify({
+    text: escaped(`${service} on ${host}: ${were} dropped since ${timestamp(since)}, see the audit trail`),
+  });
 }
 
 /**
  * The three characters that Slack reads as markup, and the `@` that Mattermost, Rocket.Chat and Discord read: `<!channel>` or
- * `@everyone` in a reason would otherwise call everybody. A word joiner behind the `@` is not seen.
+ * `@everyone` in a reason would otherwise call everybody. A word joiner behind the `@` is not seen. Characters that turn or hide
+ * text are escaped first.
  */
 function escaped(text: string): string {
-  return text
+  return escapeUnprintable(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')

@@ -1,6 +1,9 @@
 import type { RecordedEntry } from '../audit/types.ts';
 import type { NotifyEvent } from '../options/notify.ts';
 import type { AuditAction } from '../protocol/audit-messages.ts';
+import { timestamp } from '../protocol/time.ts';
+import type { FailureReport } from './failures.ts';
+import type { Loss } from './webhook.ts';
 
 /** The process that recorded an event. */
 export interface EventSource {
@@ -10,8 +13,11 @@ export interface EventSource {
   readonly pid: number;
 }
 
-/** What an entry is about unless it is a refusal. Actions without a kind are housekeeping, and are not sent. */
-const KINDS: Record<AuditAction, NotifyEvent | undefined> = {
+/** The events that entries of the audit trail are. */
+export type EntryEvent = Exclude<NotifyEvent, 'failure.recorded'>;
+
+/** The event of each action, unless it was refused. Actions without a kind are housekeeping, and are not sent. */
+const KINDS: Record<AuditAction, EntryEvent | undefined> = {
   enable: 'change',
   disable: 'change',
   toggle: 'change',
@@ -30,10 +36,11 @@ const KINDS: Record<AuditAction, NotifyEvent | undefined> = {
   'credentials.reload': 'credentials',
   forecast: undefined,
   tail: undefined,
+  approval: 'refusal',
 };
 
-/** Returns what an entry is about; `undefined` for housekeeping. */
-export function eventOf({ action, outcome, reason }: RecordedEntry): NotifyEvent | undefined {
+/** The event that an entry is about; `undefined` for housekeeping. */
+export function eventOf({ action, outcome, reason }: RecordedEntry): EntryEvent | undefined {
   if (outcome === 'denied') return 'refusal';
   const kind = KINDS[action];
   if (outcome === 'failed' && kind === 'change') return 'refusal';
@@ -41,6 +48,17 @@ export function eventOf({ action, outcome, reason }: RecordedEntry): NotifyEvent
 }
 
 /** The body that Standard Webhooks describes: type, time, and the entry as the audit endpoint shows it. */
-export function standardBody(event: NotifyEvent, entry: RecordedEntry, source: EventSource): string {
+export function standardBody(event: EntryEvent, entry: RecordedEntry, source: EventSource): string {
   return JSON.stringify({ type: `rdcp.${event}`, timestamp: entry.timestamp, source, data: entry });
+}
+
+export function standardFailure({ since, ...report }: FailureReport, now: number, source: EventSource): string {
+  const data = { ...report, since: timestamp(since) };
+  return JSON.stringify({ type: 'rdcp.failure.recorded', timestamp: timestamp(now), source, data });
+}
+
+/** The event that stands for those that were dropped because too many waited. */
+export function standardLoss({ count, since }: Loss, now: number, source: EventSource): string {
+  const data = { count, since: timestamp(since) };
+  return JSON.stringify({ type: 'rdcp.dropped', timestamp: timestamp(now), source, data });
 }

@@ -1,21 +1,26 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
 import type { RecordedEntry } from '../audit/types.ts';
-import type { Clock, Delay } from '../clock.ts';
-import type { Conditions } from '../conditions.ts';
+import type { RecordedFailure } from '../emit/recorder.ts';
 import { configurationError } from '../errors.ts';
+import { trustedUri } from '../net/trusted-uri.ts';
 import type { NotifyEvent, WebhookOptions } from '../options/notify.ts';
-import { withoutTracing } from '../own-work.ts';
-import type { Reporter } from '../reporter.ts';
-import { trustedUri } from '../trusted-uri.ts';
-import { slackBody } from './chat.ts';
-import { type EventSource, eventOf, standardBody } from './event.ts';
+import type { NotificationReceiver } from '../protocol/messages.ts';
+import type { Conditions } from '../report/conditions.ts';
+import type { Reporter } from '../report/reporter.ts';
+import { withoutTracing } from '../telemetry/own-work.ts';
+import type { Clock, Delay } from '../time/clock.ts';
+import { slackBody, slackFailure, slackLoss } from './chat.ts';
+import { type EventSource, eventOf, standardBody, standardFailure, standardLoss } from './event.ts';
+import { FailureReports } from './failures.ts';
 import type { PostAnswer, PostRequest } from './post.ts';
 import { keyOfSecret } from './signature.ts';
 import { type DropReason, Webhook } from './webhook.ts';
 
 export interface NotifierOptions {
   readonly webhooks: readonly WebhookOptions[];
-  readonly source: EventSource;
+  /** Called for each event: the SDK that names the service may be registered later. */
+  readonly source: () => EventSource;
   readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
   readonly conditions: Pick<Conditions, 'watch'>;
@@ -23,14 +28,20 @@ export interface NotifierOptions {
   /** @default Math.random */
   readonly random?: () => number;
   /** Counts what became of a notification. */
-  readonly count: (outcome: 'delivered' | 'dropped', reason?: DropReason) => void;
+  readonly count: (outcome: 'success' | 'failed', reason?: DropReason) => void;
   readonly report: (error: unknown) => void;
+  /** Address of a trace, with `{traceId}` in it. @default none */
+  readonly traceUrl?: string | undefined;
 }
 
-/** Tells the configured receivers of what the audit trail of this process records. */
+/** Sends what the audit trail of this process records to the configured receivers. */
 export interface Notifier {
   /** Returns at once. */
   recorded(entry: RecordedEntry): void;
+  /** Returns at once. @param failure whose lines were written */
+  failed(failure: RecordedFailure): void;
+  /** The receivers, with what became of the newest events. */
+  readonly receivers: readonly NotificationReceiver[];
   /** Sends what waits, for a few seconds at most. */
   close(): Promise<void>;
 }
@@ -39,6 +50,7 @@ interface Receiver {
   readonly webhook: Webhook;
   readonly events: ReadonlySet<NotifyEvent> | undefined;
   readonly bodyOf: typeof standardBody;
+  readonly failureBodyOf: typeof standardFailure;
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message shows neither URL nor secret */
@@ -51,17 +63,31 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const receivers = webhooks.map((webhook, index) =>
     receiverFor(webhook, webhooks.length === 1 ? 'notify.webhook' : `notify.webhook.${index}`, { ...options, post }),
   );
+  const failures = new FailureReports(options, (report) => {
+    try {
+      for (const { webhook, events, failureBodyOf } of receivers) {
+        if (events?.has('failure.recorded') === false) continue;
+        webhook.add(randomUUID(), failureBodyOf(report, options.clock.now(), source()), 'failure.recorded');
+      }
+    } catch (error) {
+      options.report(error);
+    }
+  });
   return {
+    failed: (failure) => failures.add(failure),
     recorded(entry) {
       try {
         const event = eventOf(entry);
         if (event === undefined) return;
         for (const { webhook, events, bodyOf } of receivers) {
-          if (events?.has(event) !== false) webhook.add(entry.id, bodyOf(event, entry, source));
+          if (events?.has(event) !== false) webhook.add(entry.id, bodyOf(event, entry, source()), event);
         }
       } catch (error) {
         report(error);
       }
+    },
+    get receivers() {
+      return receivers.map(({ webhook }) => webhook.state);
     },
     async close() {
       await Promise.all(receivers.map(({ webhook }) => webhook.close()));
@@ -76,6 +102,7 @@ function receiverFor(
     post,
     clock,
     delay,
+    source,
     random = Math.random,
     conditions,
     reporter,
@@ -91,13 +118,16 @@ function receiverFor(
     random,
     condition: conditions.watch('notify'),
     reporter,
-    delivered: () => count('delivered'),
-    dropped: (reason) => count('dropped', reason),
+    delivered: () => count('success'),
+    dropped: (reason) => count('failed', reason),
+    lossBody: (loss) => (format === 'slack' ? slackLoss : standardLoss)(loss, clock.now(), source()),
+    randomUUID,
   });
   return {
     webhook,
     events: events && new Set(events),
     bodyOf: format === 'slack' ? slackBody : standardBody,
+    failureBodyOf: format === 'slack' ? slackFailure : standardFailure,
   };
 }
 

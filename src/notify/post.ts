@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { INSTRUMENTATION_NAME, VERSION } from '../version.ts';
 
 /** The part of an answer that matters. */
 export interface PostAnswer {
@@ -15,7 +16,7 @@ export interface PostRequest {
   readonly signal: AbortSignal;
 }
 
-/** What is read of an answer's body, in bytes and milliseconds, before the connection is closed. */
+/** Bounds for reading an answer's body, in bytes and milliseconds; then the connection is closed. */
 const MAX_BODY_BYTES = 64 * 1024;
 const BODY_MS = 10_000;
 
@@ -29,7 +30,12 @@ export function post({ url, headers, body, signal }: PostRequest): Promise<PostA
   const bytes = Buffer.from(body);
   const sent = request(url, {
     method: 'POST',
-    headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': bytes.length },
+    headers: {
+      'User-Agent': `${INSTRUMENTATION_NAME}/${VERSION}`,
+      ...headers,
+      'Content-Type': 'application/json',
+      'Content-Length': bytes.length,
+    },
     signal,
   });
   sent.on('socket', (socket) => socket.unref());

@@ -1,8 +1,10 @@
-import type { Clock, Delay } from '../clock.ts';
-import type { Condition } from '../conditions.ts';
-import { withDeadline } from '../deadline.ts';
 import { failureCode } from '../errors.ts';
-import type { Reporter } from '../reporter.ts';
+import type { Delivery, NotificationReceiver } from '../protocol/messages.ts';
+import { timestamp } from '../protocol/time.ts';
+import type { Condition } from '../report/conditions.ts';
+import type { Reporter } from '../report/reporter.ts';
+import type { Clock, Delay } from '../time/clock.ts';
+import { withDeadline } from '../time/deadline.ts';
 import type { PostAnswer, PostRequest } from './post.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -14,8 +16,10 @@ const TIMEOUT_MS = 10_000;
 /** Pause after the first failure; it doubles with each further one. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-/** Longest `Retry-After` that is honoured. */
-const LONGEST_RETRY_AFTER_MS = 3_600_000;
+/** A longer pause, which the receiver asked for, is reported at once. */
+const PAUSE_TO_REPORT_MS = 10_000;
+/** Events whose delivery is remembered. */
+const MAX_DELIVERIES = 20;
 /** Attempts for an event that the receiver refuses itself, by a status of 4xx. */
 const ATTEMPTS_WHEN_REFUSED = 5;
 /** Failures in a row from which the condition holds: one alone is over a second later. */
@@ -44,23 +48,36 @@ export interface WebhookParts {
   readonly reporter: Pick<Reporter, 'warn'>;
   readonly delivered: () => void;
   readonly dropped: (reason: DropReason) => void;
+  /** Makes the body of an event which says that others were dropped. */
+  readonly lossBody: (loss: Loss) => string;
+  readonly randomUUID: () => string;
+}
+
+/** Events that were dropped because too many waited. */
+export interface Loss {
+  readonly count: number;
+  /** When the first of them was dropped; milliseconds since the epoch. */
+  readonly since: number;
 }
 
 interface Queued {
   readonly id: string;
+  readonly event: string;
   readonly body: string;
   readonly bytes: number;
+  /** The dropped events that it stands for. */
+  readonly loss?: Loss;
   attempts: number;
 }
 
-/** What came of an attempt; without a problem it was delivered. */
+/** The outcome of an attempt; without a problem it was delivered. */
 interface Outcome {
   readonly status?: number;
   readonly retryAfter?: string | undefined;
   readonly problem?: string;
 }
 
-/** Sends events to one receiver, one at a time and in order, and retries. Nothing of it is awaited by who adds them. */
+/** Sends events to one receiver, one at a time and in order, and retries. Adding one never waits. */
 export class Webhook {
   readonly #parts: WebhookParts;
   /** The URL may hold a secret, so messages show its host alone. */
@@ -72,6 +89,13 @@ export class Webhook {
   #failures = 0;
   /** Dropped since everything that waited was last delivered. */
   #dropped = 0;
+  /** Dropped events that the receiver does not know of. */
+  #loss: Loss | undefined;
+  /** Why the last attempt failed. */
+  #problem: string | undefined;
+  #resumesAt: number | undefined;
+  /** Oldest first. */
+  readonly #deliveries = new Map<string, Delivery>();
   #gone = false;
   #closing = false;
   #closed = false;
@@ -83,18 +107,27 @@ export class Webhook {
     this.#name = new URL(parts.url).host;
   }
 
+  /** Outcomes of the newest events. */
+  get state(): NotificationReceiver {
+    return {
+      receiver: this.#name,
+      status: this.#gone ? 'gone' : this.#problem === undefined ? 'ok' : 'failing',
+      waiting: this.#waiting.length,
+      dropped: this.#dropped,
+      ...(this.#problem !== undefined && { problem: this.#problem }),
+      ...(this.#resumesAt !== undefined && { nextAttemptAt: timestamp(this.#resumesAt) }),
+      deliveries: [...this.#deliveries.values()].reverse(),
+    };
+  }
+
   /** @param id the same for every attempt, by which the receiver knows a repeat */
-  add(id: string, body: string): void {
+  add(id: string, body: string, event: string): void {
     if (this.#gone || this.#closed) {
       this.#drop(this.#gone ? 'gone' : 'closed');
       return;
     }
-    this.#enqueue({ id, body, bytes: Buffer.byteLength(body), attempts: 0 });
-    while (this.#waiting.length > MAX_EVENTS || this.#bytes > MAX_BYTES) {
-      this.#dequeue();
-      this.#drop('queue_full');
-      if (this.#failures === 0) this.#parts.condition.begin(`notifications to ${this.#name} wait too long`);
-    }
+    this.#enqueue(queued(id, body, event));
+    while (this.#waiting.length > MAX_EVENTS || this.#bytes > MAX_BYTES) this.#lose(this.#dequeue()!);
     if (this.#cancelPause === undefined) this.#start();
   }
 
@@ -125,6 +158,7 @@ export class Webhook {
   #resume(): void {
     this.#cancelPause?.();
     this.#cancelPause = undefined;
+    this.#resumesAt = undefined;
     if (this.#waiting.length > 0) this.#start();
   }
 
@@ -132,14 +166,16 @@ export class Webhook {
   async #sendAll(): Promise<void> {
     // Not in the turn of the event loop that answers a control.
     await new Promise(setImmediate);
-    for (let next = this.#dequeue(); next !== undefined; next = this.#dequeue()) {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const outcome = await this.#attempt(next);
       if (outcome.problem !== undefined) {
         this.#failed(next, outcome);
         return;
       }
       this.#failures = 0;
-      this.#parts.delivered();
+      this.#problem = undefined;
+      this.#note(next, { status: outcome.status });
+      if (next.loss === undefined) this.#parts.delivered();
     }
     this.#parts.condition.end(this.#dropped === 0 ? undefined : `${this.#dropped} were dropped`);
     this.#dropped = 0;
@@ -164,9 +200,12 @@ export class Webhook {
     }
   }
 
-  #failed(event: Queued, { status = 0, retryAfter, problem }: Outcome): void {
+  #failed(event: Queued, { status, retryAfter, problem }: Outcome): void {
     const { condition, delay, random, clock } = this.#parts;
     this.#failures += 1;
+    this.#problem = problem;
+    event.attempts += 1;
+    this.#note(event, { status, problem });
     if (status === GONE) {
       this.#gone = true;
       condition.begin(`notifications to ${this.#name} have ended: it answers with status ${GONE}`);
@@ -174,15 +213,55 @@ export class Webhook {
       while (this.#dequeue() !== undefined) this.#drop('gone');
       return;
     }
-    event.attempts += 1;
-    const refused = status >= 400 && status < 500 && !TEMPORARY_REFUSALS.includes(status);
-    if (refused && event.attempts >= ATTEMPTS_WHEN_REFUSED) this.#drop('refused');
-    else this.#enqueue(event, 'first');
+    const refused = status !== undefined && status >= 400 && status < 500 && !TEMPORARY_REFUSALS.includes(status);
+    if (!refused || event.attempts < ATTEMPTS_WHEN_REFUSED) this.#enqueue(event, 'first');
+    else if (event.loss === undefined) this.#drop('refused');
     if (this.#closing) return;
-    if (this.#failures >= FAILURES_TO_REPORT) condition.begin(`notifications to ${this.#name} fail: ${problem}`);
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 20));
-    const asked = Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs(retryAfter, clock.now()));
-    this.#cancelPause = delay(Math.max(asked, pause * (0.5 + random() / 2)), () => this.#resume());
+    const asked = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()));
+    const wait = Math.max(asked, pause * (0.5 + random() / 2));
+    this.#resumesAt = clock.now() + wait;
+    this.#cancelPause = delay(wait, () => this.#resume());
+    if (asked > PAUSE_TO_REPORT_MS) this.#problem = `${problem} and asks to wait ${Math.ceil(asked / 1000)} s`;
+    if (this.#failures >= FAILURES_TO_REPORT || asked > PAUSE_TO_REPORT_MS) this.#report();
+  }
+
+  /** An event that says what was dropped goes first: the oldest were dropped. */
+  #next(): Queued | undefined {
+    const loss = this.#loss;
+    if (loss === undefined) return this.#dequeue();
+    this.#loss = undefined;
+    return { ...queued(this.#parts.randomUUID(), this.#parts.lossBody(loss), 'dropped'), loss };
+  }
+
+  /** Drops an event because too many wait. */
+  #lose({ loss }: Queued): void {
+    const { count, since } = loss ?? { count: 1, since: this.#parts.clock.now() };
+    this.#loss = { count: count + (this.#loss?.count ?? 0), since: Math.min(since, this.#loss?.since ?? since) };
+    if (loss === undefined) this.#drop('queue_full');
+    this.#report();
+  }
+
+  #report(): void {
+    const why = this.#problem === undefined ? '' : `: ${this.#problem}`;
+    const effect = this.#loss === undefined ? 'fail' : 'are dropped, because too many wait';
+    this.#parts.condition.begin(`notifications to ${this.#name} ${effect}${why}`);
+  }
+
+  #note({ id, event, attempts }: Queued, outcome: { status?: number | undefined; problem?: string | undefined }): void {
+    const { status, problem } = outcome;
+    this.#deliveries.delete(id);
+    this.#deliveries.set(id, {
+      id,
+      event,
+      timestamp: timestamp(this.#parts.clock.now()),
+      outcome: problem === undefined ? 'delivered' : 'failed',
+      attempts: problem === undefined ? attempts + 1 : attempts,
+      ...(status !== undefined && { status }),
+      ...(problem !== undefined && { problem }),
+    });
+    const [oldest] = this.#deliveries.keys();
+    if (this.#deliveries.size > MAX_DELIVERIES && oldest !== undefined) this.#deliveries.delete(oldest);
   }
 
   #enqueue(event: Queued, place: 'first' | 'last' = 'last'): void {
@@ -201,6 +280,10 @@ export class Webhook {
     this.#dropped += 1;
     this.#parts.dropped(reason);
   }
+}
+
+function queued(id: string, body: string, event: string): Queued {
+  return { id, event, body, bytes: Buffer.byteLength(body), attempts: 0 };
 }
 
 /** RFC 9110, section 10.2.3: seconds, or a date. Zero for anything else. */

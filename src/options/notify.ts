@@ -1,7 +1,7 @@
-/** What a notification is about. */
-export type NotifyEvent = 'change' | 'expiry' | 'refusal' | 'budget' | 'loss' | 'credentials';
+/** Kind of a notification. */
+export type NotifyEvent = 'change' | 'expiry' | 'refusal' | 'budget' | 'loss' | 'credentials' | 'failure.recorded';
 
-/** Who is notified of what the audit trail records. */
+/** Receivers of notifications about entries of the audit trail, and about failures whose lines were recorded. */
 export interface NotifyOptions {
   /**
    * One or more webhooks. Each event is sent once, by the process that recorded it.
@@ -22,7 +22,8 @@ export interface WebhookOptions {
   readonly secret?: string | readonly string[] | undefined;
   /**
    * Which events are sent: `change`, `expiry` (a temporary control ended), `refusal` (a request was denied), `budget` (a
-   * control used up its total), `loss` (the store lost changes), `credentials` (a credential source failed or recovered).
+   * control used up its total), `loss` (the store lost changes), `credentials` (a credential source failed or recovered),
+   * `failure.recorded` (recorded lines of failed work were written, at most once a minute for each category).
    * @default all of them
    */
   readonly events?: readonly NotifyEvent[] | undefined;

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import type { Allow } from '../protocol/allow.ts';
 import type { Scope, SecurityLevel } from '../protocol/constants.ts';
 import type { ValidationResult } from '../protocol/validation-result.ts';
 
 /**
- * Who may use the endpoint. Without any credential it accepts loopback connections alone, and creates a development key in
+ * Credentials that the endpoint accepts. Without any credential it accepts loopback connections alone, and creates a development key in
  * `.rdcp/dev-key`.
  */
 export interface SecurityOptions {
@@ -40,6 +41,11 @@ export interface SecurityOptions {
    * @default none
    */
   readonly tokens?: TokenOptions | undefined;
+  /**
+   * Tickets of other services that are accepted: the work that carries one has its categories on.
+   * @default none
+   */
+  readonly tickets?: TicketOptions | undefined;
   /**
    * Your own authenticator, asked before any other. It returns a validation result, or nothing for a request without a
    * credential of its kind. When it throws, the request is answered with 503.
@@ -80,8 +86,26 @@ export interface ApiKeyRecord {
    * @default none
    */
   readonly tenantId?: string | undefined;
-  /** What the key may do, at least one of `discovery`, `status`, `control` and `admin`. */
+  /**
+   * Tenants that the key may name in `X-RDCP-Tenant-ID` without the scope `admin`: ids, prefixes such as `b*`, or `*`. It
+   * addresses nothing else. Not together with `tenantId`.
+   * @default none
+   */
+  readonly tenants?: readonly string[] | undefined;
+  /** Scopes of the key, at least one of `discovery`, `status`, `control`, `tail`, `alerts` and `admin`. */
   readonly scopes: readonly Scope[];
+  /**
+   * What the key may do with which categories, within its scopes: `{ categories: ["DB_*"], actions?, maxDuration?, maxBudget?,
+   * tail?, tenants? }`.
+   * @default all that its scopes allow
+   */
+  readonly allow?: Allow | undefined;
+  /**
+   * Whether a change beyond `allow` waits for the approval of another identity with the scope `admin`, for at most 10 minutes,
+   * instead of being refused.
+   * @default false
+   */
+  readonly approval?: boolean | undefined;
   /**
    * UTC time before which the key is refused, such as `2026-01-31T00:00:00.000Z`.
    * @default none
@@ -127,6 +151,27 @@ export interface JwtIssuerOptions {
    * @default 'tenant_id'
    */
   readonly tenantClaim?: string | undefined;
+  /**
+   * Claim that holds the tenants which a token without a tenant may name, as an array of ids, prefixes such as `b*`, or `*`.
+   * @default 'otelrdcp_tenants', as in tokens of `security.tokens`
+   */
+  readonly tenantsClaim?: string | undefined;
+  /**
+   * Claim that holds what a token may do with which categories, as `allow` of a key. A value of another form makes the token
+   * invalid. Beside it, `otelrdcp_approval: true` is as `approval` of a key.
+   * @default 'otelrdcp_allow', as in tokens of `security.tokens`
+   */
+  readonly allowClaim?: string | undefined;
+  /**
+   * What every token of the issuer may do at most, as `allow` of a key.
+   * @default all that its scopes and its claim allow
+   */
+  readonly allow?: Allow | undefined;
+  /**
+   * Whether a change beyond `allow` waits for the approval of another identity with the scope `admin`, as with a key.
+   * @default false
+   */
+  readonly approval?: boolean | undefined;
 }
 
 /** An introspection endpoint (RFC 7662) and how to ask it. */
@@ -160,9 +205,30 @@ export interface IntrospectionOptions {
    * @default 'tenant_id'
    */
   readonly tenantClaim?: string | undefined;
+  /**
+   * Field that holds the tenants which a token without a tenant may name, as an array of ids, prefixes such as `b*`, or `*`.
+   * @default 'otelrdcp_tenants', as in tokens of `security.tokens`
+   */
+  readonly tenantsClaim?: string | undefined;
+  /**
+   * Field that holds what a token may do with which categories, as `allow` of a key. A value of another form makes the token
+   * invalid. Beside it, `otelrdcp_approval: true` is as `approval` of a key.
+   * @default 'otelrdcp_allow', as in tokens of `security.tokens`
+   */
+  readonly allowClaim?: string | undefined;
+  /**
+   * What every token of the issuer may do at most, as `allow` of a key.
+   * @default all that its scopes and its claim allow
+   */
+  readonly allow?: Allow | undefined;
+  /**
+   * Whether a change beyond `allow` waits for the approval of another identity with the scope `admin`, as with a key.
+   * @default false
+   */
+  readonly approval?: boolean | undefined;
 }
 
-/** Who the client certificates are. */
+/** Identities of client certificates. */
 export interface MtlsOptions {
   /** Identities of client certificates. */
   readonly identities: readonly CertificateIdentity[];
@@ -198,8 +264,26 @@ export interface CertificateIdentity {
    * @default none
    */
   readonly tenantId?: string | undefined;
-  /** What the identity may do, at least one of `discovery`, `status`, `control` and `admin`. */
+  /**
+   * Tenants that the identity may name in `X-RDCP-Tenant-ID` without the scope `admin`: ids, prefixes such as `b*`, or `*`. It
+   * addresses nothing else. Not together with `tenantId`.
+   * @default none
+   */
+  readonly tenants?: readonly string[] | undefined;
+  /** Scopes of the identity, at least one of `discovery`, `status`, `control`, `tail`, `alerts` and `admin`. */
   readonly scopes: readonly Scope[];
+  /**
+   * What the identity may do with which categories, within its scopes: `{ categories: ["DB_*"], actions?, maxDuration?, maxBudget?,
+   * tail?, tenants? }`.
+   * @default all that its scopes allow
+   */
+  readonly allow?: Allow | undefined;
+  /**
+   * Whether a change beyond `allow` waits for the approval of another identity with the scope `admin`, for at most 10 minutes,
+   * instead of being refused.
+   * @default false
+   */
+  readonly approval?: boolean | undefined;
 }
 
 /** Tokens that this server issues, signed with exactly one of `signingKeyFile` and `secret`. */
@@ -232,4 +316,50 @@ export interface TokenOptions {
    * @default 28800
    */
   readonly refreshTokenSeconds?: number | undefined;
+}
+
+/** Tickets of other services that are accepted. */
+export interface TicketOptions {
+  /** Issuers whose signed tickets are accepted. */
+  readonly issuers: readonly TicketIssuerOptions[];
+  /**
+   * Categories that tickets may switch on here: names, and patterns such as `SQL_*`. Others of a ticket are ignored.
+   * @default all
+   */
+  readonly categories?: readonly string[] | undefined;
+  /**
+   * Longest life of a ticket, at most `1h`. One that lasts longer is refused.
+   * @default '1h'
+   */
+  readonly maxDuration?: number | string | undefined;
+  /**
+   * Whether a trace is sampled from here on where its baggage has a valid ticket. Needs the SDK that `register` starts.
+   * @default false
+   */
+  readonly sampleTraces?: boolean | undefined;
+}
+
+/**
+ * An issuer of signed tickets, with `publicKey` or `jwksUri`. The one that `security.tokens` names needs neither: its tickets are
+ * verified with the keys of this server.
+ */
+export interface TicketIssuerOptions {
+  /** Value of the `iss` claim: `security.tokens.issuer` of the service that makes the tickets. */
+  readonly issuer: string;
+  /**
+   * Accepted audiences: the `aud` claim, which is `security.tokens.audience` of that service, must hold one of them.
+   * @default not checked
+   */
+  readonly audience?: string | readonly string[] | undefined;
+  /**
+   * Public key or certificate in PEM form. RSA keys need at least 2048 bits.
+   * @default none
+   */
+  readonly publicKey?: string | undefined;
+  /**
+   * Address of the issuer's key set, such as `https://host:9465/rdcp/v1/jwks`: an https URL, or http on loopback. It is fetched at the
+   * start and every 10 minutes, never for a ticket.
+   * @default none
+   */
+  readonly jwksUri?: string | undefined;
 }

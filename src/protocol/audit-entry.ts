@@ -1,5 +1,5 @@
 import type { AuditEntry } from './audit-messages.ts';
-import { namesMemberTwice } from './duplicate-names.ts';
+import { duplicateMember, serialized } from './duplicate-members.ts';
 import { LATEST_INSTANT, type Timestamp, timestamp as timestampOf } from './time.ts';
 
 /** Id and time of an entry from its storage key, used when the entry itself is damaged. */
@@ -16,15 +16,15 @@ export function asAuditEntry(value: unknown, known: () => EntryKey): AuditEntry 
   return isAuditEntry(value) ? value : placeholderFor(value, known());
 }
 
-/** Parses the JSON of an entry. JSON with a duplicate member is damaged (see {@link asAuditEntry}). */
+/** Parses the JSON of an entry. JSON with a duplicate member, or nested too deeply, is damaged (see {@link asAuditEntry}). */
 export function parseAuditEntry(json: string, known: () => EntryKey): AuditEntry {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {}
-  // Fast path: JSON that serializes to itself has no duplicate member.
-  const ambiguous = value !== undefined && JSON.stringify(value) !== json && namesMemberTwice(json);
-  return ambiguous ? placeholderFor(value, known()) : asAuditEntry(value, known);
+  const text = serialized(value);
+  const isSound = text !== undefined && (text === json || duplicateMember(json, value) === undefined);
+  return isSound ? asAuditEntry(value, known) : placeholderFor(value, known());
 }
 
 function isAuditEntry(value: unknown): value is AuditEntry {
@@ -40,7 +40,6 @@ function isAuditEntry(value: unknown): value is AuditEntry {
     (dropped === undefined || isDropped(dropped)) &&
     isObject(compliance) &&
     [compliance.instanceId, compliance.previousHash, compliance.hash, compliance.retainUntil].every(isText) &&
-    (compliance.format === undefined || compliance.format === 2) &&
     (compliance.previousRetainUntil === undefined || isText(compliance.previousRetainUntil)) &&
     (compliance.signature === undefined || isSignature(compliance.signature)) &&
     typeof compliance.sequence === 'number'

@@ -1,15 +1,15 @@
-import type { AUDIT_ACTIONS, AuthMethod, SecurityLevel } from './constants.ts';
-import type { ChangeRecord, ControlBudget, RdcpAnswer } from './messages.ts';
+import type { AUDIT_ACTIONS, AuthMethod, ControlAction, SecurityLevel } from './constants.ts';
+import type { ChangeRecord, ControlBudget, DiscoveredActivation, RdcpAnswer } from './messages.ts';
 import type { Timestamp } from './time.ts';
 
 // Entries of the audit trail, as the store and the answers have them.
 
-/** What an entry of the trail records. See docs/audit.md. */
+/** Kind of an audit entry. See docs/audit.md. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 /** How it ended; `partial`: not in every process, or not in the store. */
 export type AuditOutcome = 'success' | 'partial' | 'failed' | 'denied';
 
-/** Who made a request, as far as the credential says. */
+/** The identity behind a request, as far as the credential shows it. */
 export interface AuditIdentity {
   /** Kind of the credential. */
   readonly method?: AuthMethod;
@@ -22,6 +22,24 @@ export interface AuditIdentity {
   /** Session of the token. */
   readonly sessionId?: string;
 }
+
+/** An activation that was made or ended. Each value of `target.match` is `hmac:` and 12 characters. */
+export type AuditedActivation = Pick<DiscoveredActivation, 'id' | 'target' | 'filter' | 'when' | 'expiresAt'>;
+
+/** A change that goes beyond what a credential allows, while it waits and once it is made. Both have its `id`. */
+export type AuditedApproval =
+  | {
+      readonly id: string;
+      /** The action that waits. */
+      readonly action: ControlAction;
+      /** How long it waits. */
+      readonly expiresAt: Timestamp;
+    }
+  | {
+      readonly id: string;
+      /** Who approved it. */
+      readonly by: AuditIdentity;
+    };
 
 /** The beginning of a tail, or its end. Both have the stream's `id`. */
 export type AuditedTail =
@@ -44,10 +62,10 @@ export type AuditedTail =
     };
 
 /**
- * Why the server ended a tail: its time is over, its number of lines was reached, the credential expired or was revoked, or
- * the server shuts down.
+ * Why the server ended a tail: its time is over, its number of lines was reached, the credential expired or was revoked, the
+ * server shuts down, or the same client began another and had no place left.
  */
-export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown';
+export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown' | 'replaced';
 
 /** One entry of the audit trail, in the store and in responses. */
 export interface AuditEntry {
@@ -55,15 +73,15 @@ export interface AuditEntry {
   readonly id: string;
   /** When it was written. */
   readonly timestamp: Timestamp;
-  /** What was done or tried. */
+  /** The action that was done or tried. */
   readonly action: AuditAction;
   /** Categories that it was about. */
   readonly categories: readonly string[];
-  /** What changed; empty for anything but a change. */
+  /** The changes; empty for other actions. */
   readonly changes: readonly ChangeRecord[];
   /** How it ended. */
   readonly outcome: AuditOutcome;
-  /** Who did it; empty for what the server does by itself, such as an expiry. */
+  /** The identity that did it; empty for actions of the server itself, such as an expiry. */
   readonly identity: AuditIdentity;
   /** Tenant that it was for; absent if for everybody. */
   readonly tenant?: {
@@ -74,11 +92,17 @@ export interface AuditEntry {
   };
   /** Id of the request (`X-RDCP-Request-ID`). */
   readonly requestId?: string;
-  /** What the operator gave as the reason. */
+  /** The operator's reason. */
   readonly reason?: string;
   /** The option of the control. */
   readonly otelrdcp_budget?: ControlBudget | false;
-  /** Where the request came from. */
+  /** On a `reset` that left permanent settings. */
+  readonly otelrdcp_only?: 'temporary';
+  /** The activation that was made or ended. Values of `match` are masked. */
+  readonly otelrdcp_activation?: AuditedActivation;
+  /** On an `approval`: the change that waits. On a change: who approved it, where its maker might not have made it. */
+  readonly otelrdcp_approval?: AuditedApproval;
+  /** Source of the request. */
   readonly source?: {
     /** IP address of the client. */
     readonly address?: string;
@@ -105,10 +129,8 @@ export interface AuditEntry {
       readonly hash: string;
     }[];
   };
-  /** What makes the trail verifiable: its place in a chain of hashes. */
+  /** Its place in the chain of hashes, which makes the trail verifiable. */
   readonly compliance: {
-    /** Absent in the first format, whose prune entries have no `dropped`. */
-    readonly format?: 2;
     /** The configured level of security when it was written. */
     readonly securityLevel: SecurityLevel;
     /** Process that wrote it. Each process has a chain of its own. */

@@ -21,9 +21,14 @@ export const PATHS = {
   audit: '/rdcp/v1/audit',
   session: '/rdcp/v1/session',
   fleet: '/rdcp/v1/fleet',
+  notifications: '/rdcp/v1/notifications',
   forecast: '/rdcp/v1/forecast',
   tail: '/rdcp/v1/tail',
   events: '/rdcp/v1/events',
+  alerts: '/rdcp/v1/alerts',
+  approvals: '/rdcp/v1/approvals',
+  approve: '/rdcp/v1/approve',
+  openapi: '/rdcp/v1/openapi.json',
 } as const;
 
 /** Paths of the token endpoints. Served only with `security.tokens`. */
@@ -71,8 +76,11 @@ export const REQUEST_HEADERS = /* @__PURE__ */ Object.fromEntries(
   Object.entries(HEADERS).map(([key, name]) => [key, name.toLowerCase()]),
 ) as { readonly [K in keyof typeof HEADERS]: Lowercase<(typeof HEADERS)[K]> };
 
+/** The scopes of RDCP 1.0. */
+export const STANDARD_SCOPES = ['discovery', 'status', 'control', 'admin'] as const;
+
 /** Every scope of a credential; `admin` includes the others. See docs/credentials.md. */
-export const SCOPES = ['discovery', 'status', 'control', 'admin'] as const;
+export const SCOPES = ['discovery', 'status', 'control', 'tail', 'alerts', 'admin'] as const;
 /** One of {@link SCOPES}. */
 export type Scope = (typeof SCOPES)[number];
 
@@ -86,10 +94,13 @@ export const AUTH_METHODS = ['api-key', 'bearer', 'mtls', 'hybrid'] as const;
 /** One of {@link AUTH_METHODS}. */
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
-/** What the settings of tenants share, from everything to nothing. See docs/tenants.md. */
+/** How far the settings of tenants are shared, from fully to not at all. See docs/tenants.md. */
 export const ISOLATION_LEVELS = ['global', 'process', 'namespace', 'organization'] as const;
 /** One of {@link ISOLATION_LEVELS}. */
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
+
+/** An entry of a credential's `tenants`: a tenant's id, or a prefix of ids with `*`. */
+export const TENANT_PATTERN = /^(?:[a-zA-Z0-9._-]{1,255}|[a-zA-Z0-9._-]{0,254}\*)$/;
 
 /** `tenant.id` in responses for the global scope. Not a tenant's id. */
 export const EVERYBODY = 'global';
@@ -98,6 +109,11 @@ export const EVERYBODY = 'global';
 export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'] as const;
 /** One of {@link CONTROL_ACTIONS}. */
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
+
+/** What `allow` of a credential may name: the actions that switch, and the two that read lines. */
+export const ALLOWED_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'tail', 'forecast'] as const;
+/** One of {@link ALLOWED_ACTIONS}. */
+export type AllowedAction = (typeof ALLOWED_ACTIONS)[number];
 
 /** Actions of audit entries: controls and their later effects, refusals, changes of the trail itself, and sessions. */
 export const AUDIT_ACTIONS = [
@@ -115,10 +131,13 @@ export const AUDIT_ACTIONS = [
   'credentials.reload',
   'forecast',
   'tail',
+  'approval',
 ] as const;
 
 /** Maximum size of a request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
+/** Maximum size of a notification about alerts, in bytes: 10,000 of them with some labels each. */
+export const MAX_ALERTS_BYTES = 8 * 1024 * 1024;
 /** Maximum length of `options.reason`, in characters. */
 export const MAX_REASON_LENGTH = 500;
 /** Largest limits of a control's budget: calls a second, and calls or bytes in all. */
@@ -129,6 +148,8 @@ export const MAX_FORECAST_SECONDS = 60;
 /** Most lines of a tail, in a second and in all. */
 export const MAX_TAIL_RATE = 10_000;
 export const MAX_TAIL_LINES = 1_000_000_000;
+/** Longest time for which lines are kept for tails, in seconds. */
+export const MAX_HISTORY_SECONDS = 300;
 /** Maximum clock skew of a control request's `Date` header, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 5 * 60_000;
 /** How long a control response is kept for retries with the same request id, in milliseconds. */

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
-import { escapeUnprintable } from '../printable.ts';
+import { escapeUnprintable } from './printable.ts';
+
+export const UNKNOWN_FIELD = 'is not a known field';
 
 /** A validation error. */
 export interface FirstIssue {
@@ -26,7 +28,7 @@ function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): Firs
   }
   if (issue.code === 'invalid_key' && issue.issues[0] !== undefined) return describe(issue.issues[0], path);
   if (issue.code === 'unrecognized_keys') {
-    return { field: fieldOf([...path, issue.keys[0]!]), message: 'is not a known field' };
+    return { field: fieldOf([...path, issue.keys[0]!]), message: UNKNOWN_FIELD };
   }
   return { field: fieldOf(path), message: sentence(issue.message) };
 }

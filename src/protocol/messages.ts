@@ -1,17 +1,19 @@
+import type { Allow } from './allow.ts';
 import type { AuthMethod, ControlAction, IsolationLevel, PROTOCOL, Scope, SecurityLevel } from './constants.ts';
 import type { Emission } from './emission.ts';
+import type { ControlTarget, LineFilter, When } from './target.ts';
 import type { Timestamp } from './time.ts';
 
 // Types of the RDCP 1.0 bodies. Fields named `otelrdcp_…` are vendor extensions of this implementation (RDCP 1.0,
 // Extensibility, rule 2). Standard clients can ignore them.
 
-/** Whose settings an answer is about. Present where there are tenants. */
+/** The tenant whose settings an answer is about. Present where there are tenants. */
 export interface TenantContext {
   /** The tenant's id. */
   readonly id: string;
   /** How far the service separates its tenants, as configured. */
   readonly isolationLevel: IsolationLevel;
-  /** `tenant-isolated` where the settings are the tenant's own, `global` where they are for everybody. */
+  /** `tenant-isolated` where the settings are the tenant's own, `global` where they are for all. */
   readonly scope: 'global' | 'tenant-isolated';
 }
 
@@ -42,7 +44,7 @@ export interface WellKnownDocument {
     /** Says whether the server works. */
     readonly health: string;
   };
-  /** What of the protocol's optional parts this server has. */
+  /** Optional parts of the protocol that this server has. */
   readonly capabilities: {
     /** Whether it keeps settings for each tenant. */
     readonly multiTenancy: boolean;
@@ -72,7 +74,7 @@ export interface WellKnownDocument {
   readonly otelrdcp_endpoints: Readonly<Record<string, string>>;
   /** In responses to a request with a valid credential. */
   readonly otelrdcp_authenticated?: true;
-  /** Where the console is, if the server has it. */
+  /** The console, if the server has it. */
   readonly otelrdcp_console?: {
     /** Its path. */
     readonly page: string;
@@ -84,7 +86,7 @@ export interface WellKnownDocument {
 /** The layer that determines a category's effective state. */
 export type StateOrigin = 'default' | 'global' | 'tenant' | 'temporary';
 
-/** What a control lets its categories emit. When `calls` or `bytes` are used up, the control ends. */
+/** Limits that a control sets for its categories. When `calls` or `bytes` are used up, the control ends. */
 export interface ControlBudget {
   /** Calls a second. */
   readonly callsPerSecond?: number | undefined;
@@ -104,44 +106,109 @@ export interface BudgetState {
   readonly bytesPerSecond?: number;
   /** Calls that there is room for at once. */
   readonly callsLeftNow?: number;
-  /** Of a control's totals, where it has any. */
+  /** Calls left, where the control has a total of them. */
   readonly callsLeft?: number;
-  /** Bytes of text, where the control has a total of them. */
+  /** Bytes of text left, where the control has a total of them. */
   readonly bytesLeft?: number;
 }
 
 /** The logger of another library that a category controls. */
 export interface DiscoveredSource {
   /**
-   * What the logger belongs to: a library, `util.debuglog` (`debuglog`), a diagnostics channel, an OpenTelemetry
+   * The source of the logger: a library, `util.debuglog` (`debuglog`), a diagnostics channel, an OpenTelemetry
    * scope (`otel`), or a call of `adopt()` (`custom`).
    */
   readonly kind: 'debug' | 'pino' | 'winston' | 'nest' | 'debuglog' | 'channel' | 'otel' | 'custom';
-  /** The logger's own name. Of several, the first in alphabetical order. */
+  /** The logger's own name. The first in alphabetical order, if there are several. */
   readonly name: string;
   /** Version of the library. */
   readonly version?: string;
+  /** The package in `node_modules` that made the logger, such as `body-parser`. Absent for the application's own loggers. */
+  readonly package?: string;
   /** Number of loggers in the category. */
   readonly count: number;
+  /** Number of them that write debug lines by themselves until the category is switched. Absent for none. */
+  readonly onByItself?: number;
 }
 
-/** Who made a temporary control, when and why. */
+/** The maker of a temporary control, its time and reason. */
 export interface DiscoveredControl {
   /** User of the credential. */
   readonly userId?: string;
   /** Client of the credential. */
   readonly clientId?: string;
-  /** What the operator gave as the reason. */
+  /** The operator's reason. */
   readonly reason?: string;
   /** When it was made. */
   readonly since: Timestamp;
+}
+
+/** A tenant's own setting of a category. */
+export interface TenantSetting {
+  /** The tenant's id. */
+  readonly id: string;
+  /** Whether the category is on for it. */
+  readonly enabled: boolean;
+  /** Whether the setting ends by itself. */
+  readonly temporary: boolean;
+  /** When a temporary setting ends. */
+  readonly expiresAt?: Timestamp;
+  /** Who made it, when and why, if known. */
+  readonly control?: DiscoveredControl;
+}
+
+/** Tenants whose own setting has a category on, or has it off although it is on for everybody. */
+export interface TenantSettings {
+  /** Number of tenants that have it on for a while. */
+  readonly temporary: number;
+  /** Number of tenants that have it on permanently. */
+  readonly permanent: number;
+  /** The first 20 of them all, sorted by id. */
+  readonly tenants: readonly TenantSetting[];
+  /** Number of those that are not listed. */
+  readonly more: number;
+}
+
+/** Categories that are on for a part of the work, or of the lines. */
+export interface DiscoveredActivation {
+  /** Ends this activation alone, as `options.otelrdcp_id` of a `disable` or `reset`. */
+  readonly id: string;
+  /** Names of its categories. */
+  readonly categories: readonly string[];
+  /** The tenant whose work it is for; absent for the work of all. */
+  readonly tenant?: string;
+  /**
+   * Whose work it is for; absent for all work. For everyone but who made it, and `admin` without a tenant, each value of
+   * `match` is `hmac:` and 12 characters: values are personal data.
+   */
+  readonly target?: ControlTarget;
+  /** The lines that it is for; absent for all lines. */
+  readonly filter?: LineFilter;
+  /** The work whose lines are written, once it has ended; until then they are recorded. Absent for lines that are written at once. */
+  readonly when?: When;
+  /** Its own budget for each category; absent for the configured one, `false` for none. */
+  readonly budget?: ControlBudget | false;
+  /** When it ends. */
+  readonly expiresAt: Timestamp;
+  /** The operator's reason. */
+  readonly reason?: string;
+  /** Who made it, and when. Hidden from a tenant if it is for all tenants. */
+  readonly by?: Omit<DiscoveredControl, 'reason'>;
+}
+
+/** What a request carries so that categories are on for it. */
+export interface RequestTicket {
+  /** The value of the header `baggage`. A credential: keep it as you keep a token. */
+  readonly baggage: string;
+  /** When it ends; a signed ticket may end before its activation. */
+  readonly expiresAt: Timestamp;
 }
 
 /** A category with its state, why it has that, and what it emits. */
 export interface DiscoveredCategory {
   /** Its name, such as `DATABASE`. */
   readonly name: string;
-  /** What its registration says of it; empty if nothing. */
+  /** Its description; empty without one. */
   readonly description: string;
   /** Whether it is on, for those that the answer is about. */
   readonly enabled: boolean;
@@ -156,15 +223,30 @@ export interface DiscoveredCategory {
   };
   /** Default state from its registration. */
   readonly otelrdcp_default: boolean;
-  /** What decides whether it is on. */
+  /** The setting that decides whether it is on. */
   readonly otelrdcp_origin: StateOrigin;
   /** When the temporary control ends. */
   readonly otelrdcp_expiresAt?: Timestamp;
-  /** Who made the control that decides. A tenant does not see it of a control for everybody. */
+  /** The maker of the control that decides. Hidden from a tenant if the control is for all tenants. */
   readonly otelrdcp_control?: DiscoveredControl;
-  /** Of a category that is on: what it may emit in the process that answers; `false` for anything. */
+  /** Tenants with another setting, for those who may see all tenants and ask about everybody; absent if there is none. */
+  readonly otelrdcp_settings?: TenantSettings;
+  /** Activations of the category in force, which leave `enabled` as it is; absent if there is none. */
+  readonly otelrdcp_activations?: readonly DiscoveredActivation[];
+  /** What became of the calls that were recorded in the responding process. Absent if there is none. */
+  readonly otelrdcp_recorder?: {
+    /** Of work that failed or was slow. */
+    readonly written: number;
+    /** Of other work. */
+    readonly forgotten: number;
+    /** Beyond a limit. */
+    readonly cut: number;
+  };
+  /** Lines that the filters of its activations could not be evaluated for, in the responding process. Absent for none. */
+  readonly otelrdcp_unevaluated?: number;
+  /** Limits of a category that is on, in the responding process; `false` for none. */
   readonly otelrdcp_budget?: BudgetState | false;
-  /** Of a category that is off: its configured budget, in calls per second; `false` for no limit. */
+  /** The configured budget of a category that is off, in calls per second; `false` for no limit. */
   readonly otelrdcp_configuredBudget?:
     | {
         /** Most calls a second. */
@@ -173,8 +255,10 @@ export interface DiscoveredCategory {
     | false;
   /** Its calls whose output was dropped, where there are any. */
   readonly otelrdcp_dropped?: number;
-  /** Of an adopted category, in the process that answers. */
+  /** The loggers of an adopted category, in the responding process, or in one that has the category. */
   readonly otelrdcp_source?: DiscoveredSource;
+  /** With a shared store: present if not all processes have the category. */
+  readonly otelrdcp_instances?: CategoryInstances;
 }
 
 /** The registered categories. */
@@ -192,7 +276,7 @@ export interface DiscoveryResponse extends RdcpAnswer {
   };
 }
 
-/** What a control request made of one category. */
+/** The effect of a control request on one category. */
 export interface ChangeRecord {
   /** Name of the category. */
   readonly category: string;
@@ -220,7 +304,15 @@ export interface FleetSummary {
   readonly pending: readonly string[];
 }
 
-/** What a control request did. */
+/** How many processes have a category, of those that say which they have. */
+export interface CategoryInstances {
+  /** Number of processes that have it. */
+  readonly having: number;
+  /** Number of processes, including the responding one. */
+  readonly of: number;
+}
+
+/** The effect of a control request. */
 export interface ControlResponse extends RdcpAnswer {
   /** The action of the request. */
   readonly action: ControlAction;
@@ -228,12 +320,16 @@ export interface ControlResponse extends RdcpAnswer {
   readonly categories: readonly string[];
   /** `partial` if it is in force here, but not in every process or not in the store. */
   readonly status: 'success' | 'partial' | 'failed';
-  /** What was done, in one sentence. */
+  /** The result, in one sentence. */
   readonly message: string;
   /** One for each category. */
   readonly changes: readonly ChangeRecord[];
   /** With a shared store; absent while the store is unreachable. */
   readonly otelrdcp_fleet?: FleetSummary;
+  /** The activation that an `enable` with a target or a filter made; `changes` is empty then. */
+  readonly otelrdcp_activation?: DiscoveredActivation;
+  /** The ticket of an `enable` for one request. It is not kept: the answer to a retry with the same request id has none. */
+  readonly otelrdcp_request?: RequestTicket;
   /** In the response to a dry run: `changes` says what would change. */
   readonly otelrdcp_dryRun?: true;
   /**
@@ -241,6 +337,12 @@ export interface ControlResponse extends RdcpAnswer {
    * application has not worked for it in the responding process. The change was made all the same.
    */
   readonly otelrdcp_tenantKnown?: false;
+  /**
+   * Present for a change if the store is not shared: the change reached the responding process alone, and other processes of
+   * the service, if there are any, keep their state. Absent where this is certain: then the status is `partial`,
+   * and `message` says why.
+   */
+  readonly otelrdcp_shared?: false;
 }
 
 /** Which categories are on. */
@@ -258,11 +360,15 @@ export interface StatusResponse extends RdcpAnswer {
   };
   /** With a shared store: which processes have applied its newest revision. */
   readonly otelrdcp_fleet?: FleetSummary;
+  /** As in discovery, by category. */
+  readonly otelrdcp_settings?: Readonly<Record<string, TenantSettings>>;
+  /** As in discovery, by category. */
+  readonly otelrdcp_activations?: Readonly<Record<string, readonly DiscoveredActivation[]>>;
 }
 
 /** One process that shares the store. */
 export interface FleetMember {
-  /** Id of the process (`service.instance.id`). */
+  /** Id of the process. */
   readonly id: string;
   /** Name of its host. */
   readonly host: string;
@@ -272,6 +378,8 @@ export interface FleetMember {
   readonly service: string;
   /** Version of its service (`service.version`), if known. */
   readonly version?: string;
+  /** `service.instance.id` of its OpenTelemetry resource, if it has one. Processes may share it. */
+  readonly serviceInstanceId?: string;
   /** When it started. */
   readonly startedAt: Timestamp;
   /** Revision that the process has applied; absent if it has applied none of the store's current history. */
@@ -280,6 +388,8 @@ export interface FleetMember {
   readonly pending: boolean;
   /** When it last announced itself in the store. */
   readonly lastSeenAt: Timestamp;
+  /** Its categories that not all processes have, 100 at most; absent if it does not say which it has. */
+  readonly categories?: readonly string[];
 }
 
 /** Response of the fleet endpoint, an extension of this implementation. */
@@ -288,11 +398,55 @@ export interface FleetResponse extends RdcpAnswer {
   readonly revision: number;
   /** Sorted by host, then process id. */
   readonly instances: readonly FleetMember[];
+  /** Processes that stopped answering up to five minutes ago, and did not shut down; absent if there is none. */
+  readonly lost?: readonly FleetMember[];
+}
+
+/** The newest attempt to send a notification. */
+export interface Delivery {
+  /** `webhook-id`: the id of the audit entry, or one of its own. */
+  readonly id: string;
+  /** `change`, `expiry`, `refusal`, `budget`, `loss`, `credentials`, `failure.recorded`; `dropped` for one that says how many were dropped. */
+  readonly event: string;
+  /** When it was tried last. */
+  readonly timestamp: Timestamp;
+  /** Whether the receiver took it. */
+  readonly outcome: 'delivered' | 'failed';
+  /** Attempts so far. */
+  readonly attempts: number;
+  /** Status of the receiver's answer, if it answered. */
+  readonly status?: number;
+  /** Why it failed. */
+  readonly problem?: string;
+}
+
+/** A receiver of notifications, as the answering process knows it. */
+export interface NotificationReceiver {
+  /** Its host and port. */
+  readonly receiver: string;
+  /** `gone`: it answered 410, and gets nothing until the next start. */
+  readonly status: 'ok' | 'failing' | 'gone';
+  /** Events that wait. */
+  readonly waiting: number;
+  /** Events dropped since everything that waited was last delivered. */
+  readonly dropped: number;
+  /** Why the last attempt failed. */
+  readonly problem?: string;
+  /** When the next attempt follows. */
+  readonly nextAttemptAt?: Timestamp;
+  /** Newest first. */
+  readonly deliveries: readonly Delivery[];
+}
+
+/** Response of the notifications endpoint, an extension of this implementation. */
+export interface NotificationsResponse extends RdcpAnswer {
+  /** In the order of the configuration. */
+  readonly receivers: readonly NotificationReceiver[];
 }
 
 /** The result of one health check. */
 export interface HealthCheckRecord {
-  /** What is checked: `store`, `audit`, or a check of the application. */
+  /** Name of the check: `store`, `audit`, or one of the application. */
   readonly name: string;
   /** `warn`: works, with a restriction. */
   readonly status: 'pass' | 'warn' | 'fail';
@@ -321,7 +475,7 @@ export type MetricUnit = 'percent' | 'bytes' | 'per_second' | 'count' | 'millise
 export interface MetricValue {
   /** The measured value. */
   readonly value: number;
-  /** What it is counted in. */
+  /** Unit of the value. */
   readonly unit: MetricUnit;
   /** Always true: nothing is estimated. */
   readonly measured: true;
@@ -341,9 +495,9 @@ export type ProcessMetricName =
 
 /** Measurements of the process and of each category. */
 export interface MetricsResponse extends RdcpAnswer {
-  /** Of the process, by name. */
+  /** Measurements of the process, by name. */
   readonly metrics: Readonly<Partial<Record<ProcessMetricName, MetricValue>>>;
-  /** Of each category, by its name. */
+  /** Measurements of each category, by name. */
   readonly categories: Readonly<
     Record<
       string,
@@ -365,10 +519,12 @@ export interface TenantSummary {
   readonly name?: string;
   /** How far the service separates its tenants, as configured. */
   readonly isolationLevel: IsolationLevel;
-  /** Whose settings decide for it. */
+  /** The scope whose settings decide for it. */
   readonly scope: TenantContext['scope'];
   /** Whether each category is on for it, by name. */
   readonly categories: Readonly<Record<string, boolean>>;
+  /** Categories that are on for everybody and off by a setting of this tenant; absent if there is none. */
+  readonly otelrdcp_off?: readonly string[];
   /** Number of its temporary controls in force. */
   readonly temporaryControls: number;
   /** When the settings of its scope last changed, if ever: where all tenants share them, those of all. */
@@ -393,8 +549,14 @@ export interface SessionResponse extends RdcpAnswer {
   readonly userId: string;
   /** Tenant that the credential is bound to, if any. */
   readonly tenantId?: string;
-  /** What it allows. */
+  /** Tenants that a credential without a tenant may name, where it may name no others: ids, and prefixes with `*`. */
+  readonly otelrdcp_tenants?: readonly string[];
+  /** Scopes of the credential. */
   readonly scopes: readonly string[];
+  /** What the credential may do with which categories, if it is limited to some. */
+  readonly otelrdcp_allow?: Allow;
+  /** Present if a change beyond `otelrdcp_allow` waits for the approval of another identity with the scope `admin`. */
+  readonly otelrdcp_approval?: true;
   /** Session of a token. */
   readonly sessionId?: string;
   /** When the credential ends; absent if it does not. */
@@ -403,7 +565,35 @@ export interface SessionResponse extends RdcpAnswer {
   readonly otelrdcp_console?: ConsoleSettings;
 }
 
-/** What the console learns from its endpoint. */
+/** A change that goes beyond what its credential allows, and waits for another identity. */
+export interface WaitingChange {
+  /** Approves it, in `POST /rdcp/v1/approve`. */
+  readonly id: string;
+  /** Kind of the change. */
+  readonly action: ControlAction;
+  /** Names of its categories; absent for all. */
+  readonly categories?: readonly string[] | undefined;
+  /** As in the request, with durations in seconds. */
+  readonly options?: Readonly<Record<string, unknown>> | undefined;
+  /** The tenant that it is for; absent if it is for everybody. */
+  readonly tenant?: string;
+  /** Who asked for it. */
+  readonly by: Pick<DiscoveredControl, 'userId' | 'clientId'>;
+  /** Why it waits. */
+  readonly problem: string;
+  /** Since when. */
+  readonly since: Timestamp;
+  /** How long. */
+  readonly expiresAt: Timestamp;
+}
+
+/** Changes that wait for an approval. */
+export interface ApprovalsResponse extends RdcpAnswer {
+  /** The newest first. */
+  readonly waiting: readonly WaitingChange[];
+}
+
+/** Settings of the console. */
 export interface ConsoleSettings {
   /** Template of a trace's address, with `{traceId}` and perhaps `{spanId}`. */
   readonly traceUrl?: string;
@@ -441,11 +631,11 @@ export interface ErrorResponse {
   readonly protocol: typeof PROTOCOL;
   /** In responses to an authenticated request in multi-tenant mode. */
   readonly tenant?: TenantContext;
-  /** What went wrong. */
+  /** The error. */
   readonly error: {
     /** A stable code, such as `RDCP_CATEGORY_NOT_FOUND`. */
     readonly code: string;
-    /** What was wrong and what is allowed, in a sentence. */
+    /** The problem, and the allowed values, in a sentence. */
     readonly message: string;
     /** Kind of the credential, where authentication failed. */
     readonly method?: string;

@@ -2,6 +2,8 @@
 export const CATEGORY_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
 /** Names of custom categories: prefix `X-`, and hyphens are allowed. */
 export const CUSTOM_CATEGORY_NAME = /^X-[A-Z][A-Z0-9_-]{0,61}$/;
+/** Either of them. */
+export const ANY_CATEGORY_NAME = /^(?:[A-Z][A-Z0-9_]{0,63}|X-[A-Z][A-Z0-9_-]{0,61})$/;
 /** Identifier of RDCP 1.0: tenant, client and request ids. */
 export const IDENTIFIER = /^[a-zA-Z0-9._-]{1,255}$/;
 
@@ -9,9 +11,22 @@ export const IDENTIFIER = /^[a-zA-Z0-9._-]{1,255}$/;
 export const PRINTABLE_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u;
 
 export function isCategoryName(name: string): boolean {
-  return CATEGORY_NAME.test(name) || CUSTOM_CATEGORY_NAME.test(name);
+  return ANY_CATEGORY_NAME.test(name);
 }
 
 export function isIdentifier(value: string): boolean {
   return IDENTIFIER.test(value);
+}
+
+/** Whether one of the patterns is the name, or a prefix of it with `*`. */
+export function matchesAny(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name));
+}
+
+/** Returns patterns for the names that both lists match. */
+export function commonPatterns(one: readonly string[], other: readonly string[]): readonly string[] {
+  // If two patterns share names, one includes the other.
+  return [
+    ...new Set([...one.filter((each) => matchesAny(other, each)), ...other.filter((each) => matchesAny(one, each))]),
+  ];
 }

@@ -1,3 +1,4 @@
+import type { Allow } from './allow.ts';
 import type { Scope } from './constants.ts';
 import type { RdcpAnswer } from './messages.ts';
 
@@ -31,7 +32,7 @@ export interface ActiveToken {
   readonly active: true;
   /** `N_A` for a refresh token, which resource servers must not accept (RFC 8693, section 2.2.1). */
   readonly token_type: 'Bearer' | 'N_A';
-  /** What it is for: requests, or getting a new access token. */
+  /** Its purpose: requests, or getting a new access token. */
   readonly token_use: 'access_token' | 'refresh_token';
   /** Separated by single spaces. */
   readonly scope: string;
@@ -39,7 +40,7 @@ export interface ActiveToken {
   readonly client_id?: string;
   /** User that it stands for. */
   readonly sub: string;
-  /** Who issued it. */
+  /** Its issuer. */
   readonly iss: string;
   /** Servers that it is for. */
   readonly aud: string | readonly string[];
@@ -53,6 +54,12 @@ export interface ActiveToken {
   readonly sid: string;
   /** Tenant that it is bound to, if any. */
   readonly tenant_id?: string;
+  /** Tenants that it may name, as ids and prefixes with `*`, if it is limited to some. */
+  readonly otelrdcp_tenants?: readonly string[];
+  /** What it may do with which categories, if it is limited to some. */
+  readonly otelrdcp_allow?: Allow;
+  /** Present if a change beyond `otelrdcp_allow` waits for an approval. */
+  readonly otelrdcp_approval?: true;
   /** Thumbprint of the certificate that the token is bound to (RFC 8705, section 3.2). */
   readonly cnf?: {
     /** SHA-256 of the certificate, base64url. */
@@ -78,7 +85,7 @@ export interface AuthorizationServerMetadata {
   readonly introspection_endpoint_auth_methods_supported: readonly string[];
   /** URL of the public keys that verify tokens. */
   readonly jwks_uri?: string;
-  /** What a token can be had for. */
+  /** Grants that lead to a token. */
   readonly grant_types_supported: readonly string[];
   /** Required by the RFC; empty because there is no authorization endpoint. */
   readonly response_types_supported: readonly string[];
@@ -92,6 +99,6 @@ export interface AuthorizationServerMetadata {
 export interface OAuthErrorResponse {
   /** Code of the error, as OAuth defines it. */
   readonly error: string;
-  /** What was wrong, in a sentence. */
+  /** The problem, in a sentence. */
   readonly error_description?: string;
 }

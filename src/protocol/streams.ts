@@ -2,28 +2,61 @@ import type { AuditEntry, TailEndReason } from './audit-messages.ts';
 import type {
   BudgetState,
   DiscoveredCategory,
+  DiscoveryResponse,
   FleetMember,
   FleetSummary,
   MetricValue,
   RdcpAnswer,
 } from './messages.ts';
+import type { LineFilter, Target, When } from './target.ts';
 import type { Timestamp } from './time.ts';
 
 // Bodies and events of forecast, tail and events, which are additions of this implementation.
 
 /** The body of a forecast request. */
 export interface ForecastRequest {
-  /** Names of the categories, or `*` for all. */
+  /** Names of the categories. */
   readonly categories: string | readonly string[];
   /** Seconds, or `<n>s` or `1m`: 1 to 60 seconds. @default 10 */
   readonly duration?: number | string;
+  /** Counts calls of this work alone. @default all work */
+  readonly target?: Target | undefined;
+  /** Counts lines that pass it alone. @default all lines */
+  readonly filter?: LineFilter | undefined;
+  /** Counts lines of work that ends so alone, where it ends in this time. @default all lines */
+  readonly when?: When | undefined;
 }
 
-/** What a category would emit if it were on, or emits if it is. */
+/** The body of `POST /rdcp/v1/tail`. `GET` takes all but `target`, `filter` and `when` as query parameters. */
+export interface TailBody {
+  /** Names of the categories. */
+  readonly categories: string | readonly string[];
+  /** Seconds, or `<n>s|m|h|d`. @default '5m' */
+  readonly duration?: number | string;
+  /** Most lines a second; the rest is dropped, and counted. More than configured needs `admin`. @default the server's, 100 */
+  readonly rate?: number;
+  /** Ends the tail after this many lines. @default no limit */
+  readonly lines?: number;
+  /**
+   * First the lines that each process has kept of this time: seconds, or `<n>s|m`, at most the server's `tail.historySeconds`. Not
+   * with `target.match` or `when`: a line that was kept does not know its work. @default none
+   */
+  readonly since?: number | string;
+  /** Whether the lines also go to the service's own outputs, in every process. @default false */
+  readonly log?: boolean;
+  /** Lines of this work alone. @default all work */
+  readonly target?: Target | undefined;
+  /** Lines that pass it alone. @default all lines */
+  readonly filter?: LineFilter | undefined;
+  /** Lines of work that ends so alone, once it has ended. @default all lines, at once */
+  readonly when?: When | undefined;
+}
+
+/** Output of a category if it is on, or would be if it were. */
 export interface CategoryForecast {
   /** Calls a second. */
   readonly callsPerSecond: MetricValue;
-  /** As lines of text. */
+  /** Size of its lines, in bytes a second. */
   readonly bytesPerSecond: MetricValue;
   /** Absent if there was no call. */
   readonly bytesPerCall?: MetricValue;
@@ -49,7 +82,7 @@ export interface ForecastResponse extends RdcpAnswer {
   readonly instances: AskedInstances;
   /** Present where the tenant that an operator named may be misspelt; see `otelrdcp_tenantKnown` of a control. */
   readonly tenantKnown?: false;
-  /** By the category's name. */
+  /** Keyed by category name. */
   readonly categories: Readonly<Record<string, CategoryForecast>>;
 }
 
@@ -96,6 +129,8 @@ export interface TailLine {
   readonly instance: string;
   /** The logger of another library that made the call, where the category has one alone. */
   readonly source?: string;
+  /** Present on a line from before the tail began. */
+  readonly history?: true;
 }
 
 /** Lines over the rate, or too many for the reader. */
@@ -110,7 +145,7 @@ export interface TailDropped {
 export interface TailInstance {
   /** Id of the process, as in the fleet. */
   readonly id: string;
-  /** What it began or stopped. */
+  /** Whether it began or stopped. */
   readonly state: 'joined' | 'left';
 }
 
@@ -133,19 +168,10 @@ export type TailEvent =
   | { readonly event: 'end'; readonly data: TailEnd };
 
 /** The state when a watcher begins, or returns after it missed something. */
-export interface EventsSnapshot extends RdcpAnswer {
+export interface EventsSnapshot extends DiscoveryResponse {
   /** The store's newest revision; without a shared store a number of the process's own. */
   readonly revision: number;
-  /** Every registered category, sorted by name. */
-  readonly categories: readonly DiscoveredCategory[];
-  /** Calls of all categories. */
-  readonly performance: {
-    /** Since the process started. */
-    readonly totalCalls: number;
-    /** Over the last 60 seconds. */
-    readonly callsPerSecond: number;
-  };
-  /** With a shared store. */
+  /** The fleet; present with a shared store. */
   readonly fleet?: EventsFleet;
 }
 
@@ -155,19 +181,19 @@ export interface EventsFleet extends FleetSummary {
   readonly members?: readonly Omit<FleetMember, 'lastSeenAt'>[];
 }
 
-/** Calls a second, of the categories that have any. */
+/** Calls a second over the last seconds, of the categories that have any. */
 export interface EventsRates {
   /** When they were measured. */
   readonly timestamp: Timestamp;
-  /** Of all categories. */
+  /** Sum over all categories. */
   readonly callsPerSecond: number;
-  /** By the category's name. */
+  /** Keyed by category name. */
   readonly categories: Readonly<Record<string, number>>;
-  /** Of categories that are on, and use their budget or have dropped calls, in the process that answers. */
+  /** Categories that are on, and use their budget or have dropped calls, in the responding process. */
   readonly budgets?: Readonly<Record<string, EventsBudget>>;
 }
 
-/** What is left of a budget now. */
+/** The present rest of a budget. */
 export interface EventsBudget extends Pick<BudgetState, 'burst' | 'callsLeftNow' | 'callsLeft' | 'bytesLeft'> {
   /** Calls whose output was dropped so far. */
   readonly dropped?: number;

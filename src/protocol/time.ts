@@ -8,21 +8,17 @@ const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const DURATION = /^(\d{1,15})([smhd])$/;
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
+/** Durations as JSON Schema. */
+export const DURATION_SCHEMA = {
+  anyOf: [
+    { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    { type: 'string', pattern: '^0*[1-9][0-9]{0,9}[smhd]$', maxLength: 16 },
+  ],
+};
+
 export function timestamp(epochMs: number): Timestamp {
-  if (latest.epochMs === epochMs) return latest.text;
-  [latest, previous] = [previous, latest];
-  if (latest.epochMs !== epochMs) latest = { epochMs, text: new Date(epochMs).toISOString() };
-  return latest.text;
+  return new Date(epochMs).toISOString();
 }
-
-interface Formatted {
-  readonly epochMs: number;
-  readonly text: Timestamp;
-}
-
-/** Cache of two timestamps. Formatting is slow, and a request formats the same two repeatedly: now and an expiry. */
-let latest: Formatted = { epochMs: Number.NaN, text: '' };
-let previous = latest;
 
 /** Returns milliseconds since the epoch, or `undefined` for an invalid Timestamp. */
 export function parseTimestamp(value: string): number | undefined {

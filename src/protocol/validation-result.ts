@@ -13,7 +13,7 @@ export interface ValidCredential {
   readonly userId: string;
   /** Tenant of the credential. @default none */
   readonly tenantId?: string | undefined;
-  /** What it allows. */
+  /** Scopes of the credential. */
   readonly scopes: readonly Scope[];
   /** Shown in the audit trail. @default none */
   readonly sessionId?: string | undefined;

@@ -1,33 +1,28 @@
-import { readFileSync, realpathSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { relative, sep } from 'node:path';
+import { packageOf, realPath } from '../loading/package.ts';
 import { INSTRUMENTATION_NAME } from '../version.ts';
 import { preloadedModules } from './preloaded-modules.ts';
 
 /**
- * Packages that start the application in a child process, and the files that do so. Launcher and application have the same
- * `NODE_OPTIONS`; only the application should open the port.
+ * Packages that start the application in a child process. Launcher and application have the same `NODE_OPTIONS`; only the
+ * application should open the port.
  */
-const LAUNCHERS: Readonly<Record<string, RegExp>> = {
-  npm: /./,
-  npx: /./,
-  yarn: /./,
-  pnpm: /./,
-  '@pnpm/exe': /./,
-  corepack: /./,
-  lerna: /./,
-  nx: /./,
-  turbo: /./,
-  'npm-run-all': /./,
-  'npm-run-all2': /./,
-  concurrently: /./,
-  'cross-env': /./,
-  'dotenv-cli': /./,
-  '@dotenvx/dotenvx': /./,
-  'env-cmd': /./,
-  nodemon: /./,
-  tsx: /./,
-  '@nestjs/cli': /./,
-  forever: /./,
+const LAUNCHERS = [
+  ...['npm', 'npx', 'yarn', 'pnpm', '@pnpm/exe', 'corepack', 'lerna', 'nx', 'turbo', 'npm-run-all', 'npm-run-all2'],
+  ...[
+    'concurrently',
+    'cross-env',
+    'dotenv-cli',
+    '@dotenvx/dotenvx',
+    'env-cmd',
+    'nodemon',
+    'tsx',
+    '@nestjs/cli',
+    'forever',
+  ],
+];
+/** Packages of which only some files do so. */
+const LAUNCHING_FILES: Readonly<Record<string, RegExp>> = {
   // PM2's other files run the application in the same process.
   pm2: /^(?:bin\/|lib\/(?:binaries\/|Daemon))/,
   // The `rdcp` command, not an application under examples/.
@@ -58,36 +53,12 @@ function isLauncher(program: string): boolean {
   const file = realPath(program);
   if (PACKAGE_MANAGER_FILE.test(withSlashes(file))) return true;
   const found = packageOf(file);
-  if (found === undefined || !Object.hasOwn(LAUNCHERS, found.name)) return false;
-  return LAUNCHERS[found.name]?.test(withSlashes(relative(found.directory, file))) === true;
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  if (found === undefined) return false;
+  if (LAUNCHERS.includes(found.name)) return true;
+  if (!Object.hasOwn(LAUNCHING_FILES, found.name)) return false;
+  return LAUNCHING_FILES[found.name]?.test(withSlashes(relative(found.directory, file))) === true;
 }
 
 function withSlashes(path: string): string {
   return sep === '/' ? path : path.replaceAll(sep, '/');
-}
-
-/** The package of a file: the nearest package.json above it that has a name. */
-function packageOf(file: string): { name: string; directory: string } | undefined {
-  for (let directory = dirname(file); ; directory = dirname(directory)) {
-    const name = nameIn(join(directory, 'package.json'));
-    if (name !== undefined) return { name, directory };
-    if (directory === dirname(directory)) return undefined;
-  }
-}
-
-function nameIn(manifest: string): string | undefined {
-  try {
-    const { name } = JSON.parse(readFileSync(manifest, 'utf8'));
-    return typeof name === 'string' ? name : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
-import { gateLogs } from '../adopt/otel-logs.ts';
+import { gateLogs } from '../adopt/otel/logs.ts';
 import { debugLane, type LogProcessor } from '../emit/debug-lane.ts';
-import { exporterNames } from '../otel-environment.ts';
+import type { LogExports } from '../emit/log-exports.ts';
+import { exporterNames } from '../telemetry/environment.ts';
 import { loadPackageOf } from './otel-packages.ts';
 
 const SDK = '@opentelemetry/sdk-node';
@@ -16,9 +17,13 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * The processors that the SDK would create for `OTEL_LOGS_EXPORTER`; a processor with a queue gets a debug lane in front.
- * `undefined` if a variable has an unknown value: the SDK then creates its own processors and warns.
+ * The results of OTLP exports are reported to `exports`.
+ * @returns `undefined` if a variable has an unknown value: the SDK then creates its own processors and warns.
  */
-export function logProcessors(env: Variables, { gated }: { readonly gated: boolean }): LogProcessor[] | undefined {
+export function logProcessors(
+  env: Variables,
+  { gated, exports }: { readonly gated: boolean; readonly exports: LogExports },
+): LogProcessor[] | undefined {
   const names = new Set(exporterNames(env, 'LOGS') ?? ['otlp']);
   const protocol = env.OTEL_EXPORTER_OTLP_LOGS_PROTOCOL?.trim() || env.OTEL_EXPORTER_OTLP_PROTOCOL?.trim();
   const otlp = EXPORTERS[protocol || DEFAULT_PROTOCOL];
@@ -36,7 +41,8 @@ export function logProcessors(env: Variables, { gated }: { readonly gated: boole
   const processors = [...names].map((name) => {
     if (name === 'console') return make(SimpleLogRecordProcessor, { exporter: new ConsoleLogRecordExporter() });
     const { OTLPLogExporter } = loadPackageOf(SDK, otlp);
-    const processor = make(BatchLogRecordProcessor, { exporter: new OTLPLogExporter(), ...batch });
+    const exporter = exports.watch(new OTLPLogExporter());
+    const processor = make(BatchLogRecordProcessor, { exporter, ...batch });
     const { maxQueueSize = DEFAULT_QUEUE } = batch;
     return debugLane(processor, { inProcessor: Math.max(1, Math.floor(maxQueueSize / 4)), waiting: maxQueueSize });
   });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { takePm2Variables } from './pm2.ts';
+import { takePm2Variables } from './environment.ts';
 import { startFromEnvironment } from './start.ts';
 
 takePm2Variables(process.env);

@@ -10,11 +10,11 @@ import {
 import type { ListenOptions } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { unrefTimeout } from '../clock.ts';
 import { followCluster } from '../cluster/following.ts';
 import type { Listening } from '../cluster/listening.ts';
-import { diagnostics } from '../diagnostics.ts';
-import { createHostCheck, hostNameOf } from '../hosts.ts';
+import { createHostCheck, hostNameOf } from '../net/hosts.ts';
+import { diagnostics } from '../telemetry/diagnostics.ts';
+import { unrefTimeout } from '../time/clock.ts';
 import { mergeExpositions } from './exposition.ts';
 
 const PATH = '/metrics';
@@ -61,11 +61,8 @@ const FOR_EACH_OTHER = 'metrics of one process';
 export function servePrometheus(exporter: MetricsHandler, { host, port, allowedHosts }: ScrapedAddress): ServedMetrics {
   const serves = createHostCheck({ host, allowedHosts });
   const answerAlone: RequestListener = (request, response) => exporter.getMetricsRequestHandler(request, response);
-  const cluster = followCluster({
-    joined: () => void answerOthers().catch(notAnswering),
-    failed: () => {},
-    delay: unrefTimeout,
-  });
+  const cluster = followCluster({ failed: () => {}, delay: unrefTimeout });
+  cluster.onJoined(() => void answerOthers().catch(notAnswering));
 
   async function answerOthers(): Promise<void> {
     const { membership } = cluster;

@@ -1,5 +1,5 @@
-import { isStoppable } from '../provider-shutdown.ts';
-import { registeredProviders } from '../telemetry.ts';
+import { isStoppable } from '../telemetry/provider-shutdown.ts';
+import { registeredProviders } from '../telemetry/telemetry.ts';
 import { preloadedModules } from './preloaded-modules.ts';
 
 /** A module that starts an SDK, as a package entry or a file. */

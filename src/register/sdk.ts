@@ -1,10 +1,11 @@
 import type { Listening } from '../cluster/listening.ts';
-import type { RdcpInstrumentation } from '../instrumentation.ts';
-import { asOwnWork } from '../own-work.ts';
+import type { LogExports } from '../emit/log-exports.ts';
+import { endpointVariable, exporterNames, exportVariable, isSet } from '../telemetry/environment.ts';
+import { asOwnWork } from '../telemetry/own-work.ts';
 import { INSTRUMENTATION_NAME } from '../version.ts';
-import { type Exporters, exportersFrom } from './exporters.ts';
+import type { Environment } from './environment.ts';
 import { logProcessors } from './log-processors.ts';
-import { loadPackage } from './otel-packages.ts';
+import { loadPackage, loadPackageOf } from './otel-packages.ts';
 import { metricsUrl, type ServedMetrics, servePrometheus } from './prometheus.ts';
 import { samplerFrom } from './sampler.ts';
 
@@ -13,12 +14,15 @@ import { samplerFrom } from './sampler.ts';
  */
 const SERIES_LIMIT = 5000;
 
+/** OpenTelemetry's default for its Prometheus endpoint. */
+const PROMETHEUS_HOST = 'localhost';
+const PROMETHEUS_PORT = 9464;
+
 /** Drops every span. Without a span processor the SDK registers no tracer provider, and there are no trace ids. */
 const IDS_ONLY = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
 
-interface StartedSdk {
-  readonly sdk: { shutdown(): Promise<void> };
-  readonly instrumentation: RdcpInstrumentation;
+export interface StartedSdk {
+  shutdown(): Promise<void>;
   /** Opens the Prometheus endpoint and resolves with the address to scrape; `undefined` without such an endpoint. */
   serveMetrics(): Promise<Listening> | undefined;
 }
@@ -26,32 +30,40 @@ interface StartedSdk {
 /**
  * Starts the OpenTelemetry SDK as configured by the environment.
  * @param wanted `logs`: export log records, by default to OpenTelemetry's default address, even if no variable configures it;
- * `gateLogs`: records below INFO pass while the category of their scope is on; `allowedHosts`: additional host names of the Prometheus endpoint
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` if a package is missing
+ * `gateLogs`: records below INFO pass while the category of their scope is on; `isTicket`: whether a ticket in the baggage makes its trace
+ * sampled; `allowedHosts`: additional host names of the Prometheus endpoint; `exports`: gets the results of log exports
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the SDK is missing
  */
 export function startSdk(
   env: NodeJS.ProcessEnv,
-  instrument: () => RdcpInstrumentation,
-  wanted: { readonly logs: boolean; readonly gateLogs: boolean; readonly allowedHosts: readonly string[] },
+  wanted: {
+    readonly logs: boolean;
+    readonly gateLogs: boolean;
+    readonly isTicket: ((value: string) => boolean) | undefined;
+    readonly allowedHosts: readonly string[];
+    readonly exports: LogExports;
+  },
 ): StartedSdk {
   const { NodeSDK }: typeof import('@opentelemetry/sdk-node') = loadPackage('@opentelemetry/sdk-node');
-  const { PrometheusExporter }: typeof import('@opentelemetry/exporter-prometheus') = loadPackage(
+  // A dependency of every SDK that is supported, in the SDK's version.
+  const { PrometheusExporter }: typeof import('@opentelemetry/exporter-prometheus') = loadPackageOf(
+    '@opentelemetry/sdk-node',
     '@opentelemetry/exporter-prometheus',
   );
   const configured = exportersFrom(env);
   const exporters = { ...configured, logs: configured.logs || wanted.logs };
   const { prometheus, otherMetrics, traces } = exporters;
-  const instrumentation = instrument();
   // With other metric exporters the SDK creates every reader from its variables, including the one for Prometheus.
   const exporter =
     prometheus === undefined || otherMetrics.length > 0
       ? undefined
       : new PrometheusExporter({ preventServerStart: true });
-  const logRecordProcessors = exporters.logs ? logProcessors(env, { gated: wanted.gateLogs }) : undefined;
-  const sampler = samplerFrom(env);
+  const logRecordProcessors = exporters.logs
+    ? logProcessors(env, { gated: wanted.gateLogs, exports: wanted.exports })
+    : undefined;
+  const sampler = samplerFrom(env, wanted.isTicket);
   const start = () => {
     const made = new NodeSDK({
-      instrumentations: [instrumentation],
       views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
       // SDKs before 0.206 know the second name alone; later ones prefer the first.
       ...(otherMetrics.length > 0
@@ -77,7 +89,7 @@ export function startSdk(
     served?.leave();
     await sdk.shutdown();
   };
-  return { sdk: { shutdown }, instrumentation, serveMetrics };
+  return { shutdown, serveMetrics };
 }
 
 /** Variables to set for the SDK, which by default exports a signal that is not configured. */
@@ -105,4 +117,39 @@ function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, stri
       else env[name] = value;
     }
   }
+}
+
+/** The exporters that OpenTelemetry's environment variables configure. */
+interface Exporters {
+  /** The Prometheus endpoint; `undefined` if `OTEL_METRICS_EXPORTER` is `none`. */
+  readonly prometheus: { readonly host: string; readonly port: number } | undefined;
+  /** The exporters of `OTEL_METRICS_EXPORTER` other than Prometheus. */
+  readonly otherMetrics: readonly string[];
+  /** Whether spans are exported. */
+  readonly traces: boolean;
+  /** Whether log records are exported. If not, debug calls are written to stderr. */
+  readonly logs: boolean;
+}
+
+/**
+ * Reads `OTEL_*_EXPORTER` and `OTEL_EXPORTER_*`. A signal without configuration is not exported: OpenTelemetry's default, OTLP
+ * to localhost, reports a failure every few seconds if no collector runs.
+ */
+function exportersFrom(env: Environment): Exporters {
+  const metrics = exporterNames(env, 'METRICS') ?? (endpointVariable(env, 'METRICS') === undefined ? [] : ['otlp']);
+  const excluded = metrics.includes('none');
+  return {
+    prometheus: excluded ? undefined : prometheusAddress(env),
+    otherMetrics: excluded ? [] : metrics.filter((name) => name !== 'prometheus'),
+    traces: exportVariable(env, 'TRACES') !== undefined,
+    logs: exportVariable(env, 'LOGS') !== undefined,
+  };
+}
+
+/** An invalid port counts as unset, as in OpenTelemetry. */
+function prometheusAddress(env: Environment): { host: string; port: number } {
+  const host = env.OTEL_EXPORTER_PROMETHEUS_HOST;
+  const port = env.OTEL_EXPORTER_PROMETHEUS_PORT;
+  const usable = isSet(port) && /^\d+$/.test(port) && Number(port) <= 65_535;
+  return { host: isSet(host) ? host : PROMETHEUS_HOST, port: usable ? Number(port) : PROMETHEUS_PORT };
 }

@@ -1,6 +1,5 @@
-import { withDeadline } from '../deadline.ts';
-import { registeredProviders } from '../telemetry.ts';
-import { atNaturalEnd } from './natural-end.ts';
+import { registeredProviders } from '../telemetry/telemetry.ts';
+import { withDeadline } from '../time/deadline.ts';
 
 /** Longest delay of a signal's default action by closing and flushing, in milliseconds. */
 const SIGNAL_DEADLINE_MS = 5000;
@@ -11,8 +10,9 @@ const CLOSE_SHARE = 0.6;
 
 interface Started {
   /** Absent if the application started the SDK. */
-  readonly sdk?: { shutdown(): Promise<void> } | undefined;
-  readonly instrumentation: { close(): Promise<void> };
+  readonly sdk: { shutdown(): Promise<void> } | undefined;
+  /** Closes the remote control. */
+  close(): Promise<void>;
 }
 
 /**
@@ -20,16 +20,16 @@ interface Started {
  * signal, it decides when to exit, and telemetry works until then. Otherwise the signal is raised again after the flush, so
  * that the process ends as it would without this package.
  */
-export function flushAtTheEnd({ sdk, instrumentation }: Started): void {
-  const close = async () => {
+export function flushAtTheEnd({ sdk, close }: Started): void {
+  const collectAndClose = async () => {
     // Closing removes our instruments, so collect their last values first.
     const collected = flush(registeredProviders().metrics);
-    await instrumentation.close();
+    await close();
     await collected;
   };
   // The SDK stops last: closing emits audit records.
   const stop = () => (sdk === undefined ? flushProviders() : sdk.shutdown());
-  const closeWithin = (milliseconds: number) => withDeadline(close(), CLOSE_SHARE * milliseconds);
+  const closeWithin = (milliseconds: number) => withDeadline(collectAndClose(), CLOSE_SHARE * milliseconds);
   /** Resolves with whether everything is done. */
   const endWithin = async (milliseconds: number) => {
     let closed = false;
@@ -39,7 +39,12 @@ export function flushAtTheEnd({ sdk, instrumentation }: Started): void {
     };
     return (await withDeadline(end(), milliseconds)) && closed;
   };
-  atNaturalEnd(() => endWithin(END_DEADLINE_MS));
+  process.once('beforeExit', async () => {
+    const listeners = process.listenerCount('beforeExit');
+    const done = await endWithin(END_DEADLINE_MS);
+    // An unfinished export would keep the process alive, and so may work that a listener of the application has started.
+    if (!done && listeners === 0) process.exit();
+  });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     // `once` removes this listener before it runs. Other libraries that count listeners, to raise the signal again when
     // theirs is the only one, then count correctly, and a second signal ends a process that hangs.

@@ -1,26 +1,29 @@
 import { adoptOptions } from '../adopt/options.ts';
-import { afterStart } from '../after-start.ts';
+import { hasCredentials } from '../auth/configured.ts';
+import { findDevKey } from '../auth/dev-key.ts';
 import type { Listening } from '../cluster/listening.ts';
-import { configFromEnvironment, type ReadFile, unknownVariables } from '../environment.ts';
+import { LogExports } from '../emit/log-exports.ts';
 import { isRdcpError } from '../errors.ts';
-import { RdcpInstrumentation } from '../instrumentation.ts';
-import type { RdcpConfig } from '../options.ts';
-import { EMISSION_TEXTS, type Emission } from '../protocol/emission.ts';
-import { createReporter } from '../reporter.ts';
+import type { RdcpConfig } from '../options/options.ts';
+import { EMISSION_TEXTS } from '../protocol/emission.ts';
+import { createRdcp, type Rdcp } from '../rdcp.ts';
+import { createReporter } from '../report/reporter.ts';
+import { diagnostics } from '../telemetry/diagnostics.ts';
+import { markOwnWork } from '../telemetry/own-work.ts';
+import type { AcceptedTickets } from '../tickets/open.ts';
+import { afterStart } from '../time/after-start.ts';
 import { runsApplication } from './application.ts';
+import { readConfigFile } from './config-file.ts';
+import { configFromEnvironment, type ReadFile, unknownVariables } from './environment.ts';
 import { describeRegisteredSdk, isSdkRegistered, willRegisterSdk } from './registered-sdk.ts';
-import { startSdk } from './sdk.ts';
+import { type StartedSdk, startSdk } from './sdk.ts';
 import { flushAtTheEnd } from './shutdown.ts';
-
-/** File with the key of a service without configured credentials. */
-const DEV_KEY_FILE = '.rdcp/dev-key';
-const CREDENTIALS = ['apiKeys', 'jwt', 'introspection', 'mtls'];
 
 const reporter = createReporter();
 
 /**
  * Starts the remote control as configured by the environment, and the OpenTelemetry SDK with its Prometheus endpoint unless an
- * SDK is registered. Does nothing with `OTEL_SDK_DISABLED=true`, or in a process that runs no application, such as npm. If
+ * SDK is registered. Does nothing with `OTEL_SDK_DISABLED=true` or `disabled: true` in the file of `OTEL_CONFIG_FILE`, or in a process that runs no application, such as npm. If
  * the configuration is invalid or a package is missing, the process exits before the application runs, with code 1 and one
  * line on stderr.
  */
@@ -38,84 +41,94 @@ export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile)
 
 function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
   for (const line of unknownVariables(env)) reporter.warn(line);
-  const given = configFromEnvironment(env, readFile);
-  const adopt = adoptOptions(given.adopt, true);
-  const config: RdcpConfig = { ...given, adopt };
-  const instrument = () => new AnnouncedInstrumentation(config);
   const isEarly = !isSdkRegistered() && willRegisterSdk(process.execArgv, env);
   const attaches = isEarly || isSdkRegistered();
-  const { instrumentation, sdk, serveMetrics }: Telemetered = attaches
-    ? { instrumentation: instrument() }
-    : startSdk(env, instrument, {
+  const configured = readConfigFile(env, attaches, reporter);
+  if (!attaches && configured?.disabled === true) return;
+  const given = configFromEnvironment(env, readFile, reporter.warn, configured?.options);
+  const adopt = adoptOptions(given.adopt, true);
+  const config: RdcpConfig = { ...given, adopt };
+  // The SDK may open its Prometheus endpoint when it starts.
+  if (adopt.channels === true) markOwnWork();
+  const logExports = new LogExports();
+  let tickets: AcceptedTickets | undefined;
+  const isTicket = (value: string) => tickets?.reader.isValid(value) === true;
+  const sdk = attaches
+    ? undefined
+    : (configured?.start() ??
+      startSdk(env, {
         logs: ['otel', 'both'].includes(String(config.emit?.to)),
         gateLogs: adopt.otel === true,
+        isTicket: config.security?.tickets?.sampleTraces === true ? isTicket : undefined,
         allowedHosts: (config.server !== false && config.server?.allowedHosts) || [],
-      });
+        exports: logExports,
+      }));
+  const rdcp = createRdcp(config, {
+    logExports,
+    ticketsOpened: (opened) => {
+      tickets = opened;
+    },
+  });
+  const devKey = hasCredentials(config.security ?? {}) ? undefined : findDevKey();
   if (isEarly) {
     reporter.warn(
       '@opentelemetry/auto-instrumentations-node/register instruments only modules loaded after it: put it before opentelemetry-instrumentation-rdcp/register',
     );
   }
-  flushAtTheEnd({ sdk, instrumentation });
-  // By then the instrumentation has started to listen, unless the process is exiting.
+  let ended = false;
+  const close = () => {
+    ended = true;
+    return rdcp.close();
+  };
+  flushAtTheEnd({ sdk, close });
   afterStart(() => {
-    if (!instrumentation.isEnabled()) return;
-    void announce({
-      endpoint: config.server === false ? undefined : instrumentation.listen(),
-      metrics: serveMetrics?.(),
-      attaches,
-      emission: instrumentation.rdcp.emission,
-      development: usesDevelopmentKey(config),
-    });
+    if (!ended) void open(config, rdcp, sdk, devKey?.file);
   });
 }
 
-/** Suppresses the instrumentation's own start message, which `announce` below includes. */
-class AnnouncedInstrumentation extends RdcpInstrumentation {
-  protected override announce(): void {}
-}
-
-interface Telemetered {
-  readonly instrumentation: RdcpInstrumentation;
-  readonly sdk?: { shutdown(): Promise<void> };
-  serveMetrics?(): Promise<Listening> | undefined;
-}
-
-interface Started {
-  readonly endpoint: Promise<Listening> | undefined;
-  readonly metrics: Promise<Listening> | undefined;
-  readonly attaches: boolean;
-  readonly emission: Emission;
-  readonly development: boolean;
-}
-
-/** Prints one line about everything that started, and an error for the metrics endpoint if it failed. */
-async function announce(started: Started): Promise<void> {
-  const [endpoint, metrics] = await Promise.allSettled([started.endpoint, started.metrics]);
+/** Opens both endpoints. Prints one line about everything that started, and an error for each endpoint that did not. */
+async function open(
+  config: RdcpConfig,
+  rdcp: Rdcp,
+  sdk: StartedSdk | undefined,
+  devKeyFile: string | undefined,
+): Promise<void> {
+  const [endpoint, metrics] = await Promise.allSettled([
+    config.server === false ? undefined : rdcp.listen(),
+    sdk?.serveMetrics(),
+  ]);
   const parts: string[] = [];
-  if (isNews(endpoint)) {
+  // In a cluster one process says both addresses, although another one may have opened the second.
+  const isSaid = isShared(config.server === false ? metrics : endpoint);
+  if (!isSaid && endpoint.status === 'fulfilled' && endpoint.value !== undefined) {
     parts.push(`remote control on ${endpoint.value.url}`);
-    if (started.development) parts.push(`its key in ${DEV_KEY_FILE}`);
+    if (devKeyFile !== undefined) parts.push(`its key in ${devKeyFile}`);
   }
-  if (isNews(metrics)) parts.push(`metrics on ${metrics.value.url}`);
-  if (started.attaches) parts.push(`attached to ${describeRegisteredSdk()}`);
-  if (parts.length > 0) {
-    reporter.info(`${parts.join(', ')} and debug lines ${EMISSION_TEXTS[started.emission.to]}`);
+  if (!isSaid && metrics.status === 'fulfilled' && metrics.value !== undefined) {
+    parts.push(`metrics on ${metrics.value.url}`);
   }
-  if (metrics.status === 'rejected') reporter.error(`the metrics endpoint did not start: ${problemOf(metrics.reason)}`);
+  if (sdk === undefined) parts.push(`attached to ${describeRegisteredSdk()}`);
+  if (parts.length > 0) reporter.info(`${parts.join(', ')} and debug lines ${EMISSION_TEXTS[rdcp.emission.to]}`);
+  if (endpoint.status === 'rejected') {
+    diagnostics.error('rdcp: the endpoint did not start', endpoint.reason);
+    reporter.error(`the endpoint did not start: ${problemOf(endpoint.reason)}`);
+  }
+  if (metrics.status === 'rejected') {
+    reporter.error(`the metrics endpoint did not start: ${metricsProblem(metrics.reason)}`);
+  }
 }
 
-/** False for an address that another process of the cluster has already announced. */
-function isNews(result: PromiseSettledResult<Listening | undefined>): result is PromiseFulfilledResult<Listening> {
-  return result.status === 'fulfilled' && result.value !== undefined && result.value.shared !== true;
+/** True for an address of another process of the cluster. */
+function isShared(result: PromiseSettledResult<Listening | undefined>): boolean {
+  return result.status === 'fulfilled' && result.value?.shared === true;
 }
 
-function usesDevelopmentKey({ security = {} }: RdcpConfig): boolean {
-  return CREDENTIALS.every((name) => Reflect.get(security, name) === undefined);
+function metricsProblem(error: unknown): string {
+  const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
+  return inUse ? `port ${error.port} is in use: choose another by OTEL_EXPORTER_PROMETHEUS_PORT` : problemOf(error);
 }
 
 function problemOf(error: unknown): string {
-  if (!(error instanceof Error && 'code' in error)) return 'internal error';
-  if (error.code !== 'EADDRINUSE' || !('port' in error)) return String(error.code);
-  return `port ${error.port} is in use: choose another by OTEL_EXPORTER_PROMETHEUS_PORT`;
+  if (isRdcpError(error)) return error.message;
+  return error instanceof Error && 'code' in error ? String(error.code) : 'internal error';
 }

@@ -1,17 +1,16 @@
-import type { IncomingMessage } from 'node:http';
-import type { ServerConfig } from '../config.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toRdcpError } from '../errors.ts';
-import { asOwnWork, loadOwn } from '../own-work.ts';
+import type { ServerConfig } from '../options/config.ts';
+import { asOwnRequest, loadOwn } from '../telemetry/own-work.ts';
 import type { AppDependencies, RequestHandler } from './app.ts';
-import type { Listener, ListenerOptions } from './listener.ts';
-import { createMetadataPath } from './metadata-path.ts';
-import { isOurs } from './request-target.ts';
+import type { Listener, ListenerOptions } from './connections/listener.ts';
+import { createMetadataPath, isOurs } from './paths.ts';
 
 /** Where requests come in: they wait here until the routes are there. */
 export class Entrance {
   #app: DeferredApp | undefined;
   #held: Promise<void> | undefined;
-  #closing = false;
+  readonly #closing = new AbortController();
 
   /** @param app replaces the routes until then */
   serve(app: DeferredApp): void {
@@ -27,15 +26,17 @@ export class Entrance {
 
   /** From now on requests are refused, because the server is shutting down. */
   close(): void {
-    this.#closing = true;
+    this.#closing.abort();
   }
 
-  readonly closing = (): boolean => this.#closing;
+  /** Aborted once the server shuts down. */
+  readonly closing: AbortSignal = this.#closing.signal;
 
   readonly handler: RequestHandler = (req, res, next) => {
+    const answer = () => asOwnRequest(req, () => this.#app?.handler(req, res));
     if (next !== undefined && !this.isOurs(req)) next();
-    else if (this.#held === undefined) asOwnWork(() => this.#app?.handler(req, res, next));
-    else void this.#held.then(() => asOwnWork(() => this.#app?.handler(req, res, next)));
+    else if (this.#held === undefined) answer();
+    else void this.#held.then(answer);
   };
 
   /** Whether a request is for the endpoint, in an application that mounts it. Other requests must not wait. */
@@ -49,14 +50,14 @@ export class Entrance {
 /** The routes, loaded lazily: loading Koa takes a while, and the application's start must not wait for it. */
 export interface DeferredApp {
   /** Usable at once: a request waits until the routes are loaded, which starts with the first request at the latest. */
-  readonly handler: RequestHandler;
+  handler(req: IncomingMessage, res: ServerResponse): void;
   isOurs(req: IncomingMessage): boolean;
   load(): Promise<void>;
 }
 
 export function deferApp(dependencies: AppDependencies): DeferredApp {
-  const { randomUUID, report } = dependencies;
-  const { issuerUrl } = dependencies.tokens ?? {};
+  const { randomUUID, report } = dependencies.host;
+  const issuerUrl = dependencies.state.tokens?.issuerUrl;
   const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
   let app: RequestHandler | undefined;
 
@@ -68,19 +69,19 @@ export function deferApp(dependencies: AppDependencies): DeferredApp {
     });
   }
 
-  const whenLoaded: RequestHandler = (req, res, next) => {
+  const whenLoaded = (req: IncomingMessage, res: ServerResponse) => {
     load().then(
-      (handler) => handler(req, res, next),
+      (handler) => handler(req, res),
       async (error: unknown) => {
         report(error);
-        const { answerResponse } = await import('./raw-answer.ts');
+        const { answerResponse } = await import('./error-answer.ts');
         answerResponse(res, { error: toRdcpError(error), requestId: randomUUID() });
       },
     );
   };
 
   return {
-    handler: (req, res, next) => (app ?? whenLoaded)(req, res, next),
+    handler: (req, res) => (app ?? whenLoaded)(req, res),
     isOurs: (req) => isOurs(req, metadataPath),
     load: async () => void (await load()),
   };
@@ -98,7 +99,7 @@ export function deferListener(
   let listener: Promise<Listener> | undefined;
 
   async function make(): Promise<Listener> {
-    const [{ createListener }] = await Promise.all([import('./listener.ts'), load()]);
+    const [{ createListener }] = await Promise.all([import('./connections/listener.ts'), load()]);
     return createListener(config, handler, options);
   }
 

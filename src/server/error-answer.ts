@@ -1,69 +1,46 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Middleware } from 'koa';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Http2Session } from 'node:http2';
+import type { Duplex } from 'node:stream';
 import { oauthErrorOf } from '../auth/tokens/refusals.ts';
-import { type RdcpError, toRdcpError } from '../errors.ts';
+import { RdcpError } from '../errors.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../protocol/constants.ts';
 import type { ErrorResponse, TenantContext } from '../protocol/messages.ts';
 import type { OAuthErrorResponse } from '../protocol/oauth-messages.ts';
-import type { Addressing } from '../tenancy/address.ts';
-import { endWithAnswer, endWithRefusal } from './last-answer.ts';
-import { requestIdOf } from './middleware/headers.ts';
-import { hostPolicyOf } from './middleware/host-and-origin.ts';
-import { isOAuth } from './oauth-endpoint.ts';
-import type { Refusals } from './refusals.ts';
-import { contentType, type RequestState } from './steps.ts';
+import { withDeadline } from '../time/deadline.ts';
+import { discard, endConnection, factsOf, hasBody, http2Stream } from './request.ts';
+
+/** How long to wait for the rest of a body, in milliseconds. */
+const REST_OF_BODY_MS = 500;
+/** A new HTTP/2 connection costs a TLS handshake, which is more than some refusals cost. */
+const REFUSALS_PER_SESSION = 10;
+
+const refusalsOf = new WeakMap<Http2Session, number>();
 
 /**
- * The outermost step: sets the headers of every answer, and converts every exception to the endpoint's error format.
- * Koa's own handler, which strips headers and answers in plain text, never sees an error.
+ * Closes the connection after refusing an unauthenticated request on our own listener. A flooding client must then
+ * reconnect and queue with others, and cannot fill every turn of the event loop.
  */
-export function errorBoundary({
-  randomUUID,
-  refusals,
-  addressing,
-  report,
-}: {
-  randomUUID: () => string;
-  refusals: Refusals;
-  addressing: Addressing;
-  report: (error: unknown) => void;
-}): Middleware<RequestState> {
-  return async (ctx, next) => {
-    const given = requestIdOf(ctx.req);
-    ctx.state = {
-      requestId: given ?? randomUUID(),
-      requestIdGiven: given !== undefined,
-      mediaType: JSON_MEDIA_TYPE,
-      expired: false,
-      extend: undefined,
-      refusalRepeated: false,
-    };
-    setAnswerHeaders(ctx.req, ctx.res);
-    try {
-      await next();
-    } catch (thrown) {
-      const error = toRdcpError(thrown);
-      // A server fault, which only its owner can fix.
-      if (error.code === 'RDCP_SERVER_ERROR') report(thrown);
-      refusals.note(ctx, error);
-      const { tenant } = ctx.state.tenancy ?? addressing.own(ctx.state.principal);
-      if (error.code === 'RDCP_RATE_LIMITED') await endWithAnswer(ctx.req, ctx.res);
-      else if (ctx.state.principal === undefined && error.status < 500) await endWithRefusal(ctx.req, ctx.res);
-      const { status, headers, body } = errorAnswer(ctx.req, error, { tenant });
-      ctx.set({ ...headers });
-      ctx.set('Content-Type', contentType(isOAuth(ctx.req) ? JSON_MEDIA_TYPE : ctx.state.mediaType));
-      ctx.status = status;
-      ctx.body = JSON.stringify(body);
-    }
-    if (!ctx.res.headersSent) ctx.res.setHeader(HEADERS.requestId, ctx.state.requestId);
-  };
+export async function endWithRefusal(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  if (factsOf(req)?.policy === undefined) return;
+  const session = http2Stream(res)?.session;
+  if (session === undefined) return endWithAnswer(req, res);
+  const refused = (refusalsOf.get(session) ?? 0) + 1;
+  refusalsOf.set(session, refused);
+  if (refused >= REFUSALS_PER_SESSION) await endWithAnswer(req, res);
 }
 
-/** An error as it is sent. */
-export interface ErrorAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: ErrorResponse | OAuthErrorResponse;
+/** Closes the connection after this answer, except that of a trusted proxy, which carries requests of other clients. */
+export async function endWithAnswer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { proxied, policy } = factsOf(req) ?? {};
+  if (proxied === true) return;
+  const session = http2Stream(res)?.session;
+  if (session !== undefined) {
+    if (policy !== undefined) res.once('finish', () => session.close());
+    return;
+  }
+  // Closing a connection with unread data resets it, and the client would not see the answer.
+  if (hasBody(req) && !req.complete) await withDeadline(discard(req), REST_OF_BODY_MS);
+  if (req.complete || !hasBody(req)) endConnection(res);
 }
 
 interface ErrorContext {
@@ -73,17 +50,16 @@ interface ErrorContext {
   readonly tenant?: TenantContext | undefined;
 }
 
-/**
- * Formats an error for its endpoint, or in RDCP's form when the endpoint is unknown. It contains only what the error
- * exposes to clients.
- */
+/** Formats an error for its endpoint, or in RDCP's form when the endpoint is unknown, with what it exposes to clients. */
 export function errorAnswer(
   req: IncomingMessage | undefined,
   error: RdcpError,
   { status = error.status, tenant }: ErrorContext = {},
-): ErrorAnswer {
-  if (req !== undefined && isOAuth(req)) return oauthAnswer(error, status);
-  return { status, headers: error.headers ?? {}, body: envelope(error, tenant) };
+) {
+  const facts = req && factsOf(req);
+  if (facts?.oauth === true) return oauthAnswer(error, status);
+  const headers = { ...error.headers, 'Content-Type': contentType(facts?.mediaType) };
+  return { status, headers, body: envelope(error, tenant) };
 }
 
 /** The error envelope (RDCP 1.0, Errors). */
@@ -106,18 +82,24 @@ function envelope({ code, message, method, details }: RdcpError, tenant: TenantC
  * failures keep their status. Only 401 carries a challenge. It includes the code, because some clients read only the
  * challenge.
  */
-function oauthAnswer(error: RdcpError, httpStatus: number): ErrorAnswer {
+function oauthAnswer(error: RdcpError, httpStatus: number) {
   const stated = oauthErrorOf(error);
   const code = stated ?? unstatedError(httpStatus);
   const status = code === 'invalid_client' ? 401 : stated === undefined ? httpStatus : 400;
   const description = error.message.replaceAll(NOT_DESCRIPTIVE, '?');
   const { 'WWW-Authenticate': _, ...headers } = error.headers ?? {};
   const challenge = `Basic realm="rdcp", charset="UTF-8", error="${code}", error_description="${description}"`;
+  const body: OAuthErrorResponse = { error: code, error_description: description };
   return {
     status,
     // Pragma as in the RFC's own example, for caches of HTTP/1.0.
-    headers: { ...headers, Pragma: 'no-cache', ...(status === 401 && { 'WWW-Authenticate': challenge }) },
-    body: { error: code, error_description: description },
+    headers: {
+      ...headers,
+      'Content-Type': contentType(),
+      Pragma: 'no-cache',
+      ...(status === 401 && { 'WWW-Authenticate': challenge }),
+    },
+    body,
   };
 }
 
@@ -130,19 +112,62 @@ function unstatedError(status: number): string {
 }
 
 /** Headers of every answer. Answers depend on time and identity, so they must not be cached. */
-export const ANSWER_HEADERS = [
-  [HEADERS.protocol, PROTOCOL],
-  ['Cache-Control', 'no-store'],
-  ['Vary', 'Accept'],
-  ['X-Content-Type-Options', 'nosniff'],
-] as const;
+export const ANSWER_HEADERS = {
+  [HEADERS.protocol]: PROTOCOL,
+  'Cache-Control': 'no-store',
+  Vary: 'Accept',
+  'X-Content-Type-Options': 'nosniff',
+};
 
-/** RFC 6797. One year, as the preload lists require; sub-domains are the owner's decision. */
-const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
+export function contentType(mediaType: string = JSON_MEDIA_TYPE): string {
+  return `${mediaType}; charset=utf-8`;
+}
 
-/** Sets the headers of every answer. */
-export function setAnswerHeaders(req: IncomingMessage, res: ServerResponse): void {
-  for (const [name, value] of ANSWER_HEADERS) res.setHeader(name, value);
-  const https = 'encrypted' in req.socket || hostPolicyOf(req)?.schemes.includes('https') === true;
-  if (https) res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
+/** The parts of an answer outside the routes. */
+interface RawRefusal {
+  readonly error: RdcpError;
+  readonly requestId: string;
+  /** Overrides the code's own HTTP status. */
+  readonly status?: number | undefined;
+}
+
+/** For a request that did not arrive in time. */
+export function arrivedTooSlowly() {
+  return { error: new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), status: 408 };
+}
+
+/**
+ * Answers on the raw connection when Node refuses a request before any handler runs, and closes the connection.
+ * @param req the incomplete request, if its header arrived. Without one, the client is not known to prefer any media type
+ */
+export function answerRaw(socket: Duplex, refusal: RawRefusal, req?: IncomingMessage): void {
+  const { status, body, headers } = written(refusal, req);
+  const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () =>
+    socket.destroy(),
+  );
+}
+
+/** Answers a request outside the routes. */
+export function answerResponse(res: ServerResponse, refusal: RawRefusal): void {
+  const { status, body, headers } = written(refusal, res.req);
+  res.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  endConnection(res);
+  res.end(body);
+}
+
+function written({ error, requestId, status: stated }: RawRefusal, req: IncomingMessage | undefined) {
+  const { status, headers, body } = errorAnswer(req, error, { status: stated });
+  const text = JSON.stringify(body);
+  return {
+    status,
+    body: text,
+    headers: {
+      ...ANSWER_HEADERS,
+      [HEADERS.requestId]: requestId,
+      ...headers,
+      'Content-Length': Buffer.byteLength(text),
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../addresses.ts';
+import { canonicalAddress } from '../net/addresses.ts';
 
 /** Longest header element that is read. */
 const MAX_ELEMENT_LENGTH = 512;

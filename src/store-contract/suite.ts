@@ -1,56 +1,45 @@
+import type { StateStore } from '../store/state-store.ts';
+
+/** State of its own for one case of the contract, which any number of stores can be opened on. */
+export interface StoreFixture {
+  /** A further handle on the same state, as another process would hold it. A store that is not shared returns itself. */
+  open(): Promise<StateStore>;
+  /** Closes every handle and removes the state. */
+  dispose(): Promise<void>;
+}
+
 /** One case of the contract, for any test runner: `test(name, run)`. */
 export interface ContractCase {
-  /** What the case shows, as a sentence. */
+  /** A sentence that says what the case shows. */
   readonly name: string;
   /** Rejects where the store does not keep the contract. Each run makes a fixture of its own, and disposes of it. */
   run(): Promise<void>;
 }
 
-type Step = () => unknown;
-
-/** Collects cases as a test runner would, in groups with what comes before and after each. */
-export interface Suite {
-  describe(name: string, define: () => void): void;
-  test(name: string, run: Step): void;
-  beforeEach(step: Step): void;
-  afterEach(step: Step): void;
+/** The state of a case: a handle on state with nothing in it, and a way to open further ones. */
+export interface Opened {
+  readonly store: StateStore;
+  readonly open: () => Promise<StateStore>;
 }
 
-interface Group {
-  readonly names: readonly string[];
-  readonly before: readonly Step[];
-  readonly after: readonly Step[];
-}
+/** Adds a case, as `test` of a test runner does. */
+export type AddCase = (name: string, run: (opened: Opened) => unknown) => void;
 
-export function collectCases(define: (suite: Suite) => void): readonly ContractCase[] {
+/** Collects cases in groups, each case with a fixture of its own. */
+export function collectCases(
+  create: () => Promise<StoreFixture>,
+  define: (group: (title: string) => AddCase) => void,
+): readonly ContractCase[] {
   const cases: ContractCase[] = [];
-  let group: Group = { names: [], before: [], after: [] };
-  define({
-    describe(name, defineGroup) {
-      const outer = group;
-      group = { ...outer, names: [...outer.names, name] };
-      defineGroup();
-      group = outer;
-    },
-    test(name, run) {
-      const { names, before, after } = group;
-      cases.push({ name: [...names, name].join(': '), run: () => runBetween(before, run, after) });
-    },
-    beforeEach(step) {
-      group = { ...group, before: [...group.before, step] };
-    },
-    afterEach(step) {
-      group = { ...group, after: [step, ...group.after] };
-    },
-  });
-  return cases;
-}
-
-async function runBetween(before: readonly Step[], run: Step, after: readonly Step[]): Promise<void> {
-  try {
-    for (const step of before) await step();
-    await run();
-  } finally {
-    for (const step of after) await step();
+  async function withFixture(run: (opened: Opened) => unknown): Promise<void> {
+    const fixture = await create();
+    const open = () => fixture.open();
+    try {
+      await run({ store: await open(), open });
+    } finally {
+      await fixture.dispose();
+    }
   }
+  define((title) => (name, run) => cases.push({ name: `${title}: ${name}`, run: () => withFixture(run) }));
+  return cases;
 }

@@ -1,12 +1,53 @@
 import { RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/audit-messages.ts';
-import type { AuditQuery } from './state-store.ts';
+import type { AuditPage, AuditQuery } from './state-store.ts';
 
 /**
  * A page ends before this many bytes of JSON, but holds at least one entry. The page limit counts entries, and one
  * entry may list thousands of changes.
  */
-export const PAGE_BYTES = 2 * 1024 * 1024;
+const PAGE_BYTES = 2 * 1024 * 1024;
+
+/** An entry that a search came across. */
+export interface Found {
+  /** Its place in the trail, as the cursor has it. */
+  readonly position: string;
+  readonly entry: AuditEntry;
+  /** Size of the entry as JSON. */
+  readonly bytes: number;
+}
+
+/** The entries that a page is filled from, and its bounds. */
+export interface Search {
+  /** Newest first, from the query's cursor on. */
+  readonly found: AsyncIterable<Found>;
+  readonly limit: number;
+  /** @default every entry that was found matches */
+  readonly matches?: (entry: AuditEntry) => boolean;
+  /** Entries after which a page ends, full or not. @default unlimited */
+  readonly mostFound?: number;
+}
+
+/** Fills a page until it has its limit of entries or bytes. */
+export async function pageOf({ found, limit, matches = () => true, mostFound }: Search): Promise<AuditPage> {
+  const entries: AuditEntry[] = [];
+  let last = '';
+  let pageBytes = 0;
+  let count = 0;
+  for await (const { position, entry, bytes } of found) {
+    const isMatch = matches(entry);
+    // One match beyond the page shows that there is a next page.
+    const isFull = entries.length === limit || (entries.length > 0 && pageBytes + bytes > PAGE_BYTES);
+    if ((isMatch && isFull) || count === mostFound) return { entries, next: encodeCursor(last) };
+    if (isMatch) {
+      entries.push(entry);
+      pageBytes += bytes;
+    }
+    last = position;
+    count += 1;
+  }
+  return { entries };
+}
 
 /** Whether an entry passes every filter of a query, for stores that filter in the process. */
 export function auditFilter(query: AuditQuery): (entry: AuditEntry) => boolean {
@@ -24,13 +65,13 @@ export function auditFilter(query: AuditQuery): (entry: AuditEntry) => boolean {
 }
 
 /** Encodes a position in the trail as the opaque cursor for clients. */
-export function encodeCursor(position: string): string {
+function encodeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 
 /**
  * Decodes a cursor.
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` unless {@link encodeCursor} made it from a matching position
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` unless it was made from a matching position
  */
 export function decodeCursor(cursor: string, form: RegExp): string {
   const position = Buffer.from(cursor, 'base64url').toString();
@@ -40,5 +81,7 @@ export function decodeCursor(cursor: string, form: RegExp): string {
   });
 }
 
-/** Positions that are counters: an integer that a double represents exactly. */
-export const COUNTED_POSITION = /^\d{1,15}$/;
+/** Decodes a cursor whose position is a counter: an integer that a double represents exactly. */
+export function countedPosition(cursor: string): number {
+  return Number(decodeCursor(cursor, /^\d{1,15}$/));
+}

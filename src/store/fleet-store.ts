@@ -8,7 +8,7 @@ export interface Position {
 
 /** One process that shares a store with others. */
 export interface Instance {
-  /** Id of the process (`service.instance.id`). */
+  /** Id of the process. */
   readonly id: string;
   /** Name of its host. */
   readonly host: string;
@@ -18,8 +18,12 @@ export interface Instance {
   readonly service: string;
   /** Version of the service (`service.version`), if known. */
   readonly version?: string;
+  /** Its `service.instance.id` of the OpenTelemetry resource, if it has one. Processes may share it. */
+  readonly serviceInstanceId?: string;
   /** Wall time, milliseconds since the epoch. */
   readonly startedAt: number;
+  /** Digest of its list in {@link FleetStore.categories}; absent while it has none there. */
+  readonly categoryDigest?: string;
 }
 
 /** An instance as the store lists it. */
@@ -30,11 +34,11 @@ export interface AnnouncedInstance extends Instance {
   readonly silentFor: number;
 }
 
-/** What a store knows of its processes. */
+/** The processes of a store. */
 export interface FleetView {
   /** The store's own position. */
   readonly current: Position;
-  /** The instances that announced themselves recently. */
+  /** The instances that announced themselves in the last five minutes and have not withdrawn. */
   readonly instances: readonly AnnouncedInstance[];
 }
 
@@ -51,18 +55,33 @@ export interface FleetStore {
    * Announces that an instance is alive and what it has applied, to the store and to the processes that wait for it.
    */
   announce(instance: Instance, applied: Position | undefined): Promise<void>;
-  /** Removes an instance that shuts down from the list. */
+  /** Removes an instance that shuts down from the list, and its categories. */
   withdraw(id: string): Promise<void>;
-  /** Reads the store itself; drops instances that were silent for longer than {@link GONE_MS}. */
+  /** Reads the store itself; drops instances that were silent for longer than five minutes. */
   look(): Promise<FleetView>;
   /**
    * Calls back when an instance announces itself, sooner than `look` would show it. Calls may be missed. Returns a
    * function that unsubscribes.
    */
   onAnnounced(listener: (id: string, applied: Position) => void): () => void;
+  /**
+   * Keeps which categories the instances have. Without it the endpoint of a process knows the categories of that process
+   * alone.
+   */
+  readonly categories?: CategoryLists;
+}
+
+/** One list for each instance. A list is written when it has changed, not with every announcement. */
+export interface CategoryLists {
+  /** Keeps the list of an instance that has announced itself. May drop those of instances that have gone. */
+  publish(id: string, list: string): Promise<void>;
+  /** The lists of these instances, by id; those without one are left out. */
+  read(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** Milliseconds between two announcements of an instance. */
 export const BEAT_MS = 1000;
 /** Milliseconds of silence after which an instance counts as gone: three missed announcements, plus a margin. */
 export const GONE_MS = 3 * BEAT_MS + 500;
+/** Milliseconds for which an instance that is gone, and did not withdraw, is still listed as lost. */
+export const LOST_MS = 5 * 60_000;

@@ -3,7 +3,7 @@ export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /**
  * The part of a shared store that carries short-lived messages between its processes: at most once, in order from each
- * sender, and only to those that listen. What is lost is not repeated, so senders of anything that matters say it again.
+ * sender, and only to those that listen. Lost messages are not repeated, so senders repeat what matters.
  */
 export interface MessageStore {
   /** Identifies this handle as a sender and a receiver. Unique, and new with every handle. */
@@ -18,4 +18,11 @@ export interface MessageStore {
    * not write the store's state. A message arrives within a second, or not at all. Returns a function that unsubscribes.
    */
   onMessage(listener: (message: string, from: string) => void): () => void;
+}
+
+/** @throws {RangeError} for a message that is too long */
+export function assertSendable(message: string): void {
+  if (Buffer.byteLength(message) > MAX_MESSAGE_BYTES) {
+    throw new RangeError(`a message may have at most ${MAX_MESSAGE_BYTES} bytes`);
+  }
 }

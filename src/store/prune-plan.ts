@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../protocol/audit-messages.ts';
+import type { StateStore } from './state-store.ts';
 
 /** The last entry of a chain that is dropped. */
 export type DroppedHead = NonNullable<AuditEntry['dropped']>['chains'][number];
@@ -56,14 +57,14 @@ export async function planPrune<P>(
     const ended = Date.parse(retainUntil) <= now;
     retained = ended ? 0 : retained + 1;
     const named = heads.has(instanceId) || heads.size < MOST_CHAINS;
-    const tells = action === 'prune';
-    if (ended && named && !stopped.has(instanceId) && !(tells && isNeeded(entry)) && mayDrop(entry)) {
+    const isPrune = action === 'prune';
+    if (ended && named && !stopped.has(instanceId) && !(isPrune && isNeeded(entry)) && mayDrop(entry)) {
       places.push(place);
       heads.set(instanceId, { instanceId, sequence, hash });
       return;
     }
     stopped.add(instanceId);
-    if (tells) pruneStays = true;
+    if (isPrune) pruneStays = true;
   }
 
   for await (const batch of batches) {
@@ -71,4 +72,21 @@ export async function planPrune<P>(
     if (retained >= MOST_RETAINED || places.length >= MOST_DROPPED) break;
   }
   return { places, heads: [...heads.values()] };
+}
+
+/** A trail, as far as a prune needs it. */
+export interface Prunable<P> {
+  /** Oldest entry first. */
+  batches(): AsyncIterable<readonly Placed<P>[]>;
+  /** Returns how many entries it dropped. */
+  drop(places: readonly P[]): number | Promise<number>;
+}
+
+/** `StateStore.pruneAudit` for a trail. */
+export async function prune<P>(
+  { batches, drop }: Prunable<P>,
+  ...[now, starting = async () => true, mayDrop = () => true]: Parameters<StateStore['pruneAudit']>
+): Promise<number> {
+  const { places, heads } = await planPrune(batches(), now, mayDrop);
+  return places.length > 0 && (await starting(heads)) ? drop(places) : 0;
 }

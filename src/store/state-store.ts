@@ -1,5 +1,6 @@
 import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/audit-messages.ts';
 import type { ControlBudget } from '../protocol/messages.ts';
+import type { LineFilter, Target, When } from '../protocol/target.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
 import type { MessageStore } from './message-store.ts';
 import type { DroppedHead } from './prune-plan.ts';
@@ -11,7 +12,7 @@ export interface Maker {
   readonly userId?: string;
   /** Client of the credential. */
   readonly clientId?: string;
-  /** What the operator gave as the reason. */
+  /** The reason that the operator gave. */
   readonly reason?: string;
   /** Wall time, milliseconds since the epoch. */
   readonly at: number;
@@ -23,7 +24,7 @@ export interface Overlay {
   readonly enabled: boolean;
   /** When it ends: wall time, milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** What its category may emit. @default the configured budget */
+  /** The budget of its category. @default the configured budget */
   readonly budget?: ControlBudget | false | undefined;
   /** @default not known */
   readonly by?: Maker | undefined;
@@ -35,19 +36,41 @@ export interface Setting {
   readonly permanent?: boolean | undefined;
   /** Who made the permanent setting. @default not known */
   readonly by?: Maker | undefined;
-  /** What is in force until it ends, before `permanent`. */
+  /** The temporary control, in force before `permanent` until it ends. */
   readonly temporary?: Overlay | undefined;
+}
+
+/** Categories that are on for a part of the work, or of the lines, beside the settings. Always temporary. */
+export interface Activation {
+  /** Unique in its scope. */
+  readonly id: string;
+  /** Names of its categories; at least one. */
+  readonly categories: readonly string[];
+  /** Whose work it is for. @default all work */
+  readonly target?: Target | undefined;
+  /** The lines that it is for. @default all lines */
+  readonly filter?: LineFilter | undefined;
+  /** The work whose lines are written, once its outcome is known. @default all lines, at once */
+  readonly when?: When | undefined;
+  /** Its own budget for each of its categories. @default the configured budget of the category */
+  readonly budget?: ControlBudget | false | undefined;
+  /** When it ends: wall time, milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** @default not known */
+  readonly by?: Maker | undefined;
+  /** The key of the HMAC that stands for a value of `target.match` where the value is not shown. */
+  readonly maskKey: string;
 }
 
 /** Settings of one scope by category name. */
 export type Settings = ReadonlyMap<string, Setting>;
 
 /**
- * Key of a scope in the store: {@link GLOBAL_SCOPE} or a tenant's id (with a prefix where a namespace is configured).
+ * Key of a scope in the store: `*` for what every tenant inherits, or a tenant's id (with a prefix where a namespace is configured).
  * No tenant id equals the global key, because `*` is not allowed in identifiers.
  */
 export type ScopeKey = string;
-/** The scope of the settings that are for everybody. */
+/** The scope of the settings for all tenants. */
 export const GLOBAL_SCOPE: ScopeKey = '*';
 
 /** One scope as the store holds it. A scope that was never written has revision 0 and no settings. */
@@ -56,6 +79,8 @@ export interface ScopeState {
   readonly revision: number;
   /** Its settings. */
   readonly settings: Settings;
+  /** Its activations. @default none */
+  readonly activations?: readonly Activation[] | undefined;
   /** Wall time of the last commit, milliseconds since the epoch. */
   readonly changedAt?: number;
 }
@@ -85,6 +110,8 @@ export interface Commit {
     readonly expectedRevision: number;
     /** The store may keep this very map: it must not change afterwards. */
     readonly settings: Settings;
+    /** Replaces the activations, as `settings` does the settings. @default none */
+    readonly activations?: readonly Activation[] | undefined;
   };
   /** The entry to add to the trail. */
   readonly audit: AuditEntry;
@@ -92,25 +119,17 @@ export interface Commit {
   readonly replay?: ReplayRecord;
   /** Wall time of the commit, milliseconds since the epoch. */
   readonly now: number;
-  /** The result may come before the write is durable, with a promise for that. @default false */
-  readonly syncLater?: boolean;
-  /** No caller waits for it: a store that was just found locked or unreachable may reject it at once. @default false */
+  /** No caller waits for it: a locked store may reject it sooner, and need not sync it to disk. @default false */
   readonly background?: boolean;
 }
 
-/** What became of a commit. */
+/** The outcome of a commit. */
 export type CommitResult =
   /**
    * Written, and as durable as this store allows. `revision` is the scope's new revision when state was written;
-   * `position` is then the position of a shared store. With `syncLater`, `durable` may be present: it resolves once the
-   * write survives a power loss, and rejects when that is uncertain. The change is not acknowledged before.
+   * `position` is then the position of a shared store.
    */
-  | {
-      readonly outcome: 'committed';
-      readonly revision?: number;
-      readonly position?: Position;
-      readonly durable?: Promise<void>;
-    }
+  | { readonly outcome: 'committed'; readonly revision?: number; readonly position?: Position }
   /** Nothing was written: another process changed the scope. `current` is its present state. */
   | { readonly outcome: 'conflict'; readonly current: ScopeState }
   /** Nothing was written: the request id already has this answer. */
@@ -174,11 +193,6 @@ export interface StateStore {
   load(): Promise<ReadonlyMap<ScopeKey, ScopeState>>;
   /** Returns a valid replay record first; otherwise compares the revision, then writes everything. */
   commit(commit: Commit): Promise<CommitResult>;
-  /**
-   * The same for several commits, in order and as one atomic step. It stops at the first that is not `committed`, whose
-   * result is the last one. Each commit sees the ones before it. Absent when it would be no faster.
-   */
-  commitAll?(commits: readonly Commit[]): Promise<readonly CommitResult[]>;
   /** The unexpired replay record under a key. */
   findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;
   /**
@@ -193,6 +207,11 @@ export interface StateStore {
    * unsubscribes.
    */
   onReset?(listener: (reset: StoreReset) => void): () => void;
+  /**
+   * Calls back with the kind of every stored value or message that was dropped because it is malformed. Returns a
+   * function that unsubscribes. Absent where that cannot happen.
+   */
+  onMalformed?(listener: (kind: string) => void): () => void;
   /**
    * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` with `details.field` `cursor` for a cursor that is not from an earlier
    * page
@@ -214,6 +233,6 @@ export interface StateStore {
   ): Promise<number>;
   /** Resolves when the store answers and accepts writes. */
   check(): Promise<void>;
-  /** Ends timers and connections of its own. What was committed stays. Never rejects. */
+  /** Ends timers and connections of its own. Committed changes stay. Never rejects. */
   close(): Promise<void>;
 }

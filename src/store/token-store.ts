@@ -24,7 +24,7 @@ export interface Rotation {
   readonly revokedUntil: number;
 }
 
-/** What became of a refresh token that was presented. */
+/** The outcome of presenting a refresh token. */
 export type RotationOutcome =
   /** `next` is now current. */
   | 'rotated'

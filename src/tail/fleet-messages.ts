@@ -1,21 +1,44 @@
 import { z } from 'zod';
+import { MAX_FORECAST_SECONDS, MAX_HISTORY_SECONDS, MAX_TAIL_RATE } from '../protocol/constants.ts';
+import { decodeJson } from '../protocol/decode.ts';
 import { isCategoryName, isIdentifier } from '../protocol/names.ts';
+import { lineFilterSchema, targetSchema, whenSchema } from '../protocol/target.ts';
+import { decodeLine, type Line } from './line.ts';
 import type { LineSpec, TapFilter } from './types.ts';
 
-// What the processes of a fleet say to each other. A message of another release that is not understood is ignored.
+// Messages between the processes of a fleet.
 
 const id = z.string().max(64);
-const amount = z.number().min(0);
+const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
 const filter = {
   categories: z.array(z.string().refine(isCategoryName)).max(4096),
   /** `null` for all calls. Required, so that a filter is never widened by a missing member. */
   tenant: z.string().refine(isIdentifier).nullable(),
+  // A release that does not know these refuses the message, so that it does not send what was not asked for.
+  ...targetSchema.shape,
+  filter: lineFilterSchema.optional(),
+  when: whenSchema.optional(),
 };
 
 const schema = z.discriminatedUnion('type', [
   /** The sender wants lines, or a forecast. Repeated each second; without that the tap ends. */
-  z.strictObject({ type: z.literal('tail'), id, ...filter, rate: z.number().min(1), log: z.boolean() }),
-  z.strictObject({ type: z.literal('forecast'), id, ...filter, milliseconds: z.number().positive() }),
+  z.strictObject({
+    type: z.literal('tail'),
+    id,
+    ...filter,
+    rate: z.number().min(1).max(MAX_TAIL_RATE),
+    log: z.boolean(),
+    since: z.number().positive().max(MAX_HISTORY_SECONDS).optional(),
+  }),
+  z.strictObject({
+    type: z.literal('forecast'),
+    id,
+    ...filter,
+    milliseconds: z
+      .number()
+      .positive()
+      .max(MAX_FORECAST_SECONDS * 1000),
+  }),
   /** The sender wants no more. */
   z.strictObject({ type: z.literal('release'), id }),
   /** The answers. `lines` also says that the sender is tapped. */
@@ -32,29 +55,65 @@ const schema = z.discriminatedUnion('type', [
     type: z.literal('measured'),
     id,
     instance: id,
-    seconds: z.number().positive(),
+    seconds: z
+      .number()
+      .min(0.001)
+      .max(2 * MAX_FORECAST_SECONDS),
     categories: z.record(z.string(), z.strictObject({ calls: amount, bytes: amount, dropped: amount })),
   }),
   /** The sender shuts down. */
   z.strictObject({ type: z.literal('leave'), id, instance: id }),
 ]);
 
-export type FleetMessage = z.infer<typeof schema>;
+type Encoded = z.infer<typeof schema>;
+type EncodedLines = Extract<Encoded, { type: 'lines' }>;
+
+export type FleetMessage =
+  | Exclude<Encoded, EncodedLines>
+  | (Omit<EncodedLines, 'lines'> & { readonly lines: readonly Line[] });
 export type Lease = Extract<FleetMessage, { type: 'tail' | 'forecast' }>;
 
-/** `undefined` for a message that is not understood. */
-export function parseFleetMessage(text: string): FleetMessage | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+export function encodeFleetMessage(message: FleetMessage): string {
+  if (message.type !== 'lines') return JSON.stringify(message);
+  return JSON.stringify({ ...message, lines: message.lines.map(({ text }) => text) });
 }
 
-export function tailLease(streamId: string, { categories, tenantId, rate, log }: LineSpec): Lease {
-  return { type: 'tail', id: streamId, categories: [...categories], tenant: tenantId ?? null, rate, log };
+/**
+ * Decodes what another process sent; `undefined` for a malformed message. Malformed lines count as dropped.
+ * @param malformed called for what is malformed
+ */
+export function decodeFleetMessage(text: string, malformed: () => void): FleetMessage | undefined {
+  // Messages of a namespace, which this process does not belong to, begin with its name.
+  if (!text.startsWith('{')) return undefined;
+  const message = decodeJson(schema, text);
+  if (message === undefined) malformed();
+  if (message?.type !== 'lines') return message;
+  const lines = message.lines.flatMap((line) => decodeLine(line) ?? []);
+  const bad = message.lines.length - lines.length;
+  if (bad > 0) malformed();
+  return { ...message, lines, dropped: message.dropped + bad };
 }
 
-export function forecastLease(forecastId: string, { categories, tenantId }: TapFilter, milliseconds: number): Lease {
-  return { type: 'forecast', id: forecastId, categories: [...categories], tenant: tenantId ?? null, milliseconds };
+export function tailLease(streamId: string, { rate, log, since, ...filter }: LineSpec): Lease {
+  return { type: 'tail', id: streamId, ...selectionOf(filter), rate, log, ...(since !== undefined && { since }) };
+}
+
+export function forecastLease(forecastId: string, filter: TapFilter, milliseconds: number): Lease {
+  return { type: 'forecast', id: forecastId, ...selectionOf(filter), milliseconds };
+}
+
+function selectionOf({ categories, tenantId, match, instances, filter, when }: TapFilter) {
+  return {
+    categories: [...categories],
+    tenant: tenantId ?? null,
+    ...(match !== undefined && { match }),
+    ...(instances !== undefined && { instances }),
+    ...(filter !== undefined && { filter }),
+    ...(when !== undefined && { when }),
+  };
+}
+
+/** The request of a lease. */
+export function tapFilterOf({ categories, tenant, match, instances, filter, when }: Lease): TapFilter {
+  return { categories, tenantId: tenant ?? undefined, match, instances, filter, when };
 }

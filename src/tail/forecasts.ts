@@ -1,13 +1,13 @@
-import type { Delay } from '../clock.ts';
 import type { AskedInstances } from '../protocol/streams.ts';
+import type { Delay } from '../time/clock.ts';
 import type { Relay } from './relay.ts';
 import type { ProcessForecast, TapFilter } from './types.ts';
 
-/** How long the answers of other processes may take after the measured time, in milliseconds. */
+/** How long the answers may take after the measured time, in milliseconds. */
 const GRACE_MS = 1000;
 const LOOK_MS = 20;
 
-/** What a category emits in a second, in all processes that answered. */
+/** Load of a category a second, in all processes that answered. */
 export interface CategoryLoad {
   readonly callsPerSecond: number;
   readonly bytesPerSecond: number;
@@ -51,13 +51,12 @@ export async function runForecast(
   const measuring = relay.measure(filter, milliseconds);
   try {
     await pause(milliseconds);
-    const own = measuring.own;
-    for (let waited = 0; waited < GRACE_MS && measuring.others.length + 1 < processes; waited += LOOK_MS) {
+    for (let waited = 0; waited < GRACE_MS && measuring.answers.length < processes; waited += LOOK_MS) {
       signal.throwIfAborted();
       await pause(LOOK_MS);
     }
     signal.throwIfAborted();
-    const answers = [own, ...measuring.others];
+    const { answers } = measuring;
     return {
       instances: { asked: Math.max(processes, answers.length), answered: answers.length },
       categories: new Map(filter.categories.map((name) => [name, loadOf(name, answers)])),

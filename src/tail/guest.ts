@@ -1,19 +1,16 @@
+import type { Choice } from '../protocol/target.ts';
 import { CallMeters, type CallMetersOptions } from './call-meters.ts';
-import type { FleetMessage, Lease } from './fleet-messages.ts';
+import { type FleetMessage, type Lease, tapFilterOf } from './fleet-messages.ts';
 import { LineTap, type LineTapOptions } from './line-tap.ts';
 
 /** Longest silence towards the process that asked, in milliseconds. */
 const SILENCE_MS = 1000;
-/** A shorter forecast would say nothing. In milliseconds. */
-const SHORTEST_FORECAST_MS = 500;
 
-export interface GuestOptions {
-  readonly lease: Lease;
-  readonly instanceId: string;
+export interface GuestOptions extends LineTapOptions, CallMetersOptions {
   /** Sends to the process that asked. */
   readonly send: (message: FleetMessage) => Promise<void>;
-  /** On the monotonic clock. */
-  readonly now: number;
+  /** Begins something for as long as this process is chosen. Returns a function that ends it. */
+  readonly whileChosen: (choice: Choice, begin: () => () => void) => () => void;
 }
 
 /** Work of a guest. */
@@ -27,62 +24,70 @@ interface Task {
   end(): void;
 }
 
-/** What another process of the fleet asks of this one, for as long as it renews its lease. */
+/** The work that a process of the fleet, often this one itself, asks of this one, for as long as it renews its lease. */
 export class Guest {
-  readonly #options: GuestOptions;
-  readonly #task: Task;
+  readonly #send: (message: FleetMessage) => Promise<void>;
+  readonly #leaving: FleetMessage;
+  readonly #end: () => void;
+  /** `undefined` while this process is not chosen. */
+  #task: Task | undefined;
   renewedAt: number;
   #sentAt = Number.NEGATIVE_INFINITY;
   /** At most one message is on its way. Meanwhile lines wait, and are dropped beyond the tap's buffer. */
   #sending = false;
 
-  constructor(options: GuestOptions, tapped: LineTapOptions & CallMetersOptions) {
-    this.#options = options;
-    this.renewedAt = options.now;
-    const { lease, instanceId } = options;
-    this.#task = lease.type === 'tail' ? lines(lease, instanceId, tapped) : forecast(lease, instanceId, tapped);
-    this.#send(options.now);
+  /** @param now on the monotonic clock */
+  constructor(lease: Lease, options: GuestOptions, now: number) {
+    this.#send = options.send;
+    this.#leaving = { type: 'leave', id: lease.id, instance: options.instanceId };
+    this.renewedAt = now;
+    this.#end = options.whileChosen(lease, () => {
+      this.#task = lease.type === 'tail' ? lines(lease, options) : forecast(lease, options);
+      return () => {
+        this.#task?.end();
+        this.#task = undefined;
+      };
+    });
+    this.#sendNext(now);
   }
 
   renew(now: number): void {
     this.renewedAt = now;
-    this.#task.look();
+    this.#task?.look();
   }
 
   tick(milliseconds: number, now: number): void {
-    this.#task.tick(milliseconds);
-    this.#send(now);
+    this.#task?.tick(milliseconds);
+    this.#sendNext(now);
   }
 
-  /** Tells that this process shuts down. */
+  /** Announces that this process shuts down. */
   leave(): void {
-    const { lease, instanceId, send } = this.#options;
-    send({ type: 'leave', id: lease.id, instance: instanceId }).catch(() => undefined);
+    this.#send(this.#leaving).catch(() => undefined);
   }
 
   end(): void {
-    this.#task.end();
+    this.#end();
   }
 
-  #send(now: number): void {
+  #sendNext(now: number): void {
     if (this.#sending) return;
-    const message = this.#task.next(now - this.#sentAt >= SILENCE_MS);
+    const message = this.#task?.next(now - this.#sentAt >= SILENCE_MS);
     if (message === undefined) return;
     this.#sentAt = now;
     this.#sending = true;
-    this.#options
-      .send(message)
-      .catch(() => this.#task.failed?.())
+    this.#send(message)
+      .catch(() => this.#task?.failed?.())
       .finally(() => {
         this.#sending = false;
       });
   }
 }
 
-function lines(lease: Extract<Lease, { type: 'tail' }>, instance: string, tapped: LineTapOptions): Task {
-  const { id, categories, tenant, rate, log } = lease;
-  const tap = new LineTap(tapped, { categories, rate, log, ...(tenant !== null && { tenantId: tenant }) });
-  /** By it the reader counts what did not arrive. A message may arrive although sending it failed, so that is not counted here. */
+function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions): Task {
+  const { id, rate, log, since } = lease;
+  const tap = new LineTap(options, { ...tapFilterOf(lease), rate, log, since });
+  /** Lets the reader count what did not arrive. A message may arrive although sending it failed, so that is not counted here. */
   let before = 0;
   return {
     tick: (milliseconds) => tap.tick(milliseconds),
@@ -91,6 +96,7 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, instance: string, tapped
       const batch = tap.fetch();
       const { dropped } = batch;
       if (batch.lines.length === 0 && dropped === 0 && !silent) return undefined;
+      const { instanceId: instance } = options;
       const message: FleetMessage = { type: 'lines', id, instance, lines: [...batch.lines], dropped, before };
       before += batch.lines.length + dropped;
       return message;
@@ -99,11 +105,11 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, instance: string, tapped
   };
 }
 
-function forecast(lease: Extract<Lease, { type: 'forecast' }>, instance: string, tapped: CallMetersOptions): Task {
-  const { id, categories, tenant, milliseconds } = lease;
-  const meters = new CallMeters(tapped, { categories, ...(tenant !== null && { tenantId: tenant }) });
+function forecast(lease: Extract<Lease, { type: 'forecast' }>, options: GuestOptions): Task {
+  const { id, milliseconds } = lease;
+  const meters = new CallMeters(options, tapFilterOf(lease));
   let left = milliseconds;
-  let answered = milliseconds < SHORTEST_FORECAST_MS;
+  let answered = false;
   return {
     tick(elapsed) {
       if (left <= 0) return;
@@ -115,15 +121,11 @@ function forecast(lease: Extract<Lease, { type: 'forecast' }>, instance: string,
     next() {
       if (left > 0 || answered) return undefined;
       answered = true;
-      return { type: 'measured', id, instance, ...writable(meters.result) };
+      return { type: 'measured', id, instance: options.instanceId, ...meters.result };
     },
     failed() {
       answered = false;
     },
     end: () => meters.end(),
   };
-}
-
-function writable({ seconds, categories }: CallMeters['result']) {
-  return { seconds, categories: { ...categories } };
 }

@@ -1,7 +1,11 @@
-import { type Call, recordOf } from '../emit/record.ts';
+import { type Call, type DebugRecord, recordOf } from '../emit/record.ts';
+import type { Recorder } from '../emit/recorder.ts';
+import { Selection, type SelectionOptions } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';
-import { escapeUnprintable } from '../printable.ts';
-import type { TailLine } from '../protocol/streams.ts';
+import { DROP, type DropCode } from '../gate/drops.ts';
+import type { CategoryDescriptor } from '../gate/types.ts';
+import type { History } from './history.ts';
+import { type Line, lineOf } from './line.ts';
 import { LineRate } from './rate.ts';
 import { type Tapped, Tapping } from './tapping.ts';
 import type { LineBatch, LineSpec } from './types.ts';
@@ -9,12 +13,17 @@ import type { LineBatch, LineSpec } from './types.ts';
 /** Most characters of lines that wait to be fetched. */
 const MAX_WAITING = 128 * 1024;
 
+/** Most calls that are built in a second to see whether a filter passes them: they take some hundredths of a processor. */
+const MAX_LOOKS = 5000;
+
 const NOTHING: LineBatch = { lines: [], dropped: 0 };
 
-export interface LineTapOptions extends Tapped {
-  /** Id of this process. */
-  readonly instanceId: string;
+export interface LineTapOptions extends Tapped, SelectionOptions {
   readonly now: () => number;
+  /** Keeps lines until the outcome of their work is known. */
+  readonly recorder: Pick<Recorder, 'open' | 'record' | 'records'>;
+  /** Lines from before a tail began. @default none are kept */
+  readonly history?: History | undefined;
   /** The logger of another library that makes the calls of a category. @default none */
   readonly sourceOf?: ((category: string) => string | undefined) | undefined;
 }
@@ -23,45 +32,112 @@ export interface LineTapOptions extends Tapped {
 export class LineTap {
   readonly #options: LineTapOptions;
   readonly #rate: LineRate;
+  /** Bounds the lines that are built to be filtered. */
+  readonly #looks: LineRate;
+  readonly #selection: Selection;
   readonly #tapping: Tapping;
-  #lines: string[] = [];
+  readonly #close: () => void;
+  #lines: Line[] = [];
   #waiting = 0;
   #dropped = 0;
 
-  constructor(options: LineTapOptions, { categories, tenantId, rate, log }: LineSpec) {
+  constructor(options: LineTapOptions, spec: LineSpec) {
+    const { categories, rate, log } = spec;
     this.#options = options;
     this.#rate = new LineRate(rate, categories);
+    this.#looks = new LineRate(MAX_LOOKS, categories);
+    const before = () => this.#takeHistory(spec);
+    this.#selection = new Selection(spec, options, before);
+    if (!this.#selection.filtersLines) before();
+    const { recorder } = options;
+    const held = spec.when && { when: spec.when, write: this.#write };
+    this.#close = held === undefined ? () => {} : recorder.open(held);
     this.#tapping = new Tapping(
       options,
       categories,
       ({ name }): Tap => ({
         logs: log,
-        matches: (tenant) => tenantId === undefined || tenantId === tenant,
-        admits: () => this.#admits(name),
-        take: (_category, call) => this.#take(name, call),
+        matches: (tenant) => (held === undefined || recorder.records) && this.#selection.takesCall(tenant),
+        admits: () => (held !== undefined && !this.#selection.filtersLines) || this.#admits(name),
+        take: (category, call) => {
+          if (held === undefined) this.#take(name, call);
+          else if (this.#passes(call)) recorder.record(held, category, call);
+        },
       }),
     );
   }
 
   #admits(category: string): boolean {
-    if (this.#waiting < MAX_WAITING && this.#rate.take(category)) return true;
+    const rate = this.#selection.filtersLines ? this.#looks : this.#rate;
+    if (this.#selection.hasTime) return this.#within(rate, category);
     this.#dropped += 1;
     return false;
   }
 
+  #within(rate: LineRate, category: string): boolean {
+    if (this.#waiting < MAX_WAITING && rate.take(category)) return true;
+    this.#dropped += 1;
+    return false;
+  }
+
+  #passes(call: Call): boolean {
+    return !this.#selection.filtersLines || this.#selection.takesLine(recordOf(call, this.#options.now()));
+  }
+
   #take(name: string, call: Call): void {
-    const { severity: _, ...record } = recordOf(call, this.#options.now());
+    if (!this.#passes(call)) return;
+    if (this.#selection.filtersLines && !this.#within(this.#rate, name)) return;
+    this.#keep(name, call);
+  }
+
+  /** Takes a recorded call. */
+  readonly #write = ({ name }: Pick<CategoryDescriptor, 'name'>, call: Call): DropCode | undefined => {
+    if (!this.#within(this.#rate, name)) return DROP.budget;
+    this.#keep(name, call);
+    return undefined;
+  };
+
+  #keep(name: string, call: Call): void {
+    const sent = this.#lineOf(name, recordOf(call, this.#options.now()));
+    this.#lines.push(sent);
+    this.#waiting += sent.text.length;
+  }
+
+  #lineOf(name: string, { severity: _, ...record }: DebugRecord, history?: true): Line {
     const { instanceId, sourceOf } = this.#options;
     const source = sourceOf?.(name);
-    const line: TailLine = { ...record, instance: instanceId, ...(source !== undefined && { source }) };
-    const text = escapeUnprintable(JSON.stringify(line));
-    this.#lines.push(text);
-    this.#waiting += text.length;
+    return lineOf({
+      ...record,
+      instance: instanceId,
+      ...(source !== undefined && { source }),
+      ...(history !== undefined && { history }),
+    });
+  }
+
+  /** Takes the newest of the lines that were kept, as many as the rate lets through in that time and the buffer holds. */
+  #takeHistory({ categories, tenantId, rate, since }: LineSpec): void {
+    const kept = (since !== undefined && this.#options.history?.last(since)) || [];
+    const asked = kept.filter(
+      (record) =>
+        categories.includes(record.category) &&
+        (tenantId === undefined || record.tenant === tenantId) &&
+        this.#selection.takesLine(record),
+    );
+    const lines: Line[] = [];
+    for (const record of asked.toReversed()) {
+      const line = this.#lineOf(record.category, record, true);
+      if (lines.length >= rate * since! || this.#waiting + line.text.length > MAX_WAITING) break;
+      lines.unshift(line);
+      this.#waiting += line.text.length;
+    }
+    this.#lines.unshift(...lines);
+    this.#dropped += asked.length - lines.length;
   }
 
   /** Called at intervals. */
   tick(milliseconds: number): void {
     this.#rate.refill(milliseconds);
+    this.#looks.refill(milliseconds);
   }
 
   /** Taps categories that were registered since. */
@@ -69,7 +145,7 @@ export class LineTap {
     this.#tapping.look();
   }
 
-  /** What came since the last call. */
+  /** Returns the lines since the last call. */
   fetch(): LineBatch {
     if (this.#lines.length === 0 && this.#dropped === 0) return NOTHING;
     const batch = { lines: this.#lines, dropped: this.#dropped };
@@ -81,5 +157,7 @@ export class LineTap {
 
   end(): void {
     this.#tapping.end();
+    this.#selection.end();
+    this.#close();
   }
 }

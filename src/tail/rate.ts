@@ -7,7 +7,7 @@ export class LineRate {
   /** Lines that each category may still write of its own share. */
   readonly #shares: Map<string, number>;
   readonly #share: number;
-  /** What categories have left over, for any of them. */
+  /** Unused shares, for any category. */
   #left: number;
 
   constructor(perSecond: number, categories: readonly string[]) {

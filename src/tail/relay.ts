@@ -1,9 +1,17 @@
-import type { Clock, Schedule } from '../clock.ts';
+import { compileLineFilter } from '../emit/line-filter.ts';
+import type { Part } from '../emit/selection.ts';
 import type { MessageStore } from '../store/message-store.ts';
-import { CallMeters, type CallMetersOptions } from './call-meters.ts';
-import { type FleetMessage, forecastLease, type Lease, parseFleetMessage, tailLease } from './fleet-messages.ts';
-import { Guest } from './guest.ts';
-import { LineTap } from './line-tap.ts';
+import type { Clock, Schedule } from '../time/clock.ts';
+import type { WorkFollower } from '../work/match.ts';
+import {
+  decodeFleetMessage,
+  encodeFleetMessage,
+  type FleetMessage,
+  forecastLease,
+  type Lease,
+  tailLease,
+} from './fleet-messages.ts';
+import { Guest, type GuestOptions } from './guest.ts';
 import type { LineReceiver, LineSpec, ProcessForecast, TapFilter } from './types.ts';
 
 /** Interval in which lines are passed on, in milliseconds. */
@@ -14,27 +22,36 @@ const RENEW_MS = 1000;
 export const LEASE_MS = 3 * RENEW_MS + 500;
 /** Most taps of other processes. */
 const MAX_GUESTS = 64;
+/** A shorter forecast would measure nothing. In milliseconds. */
+const SHORTEST_FORECAST_MS = 500;
+/** The address of this process, in place of that of another one. */
+const HERE = '';
 
-export interface RelayOptions extends Omit<CallMetersOptions, 'now'> {
+export interface RelayOptions extends Omit<GuestOptions, 'now' | 'send' | 'sourceOf'> {
   /** Id of this process. */
   readonly instanceId: string;
   /** Reaches the other processes of the fleet. @default this process alone */
   readonly messages?: MessageStore | undefined;
   /** Whether this process gives its lines to others. */
   readonly tails: boolean;
+  readonly work: WorkFollower;
   /** The logger of another library that makes the calls of a category. @default none */
   readonly sourceOf?: (category: string) => string | undefined;
+  /** Called for every malformed message of another process. @default not reported */
+  readonly malformed?: () => void;
+  /** Whether a process, by its id, has one of these categories. @default every process may have them */
+  readonly takesPart?: (instance: string, categories: readonly string[]) => boolean;
   readonly clock: Clock;
   readonly schedule: Schedule;
   readonly randomUUID: () => string;
 }
 
-/** Something that another process wants from this one, or this one from the others. */
+/** A tail or a forecast that this process serves: every process of the fleet, this one included, works for it. */
 interface Asked {
   readonly lease: () => Lease;
-  renewedAt: number;
-  tick(milliseconds: number, now: number): void;
   hear(message: FleetMessage, from: string, now: number): void;
+  /** Called at intervals. */
+  tick?(now: number): void;
 }
 
 /** Ends what was begun. */
@@ -44,171 +61,167 @@ export interface Running {
 
 /** A forecast in progress. */
 export interface Measuring extends Running {
-  /** What this process has measured so far. */
-  readonly own: ProcessForecast;
-  /** What the others have measured, once they are done. */
-  readonly others: readonly ProcessForecast[];
+  /** Measurements of processes that are done, this one included. */
+  readonly answers: readonly ProcessForecast[];
 }
 
 /**
- * Taps this process and the others of its fleet. What is asked of other processes is a lease, renewed each second: when
- * this process is gone, they stop by themselves.
+ * Taps this process and the others of its fleet. It asks them by a lease, renewed each second: when this process
+ * is gone, they stop by themselves.
  */
 export class Relay {
   readonly #options: RelayOptions;
-  /** What this process asks of the others, by id. */
-  readonly #asked = new Map<string, Asked>();
-  /** What others ask of this process, by address and id. */
+  /** Tails and forecasts that this process serves, by id. */
+  readonly #asked = new Map<string, Asked & { renewedAt: number }>();
+  /** Work for a process that serves a tail or forecast, by its address and the id. */
   readonly #guests = new Map<string, Guest>();
+  readonly #unsubscribe: (() => void) | undefined;
   #stop: (() => void) | undefined;
   #tickedAt = 0;
   #closed = false;
 
   constructor(options: RelayOptions) {
     this.#options = options;
+    this.#unsubscribe = options.messages?.onMessage((message, from) => this.hear(message, from));
   }
 
   /** Taps every process for lines until it is ended. */
   tail(spec: LineSpec, receiver: LineReceiver): Running {
-    const { instanceId, randomUUID, clock } = this.#options;
-    const id = randomUUID();
-    const tap = new LineTap(this.#tapOptions, spec);
-    const heard = new Map<string, { readonly instance: string; at: number }>();
-    /** Lines, dropped ones included, that each process has told, also one that was gone for a while. */
-    const told = new Map<string, number>();
+    const id = this.#options.randomUUID();
+    const senders = new Map<string, { readonly instance: string; at: number }>();
+    /** Lines, dropped ones included, that each process has sent, also one that was gone for a while. */
+    const counted = new Map<string, number>();
     const left = (from: string): void => {
-      const process = heard.get(from);
-      if (process === undefined) return;
-      heard.delete(from);
-      receiver.instance({ id: process.instance, state: 'left' });
+      const sender = senders.get(from);
+      if (senders.delete(from)) receiver.instance({ id: sender!.instance, state: 'left' });
     };
-    receiver.instance({ id: instanceId, state: 'joined' });
-    this.#ask(id, {
+    return this.#ask(id, {
       lease: () => tailLease(id, spec),
-      renewedAt: clock.monotonic(),
-      tick(milliseconds, now) {
-        tap.tick(milliseconds);
-        tap.look();
-        receiver.lines(tap.fetch());
-        for (const [from, { at }] of heard) if (now - at > LEASE_MS) left(from);
+      tick(now) {
+        for (const [from, { at }] of senders) if (now - at > LEASE_MS) left(from);
       },
-      hear(message, from, now) {
+      hear: (message, from, now) => {
         if (message.type === 'leave') left(from);
         if (message.type !== 'lines') return;
-        const process = heard.get(from);
-        if (process === undefined) {
-          heard.set(from, { instance: message.instance, at: now });
-          receiver.instance({ id: message.instance, state: 'joined' });
-        } else process.at = now;
-        const { lines, before } = message;
-        const known = told.get(from) ?? 0;
+        const { instance, lines, before } = message;
+        const isNew = !senders.has(from);
+        if (isNew && lines.length + message.dropped === 0 && !this.#takesPart(instance, spec)) return;
+        senders.set(from, { instance, at: now });
+        if (isNew) receiver.instance({ id: instance, state: 'joined' });
+        const known = counted.get(from) ?? 0;
         // A process whose lease had ended begins with none.
         const missing = before < known ? before : before - known;
-        const dropped = message.dropped + missing;
-        told.set(from, before + lines.length + message.dropped);
-        receiver.lines({ lines, dropped });
+        counted.set(from, before + lines.length + message.dropped);
+        receiver.lines({ lines, dropped: message.dropped + missing });
       },
     });
-    return {
-      end: () => {
-        tap.end();
-        this.#release(id);
-      },
-    };
   }
 
   /** Measures in every process until it is ended. */
   measure(filter: TapFilter, milliseconds: number): Measuring {
     const { randomUUID, clock } = this.#options;
     const id = randomUUID();
-    const meters = new CallMeters(this.#tapOptions, filter);
     const began = clock.monotonic();
-    const others = new Map<string, ProcessForecast>();
-    this.#ask(id, {
+    const answers = new Map<string, ProcessForecast>();
+    const { end } = this.#ask(id, {
       lease: () => forecastLease(id, filter, Math.max(1, milliseconds - (clock.monotonic() - began))),
-      renewedAt: began,
-      tick(elapsed) {
-        meters.look();
-        meters.tick(elapsed);
-      },
-      hear(message, from) {
-        if (message.type === 'measured') others.set(from, message);
+      hear: (message, from) => {
+        if (message.type !== 'measured') return;
+        const measured = Object.keys(message.categories).length > 0;
+        if (measured || this.#takesPart(message.instance, filter)) answers.set(from, message);
       },
     });
     return {
-      get own() {
-        return meters.result;
+      get answers() {
+        return [...answers.values()];
       },
-      get others() {
-        return [...others.values()];
-      },
-      end: () => {
-        meters.end();
-        this.#release(id);
-      },
+      end,
     };
+  }
+
+  /**
+   * @param prefix of the fields of the request
+   * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for what cannot be matched or evaluated
+   */
+  async check({ match, filter }: Part, prefix = ''): Promise<void> {
+    const { work, random } = this.#options;
+    if (match !== undefined) work.check(match, `${prefix}target.match`);
+    if (filter !== undefined) await compileLineFilter(filter, random, `${prefix}filter`);
   }
 
   /** Handles a message of another process. */
   hear(text: string, from: string): void {
-    const message = parseFleetMessage(text);
-    if (message === undefined || this.#closed) return;
-    const now = this.#options.clock.monotonic();
-    if (message.type === 'tail' || message.type === 'forecast') this.#lease(message, from, now);
+    if (this.#closed) return;
+    const message = decodeFleetMessage(text, () => this.#options.malformed?.());
+    if (message === undefined) return;
+    if (message.type === 'tail' || message.type === 'forecast') this.#lease(message, from);
     else if (message.type === 'release') this.#endGuest(guestKey(from, message.id));
-    else this.#asked.get(message.id)?.hear(message, from, now);
+    else this.#hear(message, from);
   }
 
   close(): void {
     this.#closed = true;
+    this.#unsubscribe?.();
+    for (const id of [...this.#asked.keys()]) this.#release(id);
     for (const [key, guest] of this.#guests) {
       guest.leave();
       this.#endGuest(key);
     }
-    for (const id of [...this.#asked.keys()]) this.#release(id);
   }
 
-  get #tapOptions() {
-    const { clock } = this.#options;
-    return { ...this.#options, now: () => clock.now() };
+  #hear(message: Exclude<FleetMessage, Lease>, from: string): void {
+    this.#asked.get(message.id)?.hear(message, from, this.#options.clock.monotonic());
   }
 
-  #ask(id: string, asked: Asked): void {
-    this.#asked.set(id, asked);
-    this.#start();
-    this.#send(asked.lease());
+  /** A process without these categories answers too, because it may get them later. */
+  #takesPart(instance: string, { categories }: TapFilter): boolean {
+    return this.#options.takesPart?.(instance, categories) ?? true;
+  }
+
+  #ask(id: string, asked: Asked): Running {
+    const lease = asked.lease();
+    this.#asked.set(id, { ...asked, renewedAt: this.#options.clock.monotonic() });
+    this.#admit(lease, HERE, async (message) => this.#hear(message as Exclude<FleetMessage, Lease>, HERE));
+    this.#send(lease);
+    return { end: () => this.#release(id) };
   }
 
   #release(id: string): void {
     if (!this.#asked.delete(id)) return;
     this.#send({ type: 'release', id });
-    this.#stopWhenIdle();
+    this.#endGuest(guestKey(HERE, id));
   }
 
   /** A message that is lost is repeated, or the lease ends. */
   #send(message: FleetMessage): void {
-    this.#options.messages?.send(JSON.stringify(message)).catch(() => undefined);
+    this.#options.messages?.send(encodeFleetMessage(message)).catch(() => undefined);
   }
 
-  #lease(lease: Lease, from: string, now: number): void {
-    const key = guestKey(from, lease.id);
-    const known = this.#guests.get(key);
+  #lease(lease: Lease, from: string): void {
+    const { messages, tails, clock } = this.#options;
+    const known = this.#guests.get(guestKey(from, lease.id));
     if (known !== undefined) {
-      known.renew(now);
+      known.renew(clock.monotonic());
       return;
     }
-    const { messages, instanceId, tails } = this.#options;
-    if (messages === undefined || this.#guests.size >= MAX_GUESTS) return;
-    if (lease.type === 'tail' && !tails) return;
-    const send = (message: FleetMessage) => messages.send(JSON.stringify(message), from);
-    this.#guests.set(key, new Guest({ lease, instanceId, send, now }, this.#tapOptions));
+    if (messages === undefined || this.#guests.size - this.#asked.size >= MAX_GUESTS) return;
+    if (lease.type === 'tail' ? !tails : lease.milliseconds < SHORTEST_FORECAST_MS) return;
+    this.#admit(lease, from, (message) => messages.send(encodeFleetMessage(message), from));
+  }
+
+  #admit(lease: Lease, from: string, send: (message: FleetMessage) => Promise<void>): void {
+    const { clock } = this.#options;
+    const options = { ...this.#options, now: () => clock.now(), send };
+    this.#guests.set(guestKey(from, lease.id), new Guest(lease, options, clock.monotonic()));
     this.#start();
   }
 
   #endGuest(key: string): void {
     this.#guests.get(key)?.end();
     this.#guests.delete(key);
-    this.#stopWhenIdle();
+    if (this.#asked.size > 0 || this.#guests.size > 0) return;
+    this.#stop?.();
+    this.#stop = undefined;
   }
 
   #start(): void {
@@ -218,22 +231,17 @@ export class Relay {
     this.#stop = schedule(TICK_MS, () => this.#tick());
   }
 
-  #stopWhenIdle(): void {
-    if (this.#asked.size > 0 || this.#guests.size > 0) return;
-    this.#stop?.();
-    this.#stop = undefined;
-  }
-
   #tick(): void {
     const now = this.#options.clock.monotonic();
     const elapsed = now - this.#tickedAt;
     this.#tickedAt = now;
+    for (const id of this.#asked.keys()) this.#guests.get(guestKey(HERE, id))?.renew(now);
     for (const [key, guest] of [...this.#guests]) {
       if (now - guest.renewedAt > LEASE_MS) this.#endGuest(key);
       else guest.tick(elapsed, now);
     }
     for (const asked of [...this.#asked.values()]) {
-      asked.tick(elapsed, now);
+      asked.tick?.(now);
       if (now - asked.renewedAt < RENEW_MS) continue;
       asked.renewedAt = now;
       this.#send(asked.lease());

@@ -1,7 +1,8 @@
-import type { Clock, Schedule } from '../clock.ts';
 import type { TailEndReason } from '../protocol/audit-messages.ts';
-import type { TailDropped, TailEnd, TailInstance, TailLine } from '../protocol/streams.ts';
+import type { TailDropped, TailEnd, TailInstance } from '../protocol/streams.ts';
 import { timestamp } from '../protocol/time.ts';
+import type { Clock, Schedule } from '../time/clock.ts';
+import type { Line } from './line.ts';
 import { LineRate } from './rate.ts';
 import type { Relay, Running } from './relay.ts';
 import type { LineBatch, LineSpec } from './types.ts';
@@ -47,6 +48,7 @@ export class Tail {
   readonly #options: TailTimes;
   readonly #ended: (summary: TailSummary) => void;
   readonly #rate: LineRate;
+  readonly #categories: ReadonlySet<string>;
   readonly #endsAt: number;
   /** Changes that the reader had no room for. */
   #instances: TailInstance[] = [];
@@ -54,6 +56,8 @@ export class Tail {
   #stop: (() => void) | undefined;
   #over = false;
   #lines = 0;
+  /** Lines from before it began that may still come, from all processes together. */
+  #historyLeft: number;
   #dropped = 0;
   #untold: { count: number; readonly since: number } | undefined;
   #toldAt = Number.NEGATIVE_INFINITY;
@@ -65,7 +69,9 @@ export class Tail {
     this.#reader = reader;
     this.#options = options;
     this.#ended = ended;
+    this.#categories = new Set(request.categories);
     this.#rate = new LineRate(request.rate, request.categories);
+    this.#historyLeft = request.rate * (request.since ?? 0);
     this.#checkedAt = options.clock.monotonic();
     this.#endsAt = this.#checkedAt + request.milliseconds;
   }
@@ -97,10 +103,8 @@ export class Tail {
     if (this.#over) return;
     let over = dropped;
     for (const line of lines) {
-      const { category, tenant } = this.#labelsOf(line);
-      // The process that sent it has filtered already; a line of another tenant must not pass even if it did not.
-      if (this.#request.tenantId !== undefined && this.#request.tenantId !== tenant) continue;
-      if (!this.#rate.take(category) || !this.#reader.line(line)) {
+      if (!this.#isAsked(line)) continue;
+      if (!this.#hasRoomFor(line) || !this.#reader.line(line.text)) {
         over += 1;
         continue;
       }
@@ -114,10 +118,16 @@ export class Tail {
     this.#drop(over);
   }
 
-  #labelsOf(line: string): Pick<TailLine, 'category' | 'tenant'> {
-    const { categories, tenantId } = this.#request;
-    const [only = ''] = categories;
-    return tenantId === undefined && categories.length === 1 ? { category: only } : JSON.parse(line);
+  #hasRoomFor({ category, history }: Line): boolean {
+    if (!history) return this.#rate.take(category);
+    this.#historyLeft -= 1;
+    return this.#historyLeft >= 0;
+  }
+
+  /** The process that sent a line has filtered already; another tenant's must not pass even if it did not. */
+  #isAsked({ category, tenant }: Line): boolean {
+    const { tenantId } = this.#request;
+    return this.#categories.has(category) && (tenantId === undefined || tenantId === tenant);
   }
 
   #drop(count: number): void {

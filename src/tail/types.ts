@@ -1,42 +1,46 @@
+import type { Part } from '../emit/selection.ts';
 import type { TailInstance } from '../protocol/streams.ts';
+import type { Instances } from '../protocol/target.ts';
+import type { Line } from './line.ts';
 
 /** The calls that a tap takes. */
-export interface TapFilter {
+export interface TapFilter extends Part {
   /** Names; those that are registered later count too. */
   readonly categories: readonly string[];
-  /** Calls of this tenant alone. @default all calls */
-  readonly tenantId?: string | undefined;
+  /** Calls in these processes alone. @default all processes */
+  readonly instances?: Instances | undefined;
 }
 
-/** What a tail takes in each process. */
+/** The lines that a tail takes in each process. */
 export interface LineSpec extends TapFilter {
   /** Most lines a second. */
   readonly rate: number;
   /** Whether lines go to the process's own outputs too. */
   readonly log: boolean;
+  /** First the lines that each process has kept of so many seconds. @default none */
+  readonly since?: number | undefined;
 }
 
 /** Lines of one process. */
 export interface LineBatch {
-  /** Each a `TailLine` as JSON. */
-  readonly lines: readonly string[];
+  readonly lines: readonly Line[];
   /** Lines dropped since the last batch. */
   readonly dropped: number;
 }
 
-/** What one process measured of a category. */
+/** Measurement of a category in one process. */
 export interface Measured {
   readonly calls: number;
-  /** Of all calls, from those that were built. */
+  /** For all calls, extrapolated from those that were built. */
   readonly bytes: number;
   /** Calls that the budget would have dropped. */
   readonly dropped: number;
 }
 
-/** What one process measured. */
+/** Measurements of one process. */
 export interface ProcessForecast {
   readonly seconds: number;
-  /** By category. */
+  /** The key is the category's name. */
   readonly categories: Readonly<Record<string, Measured>>;
 }
 

@@ -3,7 +3,7 @@ import type { Scope } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
 import { EVERYBODY, HEADERS } from '../protocol/constants.ts';
 import type { TenantContext } from '../protocol/messages.ts';
-import { isIdentifier } from '../protocol/names.ts';
+import { isIdentifier, matchesAny } from '../protocol/names.ts';
 import type { Isolation } from './isolation.ts';
 
 /** The tenant, or all tenants, that a request addresses. */
@@ -41,8 +41,8 @@ export interface Addressing {
   resolve(principal: Principal | undefined, headers: TenantHeaders, access: Access): Address;
 }
 
-/** A tap shows the calls of tenants. */
-export type Access = 'read' | 'change' | 'tap';
+/** A tap shows the calls of tenants. `process` is about the process or the caller, and needs no tenant. */
+export type Access = 'read' | 'change' | 'tap' | 'process';
 
 const OPERATIONS = {
   change: 'To change what all tenants inherit',
@@ -82,18 +82,19 @@ export function createAddressing(isolation: Isolation): Addressing {
     resolve(principal, { tenantIds, isolationLevel }, access) {
       if (level === undefined) {
         // A credential of one tenant must not read or switch the settings of all.
-        if (principal?.tenantId !== undefined) {
+        if (principal?.tenantId !== undefined || principal?.tenants !== undefined) {
           throw mismatch(principal, [], 'The credential belongs to a tenant, but this server has no tenants');
         }
-        if (access !== 'read' && tenantIds.length > 0) throw withoutTenants(HEADERS.tenantId);
-        if (access !== 'read' && isolationLevel !== undefined) throw withoutTenants(HEADERS.isolationLevel);
+        const guarded = access === 'change' || access === 'tap';
+        if (guarded && tenantIds.length > 0) throw withoutTenants(HEADERS.tenantId);
+        if (guarded && isolationLevel !== undefined) throw withoutTenants(HEADERS.isolationLevel);
         return everybody;
       }
       if (principal === undefined) return anonymous;
-      const tenantId = addressedTenant(principal, tenantIds);
+      const tenantId = addressedTenant(principal, tenantIds, access);
       assertLevel(isolationLevel);
       // RDCP 1.0, Authentication, rule 7: a change for all tenants needs more than a change for one.
-      if (access !== 'read' && tenantId === undefined && level !== 'global') {
+      if ((access === 'change' || access === 'tap') && tenantId === undefined && level !== 'global') {
         assertScope(principal, ['admin'], OPERATIONS[access]);
       }
       return tenantId === principal.tenantId ? own(principal) : addressOf(tenantId);
@@ -107,18 +108,27 @@ function hasValidTenant({ tenantId }: Principal): boolean {
 }
 
 /** The tenant that a request addresses; `undefined` for all tenants. */
-function addressedTenant(principal: Principal, named: readonly string[]): string | undefined {
-  const { tenantId } = principal;
+function addressedTenant(principal: Principal, named: readonly string[], access: Access): string | undefined {
+  const { tenantId, tenants } = principal;
   if (!hasValidTenant(principal)) throw mismatch(principal, []);
+  const [id = EVERYBODY] = named;
+  if (tenants !== undefined && id === EVERYBODY && named.length < 2) {
+    if (access === 'process') return undefined;
+    throw malformed(
+      HEADERS.tenantId,
+      `is required: name one of the tenants of this credential (${tenants.join(', ')})`,
+    );
+  }
   if (named.length === 0) return tenantId;
-  const [id = ''] = named;
   if (tenantId !== undefined) {
     if (named.length === 1 && id === tenantId) return tenantId;
     throw mismatch(principal, []);
   }
   // Responses to an operator without a tenant have this id; clients may send it back.
   if (named.length === 1 && id === EVERYBODY) return undefined;
-  if (!hasScope(principal, 'admin')) throw mismatch(principal, ['admin']);
+  if (tenants === undefined ? !hasScope(principal, 'admin') : !matchesAny(tenants, id)) {
+    throw mismatch(principal, tenants === undefined ? ['admin'] : []);
+  }
   if (named.length > 1) throw malformed(HEADERS.tenantId, 'was sent more than once');
   if (!isIdentifier(id)) throw malformed(HEADERS.tenantId, 'must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
   return id;

@@ -1,5 +1,6 @@
-import type { ResolvedConfig } from '../config.ts';
+import { propagation } from '@opentelemetry/api';
 import type { Scope } from '../control/types.ts';
+import type { ResolvedConfig } from '../options/config.ts';
 import { EVERYBODY, type IsolationLevel } from '../protocol/constants.ts';
 import type { TenantContext } from '../protocol/messages.ts';
 import { isIdentifier } from '../protocol/names.ts';
@@ -9,7 +10,7 @@ import { createProcessStore } from './process-store.ts';
 
 export type TenancyConfig = ResolvedConfig['tenancy'];
 
-/** What an isolation level separates. */
+/** Settings and measurements that an isolation level separates. */
 interface Separation {
   /** Each tenant has its own settings, which override the global ones. */
   readonly settings: boolean;
@@ -37,6 +38,8 @@ export interface Isolation {
   contextOf(tenantId: string | undefined): TenantContext | undefined;
   /** The tenant whose calls a scope controls; `undefined` for a scope that this level does not use. */
   tenantOf(key: ScopeKey): string | undefined;
+  /** The tenant of the current work where baggage names it; `undefined` without a configured key. */
+  readonly currentTenant: (() => string | undefined) | undefined;
   /** Wraps the store for this level. */
   storeFor(store: StateStore): StateStore;
 }
@@ -46,6 +49,7 @@ const FOR_EVERYBODY: Scope = { key: GLOBAL_SCOPE };
 export function createIsolation(tenancy: TenancyConfig): Isolation {
   const level = tenancy === false ? undefined : tenancy.isolation;
   const separation = level === undefined ? undefined : SEPARATION[level];
+  const baggageKey = tenancy === false ? undefined : tenancy.baggageKey;
   const apart = separation?.settings === true;
   return {
     level,
@@ -59,10 +63,19 @@ export function createIsolation(tenancy: TenancyConfig): Isolation {
       },
     // The store may hold scopes of another service's namespace. Their keys are not identifiers.
     tenantOf: (key) => (apart && isIdentifier(key) ? key : undefined),
+    currentTenant: baggageKey === undefined ? undefined : baggageTenant(baggageKey),
     storeFor: (store) => {
       if (level === 'process') return createProcessStore(store);
       const namespace = tenancy === false ? undefined : tenancy.namespace;
       return namespace === undefined ? store : createNamespacedStore(store, namespace);
     },
+  };
+}
+
+/** Returns a function that reads the tenant from the active OpenTelemetry baggage; `undefined` for an invalid tenant id. */
+function baggageTenant(key: string): () => string | undefined {
+  return () => {
+    const value = propagation.getActiveBaggage()?.getEntry(key)?.value;
+    return value !== undefined && isIdentifier(value) ? value : undefined;
   };
 }

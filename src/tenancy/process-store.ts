@@ -12,6 +12,7 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
  * have an entry for a change that was refused, but never lacks an entry for a change that was made.
  */
 export function createProcessStore(trail: StateStore): StateStore {
+  const { tokens, onMalformed } = trail;
   const scopes = new Map<ScopeKey, ScopeState>();
   const replays = new LRUCache<string, ReplayRecord>({ max: MAX_REPLAYS });
   let lastCommit: Promise<unknown> = Promise.resolve();
@@ -31,14 +32,16 @@ export function createProcessStore(trail: StateStore): StateStore {
     if (replay !== undefined) replays.set(replay.key, replay);
     if (state === undefined) return { outcome: 'committed' };
     const revision = current.revision + 1;
-    scopes.set(state.scope, { revision, settings: state.settings, changedAt: now });
+    const { scope, settings, activations } = state;
+    scopes.set(scope, { revision, settings, activations, changedAt: now });
     return { outcome: 'committed', revision };
   }
 
   return {
     name: trail.name,
     shared: false,
-    ...(trail.tokens && { tokens: trail.tokens }),
+    ...(tokens && { tokens }),
+    ...(onMalformed && { onMalformed: (listener) => onMalformed.call(trail, listener) }),
 
     // A change that cannot be audited is refused, so the store is unavailable while the trail is.
     async load() {

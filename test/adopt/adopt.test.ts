@@ -1,7 +1,9 @@
+// In a process of its own: it patches loggers.
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import loglevel from 'loglevel';
-import { DEBUG } from '../../src/adopt/debug.ts';
+import { DEBUG } from '../../src/adopt/debug/debug.ts';
 import { adopt } from '../../src/index.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
@@ -11,12 +13,13 @@ type Debug = (name: string) => ((...args: unknown[]) => void) & { log?: unknown;
 const bench = (t: TestContext) => adoptionBench(t, [DEBUG], { options: {} });
 
 test('a library that no hook has found is adopted, with a category for each logger or one for all', (t) => {
-  const { adopter, names, turn, messages, leave } = bench(t);
+  const { adopter, gate, names, turn, messages, leave } = bench(t);
   const [debug, other] = [0, 1].map(() => loadCopy<Debug>('debug').exports);
   adopter.adopt(debug!, {});
   const undo = adopter.adopt(other!, { category: 'LIBRARIES' });
   const loggers = [debug!('app:sql'), other!('one'), other!('two')];
   assert.deepEqual(names(), ['APP_SQL', 'LIBRARIES']);
+  assert.equal(gate.categories()[0]?.description, 'debug lines of app:sql (debug)');
   assert.deepEqual(adopter.sourceOf('LIBRARIES'), { kind: 'debug', name: 'one', count: 2 });
   for (const name of names()) turn(name, true);
   for (const log of loggers) log('a line');
@@ -91,6 +94,53 @@ test('a logger with getLevel and setLevel writes debug lines while its category 
   assert.equal(logger.getLevel(), before[0]);
   write('undone');
   assert.deepEqual(lines.slice(4), ['warn undone']);
+});
+
+test("a line above debug that the logger's own level holds back comes out only where the tenant has the category on", (t) => {
+  const { adopter, turn, turnFor, gate, counted } = bench(t);
+  const lines: string[] = [];
+  const say = (method: string) => (text: string) => void lines.push(`${method} ${text}`);
+  const methods = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+  /** A number for a level, as bunyan's; or the other way round, as consola's. */
+  const numbered = (levels: Record<string, number>, own: string) => {
+    let level = levels[own]!;
+    const set = (given: string | number) => {
+      if (typeof given === 'string' && !(given in levels)) throw new Error('no level');
+      level = typeof given === 'number' ? given : levels[given]!;
+    };
+    return { ...methods, getLevel: () => level, setLevel: set };
+  };
+  const loggers = {
+    WORDS: { ...methods, level: 'error' },
+    RISING: numbered({ debug: 20, info: 30, warn: 40, error: 50 }, 'error'),
+    FALLING: numbered({ debug: 4, info: 3, warn: 1, error: 0 }, 'error'),
+  };
+  for (const [category, logger] of Object.entries(loggers)) {
+    lines.length = 0;
+    adopter.adopt(logger, { category });
+    turnFor('acme', category, true);
+    for (const tenant of ['acme', 'beta'])
+      gate.runWithTenant(tenant, () => {
+        for (const method of ['debug', 'info', 'warn', 'error'] as const) logger[method](tenant);
+      });
+    assert.deepEqual(lines, ['debug acme', 'info acme', 'warn acme', 'error acme', 'error beta'], category);
+    assert.equal(counted(category), 3);
+    turnFor('acme', category, false);
+    turn(category, false);
+    assert.equal(logger.info, methods.info, 'as it was');
+  }
+  assert.equal(loggers.WORDS.level, 'error');
+  assert.deepEqual([loggers.RISING.getLevel(), loggers.FALLING.getLevel()], [50, 0]);
+});
+
+test("a line that the logger's own level admits is not decided by its category", (t) => {
+  const { adopter, turnFor, gate, counted } = bench(t);
+  const lines: string[] = [];
+  const logger = { level: 'info', info: (text: string) => void lines.push(text), debug: () => {} };
+  adopter.adopt(logger, { category: 'SQL' });
+  turnFor('acme', 'SQL', true);
+  gate.runWithTenant('beta', () => logger.info('beta'));
+  assert.deepEqual([lines, counted('SQL')], [['beta'], 0]);
 });
 
 test('a level that the application sets meanwhile stays, and one that it had already is its own', (t) => {

@@ -95,7 +95,7 @@ test('a service whose working directory was deleted runs, with one line about th
     cwd,
     encoding: 'utf8',
     timeout: 60_000,
-    env: { ...PROGRAM_ENV, RDCP_API_KEY: 'a'.repeat(43), RDCP_PORT: '0', OTEL_METRICS_EXPORTER: 'none' },
+    env: { ...PROGRAM_ENV, RDCP_SERVER_API_KEY: 'a'.repeat(43), RDCP_PORT: '0', OTEL_METRICS_EXPORTER: 'none' },
   });
   const ended = JSON.parse(stdout);
   assert.equal(ended.status, 0, stdout);

@@ -1,12 +1,14 @@
+// In a process of its own: it patches loggers.
+
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import type { Debugger } from 'debug';
 import type { Logger as PinoLogger } from 'pino';
-import { DEBUG } from '../../src/adopt/debug.ts';
-import { NEST } from '../../src/adopt/nest.ts';
-import { PINO } from '../../src/adopt/pino.ts';
-import { WINSTON } from '../../src/adopt/winston.ts';
+import { DEBUG } from '../../src/adopt/debug/debug.ts';
+import { NEST } from '../../src/adopt/nest/nest.ts';
+import { PINO } from '../../src/adopt/pino/pino.ts';
+import { WINSTON } from '../../src/adopt/winston/winston.ts';
 import { CATEGORY_NAME } from '../../src/gate/categories.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
@@ -105,7 +107,7 @@ describe('pino', () => {
     assert.deepEqual([written(), errors.length], [['d', 'e'], 1]);
   });
 
-  it('objects, errors and numbers as messages are told to taps as pino writes them', (t) => {
+  it('objects, errors and numbers as messages reach taps as pino writes them', (t) => {
     const { exports: pino, out, lines, turn, tap, counted, warnings } = setUp<Pino>(t, 'pino');
     const logger = pino({ name: 'odd' }, out);
     turn('ODD', true);
@@ -268,7 +270,7 @@ describe('winston, of other kinds', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('a format that drops the line gives a tap an empty message', (t) => {
+  it('a line that the format drops is no line of a tap', (t) => {
     const { exports: winston, turn, tap, warnings } = setUp<Winston>(t, 'winston');
     const lines: unknown[] = [];
     const logger = winston.createLogger({
@@ -279,7 +281,7 @@ describe('winston, of other kinds', () => {
     turn('DROPS', true);
     const { calls } = tap('DROPS');
     logger.debug('secret');
-    assert.deepEqual([lines, calls.map(({ message }) => message)], [[], ['']]);
+    assert.deepEqual([lines, calls.map(({ message }) => message)], [[], []]);
     assert.deepEqual(warnings, []);
   });
 
@@ -382,7 +384,7 @@ describe('Nest', () => {
     assert.deepEqual([counted('CATS'), warnings], [4, []]);
   });
 
-  it('a logger behind it without levels decides by itself while nobody switched the category', (t) => {
+  it('a logger behind it without levels decides by itself until the category is switched', (t) => {
     const { Logger, lines, own, turn, reset, counted } = nest(t);
     Logger.overrideLogger(own);
     const cats = new Logger('Cats');
@@ -400,7 +402,7 @@ describe('Nest', () => {
     assert.equal(lines.length, 2);
   });
 
-  it('a context or a level that throws is told once, and the line is written as ever', (t) => {
+  it('a context or a level that throws is reported once, and the line is written as before', (t) => {
     const { Logger, ConsoleLogger, lines, own, warnings, turn } = nest(t);
     Logger.overrideLogger(own);
     const broken = new Logger('Broken');
@@ -470,9 +472,9 @@ describe('debug', () => {
     part('part');
     (part as Debugger & { destroy(): boolean }).destroy();
     part('destroyed');
-    assert.throws(() => log('%x', 1), /its own/);
+    log('%x', 1);
     log('goes on');
-    assert.deepEqual(messages(), ['bytes 01ff of it', 'part', 'destroyed', 'goes on']);
+    assert.deepEqual(messages(), ['bytes 01ff of it', 'part', 'destroyed', '[could not be formatted]', 'goes on']);
   });
 
   it('names that no person would give', (t) => {

@@ -3,12 +3,13 @@ import type { TestContext } from 'node:test';
 import type { Loaded } from '../../src/adopt/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import type { Source } from '../../src/adopt/types.ts';
-import { systemClock } from '../../src/clock.ts';
 import type { Call, DebugRecord } from '../../src/emit/record.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { WorkFollower } from '../../src/work/match.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -34,8 +35,10 @@ export function adoptionBench(
   const warnings: string[] = [];
   const errors: unknown[] = [];
   const records: DebugRecord[] = [];
+  const gate = new GateCore();
   const sink = createSink({
     telemetry: createTelemetry(),
+    selection: { clock: systemClock, instanceId: 'here', work: new WorkFollower(gate.work), random: Math.random },
     clock: systemClock,
     to: (record) => records.push(record),
     ...(callsPerSecond !== undefined && {
@@ -46,7 +49,6 @@ export function adoptionBench(
       },
     }),
   });
-  const gate = new GateCore();
   const attachment = gate.attach({
     sink,
     maxCategories: 4096,
@@ -88,12 +90,16 @@ export function adoptionBench(
       leave = join();
     },
     names: () => gate.categories().map(({ name }) => name),
-    byDefault: (name: string) => category(name).defaultEnabled,
+    /** Whether any logger of the category writes debug lines by itself. */
+    byDefault: (name: string) => adopter.sourceOf(name)?.onByItself !== undefined,
     turn: (name: string, on: boolean) => attachment.setBase(category(name).index, on),
     /** Nobody switches the category any more. */
     reset: (name: string) => attachment.setBase(category(name).index, category(name).defaultEnabled, false),
     turnFor: (tenant: string, name: string, on: boolean | undefined) =>
       attachment.setTenant(tenant, category(name).index, on),
+    /** Switches the category on for the work of one user. */
+    turnForUser: (user: string, name: string) =>
+      sink.activate(category(name), { match: { 'user.id': user }, exhausted: () => {} }),
     counted: (name: string) => gate.callsTotal(category(name).index),
     dropped: (name: string) => gate.droppedTotal(category(name).index),
     tap: (name: string) => {

@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { Catalogue } from '../../src/adopt/catalogue.ts';
 import { adoptLeveled, leveled } from '../../src/adopt/leveled.ts';
 import { satisfies } from '../../src/adopt/versions.ts';
+import { ArgumentRedaction } from '../../src/emit/arguments.ts';
+import { createRedaction } from '../../src/emit/redaction.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { RecordingController } from '../gate/controllers.ts';
+
+const REDACTION = new ArgumentRedaction(createRedaction([]));
 
 function bench(maxCategories = 4096, rules: ConstructorParameters<typeof Catalogue>[1] = []) {
   const gate = new GateCore();
   const controller = new RecordingController(maxCategories);
   const attachment = gate.attach(controller);
   const warnings: string[] = [];
-  const catalogue = new Catalogue(gate, rules, (message) => warnings.push(message));
+  const catalogue = new Catalogue(gate, rules, (message) => warnings.push(message), REDACTION);
   const descriptor = (name: string) => gate.categories().find((each) => each.name === name);
   return {
     ...{ gate, catalogue, warnings, descriptor, controller },
@@ -20,7 +28,29 @@ function bench(maxCategories = 4096, rules: ConstructorParameters<typeof Catalog
 }
 
 describe('loggers and their categories', () => {
-  it('the limit is told once, and stands until it is another one', () => {
+  it('a library that makes a logger is named, the application is not', async (t) => {
+    const { catalogue } = bench();
+    const folder = mkdtempSync(join(tmpdir(), 'rdcp-callers-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const making = 'export const make = (catalogue, name) => catalogue.category("debug", name);';
+    const load = async (path: string): Promise<{ make: (from: Catalogue, name: string) => unknown }> => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), making);
+      return import(pathToFileURL(join(folder, path)).href);
+    };
+    const library = await load('node_modules/body-parser/lib/index.mjs');
+    const nested = await load('node_modules/.pnpm/a@1/node_modules/@scope/router/index.mjs');
+    const application = await load('app.mjs');
+    library.make(catalogue, 'body-parser:json');
+    nested.make(catalogue, 'router');
+    application.make(catalogue, 'shop:db');
+    library.make(catalogue, 'shop:db');
+    assert.equal(catalogue.sourceOf('BODY_PARSER_JSON')?.package, 'body-parser');
+    assert.equal(catalogue.sourceOf('ROUTER')?.package, '@scope/router');
+    assert.equal(catalogue.sourceOf('SHOP_DB')?.package, undefined);
+  });
+
+  it('the limit is reported once, and holds', () => {
     const { catalogue, warnings } = bench(2);
     assert.ok(catalogue.category('pino', 'one'));
     assert.ok(catalogue.category('pino', 'two'));
@@ -29,15 +59,163 @@ describe('loggers and their categories', () => {
     assert.ok(catalogue.category('pino', 'one'), 'a known logger keeps its own');
     assert.equal(warnings.length, 1);
     assert.match(warnings[0]!, /limit of 2 adopted categories/);
-    catalogue.reopen();
-    assert.equal(catalogue.category('pino', 'three'), undefined);
-    assert.equal(warnings.length, 2);
+  });
+
+  it('names that look like data belong to the category of their parent, which is said once', () => {
+    const { gate, warnings } = bench();
+    let now = 0;
+    const catalogue = new Catalogue(
+      gate,
+      [],
+      (message) => warnings.push(message),
+      REDACTION,
+      () => now,
+    );
+    const shop = catalogue.category('pino', 'shop')!;
+    const made = Array.from({ length: 6000 }, (_, at) => catalogue.category('pino', `user-${at}`, { parent: shop })!);
+    assert.equal(made.at(-1), shop);
+    assert.equal(made[0]?.name, 'USER_0');
+    assert.equal(gate.categories().length, 257);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]!, /^adopt: 256 loggers below SHOP had new names within a minute/);
+    for (let at = 0; at < 300; at++) catalogue.category('debug', `job:${at}`);
+    assert.equal(catalogue.category('debug', 'job:again')?.name, 'JOB');
+    assert.ok(catalogue.category('pino', 'orders'), 'loggers of other parents are adopted');
+    now += 1e6;
+    assert.equal(catalogue.category('pino', 'later', { parent: shop }), shop);
+  });
+
+  it('many names over a long time are no data', () => {
+    let now = 0;
+    const { gate, warnings } = bench();
+    const catalogue = new Catalogue(
+      gate,
+      [],
+      (message) => warnings.push(message),
+      REDACTION,
+      () => now,
+    );
+    for (let at = 0; at < 1000; at++) {
+      now += 1000;
+      catalogue.category('nest', `Service${at}`);
+    }
+    assert.deepEqual([gate.categories().length, warnings], [1000, []]);
+  });
+
+  for (const [shape, nameOf] of [
+    ['a prefix and data', (at: number) => `req:${at}`],
+    ['data and a suffix', (at: number) => `${at}:sql`],
+    ['data on both sides', (at: number) => `${at}:${at}`],
+    ['nothing but data', (at: number) => `request-${at}`],
+    ['data, long and with odd characters', (at: number) => `${'é\u202e'.repeat(100)}${at}`],
+  ] as const) {
+    it(`after 100,000 names of ${shape} there is room for categories, and other loggers are adopted`, () => {
+      const { gate, warnings } = bench();
+      const catalogue = new Catalogue(
+        gate,
+        [],
+        (message) => warnings.push(message),
+        REDACTION,
+        () => 0,
+      );
+      const shop = catalogue.category('pino', 'shop')!;
+      for (let at = 0; at < 100_000; at++) catalogue.category('debug', nameOf(at));
+      assert.ok(gate.categories().length < 1000, `${gate.categories().length} categories`);
+      assert.ok(warnings.length <= 2);
+      gate.category('ORDERS').debug('usable');
+      assert.equal(catalogue.category('pino', 'sql', { parent: shop })?.name, 'SQL');
+    });
+  }
+
+  it('names that come too slowly to look like data leave a quarter of the categories to the application', () => {
+    for (const [limit, adopted] of [
+      [4096, 3072],
+      [100, 75],
+    ] as const) {
+      const { gate, warnings } = bench(limit);
+      let now = 0;
+      const warn = (message: string) => warnings.push(message);
+      const catalogue = new Catalogue(gate, [], warn, REDACTION, () => now, limit);
+      for (let at = 0; at < 100_000; at++) {
+        now += 1000;
+        catalogue.category('pino', `user-${at}`);
+      }
+      assert.equal(gate.categories().length, adopted);
+      for (let at = 0; at < limit - adopted; at++) gate.category(`OWN_${at}`).debug('usable');
+      assert.deepEqual(
+        warnings.map((message) => message.slice(0, 40)),
+        [`adopt: the limit of ${adopted} adopted categories`.slice(0, 40)],
+      );
+    }
+  });
+
+  it('a rule gives names that look like data its category, and keeps few of them', () => {
+    const { gate, catalogue, warnings } = bench(4096, [{ match: 'req:*', group: 'REQUESTS' }]);
+    const made = Array.from({ length: 100_000 }, (_, at) => catalogue.category('debug', `req:${at}`));
+    assert.ok(made.every((category) => category?.name === 'REQUESTS'));
+    assert.ok(new Set(made).size <= 256);
+    assert.ok(catalogue.sourceOf('REQUESTS')!.count <= 256);
+    assert.deepEqual([gate.categories().length, warnings], [1, []]);
+  });
+
+  it('where no further category fits, a child belongs to the category of its parent', () => {
+    const { catalogue } = bench(2);
+    const parent = catalogue.category('pino', 'one')!;
+    catalogue.category('pino', 'two');
+    assert.equal(catalogue.category('pino', 'three', { parent }), parent);
+    assert.equal(catalogue.category('pino', 'four', { parent }), parent);
+  });
+
+  it('a name that is too long is cut, and two of them stay apart', () => {
+    const { catalogue, descriptor } = bench();
+    const long = ['a', 'b'].map((end) => catalogue.category('pino', '🐈'.repeat(2500) + end)!.name);
+    assert.notEqual(long[0], long[1]);
+    for (const name of long) {
+      assert.ok(Buffer.byteLength(catalogue.sourceOf(name)!.name) <= 128);
+      assert.ok(Buffer.byteLength(descriptor(name)!.description) < 500);
+    }
+    const fitting = 'x'.repeat(128);
+    assert.equal(catalogue.sourceOf(catalogue.category('pino', fitting)!.name)?.name, fitting);
+  });
+
+  it('a logger that writes debug lines by itself switches nothing else on in its category', () => {
+    const { gate, catalogue, turn, descriptor } = bench();
+    const own = gate.category('SQL');
+    const pino = catalogue.category('pino', 'sql', { enabledByDefault: true })!;
+    const [debug, debuglog] = (['debug', 'debuglog'] as const).map((kind) => catalogue.category(kind, 'sql')!);
+    const wanted = () => [own, pino, debug!, debuglog!].map((each) => each.wanted);
+    const heard: boolean[] = [];
+    pino.onWanted((now) => heard.push(now));
+    assert.equal(descriptor('SQL')?.defaultEnabled, false);
+    assert.deepEqual(wanted(), [false, true, false, false]);
+    assert.deepEqual(
+      [own, pino, debug!].map(({ enabled }) => enabled),
+      [false, true, false],
+    );
+    const { count, onByItself } = catalogue.sourceOf('SQL')!;
+    assert.deepEqual([count, onByItself], [3, 1]);
+    assert.equal(
+      pino.passes(1, () => ({ message: 'm' }), true),
+      true,
+    );
+    assert.equal(gate.callsTotal(descriptor('SQL')!.index), 1);
+    turn('SQL', true);
+    assert.deepEqual(wanted(), [true, true, true, true]);
+    turn('SQL', false);
+    assert.deepEqual(wanted(), [false, false, false, false]);
+    assert.equal(
+      pino.passes(1, () => ({ message: 'm' }), true),
+      false,
+    );
+    assert.deepEqual(heard, [true, false]);
+    pino.setDefault(false);
+    assert.equal(catalogue.sourceOf('SQL')?.onByItself, undefined);
   });
 
   it('an error of another kind is not taken for the limit', () => {
     const broken = { category: () => assert.fail('broken') };
     const warnings: string[] = [];
-    const catalogue = new Catalogue(broken, [], (message) => warnings.push(message));
+    const catalogue = new Catalogue(broken, [], (message) => warnings.push(message), REDACTION);
     assert.throws(() => catalogue.category('pino', 'one'), /broken/);
     assert.deepEqual(warnings, []);
   });
@@ -56,13 +234,14 @@ describe('loggers and their categories', () => {
     assert.equal(descriptor('SHOP')?.description, 'all of the shop');
     assert.deepEqual(catalogue.sourceOf('SHOP'), { kind: 'debug', name: 'shop:cart', count: 2 });
     assert.equal(catalogue.sourceOf('OTHER'), undefined);
+    const byThemselves = () => catalogue.sourceOf('SHOP')?.onByItself;
     cart!.setDefault(true);
-    assert.equal(descriptor('SHOP')?.defaultEnabled, true);
     orders!.setDefault(true);
+    assert.equal(byThemselves(), 2);
     cart!.setDefault(false);
-    assert.equal(descriptor('SHOP')?.defaultEnabled, true, 'another one writes debug lines still');
+    assert.deepEqual([byThemselves(), cart!.wanted, orders!.wanted], [1, false, true]);
     orders!.setDefault(false);
-    assert.equal(descriptor('SHOP')?.defaultEnabled, false);
+    assert.equal(byThemselves(), undefined);
   });
 
   it('a logger with the better claim takes the name, and the first one keeps its state under another', () => {
@@ -72,7 +251,7 @@ describe('loggers and their categories', () => {
     const second = catalogue.category('pino', 'SHOP_CART')!;
     assert.equal(second.name, 'SHOP_CART');
     assert.notEqual(first.name, 'SHOP_CART');
-    assert.equal(descriptor(first.name)?.defaultEnabled, true);
+    assert.deepEqual([first.wanted, second.wanted], [true, false]);
     assert.match(descriptor(first.name)!.description, /shop-cart \(debug 4\.3\.4\)/);
     assert.deepEqual(catalogue.sourceOf('SHOP_CART'), { kind: 'pino', name: 'SHOP_CART', count: 1 });
     turn(first.name, true);
@@ -137,7 +316,7 @@ describe('any logger with a level', () => {
     assert.deepEqual([lines, gate.callsTotal(0)], [['debug 1'], 0]);
   });
 
-  it('whose level cannot be set is told, and stays as it is', () => {
+  it('whose level cannot be set is reported, and stays as it is', () => {
     const { catalogue, turn } = bench();
     const errors: unknown[] = [];
     const broken = {

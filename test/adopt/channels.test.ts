@@ -7,9 +7,10 @@ import { connect, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect as connectSocket, createServer as createSocketServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import { hasHttp2Channels } from '../../src/adopt/channels.ts';
-import { asOwnWork } from '../../src/own-work.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { hasHttp2Channels } from '../../src/adopt/channels/channels.ts';
+import { asOwnWork } from '../../src/telemetry/own-work.ts';
+import { until } from '../support/until.ts';
 import { followChannels } from './following.ts';
 
 const SECRET = 'hunter2';
@@ -234,8 +235,9 @@ describe('HTTP_CLIENT and UNDICI', () => {
       set(name, true, 'acme');
       for (const tenant of ['acme', 'other', 'acme']) {
         await gate.runWithTenant(tenant, () => request(`/${tenant}`));
-        // The connection is free for the next request a moment later.
-        await sleep(20);
+        // The agent has the connection back before its next request.
+        await until('the connection is free', () => Object.keys(agent.sockets).length === 0);
+        await turn();
       }
       const shown = lines(name).map((line) => `${line.message} ${line['url.path']}`);
       const acme = ['request started /acme', 'response received /acme'];

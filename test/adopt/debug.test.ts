@@ -1,9 +1,11 @@
+// In a process of its own: it patches `debug`, and sets flags of V8.
+
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { DEBUG as source } from '../../src/adopt/debug.ts';
-import { asOwnWork, loadOwn, markOwnWork } from '../../src/own-work.ts';
+import { DEBUG as source } from '../../src/adopt/debug/debug.ts';
+import { asOwnWork, loadOwn, markOwnWork } from '../../src/telemetry/own-work.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 interface Instance {
@@ -50,6 +52,28 @@ function setUp(t: TestContext, version: string, { DEBUG = '', before = (_debug: 
 
 for (const version of Object.keys(COPIES)) {
   describe(`debug ${version}`, () => {
+    it('after many namespaces made from data others are adopted, and those in use are switched', (t) => {
+      const { debug, names, turn, records } = setUp(t, version);
+      const kept = debug('req:kept');
+      // Instances of older copies do not ask: those that live stay followed.
+      const asks = 'namespaces' in debug;
+      for (let at = 0; at < (asks ? 6000 : 1000); at++) void debug(`req:${at}`).enabled;
+      const sql = debug('sql');
+      assert.equal(Boolean(sql.enabled), false);
+      assert.ok(names().includes('SQL') && names().length < 300);
+      for (const name of names()) turn(name, true);
+      sql('query');
+      kept('served');
+      assert.deepEqual(
+        records.map(({ message }) => message),
+        ['query', 'served'],
+      );
+      for (const name of names()) turn(name, false);
+      sql('query');
+      kept('served');
+      assert.equal(records.length, 2);
+    });
+
     it('a namespace is a category that is off, and its lines come out of our outputs while it is on', (t) => {
       const { debug, names, turn, records, native, counted } = setUp(t, version);
       const router = debug('express:router');
@@ -82,7 +106,7 @@ for (const version of Object.keys(COPIES)) {
       assert.match(String(error), /^Error: broken\n {4}at /);
     });
 
-    it('DEBUG is the default state: debug writes as it always did until somebody switches', (t) => {
+    it('DEBUG is the default state: debug writes as without us until the category is switched', (t) => {
       const { debug, byDefault, turn, reset, messages, native, counted, tap } = setUp(t, version, { DEBUG: 'app:*' });
       const [app, other] = [debug('app:sql'), debug('other')];
       assert.deepEqual([byDefault('APP_SQL'), byDefault('OTHER')], [true, false]);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import util, { debug as importedDebug, debuglog as importedDebuglog } from 'node:util';
-import { DEBUGLOG } from '../../src/adopt/debuglog.ts';
+import { DEBUGLOG } from '../../src/adopt/debug/debuglog.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { asOwnWork, loadOwn, markOwnWork } from '../../src/own-work.ts';
+import { asOwnWork, loadOwn, markOwnWork } from '../../src/telemetry/own-work.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { announced, start, until, WAIT } from '../register/running.ts';
 
@@ -51,7 +51,7 @@ it('a section becomes a category, whichever way the function was imported', (t) 
   );
   for (const log of logs) log('on %d', 1, { order: 42 });
   const attributes = { 'debuglog.section': 'SHOP', 'debuglog.arguments': [1, { order: 42 }] };
-  assert.deepEqual(emitted, Array(2).fill({ category: 'SHOP', message: 'on %d', attributes }));
+  assert.deepEqual(emitted, Array(2).fill({ category: 'SHOP', message: 'on 1 { order: 42 }', attributes }));
   set('SHOP', false);
   for (const log of logs) log('off');
   assert.equal(emitted.length, 2);
@@ -107,7 +107,7 @@ it('what is no name of a section is left to Node.js', (t) => {
 
 it('a section of NODE_DEBUG is on by default, and Node.js prints its lines', async (t) => {
   const run = await start(t, {
-    env: { NODE_DEBUG: 'shop', RDCP_API_KEY: 'k'.repeat(40) },
+    env: { NODE_DEBUG: 'shop', RDCP_SERVER_API_KEY: 'k'.repeat(40) },
     app: `
       import { debuglog } from 'node:util';
       const [shop, cart] = [debuglog('shop'), debuglog('cart')];

@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
-import { CHANNELS } from '../../src/adopt/channels.ts';
+import { CHANNELS } from '../../src/adopt/channels/channels.ts';
 import type { Loaded } from '../../src/adopt/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { markOwnWork } from '../../src/own-work.ts';
+import { markOwnWork } from '../../src/telemetry/own-work.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
 export interface Line {

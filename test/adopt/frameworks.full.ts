@@ -61,7 +61,7 @@ test("Fastify's own logger, that of pino-http and one with a transport are switc
   const loggers = ['app.log', 'request.log', 'instance', 'pino-http', 'transport'];
   const infos = loggers.map((name) => `${name} info`);
   assert.deepEqual(await linesWith(false), infos.sort());
-  // A level that Fastify sets for a route is the logger's own: its debug lines pass, its info does not.
-  const debugs = [...loggers, 'quiet'].map((name) => `${name} debug`);
-  assert.deepEqual(await linesWith(true), [...infos, ...debugs].sort());
+  // Also from a route for which Fastify sets a level above info.
+  const all = [...loggers, 'quiet'].flatMap((name) => [`${name} info`, `${name} debug`]);
+  assert.deepEqual(await linesWith(true), all.sort());
 });

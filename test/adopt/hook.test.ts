@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type Loaded, watchModules } from '../../src/adopt/hook.ts';
-import { watchByInstrumentation } from '../../src/adopt/otel-hook.ts';
+import { watchByInstrumentation } from '../../src/adopt/otel/hook.ts';
+import { Adopter } from '../../src/adopt/process.ts';
 import type { AdoptedModule } from '../../src/adopt/types.ts';
+import { GateCore } from '../../src/gate/core.ts';
 import { run } from './application.ts';
 
 interface Compiling {
@@ -48,6 +50,7 @@ function project(t: TestContext) {
       const stop = watchModules(modules, {
         loaded: (loaded) => seen.push(loaded),
         unsupported: ({ name }, version) => unsupported.push(`${name} ${version}`),
+        onlyRequired: assert.fail,
         failed: (error) => failures.push(error),
       });
       t.after(stop);
@@ -197,6 +200,7 @@ test('what fails in a listener does not reach the application', (t) => {
         throw new Error('broken listener');
       },
       unsupported: () => {},
+      onlyRequired: assert.fail,
       failed: (error) => failures.push(error),
     }),
   );
@@ -224,9 +228,30 @@ test("where synchronous hooks are not safe, OpenTelemetry's hooks hand over what
   assert.deepEqual(unsupported, ['2.0.0']);
 });
 
+test('a release of Node.js where only what is required is found says so, with those that find everything', (t) => {
+  const { node } = process.versions;
+  t.after(() => Object.defineProperty(process.versions, 'node', { value: node, configurable: true, enumerable: true }));
+  for (const [version, expected] of [
+    ['22.15.0', 1],
+    ['24.11.0', 1],
+    ['22.22.3', 0],
+    ['24.11.1', 0],
+    ['26.0.0', 0],
+  ] as const) {
+    Object.defineProperty(process.versions, 'node', { value: version, configurable: true, enumerable: true });
+    const warnings: string[] = [];
+    const adopter = new Adopter({ gate: new GateCore() });
+    const leave = adopter.join({ options: { pino: true }, warn: (message) => warnings.push(message) });
+    adopter.join({ options: { debug: true }, warn: assert.fail })();
+    leave();
+    assert.equal(warnings.length, expected, version);
+    if (expected === 1) assert.match(warnings[0]!, /imported .* Node\.js 22\.22\.3, 24\.11\.1, 26 and later/);
+  }
+});
+
 test("what is imported through OpenTelemetry's loader is handed over as it is required", async (t) => {
   const app = `
-    import { watchByInstrumentation } from ${JSON.stringify(import.meta.resolve('../../src/adopt/otel-hook.ts'))};
+    import { watchByInstrumentation } from ${JSON.stringify(import.meta.resolve('../../src/adopt/otel/hook.ts'))};
     const seen = [];
     const modules = [['debug', 'src/index.js'], ['pino', 'pino.js']];
     watchByInstrumentation(

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { CategoryNames, categoryNameOf } from '../../src/adopt/names.ts';
 import { isCategoryName } from '../../src/protocol/names.ts';
+import fc from '../support/fast-check.ts';
 
 const RUNS = 300;
 
@@ -40,7 +40,7 @@ test('a name becomes upper case with underscores, at the borders of words', () =
   for (const [logger, category] of Object.entries(expected)) assert.equal(categoryNameOf(logger), category);
 });
 
-test('names without a letter, and names that are too long, are told apart by a hash that never changes', () => {
+test('names without a letter, and names that are too long, differ by a hash that never changes', () => {
   assert.equal(categoryNameOf(''), 'LOGGER_NORSE4Z');
   assert.notEqual(categoryNameOf('日本'), categoryNameOf('中国'));
   const long = 'a-very-long-name-'.repeat(20);

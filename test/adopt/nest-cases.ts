@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
 import { it, type TestContext } from 'node:test';
 import 'reflect-metadata';
 import type { LoggerService } from '@nestjs/common';
-import { NEST } from '../../src/adopt/nest.ts';
-import { PINO as pinoSource } from '../../src/adopt/pino.ts';
-import { WINSTON as winstonSource } from '../../src/adopt/winston.ts';
+import { NEST } from '../../src/adopt/nest/nest.ts';
+import { PINO as pinoSource } from '../../src/adopt/pino/pino.ts';
+import { WINSTON as winstonSource } from '../../src/adopt/winston/winston.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 type Nest = typeof import('@nestjs/common');
 
-const LINE = /(LOG|DEBUG|VERBOSE) +(?:\[(\w+)\] )?(.*?)\s*$/;
+const LINE = /(LOG|WARN|DEBUG|VERBOSE) +(?:\[(\w+)\] )?(.*?)\s*$/;
 
 /** Loads a copy of `@nestjs/common` that no other test has. */
 export type LoadNest = () => Promise<{ readonly exports: Nest; readonly version: string }>;
@@ -80,6 +81,76 @@ export function nestCases(loadNest: LoadNest): void {
     assert.equal(counted('AFTER'), 2);
   });
 
+  it('what levels above debug hold back comes out while the category is on, info lines included', async (t) => {
+    const { Logger, say, during, turn, counted } = await setUp(t, loadNest);
+    Logger.overrideLogger(['error']);
+    const logger = new Logger('Quiet');
+    assert.deepEqual(say(logger), []);
+    turn('QUIET', true);
+    assert.deepEqual(say(logger), all('Quiet'));
+    assert.deepEqual(
+      during(() => logger.warn('w')),
+      ['WARN Quiet w'],
+    );
+    assert.equal(counted('QUIET'), 4);
+    turn('QUIET', false);
+    assert.deepEqual(say(logger), []);
+    Logger.overrideLogger(['log']);
+    turn('QUIET', true);
+    assert.deepEqual(say(new Logger('Quiet')), all('Quiet'));
+    // Lines that the level admits are no debug calls.
+    assert.equal(counted('QUIET'), 6);
+  });
+
+  it('info lines that a logger behind Nest holds back come out while the context is on, and are counted once', async (t) => {
+    const { Logger, load, turn, counted, names } = await setUp(t, loadNest);
+    const { exports: pino, version } = loadCopy<typeof import('pino').default>('pino');
+    load('pino', version, pino);
+    const { exports: winston, version: winstonVersion } = loadCopy<typeof import('winston')>('winston');
+    load('winston', winstonVersion, winston);
+    const lines: unknown[] = [];
+    const fromPino = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+    const stream = new Writable({
+      objectMode: true,
+      write: (line, _encoding, next) => {
+        lines.push(line.message);
+        next();
+      },
+    });
+    const fromWinston = winston.createLogger({
+      level: 'warn',
+      transports: [new winston.transports.Stream({ stream })],
+    });
+    for (const [context, behind] of [
+      ['Cats', fromPino],
+      ['Dogs', fromWinston],
+    ] as const) {
+      const write = behind as { info(text: unknown): void; warn(text: unknown): void; debug(text: unknown): void };
+      const service: LoggerService = {
+        log: (text) => write.info(text),
+        warn: (text) => write.warn(text),
+        error: (text) => write.warn(text),
+        debug: (text) => write.debug(text),
+      };
+      Logger.overrideLogger(service);
+      const logger = new Logger(context);
+      const say = () => {
+        logger.debug('d');
+        logger.log('l');
+        logger.warn('w');
+        return lines.splice(0);
+      };
+      assert.deepEqual(say(), ['w']);
+      const name = context.toUpperCase();
+      assert.ok(names().includes(name));
+      turn(name, true);
+      assert.deepEqual(say(), ['d', 'l', 'w']);
+      assert.deepEqual([counted(name), counted('APP')], [2, 0]);
+      turn(name, false);
+      assert.deepEqual(say(), ['w']);
+    }
+  });
+
   it('static calls name their context in the last argument', async (t) => {
     const { Logger, during, turn, names } = await setUp(t, loadNest);
     Logger.overrideLogger(['log']);
@@ -109,10 +180,11 @@ export function nestCases(loadNest: LoadNest): void {
     assert.equal(direct.isLevelEnabled('debug'), true);
     const cats = new Logger('Cats');
     Logger.overrideLogger(direct);
-    assert.deepEqual(say(cats), info('Cats'));
+    // The subclass leaves the context out: the line is one of its own.
+    assert.deepEqual(say(cats), ['DEBUG Direct my d', 'LOG Cats l']);
     turn('CATS', true);
     assert.deepEqual(say(cats), ['VERBOSE Cats v', 'DEBUG Direct my d', 'LOG Cats l']);
-    assert.deepEqual([counted('CATS'), counted('DIRECT')], [2, 2]);
+    assert.deepEqual([counted('CATS'), counted('DIRECT')], [2, 3]);
   });
 
   it('buffered lines are decided once', async (t) => {

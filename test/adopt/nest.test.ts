@@ -3,7 +3,7 @@ import { createRequire, registerHooks } from 'node:module';
 import { after, before, describe, it, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { watchModules } from '../../src/adopt/hook.ts';
-import { NEST } from '../../src/adopt/nest.ts';
+import { NEST } from '../../src/adopt/nest/nest.ts';
 import { built } from '../support/built.ts';
 import { inFull } from '../support/tiers.ts';
 import { run } from './application.ts';
@@ -40,6 +40,7 @@ describe('Nest 12', () => {
     const unwatch = watchModules(NEST.modules ?? [], {
       loaded: () => {},
       unsupported: ({ name }, version) => problems.push(`${name} ${version}`),
+      onlyRequired: assert.fail,
       failed: (error) => problems.push(error),
     });
     stop = () => {

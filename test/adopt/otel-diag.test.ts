@@ -1,3 +1,5 @@
+// In a process of its own: it sets the diagnostics logger of the process.
+
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { context, DiagLogLevel, diag } from '@opentelemetry/api';
@@ -5,7 +7,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { processAdoption } from '../../src/adopt/process.ts';
 import { gate } from '../../src/gate/gate.ts';
 import type { Attachment } from '../../src/gate/types.ts';
-import { withoutTracing } from '../../src/own-work.ts';
+import { withoutTracing } from '../../src/telemetry/own-work.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());

@@ -1,3 +1,5 @@
+// In a process of its own: it enables a global context manager.
+
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { context } from '@opentelemetry/api';
@@ -8,7 +10,7 @@ import {
   LoggerProvider,
   SimpleLogRecordProcessor,
 } from '@opentelemetry/sdk-logs';
-import { gateLogs, loggerConfigurator } from '../../src/adopt/otel-logs.ts';
+import { gateLogs, loggerConfigurator } from '../../src/adopt/otel/logs.ts';
 import { processAdoption } from '../../src/adopt/process.ts';
 import { debugLane } from '../../src/emit/debug-lane.ts';
 import { DROP } from '../../src/gate/drops.ts';
@@ -48,8 +50,8 @@ beforeEach(() => {
   dropping = undefined;
   attachment = gate.attach(
     new RecordingController(4096, {
-      pass: (_category, _text, describe) => {
-        described.push(describe());
+      pass: (_category, describe) => {
+        described.push(describe()!);
         return dropping;
       },
     }),
@@ -91,7 +93,7 @@ for (const configured of [false, true]) {
       assert.deepEqual(exported()[0]?.slice(8), [INFO, ERROR, undefined]);
     });
 
-    it('are told by Logger.enabled(), at once and for each tenant', () => {
+    it('show in Logger.enabled(), at once and for each tenant', () => {
       const { provider } = sdk({ configured });
       const logger = provider.getLogger('tenants');
       const enabled = (severity?: number) => logger.enabled(of(severity));
@@ -106,6 +108,30 @@ for (const configured of [false, true]) {
 }
 
 describe('a gate of log records', () => {
+  it('masks secrets in records that are there because their category is on, for every processor', () => {
+    const exporters = [new InMemoryLogRecordExporter(), new InMemoryLogRecordExporter()];
+    const processors = exporters.map((exporter) => gateLogs(new SimpleLogRecordProcessor({ exporter })));
+    const logger = new LoggerProvider({ processors }).getLogger('masked');
+    const attributes = { password: 'hunter2', order: 7, request: { headers: { cookie: 'hunter2', host: 'shop' } } };
+    logger.emit({ severityNumber: DEBUG, body: 'first' });
+    set('OTEL_MASKED', true);
+    logger.emit({ severityNumber: DEBUG, body: 'redis://app:hunter2@cache', attributes });
+    logger.emit({ severityNumber: DEBUG, body: { token: 'hunter2', a: 1 } });
+    logger.emit({ severityNumber: INFO, body: 'own', attributes });
+    for (const exporter of exporters) {
+      const shown = exporter.getFinishedLogRecords().map((record) => [record.body, record.attributes]);
+      assert.deepEqual(shown, [
+        [
+          'redis://[redacted]@cache',
+          { password: '[redacted]', order: 7, request: { headers: { cookie: '[redacted]', host: 'shop' } } },
+        ],
+        [{ token: '[redacted]', a: 1 }, {}],
+        ['own', attributes],
+      ]);
+    }
+    assert.equal(attributes.password, 'hunter2', 'objects of the application stay as they are');
+  });
+
   it('counts a record below INFO as one call, through however many processors it goes', () => {
     const { provider, exported } = sdk({ processors: 2 });
     const logger = provider.getLogger('counted');
@@ -194,12 +220,31 @@ describe('a gate of log records', () => {
 });
 
 describe('a logger configurator', () => {
+  it('lets everything through while the category is on, info records below a higher severity of another one included', () => {
+    const WARN = 13;
+    const configured = loggerConfigurator(() => ({ minimumSeverity: WARN }));
+    const exporter = new InMemoryLogRecordExporter();
+    const provider = new LoggerProvider({
+      processors: [gateLogs(new SimpleLogRecordProcessor({ exporter }))],
+      loggerConfigurator: configured,
+    });
+    const logger = provider.getLogger('quiet');
+    const emitted = () => {
+      exporter.reset();
+      for (const severity of [DEBUG, INFO, WARN]) logger.emit(of(severity));
+      return exporter.getFinishedLogRecords().map(({ severityNumber }) => severityNumber);
+    };
+    assert.deepEqual(emitted(), [WARN]);
+    set('OTEL_QUIET', true);
+    assert.deepEqual(emitted(), [DEBUG, INFO, WARN]);
+    set('OTEL_QUIET', false);
+    assert.deepEqual(emitted(), [WARN]);
+  });
+
   it('keeps what another one says of a scope, in the words of either line', () => {
     const live = { disabled: false, minimumSeverity: INFO, traceBased: true };
     const configured = loggerConfigurator(() => live)({ name: 'both' });
     assert.deepEqual({ ...configured }, { enabled: true, disabled: false, minimumSeverity: INFO, traceBased: true });
-    set('OTEL_BOTH', true);
-    assert.equal(configured.minimumSeverity, INFO);
     live.disabled = true;
     assert.deepEqual([configured.enabled, configured.disabled], [false, true]);
     assert.equal(loggerConfigurator(() => ({ enabled: false }))({ name: 'both' }).disabled, true);

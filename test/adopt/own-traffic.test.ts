@@ -1,17 +1,21 @@
+// In a process of its own: it follows the diagnostics channels of the process.
+
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcp } from '../../src/rdcp.ts';
+import { until } from '../support/until.ts';
 
 const KEY = 'a-secret-of-thirty-two-characters';
 const HASH = `sha256:${createHash('sha256').update(KEY).digest('hex')}`;
 
 it('an output that makes requests, and a mounted endpoint, cause no lines of their own', async (t) => {
   const received: string[] = [];
+  /** Lines that are on their way to the collector. */
+  let pending = 0;
   const collector = createServer((_req, res) => res.end()).listen(0, '127.0.0.1');
   t.after(() => {
     collector.closeAllConnections();
@@ -27,9 +31,13 @@ it('an output that makes requests, and a mounted endpoint, cause no lines of the
     categories: Object.fromEntries(on.map((name) => [name, { enabled: true }])),
     emit: {
       to: async ({ category, message, attributes }) => {
-        if (attributes['url.path'] !== '/collect') received.push(`${category} ${message}`);
-        await sleep(1);
+        // The collector is a server of this process as well: its own requests are not collected.
+        if (attributes['url.path'] === '/collect') return;
+        received.push(`${category} ${message}`);
+        pending += 1;
+        await new Promise(setImmediate);
         await (await fetch(`http://127.0.0.1:${collectorPort}/collect`)).text();
+        pending -= 1;
       },
     },
   });
@@ -43,23 +51,26 @@ it('an output that makes requests, and a mounted endpoint, cause no lines of the
   await once(app, 'listening');
   const url = `http://127.0.0.1:${(app.address() as AddressInfo).port}`;
   received.length = 0;
-  const ask = async (path: string) => {
+  const shown = () => received.filter((line) => !line.startsWith('NET '));
+  const collected = (lines: number) =>
+    until(`${lines} lines are collected`, () => shown().length >= lines && pending === 0);
+  const ask = async (path: string, expected: number) => {
     const headers = { 'X-RDCP-API-Key': KEY };
     const response = await fetch(url + path, { headers });
     await response.text();
-    await sleep(50);
-    const lines = received.splice(0).filter((line) => !line.startsWith('NET '));
+    await collected(expected);
+    const lines = shown();
+    received.length = 0;
     return [response.status, ...lines];
   };
   const asked = ['UNDICI request started', 'UNDICI response received'];
-  assert.deepEqual(await ask('/rdcp/v1/status'), [200, ...asked]);
+  assert.deepEqual(await ask('/rdcp/v1/status', 2), [200, ...asked]);
   assert.deepEqual(
-    (await ask('/orders')).sort(),
+    (await ask('/orders', 4)).sort(),
     [200, ...asked, 'HTTP_SERVER request received', 'HTTP_SERVER response sent'].sort(),
   );
   rdcp.category('PAYMENTS').debug('charging');
-  await sleep(100);
-  // The collector is a server of this process as well.
+  await collected(1);
   assert.deepEqual(
     received.filter((line) => !line.startsWith('NET connection accepted')),
     ['PAYMENTS charging'],

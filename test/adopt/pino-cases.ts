@@ -4,9 +4,9 @@ import { it, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Logger } from 'pino';
-import { PINO as source } from '../../src/adopt/pino.ts';
-import { findPino } from '../../src/adopt/pino-logger.ts';
-import type { AdoptPinoOptions } from '../../src/options.ts';
+import { findPino } from '../../src/adopt/pino/logger.ts';
+import { PINO as source } from '../../src/adopt/pino/pino.ts';
+import type { AdoptPinoOptions } from '../../src/options/options.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 type Pino = typeof import('pino').default;
@@ -70,6 +70,59 @@ export function pinoCases(copy: string): void {
     assert.equal(root.level, 'info');
   });
 
+  it('what a level above debug holds back comes out while the category is on, info lines and those of children included', (t) => {
+    for (const level of ['warn', 'error', 'fatal']) {
+      const { pino, out, written, turn, reset, counted } = setUp(t, copy);
+      const root = pino({ level }, out);
+      const own = root.child({ module: 'own' });
+      const louder = root.child({ module: 'louder' }, { level: 'info' });
+      const loggers = [root, root.child({ request: 1 }), own, louder];
+      const say = (logger: Logger) => {
+        for (const each of ['trace', 'debug', 'info', 'warn', 'error'] as const) logger[each](each);
+        return written();
+      };
+      const before = loggers.map(say);
+      const ALL_LEVELS = '10 trace, 20 debug, 30 info, 40 warn, 50 error';
+      for (const name of ['APP', 'OWN', 'LOUDER']) turn(name, true);
+      assert.deepEqual(loggers.map(say), Array(4).fill(ALL_LEVELS));
+      assert.ok(loggers.every((logger) => logger.isLevelEnabled('info')));
+      // Lines that the level admits are no debug calls.
+      assert.equal(counted('LOUDER'), 2);
+      assert.equal(counted('OWN'), { warn: 3, error: 4, fatal: 5 }[level]);
+      turn('OWN', false);
+      reset('LOUDER');
+      assert.deepEqual([own, louder].map(say), before.slice(2));
+      assert.equal(own.isLevelEnabled('info'), false);
+      root.level = 'info';
+      turn('APP', false);
+      assert.equal(say(root), '30 info, 40 warn, 50 error');
+    }
+  });
+
+  it('info lines that a category lets through have its budget, and those that the level admits have none', (t) => {
+    const { pino, out, written, turn } = setUp(t, copy, undefined, 1);
+    const root = pino({ level: 'warn' }, out);
+    turn('APP', true);
+    for (let at = 0; at < 3; at++) {
+      root.info('i');
+      root.warn('w');
+    }
+    assert.equal(written(), '30 i, 40 w, 40 w, 40 w');
+  });
+
+  it('children named by data share the category of their parent, and are switched with it', (t) => {
+    const { pino, out, say, turn, names, warnings } = setUp(t, copy);
+    const root = pino({ name: 'shop' }, out);
+    let last = root;
+    for (let at = 0; at < 1000; at++) last = root.child({ name: `user-${at}` }) as typeof root;
+    assert.ok(names().length < 300, `${names().length} categories`);
+    assert.equal(warnings.length, 1);
+    assert.equal(say(last), '30 i');
+    turn('SHOP', true);
+    assert.equal(say(last), ALL);
+    assert.equal(say(root.child({ name: 'late' }) as typeof root), ALL);
+  });
+
   it('names come from the first of name, module, component and logger, or from what is configured', (t) => {
     const usual = setUp(t, copy);
     const root = usual.pino({ name: 'shop' }, usual.out);
@@ -110,7 +163,7 @@ export function pinoCases(copy: string): void {
     root.level = 'warn';
     assert.equal(say(root), '');
     turn('APP', true);
-    assert.equal(say(root), '10 t, 20 d');
+    assert.equal(say(root), ALL);
     assert.deepEqual([root.level, root.levelVal], ['warn', 40]);
     root.level = 'info';
     assert.equal(say(root), ALL);
@@ -169,7 +222,7 @@ export function pinoCases(copy: string): void {
     assert.ok(!JSON.stringify(calls).includes('4711'));
   });
 
-  it('custom levels below INFO pass, those above are not touched', (t) => {
+  it('custom levels pass, those above INFO that the level holds back included', (t) => {
     const { pino, out, turn, written } = setUp(t, copy);
     const root = pino({ level: 'warn', customLevels: { http: 25, notice: 35 } }, out);
     const child = root.child({ module: 'x' }, { customLevels: { chatter: 15 } } as never) as typeof root & {
@@ -181,10 +234,10 @@ export function pinoCases(copy: string): void {
     root.notice('n');
     child.chatter('c');
     child.debug('d');
-    assert.equal(written(), '25 h, 15 c, 20 d');
+    assert.equal(written(), '25 h, 35 n, 15 c, 20 d');
   });
 
-  it('isLevelEnabled tells whether a line would be wanted', (t) => {
+  it('isLevelEnabled answers whether a line would be wanted', (t) => {
     const { pino, out, turn, tap } = setUp(t, copy);
     const root = pino({}, out);
     const child = root.child({ module: 'database' });

@@ -1,6 +1,8 @@
+// In a process of its own: it patches pino.
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PINO as source } from '../../src/adopt/pino.ts';
+import { PINO as source } from '../../src/adopt/pino/pino.ts';
 import { adoptionBench, loadCopy } from './bench.ts';
 import { leavesNothing, pinoCases, setUp } from './pino-cases.ts';
 

@@ -1,3 +1,5 @@
+// In a process of its own: it patches loggers.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoadEvents } from '../../src/adopt/hook.ts';
@@ -193,18 +195,17 @@ test('over the limit of categories loggers stay as they are, with one warning', 
   assert.match(warnings[0]!, /limits\.maxCategories/);
 });
 
-test('a group is on by default while any of its loggers is', () => {
-  const { gate, join, load, category } = bench();
+test('each logger of a group has a default of its own', () => {
+  const { adopter, gate, join, load, category } = bench();
   join({ debug: true, map: [{ match: /^db/, group: 'DATABASE' }] });
   load('one');
-  const byDefault = () => gate.categories()[0]?.defaultEnabled;
+  const byThemselves = () => adopter.sourceOf('DATABASE')?.onByItself;
   const [sql, pool] = [category('db:sql', true)!, category('db:pool')!];
-  assert.equal(byDefault(), true);
+  assert.deepEqual([byThemselves(), sql.wanted, pool.wanted], [1, true, false]);
   pool.setDefault(true);
   sql.setDefault(false);
-  assert.equal(byDefault(), true);
-  pool.setDefault(false);
-  assert.equal(byDefault(), false);
+  assert.deepEqual([byThemselves(), sql.wanted, pool.wanted], [1, false, true]);
+  assert.equal(gate.categories()[0]?.defaultEnabled, false);
 });
 
 test('an adopted category says what it is of, until code of the service describes it', () => {

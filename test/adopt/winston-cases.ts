@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { Container, Logger, transport as Transport } from 'winston';
-import { WINSTON as source } from '../../src/adopt/winston.ts';
-import { findWinston } from '../../src/adopt/winston-copy.ts';
+import { findWinston } from '../../src/adopt/winston/copy.ts';
+import { WINSTON as source } from '../../src/adopt/winston/winston.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 type Winston = typeof import('winston');
@@ -75,7 +75,55 @@ export function winstonCases(copy: string): void {
     assert.equal(counted('APP'), 5);
   });
 
-  it('a logger whose own level is debug writes as before, unless somebody switches its category', (t) => {
+  it('what a level above debug holds back comes out while the category is on, info lines and those of children included', (t) => {
+    const { winston, memory, turn, counted, reset } = setUp(t, copy);
+    const [only, all, own, warnings] = [memory(), memory(), memory({ level: 'info' }), memory({ level: 'warn' })];
+    const logger = winston.createLogger({ level: 'error', transports: [only] });
+    const mixed = winston.createLogger({
+      level: 'warn',
+      transports: [own, warnings, all],
+      defaultMeta: { label: 'mixed' },
+    });
+    const say = (each: Logger) => {
+      for (const level of ['debug', 'info', 'warn', 'error']) each.log(level, level);
+      return [only, all, own, warnings].map((transport) => transport.written()).filter((lines) => lines !== '');
+    };
+    // winston 3.0 has no children.
+    const plain = copy === 'winston' ? logger.child({ request: 1 }) : logger;
+    const EVERYTHING = 'debug debug, info info, warn warn, error error';
+    assert.deepEqual(say(plain), ['error error']);
+    turn('APP', true);
+    assert.deepEqual(say(plain), [EVERYTHING]);
+    assert.equal(counted('APP'), 3);
+    if ('isLevelEnabled' in logger) assert.equal(logger.isLevelEnabled('info'), true);
+    const mixedName = copy === 'winston' ? 'MIXED' : 'APP';
+    turn(mixedName, true);
+    const warned = 'warn warn, error error';
+    assert.deepEqual(say(mixed), [EVERYTHING, EVERYTHING, warned]);
+    reset(mixedName);
+    turn('APP', false);
+    assert.deepEqual(say(mixed), [warned, `info info, ${warned}`, warned]);
+    assert.deepEqual(say(plain), ['error error']);
+    if (copy === 'winston') {
+      const child = logger.child({ label: 'part', request: 1 });
+      turn('PART', true);
+      assert.deepEqual(say(child), [EVERYTHING]);
+    }
+  });
+
+  it('info lines that a category lets through have its budget, and those that the level admits have none', (t) => {
+    const { winston, memory, turn } = setUp(t, copy, 1);
+    const all = memory();
+    const logger = winston.createLogger({ level: 'warn', transports: [all] });
+    turn('APP', true);
+    for (let at = 0; at < 3; at++) {
+      logger.info('i');
+      logger.warn('w');
+    }
+    assert.equal(all.written(), 'info i, warn w, warn w, warn w');
+  });
+
+  it('a logger whose own level is debug writes as before until its category is switched', (t) => {
     const { winston, memory, turn, reset, byDefault, counted } = setUp(t, copy, 1);
     const all = memory();
     const logger = winston.createLogger({ level: 'debug', transports: [all] });

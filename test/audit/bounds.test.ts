@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { ErrorResponse } from '../../src/protocol/messages.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { rdcp } from '../cli/run.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { canonicalJson } from '../../src/audit/chain.ts';
+import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 
 test('the example of RFC 8785, section 3.2.2', () => {

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuditTrail } from '../../src/audit/trail.ts';
-import { verify } from '../../src/audit/verify.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
-import { createRedisStore } from '../../src/store/redis.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { inFull } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
-import { chainOf, DRAFT, NOW } from './entries.ts';
+import { chainOf, DRAFT, NOW, verify } from './entries.ts';
 
 function startTrail(store: StateStore, instanceId: string) {
   let ids = 0;

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import type { ChainHead } from '../../src/audit/chain.ts';
-import { NO_PREVIOUS_HASH, seal, unsealed } from '../../src/audit/chain.ts';
+import { hashOf, NO_PREVIOUS_HASH, seal, unsealed } from '../../src/audit/chain.ts';
 import type { AuditDraft } from '../../src/audit/types.ts';
+import { type ChainFault, createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 
 export const NOW = Date.UTC(2026, 0, 1);
@@ -44,4 +46,23 @@ export function chain(
     entries.push(entry);
   }
   return entries;
+}
+
+/** The fault in the oldest entry of a whole trail, given in the order of writing. */
+export function verify(entries: Iterable<AuditEntry>): ChainFault | undefined {
+  const verifier = createVerifier();
+  for (const entry of [...entries].reverse()) verifier.see(entry);
+  return verifier.finish().first;
+}
+
+/** A part of a trail, in the order of writing: each entry is intact and follows the one before it of its process. */
+export function assertLinked(entries: Iterable<AuditEntry>): void {
+  const last = new Map<string, ChainHead>();
+  for (const entry of entries) {
+    const { instanceId, sequence, previousHash, hash } = entry.compliance;
+    const before = last.get(instanceId);
+    assert.equal(hashOf(entry), hash);
+    if (before !== undefined) assert.deepEqual([sequence, previousHash], [before.sequence + 1, before.hash]);
+    last.set(instanceId, entry.compliance);
+  }
 }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuditTrail } from '../../src/audit/trail.ts';
 import type { AuditDraft } from '../../src/audit/types.ts';
-import { createVerifier, verify } from '../../src/audit/verify.ts';
+import { createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
-import type { LogRecord } from '../../src/telemetry.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
+import type { LogRecord } from '../../src/telemetry/telemetry.ts';
 import { breakableStore } from '../control/breakable-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
-import { chainOf, DRAFT } from './entries.ts';
+import { chainOf, DRAFT, verify } from './entries.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -73,15 +73,17 @@ const sequences = (entries: readonly AuditEntry[]) => entries.map(({ compliance 
 
 test('an entry is kept before it is emitted, and every field of it is an attribute', async () => {
   const { trail, shared, records, time } = startTrail();
-  const sealed = await trail.seal([{ draft: DRAFT }]);
-  const result = await shared.store.commit({ audit: sealed.entries[0] as AuditEntry, now: time.clock.now() });
-  assert.equal(records.length, 0);
-  sealed.done([result]);
+  await trail.append(DRAFT, async (audit) => {
+    const result = await shared.store.commit({ audit, now: time.clock.now() });
+    assert.equal(records.length, 0);
+    return result;
+  });
   const [entry] = await shared.entries();
   assert.ok(entry);
   const [{ attributes, ...record } = { attributes: {} }] = records;
   assert.deepEqual(record, {
     eventName: 'rdcp.audit',
+    timestamp: new Date(entry.timestamp),
     severityNumber: 9,
     severityText: 'INFO',
     body: 'enable DATABASE success',
@@ -92,7 +94,7 @@ test('an entry is kept before it is emitted, and every field of it is an attribu
     'rdcp.action': 'enable',
     'rdcp.outcome': 'success',
     'rdcp.category.names': ['DATABASE'],
-    'rdcp.audit.changes': JSON.stringify(DRAFT.changes),
+    'rdcp.audit.changes': DRAFT.changes,
     'rdcp.auth.method': 'api-key',
     'user.id': 'ops',
     'rdcp.client.id': 'console',
@@ -101,11 +103,12 @@ test('an entry is kept before it is emitted, and every field of it is an attribu
     'rdcp.tenant.id': 'acme',
     'rdcp.tenant.name': 'Acme Ltd',
     'rdcp.request.id': 'r-1',
-    'rdcp.reason': DRAFT.reason,
+    'rdcp.control.reason': DRAFT.reason,
     'client.address': '192.0.2.7',
     'user_agent.original': 'curl/8',
     'rdcp.security.level': 'standard',
     'rdcp.instance.id': 'i-1',
+    'rdcp.audit.chain.id': 'i-1',
     'rdcp.audit.sequence': 1,
     'rdcp.audit.previous_hash': '0'.repeat(64),
     'rdcp.audit.hash': entry.compliance.hash,
@@ -115,11 +118,29 @@ test('an entry is kept before it is emitted, and every field of it is an attribu
   await trail.close();
 });
 
+test('what failed or was refused is a warning, and only the reason of a refusal is one of a few values', async () => {
+  const { audits, write } = startTrail();
+  for (const outcome of ['success', 'partial', 'failed', 'denied'] as const) {
+    await write({ ...DRAFT, outcome, reason: 'why' });
+  }
+  const shown = audits().map(({ severityText, attributes }) => [
+    severityText,
+    attributes['rdcp.control.reason'],
+    attributes['rdcp.reason'],
+  ]);
+  assert.deepEqual(shown, [
+    ['INFO', 'why', undefined],
+    ['INFO', 'why', undefined],
+    ['WARN', 'why', undefined],
+    ['WARN', undefined, 'why'],
+  ]);
+});
+
 test('what was not committed is not emitted, and takes no place in the chain', async () => {
   const { trail, shared, audits, write } = startTrail();
   const current = { revision: 7, settings: new Map() };
-  (await trail.seal([{ draft: DRAFT }])).done([{ outcome: 'conflict', current }]);
-  (await trail.seal([{ draft: DRAFT }])).failed(new Error('disk full'));
+  await trail.append(DRAFT, async () => ({ outcome: 'conflict', current }));
+  await assert.rejects(trail.append(DRAFT, () => Promise.reject(new Error('disk full'))));
   assert.equal(audits().length, 0);
   await write();
   assert.deepEqual(sequences(await shared.entries()), [1]);
@@ -136,23 +157,27 @@ test('entries written at once stand in one chain, in the order in which they wer
   );
 });
 
-test('the chain is held from the sealing of entries until their outcome is known', async () => {
+test('the chain is held from the sealing of an entry until its outcome is known', async () => {
   const { trail, shared, write, time } = startTrail();
-  const drafts = [{ draft: DRAFT }, { draft: DRAFT }];
-  const first = await trail.seal(drafts);
+  const disk = Promise.withResolvers<void>();
+  const first = trail.append(DRAFT, async (audit) => {
+    await disk.promise;
+    return shared.store.commit({ audit, now: time.clock.now() });
+  });
   let went = 0;
-  const later = [write().then(() => ++went), trail.seal(drafts)] as const;
+  const later = write().then(() => ++went);
+  let third: AuditEntry | undefined;
+  const failed = assert.rejects(
+    trail.append(DRAFT, async (audit) => {
+      third = audit;
+      throw new Error('disk full');
+    }),
+  );
   await settled();
   assert.equal(went, 0);
-  const [kept, dropped] = first.entries as [AuditEntry, AuditEntry];
-  first.done([
-    await shared.store.commit({ audit: kept, now: time.clock.now() }),
-    { outcome: 'conflict', current: { revision: 7, settings: new Map() } },
-  ]);
-  assert.equal(await later[0], 1);
-  const third = await later[1];
-  assert.deepEqual(sequences([kept, dropped, ...third.entries]), [1, 2, 3, 4]);
-  third.failed(new Error('disk full'));
+  disk.resolve();
+  await Promise.all([first, later, failed]);
+  assert.equal(third?.compliance.sequence, 3);
   await write();
   assert.deepEqual(sequences(await shared.entries()), [1, 2, 3]);
   assert.equal(verify(await shared.entries()), undefined);
@@ -213,7 +238,7 @@ test('refusals of strangers are one entry per address and minute, with their num
   );
 });
 
-test('whoever looks at the trail sees refusals of a moment ago, and looking often makes no entry of each', async () => {
+test('a query includes the newest refusals, and frequent queries do not make an entry of each', async () => {
   const { trail, shared, time } = startTrail();
   trail.refused(stranger('192.0.2.1'));
   assert.equal((await trail.query({ limit: 10 })).entries.length, 1);
@@ -242,7 +267,7 @@ test('a flood from very many addresses is bounded: the rest becomes one entry wi
   assert.equal(elsewhere?.count, 4950);
 });
 
-test('however often somebody looks, a flood from very many addresses makes no more entries in a minute', async () => {
+test('frequent queries do not add entries to a flood from very many addresses', async () => {
   const { trail, shared, time } = startTrail();
   for (let index = 0; index < 500; index++) {
     trail.refused(stranger(`2001:db8::${index.toString(16)}`));
@@ -276,7 +301,7 @@ test('a known client that is refused again and again has ten entries at once, an
   );
 });
 
-test('refusals leave room for what an operator does while the store is away, and are told when it is back', async () => {
+test('refusals leave room for what an operator does while the store is away, and are written when it is back', async () => {
   const { trail, shared, time } = startTrail();
   shared.mode.down = true;
   for (let index = 0; index < 3000; index++) {
@@ -350,6 +375,7 @@ test('the head of the chain is emitted every hour and at the end, so that a cut 
   const head = (await shared.entries()).at(-1)?.compliance;
   const expected = {
     'rdcp.instance.id': 'i-1',
+    'rdcp.audit.chain.id': 'i-1',
     'rdcp.audit.sequence': 2,
     'rdcp.audit.hash': head?.hash,
     'rdcp.audit.retain_until': head?.retainUntil,
@@ -374,7 +400,7 @@ test('what need not be retained is dropped, and that is an entry itself', async 
   assert.equal(verify(entries), undefined);
 });
 
-test('what tells of dropped entries is kept before the first is dropped, so that a process that ends meanwhile leaves a whole trail', async () => {
+test('the prune entry is kept before the first entry is dropped, so that a process that ends meanwhile leaves a whole trail', async () => {
   const { shared, time, write, reports } = startTrail();
   const { pruneAudit } = shared.store;
   await write();
@@ -462,7 +488,7 @@ test('a clock that was years behind at the start, and is set right, ends the ret
   assert.equal((await shared.entries()).length, 2);
 });
 
-test('what was changed is not dropped: it is what tells of the change', async () => {
+test('an entry that was changed is not dropped: it is the evidence', async () => {
   const { shared, time, write } = startTrail();
   await write();
   await write();
@@ -487,7 +513,7 @@ test('what was changed is not dropped: it is what tells of the change', async ()
   assert.equal(faultsOf(left), 1);
 });
 
-test('processes that share a trail tell once that entries are dropped', async () => {
+test('processes that share a trail write one prune entry', async () => {
   const shared = breakableStore();
   const trails = ['i-1', 'i-2', 'i-3'].map((instanceId) => startTrail({ shared, instanceId }));
   for (const { write } of trails) await write();
@@ -499,7 +525,7 @@ test('processes that share a trail tell once that entries are dropped', async ()
   );
 });
 
-test('a trail that cannot be read is told as 503, without a word of the store', async () => {
+test('a trail that cannot be read is a 503 that does not quote the store', async () => {
   const { trail, shared } = startTrail();
   shared.mode.down = true;
   await assert.rejects(trail.query({ limit: 1 }), (error: Error & { code?: string }) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
 import { RdcpError } from '../../src/errors.ts';
+import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 
 const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 });
@@ -106,11 +106,11 @@ test('a secret of the operator is refused by the name of its variable, never wit
   ];
   for (const secret of unusable) {
     assert.throws(
-      () => assertUsableSecret(secret, 'RDCP_API_KEY'),
+      () => assertUsableSecret(secret, 'RDCP_SERVER_API_KEY'),
       (error) =>
         error instanceof RdcpError &&
         error.code === 'RDCP_CONFIG_INVALID' &&
-        error.message.startsWith('RDCP_API_KEY ') &&
+        error.message.startsWith('RDCP_SERVER_API_KEY ') &&
         !error.message.includes(secret) &&
         !error.message.includes('\n'),
     );
@@ -119,6 +119,6 @@ test('a secret of the operator is refused by the name of its variable, never wit
 
 test('a secret of 32 visible characters, or a generated key, is accepted', () => {
   for (const secret of ['x'.repeat(32), generateApiKey({ randomBytes })]) {
-    assert.doesNotThrow(() => assertUsableSecret(secret, 'RDCP_API_KEY'));
+    assert.doesNotThrow(() => assertUsableSecret(secret, 'RDCP_SERVER_API_KEY'));
   }
 });

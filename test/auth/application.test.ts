@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { createApplicationAuthenticator } from '../../src/auth/application.ts';
 import type { ClientCertificate } from '../../src/auth/authenticator.ts';
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
 import { isRdcpError, type RdcpError } from '../../src/errors.ts';
-import type { Authenticate } from '../../src/options.ts';
+import type { Authenticate } from '../../src/options/options.ts';
 import { SCOPES } from '../../src/protocol/constants.ts';
+import fc from '../support/fast-check.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { manyNames } from './certificates.ts';
 import { failsWith, request } from './records.ts';
@@ -147,7 +147,7 @@ for (const [what, lie] of lies) {
   });
 }
 
-test('whatever an application answers, nobody gets in with what the schema does not allow', async () => {
+test('an answer of the application that the schema does not allow admits no request', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.anything(), fc.record(mutated())), async (answer) => {
       const { authenticate } = setUp(() => answer);

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type CredentialSettings, openAuthentication } from '../../src/auth/configured.ts';
-import { readDevKey } from '../../src/auth/dev-key.ts';
+import { findDevKey } from '../../src/auth/dev-key.ts';
 import { isRdcpError } from '../../src/errors.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { failsWith, makeKey, request } from './records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign, stoppedClock } from './tokens.ts';
 
@@ -27,10 +27,9 @@ function open(
 const withKey = (key: string) => request({ 'X-RDCP-API-Key': key });
 
 test('without any credential the development key is the only one', async (t) => {
-  const { authenticator, development, cwd } = open(t, {});
-  assert.equal(development, true);
+  const { authenticator, cwd } = open(t, {});
   assert.deepEqual(authenticator.methods, ['api-key']);
-  const principal = await authenticator.authenticate(withKey(readDevKey(cwd) ?? ''));
+  const principal = await authenticator.authenticate(withKey(findDevKey(cwd)?.key ?? ''));
   assert.deepEqual(principal?.scopes, ['discovery', 'status', 'control', 'admin']);
   assert.equal(principal?.clientId, 'dev');
 });
@@ -59,22 +58,21 @@ test('with records, a keys file or tokens no development key is made', async (t)
 
   const both = open(t, { apiKeys: [record], jwt: [jwt] });
   assert.deepEqual(both.authenticator.methods, ['api-key', 'bearer']);
-  for (const { development, cwd } of [fromRecords, fromFile, fromTokens, both]) {
-    assert.equal(development, false);
+  for (const { cwd } of [fromRecords, fromFile, fromTokens, both]) {
     assert.equal(readdirSync(cwd).includes('.rdcp'), false);
   }
 });
 
-test('an empty list of keys lets nobody in', async (t) => {
-  const { authenticator, development } = open(t, { apiKeys: [] });
-  assert.equal(development, false);
+test('an empty list of keys admits no request', async (t) => {
+  const { authenticator, cwd } = open(t, { apiKeys: [] });
+  assert.equal(findDevKey(cwd), undefined);
   await assert.rejects(
     authenticator.authenticate(withKey(makeKey().key)),
     failsWith('RDCP_AUTH_FAILED', 'invalid_key'),
   );
 });
 
-test('a keys file that cannot be used is told by the field of the configuration that names it', (t) => {
+test('the error of an unusable keys file names the field of the configuration', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-auth-'));
   t.after(() => rmSync(directory, { recursive: true }));
   assert.throws(() => open(t, { apiKeys: { file: join(directory, 'keys.json') } }), {
@@ -91,8 +89,7 @@ test('every other kind of credential does without a development key', async (t) 
     open(t, { mtls: { identities: [identity] } }),
     open(t, { authenticate: () => undefined }),
   ];
-  for (const { development, cwd, tokens } of opened) {
-    assert.equal(development, false);
+  for (const { cwd, tokens } of opened) {
     assert.equal(tokens, undefined);
     assert.equal(readdirSync(cwd).includes('.rdcp'), false);
   }

@@ -12,11 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
-import { ensureDevKey, readDevKey, secretKeyRecord } from '../../src/auth/dev-key.ts';
+import { ensureDevKey, findDevKey, secretKeyRecord } from '../../src/auth/dev-key.ts';
 import { failsWith } from './records.ts';
 
 function directory(t: TestContext): string {
@@ -28,7 +28,7 @@ function directory(t: TestContext): string {
 test('a development key is made once, private, and known by its hash alone', (t) => {
   const cwd = directory(t);
   const record = ensureDevKey(cwd);
-  const key = readDevKey(cwd) ?? assert.fail('no key was written');
+  const key = findDevKey(cwd)?.key ?? assert.fail('no key was written');
   assert.deepEqual(inspectApiKey(key), { form: 'generated', env: 'dev', version: 1 });
   assert.deepEqual(record, {
     id: 'dev',
@@ -39,7 +39,8 @@ test('a development key is made once, private, and known by its hash alone', (t)
   assert.equal(statSync(join(cwd, '.rdcp')).mode & 0o777, 0o700);
   assert.equal(statSync(join(cwd, '.rdcp/dev-key')).mode & 0o777, 0o600);
   assert.deepEqual(ensureDevKey(cwd), record);
-  assert.deepEqual(readdirSync(join(cwd, '.rdcp')), ['dev-key']);
+  assert.deepEqual(readdirSync(join(cwd, '.rdcp')).sort(), ['.gitignore', 'dev-key']);
+  assert.equal(readFileSync(join(cwd, '.rdcp/.gitignore'), 'utf8'), '*\n');
 });
 
 const unusable: [string, (file: string) => void][] = [
@@ -61,10 +62,10 @@ for (const [what, spoil] of unusable) {
     const cwd = directory(t);
     const before = ensureDevKey(cwd);
     spoil(join(cwd, '.rdcp/dev-key'));
-    assert.equal(readDevKey(cwd), undefined);
+    assert.equal(findDevKey(cwd)?.key, undefined);
     const after = ensureDevKey(cwd);
-    assert.notEqual(after.hash, before.hash);
-    assert.equal(hashApiKey(readDevKey(cwd) ?? ''), after.hash);
+    assert.notEqual(after?.hash, before?.hash);
+    assert.equal(hashApiKey(findDevKey(cwd)?.key ?? ''), after?.hash);
     assert.equal(statSync(join(cwd, '.rdcp/dev-key')).mode & 0o777, 0o600);
   });
 }
@@ -76,29 +77,44 @@ test('a directory that others could write to is made private', (t) => {
   assert.equal(statSync(join(cwd, '.rdcp')).mode & 0o777, 0o700);
 });
 
-test('where no key can be kept, the start fails with what to configure instead', (t) => {
+test('where the folder cannot have a key, it is kept in a private one of this user below the temporary folder', (t) => {
+  const cwd = directory(t);
+  const temporary = directory(t);
+  writeFileSync(join(cwd, '.rdcp'), 'a file in the way');
+  const record = ensureDevKey(cwd, temporary);
+  const { key, file } = findDevKey(cwd, temporary) ?? assert.fail('no key was written');
+  assert.equal(hashApiKey(key), record?.hash);
+  assert.equal(dirname(dirname(file)), temporary);
+  assert.equal(statSync(dirname(file)).mode & 0o777, 0o700);
+  assert.deepEqual(ensureDevKey(cwd, temporary), record);
+  assert.equal(findDevKey(directory(t), temporary), undefined, 'another service has another key');
+});
+
+test('where no key can be kept, there is none', (t) => {
   const cwd = directory(t);
   writeFileSync(join(cwd, '.rdcp'), 'a file in the way');
-  assert.throws(() => ensureDevKey(cwd), failsWith('RDCP_CONFIG_INVALID'));
+  const temporary = join(cwd, '.rdcp', 'temporary');
+  assert.equal(ensureDevKey(cwd, temporary), undefined);
+  assert.equal(findDevKey(cwd, temporary), undefined);
 });
 
 test('processes that start together agree on one key', async (t) => {
   const cwd = directory(t);
   const module = join(import.meta.dirname, '../../src/auth/dev-key.ts');
-  const script = `import { ensureDevKey } from ${JSON.stringify(module)}; process.stdout.write(ensureDevKey(process.argv[1]).hash);`;
+  const script = `import { ensureDevKey } from ${JSON.stringify(module)}; process.stdout.write(ensureDevKey(process.argv[1])?.hash);`;
   const run = promisify(execFile);
   const starts = Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script, cwd]));
   const hashes = new Set((await Promise.all(starts)).map(({ stdout }) => stdout));
-  assert.deepEqual([...hashes], [hashApiKey(readDevKey(cwd) ?? '')]);
+  assert.deepEqual([...hashes], [hashApiKey(findDevKey(cwd)?.key ?? '')]);
 });
 
 test('a key from the environment holds every scope', () => {
   const secret = 'a-secret-of-at-least-32-characters';
-  assert.deepEqual(secretKeyRecord(secret, 'RDCP_API_KEY'), {
+  assert.deepEqual(secretKeyRecord(secret, 'RDCP_SERVER_API_KEY'), {
     id: 'env',
     hash: hashApiKey(secret),
     clientId: 'env',
     scopes: ['discovery', 'status', 'control', 'admin'],
   });
-  assert.throws(() => secretKeyRecord('short', 'RDCP_API_KEY'), failsWith('RDCP_CONFIG_INVALID'));
+  assert.throws(() => secretKeyRecord('short', 'RDCP_SERVER_API_KEY'), failsWith('RDCP_CONFIG_INVALID'));
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { createApiKeyVerifier, fixedKeys } from '../../src/auth/api-keys.ts';
 import type { ClientCertificate, CredentialRequest } from '../../src/auth/authenticator.ts';
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
@@ -10,6 +9,7 @@ import { createJwtVerifier } from '../../src/auth/jwt.ts';
 import { createCertificateVerifier } from '../../src/auth/mtls.ts';
 import { hasScope, type Principal } from '../../src/auth/principal.ts';
 import { SCOPES } from '../../src/protocol/constants.ts';
+import fc from '../support/fast-check.ts';
 import { DURING, manyNames, noSubject } from './certificates.ts';
 import { failsWith, makeKey, request } from './records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from './tokens.ts';
@@ -81,7 +81,29 @@ test('certificate and token: user and tenant are the token’s, scopes those tha
   }
 });
 
-test('a valid certificate of nobody takes nothing from the token, and gives nothing without one', async () => {
+test('the pair may name the tenants that both halves may', () => {
+  const half = (limits: Partial<Principal>): Principal => ({
+    method: 'bearer',
+    userId: 'ann',
+    scopes: ['admin'],
+    ...limits,
+  });
+  const pair = (token: Partial<Principal>, identity: Partial<Principal>) => combine(half(token), half(identity));
+  assert.deepEqual(pair({ tenants: ['acme', 'b*', 'c*'] }, { tenants: ['acm', 'bravo', 'c*'] }).tenants, [
+    'c*',
+    'bravo',
+  ]);
+  assert.deepEqual(pair({ tenants: ['acme'] }, {}).tenants, ['acme']);
+  assert.deepEqual(pair({}, { tenants: ['acme'] }).tenants, ['acme']);
+  assert.equal('tenants' in pair({}, {}), false);
+  const refused = failsWith('RDCP_AUTH_FAILED', 'invalid_token');
+  assert.throws(() => pair({ tenants: ['acme'] }, { tenants: ['bravo'] }), refused);
+  assert.throws(() => pair({ tenantId: 'acme' }, { tenants: ['bravo'] }), refused);
+  const { tenantId, tenants } = pair({ tenantId: 'bravo' }, { tenants: ['b*'] });
+  assert.deepEqual([tenantId, tenants], ['bravo', undefined]);
+});
+
+test('a valid certificate without an identity restricts no token, and grants nothing alone', async () => {
   const auth = authenticator({ level: 'enterprise' });
   const principal = await auth.authenticate(await tokenRequest({ scope: 'admin' }, noSubject));
   assert.deepEqual([principal?.method, principal?.userId, principal?.scopes], ['hybrid', 'ann', ['admin']]);
@@ -125,7 +147,7 @@ test('at level enterprise an API key or a token alone is not enough', async () =
   assert.deepEqual(auth.methods, ['bearer', 'mtls']);
 });
 
-test('a certificate of somebody known makes two credentials with an API key', async () => {
+test('a certificate with an identity and an API key are two credentials', async () => {
   const both = withCertificate(manyNames, { 'x-rdcp-api-key': key });
   for (const level of ['standard', 'enterprise']) {
     await assert.rejects(authenticator({ level }).authenticate(both), failsWith('RDCP_MALFORMED_REQUEST'));

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createBearerVerifier } from '../../src/auth/bearer.ts';
-import {
-  createIntrospectionVerifier,
-  type IntrospectionOptions,
-  type IntrospectionSettings,
-} from '../../src/auth/introspection.ts';
+import { createIntrospectionVerifier, type IntrospectionVerifierOptions } from '../../src/auth/introspection.ts';
 import { createJwtVerifier } from '../../src/auth/jwt.ts';
 import { isRdcpError } from '../../src/errors.ts';
+import type { IntrospectionOptions } from '../../src/options/options.ts';
 import { recordConditions } from '../support/conditions.ts';
+import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { type IntrospectionServer, Refusal, serveIntrospection } from './introspection-server.ts';
 import { failsWith } from './records.ts';
@@ -28,7 +25,7 @@ const active = (changes: object = {}) => ({
 async function setUp(
   t: TestContext,
   answer: IntrospectionServer['answer'],
-  settings: Partial<IntrospectionOptions> = {},
+  settings: Partial<IntrospectionVerifierOptions> = {},
 ) {
   const server = await serveIntrospection(t, answer);
   const clock = stoppedClock();
@@ -69,6 +66,25 @@ test('scopes and tenant are read from the fields that are configured, and a clie
   assert.deepEqual([userId, scopes, tenantId, expiresAt], ['batch', ['admin'], 'acme', undefined]);
 });
 
+test('the tenants that a token may name are read from the configured field', async (t) => {
+  const answer = active({ tenant_id: undefined, otelrdcp_tenants: ['acme'], teams: ['b*'] });
+  const ours = await setUp(t, () => answer);
+  assert.deepEqual((await ours.verify('opaque')).tenants, ['acme']);
+  const other = await setUp(t, () => answer, { tenantsClaim: 'teams' });
+  assert.deepEqual((await other.verify('opaque')).tenants, ['b*']);
+});
+
+test('what a token may do is read from the configured field, and is within what its issuer may allow', async (t) => {
+  const answer = active({ otelrdcp_allow: { categories: ['DB_*'] }, may: { categories: ['*'] } });
+  const ours = await setUp(t, () => answer);
+  assert.deepEqual((await ours.verify('opaque')).allow, { categories: ['DB_*'] });
+  const other = await setUp(t, () => answer, { allowClaim: 'may', allow: { categories: ['HTTP'] }, approval: true });
+  const { allow, approval } = await other.verify('opaque');
+  assert.deepEqual([allow, approval], [{ categories: ['HTTP'] }, false]);
+  const malformed = await setUp(t, () => active({ otelrdcp_allow: 'DB_*' }));
+  await assert.rejects(malformed.verify('opaque'), failsWith('RDCP_AUTH_FAILED', 'invalid_token'));
+});
+
 test('the request is that of RFC 7662, with both halves of the credentials encoded', async (t) => {
   const { server, verify } = await setUp(t, () => active(), { clientId: 'rdcp:dev', clientSecret: 'p+ss w&rd' });
   await verify('a.b~c/d+e==');
@@ -87,10 +103,10 @@ test('without a secret the client id goes in the body', async (t) => {
   assert.equal(server.asked[0]?.headers.authorization, undefined);
 });
 
-const refused: [string, object, Partial<IntrospectionSettings>?][] = [
+const refused: [string, object, Partial<IntrospectionOptions>?][] = [
   ['that is not active', { active: false }],
   ['that is not active, whatever else is said', active({ active: false })],
-  ['without anybody', active({ sub: undefined, client_id: undefined })],
+  ['without a subject', active({ sub: undefined, client_id: undefined })],
   ['with a subject that is no text', active({ sub: 7 })],
   ['with a subject that would break a log line', active({ sub: 'ann\nadmin' })],
   ['with a subject that has a line separator', active({ sub: 'ann\u2028admin' })],
@@ -106,8 +122,8 @@ const refused: [string, object, Partial<IntrospectionSettings>?][] = [
   ['bound to a key', active({ cnf: { jkt: 'x' } })],
   ['of another issuer', active({ iss: 'https://evil.example/' }), { issuer: ISSUER }],
   ['without the issuer that is demanded', active(), { issuer: ISSUER }],
-  ['for somebody else', active({ aud: 'billing' }), { audience: AUDIENCE }],
-  ['for nobody, where an audience is demanded', active(), { audience: [AUDIENCE] }],
+  ['for another audience', active({ aud: 'billing' }), { audience: AUDIENCE }],
+  ['for no audience, where one is demanded', active(), { audience: [AUDIENCE] }],
 ];
 for (const [what, answer, settings] of refused) {
   test(`a token ${what} is refused`, async (t) => {
@@ -225,7 +241,7 @@ test('an issuer that is down is left alone, found again by one request, and said
   assert.deepEqual(lines, [down, 'introspection is over']);
 });
 
-test('the end of an outage is seen although nobody sends a token, and its issuer is asked every 30 seconds for that', async (t) => {
+test('the end of an outage is detected without a token, by asking the issuer every 30 seconds', async (t) => {
   const { server, time, lines, verify } = await setUp(t, () => 401);
   await assert.rejects(verify('opaque'), unavailable);
   const refused = 'security.introspection.endpoint answers with status 401: it refuses clientId or clientSecret';
@@ -234,7 +250,7 @@ test('the end of an outage is seen although nobody sends a token, and its issuer
   assert.equal(server.asked.length, 1);
   server.answer = () => ({ active: false });
   await time.pass(1000);
-  while (lines.length === 1) await sleep(5);
+  await until('the end of the outage is reported', () => lines.length > 1);
   assert.deepEqual(lines, [refused, 'introspection is over']);
   await time.pass(3_600_000);
   assert.equal(server.asked.length, 2);
@@ -268,7 +284,7 @@ for (const answer of [401, new Refusal(401, { error: 'request_unauthorized' })])
     assert.deepEqual(lines, []);
   });
 
-  test('a 401 without a reason before that is told, and keeps no token from being asked about', async (t) => {
+  test('a 401 without a reason before that is reported, and tokens are still asked about', async (t) => {
     const { lines, verify } = await setUp(t, (token) => (token === 'good' ? active() : answer));
     for (let count = 0; count < 20; count += 1) await assert.rejects(verify(`odd-${count}`), unavailable);
     const told = 'security.introspection.endpoint answers with status 401: it refuses clientId or clientSecret';
@@ -279,7 +295,7 @@ for (const answer of [401, new Refusal(401, { error: 'request_unauthorized' })])
   });
 }
 
-test('credentials that the issuer no longer takes are told by a token that was active', async (t) => {
+test('a token that was active shows that the issuer no longer accepts our credentials', async (t) => {
   const { server, clock, lines, verify } = await setUp(t, () => active());
   await verify('known');
   server.answer = () => 401;
@@ -306,10 +322,10 @@ for (const status of [400, 401]) {
   });
 }
 
-test('an issuer that refuses every token from the start is told, when it refuses our own question too', async (t) => {
+test('an issuer that refuses every token from the start is reported when it refuses our own probe too', async (t) => {
   const { server, lines, verify } = await setUp(t, () => 400);
   for (let count = 0; count < 3; count += 1) await assert.rejects(verify(`opaque-${count}`), invalid);
-  while (lines.length === 0) await sleep(5);
+  await until('the outage is reported', () => lines.length > 0);
   assert.deepEqual(lines, ['security.introspection.endpoint answers with status 400']);
   assert.equal(server.asked.length, 4);
 });
@@ -336,14 +352,14 @@ test('an address has four requests to the issuer at a time; the others wait, and
     open -= 1;
     return active();
   });
-  const verify = async (token: string, address: string) => verifier.verify(token, undefined, sender(address));
+  const verify = async (token: string, address: string) => verifier.verify(token, sender(address));
   const many = Array.from({ length: 40 }, (_, index) =>
     verify(`many-${index}`, 'busy').then(
       () => 'active',
       (error: unknown) => (isRdcpError(error) ? error.code : String(error)),
     ),
   );
-  while (server.asked.length < 4) await sleep(5);
+  await until('the issuer was asked four times', () => server.asked.length >= 4);
   assert.equal((await verify('other', 'quiet')).userId, 'ann');
   assert.equal(server.asked.length, 5);
   gate.resolve();
@@ -361,9 +377,9 @@ test('addresses with many tokens hold up another one for a moment, and refuse it
     await new Promise<void>((resolve) => answers.push(resolve));
     return active();
   });
-  const verify = async (token: string, address: string) => verifier.verify(token, undefined, sender(address));
+  const verify = async (token: string, address: string) => verifier.verify(token, sender(address));
   const many = Array.from({ length: 160 }, (_, index) => verify(`many-${index}`, `busy-${index % 10}`));
-  while (server.asked.length < 32) await sleep(5);
+  await until('the issuer was asked 32 times', () => server.asked.length >= 32);
   const other = verify('other', 'quiet');
   // Those that wait already have their turn once each, and then the newcomer.
   let rounds = 0;
@@ -372,7 +388,7 @@ test('addresses with many tokens hold up another one for a moment, and refuse it
     assert.ok(rounds <= 2);
     const asked = server.asked.length;
     for (const answer of answers.splice(0)) answer();
-    while (server.asked.length < Math.min(161, asked + 32)) await sleep(5);
+    await until('the next tokens were asked about', () => server.asked.length >= Math.min(161, asked + 32));
   }
   const answering = setInterval(() => {
     for (const answer of answers.splice(0)) answer();
@@ -382,34 +398,82 @@ test('addresses with many tokens hold up another one for a moment, and refuse it
   clearInterval(answering);
 });
 
-test('an address that spent its quota has no unknown token asked about, but those that were active', async (t) => {
-  const { server, clock, verifier } = await setUp(t, () => active());
-  const verify = async (token: string, spent: boolean) => verifier.verify(token, undefined, sender('nat', spent));
+test('an address that spent its quota has one unknown token asked about at a time, and a valid one is accepted', async (t) => {
+  let open = 0;
+  let most = 0;
+  const { server, clock, verifier } = await setUp(t, async (token) => {
+    open += 1;
+    if (token !== 'known') most = Math.max(most, open);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    open -= 1;
+    return token.startsWith('junk') ? { active: false } : active();
+  });
+  const verify = async (token: string, spent: boolean) => verifier.verify(token, sender('nat', spent));
   await verify('known', false);
-  await assert.rejects(verify('unknown', true), invalid);
-  assert.equal(server.asked.length, 1);
+  const junk = Promise.allSettled(Array.from({ length: 20 }, (_, index) => verify(`junk-${index}`, true)));
+  assert.equal((await verify('unknown', true)).userId, 'ann');
+  assert.ok((await junk).every(({ status }) => status === 'rejected'));
+  assert.equal(most, 1);
+  const asked = server.asked.length;
+  const refused = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => verify(`junk+${index}`, true)));
+  for (const outcome of refused) assert.ok(outcome.status === 'rejected' && invalid(outcome.reason));
+  assert.equal(server.asked.length, asked + 29, 'one at a time, and those that wait');
   clock.advance(60_000);
   assert.equal((await verify('known', true)).userId, 'ann');
-  assert.equal(server.asked.length, 2);
-  assert.equal((await verifier.verify('unknown', undefined, sender('elsewhere'))).userId, 'ann');
 });
 
-test('tokens that wait for their turn are not asked about once their address has spent its quota', async (t) => {
+test('a valid token that found no place in a flood of its address is accepted when it comes again', async (t) => {
+  const answers: (() => void)[] = [];
+  const { server, verifier } = await setUp(t, async (token) => {
+    if (!token.startsWith('junk')) return active();
+    await new Promise<void>((resolve) => answers.push(resolve));
+    return { active: false };
+  });
+  const verify = async (token: string) => verifier.verify(token, sender('nat', true));
+  const junk: Promise<unknown>[] = [];
+  const flood = (count: number) => {
+    for (let index = 0; index < count; index++) junk.push(verify(`junk-${junk.length}`).catch(() => undefined));
+  };
+  flood(200);
+  await until('the issuer was asked', () => answers.length > 0);
+  for (let round = 0; round < 5; round++) {
+    await assert.rejects(verify(`valid-${round}`), invalid);
+    flood(1000);
+    assert.equal((await verify(`valid-${round}`)).userId, 'ann');
+    for (const answer of answers.splice(0)) answer();
+    await until('the next one was asked about', () => answers.length > 0);
+    flood(10);
+  }
+  assert.equal(server.asked.length, 11, 'the issuer is asked about junk one by one, however much there is');
+  verifier.close?.();
+  const answering = setInterval(() => {
+    for (const answer of answers.splice(0)) answer();
+  }, 1);
+  await Promise.all(junk);
+  clearInterval(answering);
+});
+
+test('tokens that wait for their turn are asked about one by one once their address has spent its quota', async (t) => {
   const gate = Promise.withResolvers<void>();
+  let open = 0;
+  let most = 0;
   const { server, verifier } = await setUp(t, async () => {
+    open += 1;
     await gate.promise;
+    if (server.asked.length > 4) most = Math.max(most, open);
+    open -= 1;
     return { active: false };
   });
   let spent = false;
   const junk = Array.from({ length: 20 }, async (_, index) =>
-    verifier.verify(`junk-${index}`, undefined, { address: 'nat', isSpent: () => spent }),
+    verifier.verify(`junk-${index}`, { address: 'nat', isSpent: () => spent }),
   );
   const settled = Promise.allSettled(junk);
-  while (server.asked.length < 4) await sleep(5);
+  await until('the issuer was asked four times', () => server.asked.length >= 4);
   spent = true;
   gate.resolve();
   assert.ok((await settled).every(({ status }) => status === 'rejected'));
-  assert.equal(server.asked.length, 4);
+  assert.ok(most <= 4 && server.asked.length === 20);
 });
 
 test('made-up tokens push out none that was active, however many they are', async (t) => {
@@ -485,7 +549,7 @@ test('a JWT of a known issuer, good or bad, and a secret of ours are never sent 
   }
   await assert.rejects(verify(expired), failsWith('RDCP_AUTH_FAILED', 'token_expired'));
   assert.equal(server.asked.length, 0);
-  // Of nobody that we know: it may be an opaque token that looks like a JWT.
+  // Its issuer is unknown: it may be an opaque token that looks like a JWT.
   const foreign = await sign(secretBytes(), { alg: 'HS256' }, claims({ iss: 'https://other.example/' }));
   assert.equal((await verify(foreign)).userId, 'ann');
   assert.equal(server.asked.length, 1);

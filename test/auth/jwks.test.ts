@@ -65,6 +65,37 @@ test('a new key is found when the pause is over, and many unknown key ids make o
   assert.equal(server.requests, 2);
 });
 
+test('a key rotated moments after a fetch is found within five seconds, and floods of ids make no more requests', async (t) => {
+  const [old, next] = [await makePair('ES256', 'old'), await makePair('ES256', 'next')];
+  const server = await serveKeys(t, old.jwk);
+  const { clock, attempt } = await setUp(t, server);
+  await attempt(old, 'old');
+  await assert.rejects(attempt(old, 'polled'), invalid);
+  clock.advance(5000);
+  await assert.rejects(attempt(old, 'polled'), invalid);
+  assert.equal(server.requests, 2);
+  clock.advance(30_000);
+  assert.equal((await attempt(old, 'old')).userId, 'ann');
+  server.publish(old.jwk, next.jwk);
+  await assert.rejects(attempt(old, 'polled'), invalid);
+  assert.equal(server.requests, 3);
+  assert.equal((await attempt(next, 'next')).userId, 'ann');
+  // A minute of new ids, one a second.
+  clock.advance(60_000);
+  const before = server.requests;
+  for (let second = 0; second < 60; second += 1) {
+    await assert.rejects(attempt(old, `guess-${second}`), invalid);
+    clock.advance(1000);
+  }
+  assert.ok(server.requests - before <= 3, `${server.requests - before} requests in a minute`);
+  const third = await makePair('ES256', 'third');
+  clock.advance(60_000);
+  await assert.rejects(attempt(old, 'fresh'), invalid);
+  server.publish(third.jwk);
+  clock.advance(5000);
+  assert.equal((await attempt(third, 'third')).userId, 'ann');
+});
+
 test('a key that its issuer withdrew ends when the set is old', async (t) => {
   const [old, next] = [await makePair('ES256', 'old'), await makePair('ES256', 'next')];
   const server = await serveKeys(t, old.jwk);
@@ -135,7 +166,7 @@ test('an issuer that does not answer is given up after three seconds', async (t)
   assert.ok(took > 2500 && took < 8000, `${took} ms`);
 });
 
-test('a token of a wrong algorithm makes nobody fetch', async (t) => {
+test('a token of a wrong algorithm causes no fetch', async (t) => {
   const server = await serveKeys(t);
   const { attempt } = await setUp(t, server);
   const jwt = createJwtVerifier({

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { base64url, EncryptJWT } from 'jose';
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
 import { createJwtVerifier } from '../../src/auth/jwt.ts';
-import type { JwtIssuer } from '../../src/auth/jwt-issuer.ts';
 import { isRdcpError } from '../../src/errors.ts';
+import type { JwtIssuerOptions } from '../../src/options/options.ts';
+import fc from '../support/fast-check.ts';
 import { failsWith, request } from './records.ts';
 import { AUDIENCE, claims, ISSUER, makePair, SECRET, seconds, secretBytes, sign, stoppedClock } from './tokens.ts';
 
-const shared: JwtIssuer = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256'], secret: SECRET };
-const verifier = (issuer: JwtIssuer = shared, clock = stoppedClock()) =>
+const shared: JwtIssuerOptions = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256'], secret: SECRET };
+const verifier = (issuer: JwtIssuerOptions = shared, clock = stoppedClock()) =>
   createJwtVerifier({ issuers: [issuer], clock });
-const verify = async (token: string, issuer?: JwtIssuer) => verifier(issuer).verify(token);
+const verify = async (token: string, issuer?: JwtIssuerOptions) => verifier(issuer).verify(token);
 const hs256 = (payload?: Record<string, unknown>, header: Record<string, unknown> = {}) =>
   sign(secretBytes(), { alg: 'HS256', ...header }, payload);
 
@@ -66,6 +66,25 @@ test('scopes may be a list, or stand in the claims that the issuer is configured
   assert.equal(principal.tenantId, 'acme');
 });
 
+test('a token may name the tenants of the configured claim, by default of the one that our own tokens have', async () => {
+  const tenantsOf = async (payload: object, issuer = shared) =>
+    (await verify(await hs256(claims({ tenant_id: undefined, ...payload })), issuer)).tenants;
+  const list = ['acme', 'b*'];
+  assert.deepEqual(await tenantsOf({ otelrdcp_tenants: list }), list);
+  const custom = { ...shared, tenantsClaim: 'https://example/tenants' };
+  assert.deepEqual(await tenantsOf({ 'https://example/tenants': ['*'], otelrdcp_tenants: list }, custom), ['*']);
+  assert.equal(await tenantsOf({ otelrdcp_tenants: list }, custom), undefined);
+  const refused = failsWith('RDCP_AUTH_FAILED', 'invalid_token');
+  for (const malformed of [[], 'acme', ['a b'], ['*b'], ['acme', 1], null]) {
+    await assert.rejects(tenantsOf({ otelrdcp_tenants: malformed }), refused, JSON.stringify(malformed));
+  }
+  await assert.rejects(
+    tenantsOf({ otelrdcp_tenants: list, tenant_id: 'acme' }),
+    refused,
+    'of one tenant and of several',
+  );
+});
+
 for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'application/at+jwt', 'AT+JWT']) {
   test(`the type ${typ} is that of an access token`, async () => {
     assert.equal((await verify(await hs256(claims(), typ === undefined ? {} : { typ }))).userId, 'ann');
@@ -75,7 +94,7 @@ for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'application/at+jwt', 'AT+
 for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA'] as const) {
   test(`${alg} verifies with a public key, and no other algorithm does`, async () => {
     const pair = await makePair(alg);
-    const issuer: JwtIssuer = { issuer: ISSUER, audience: AUDIENCE, algorithms: [alg], publicKey: pair.pem };
+    const issuer: JwtIssuerOptions = { issuer: ISSUER, audience: AUDIENCE, algorithms: [alg], publicKey: pair.pem };
     assert.equal((await verify(await sign(pair.privateKey, { alg }), issuer)).userId, 'ann');
     const stranger = await makePair(alg);
     await assert.rejects(
@@ -220,7 +239,7 @@ test('what the attacks start from is a good token', async () => {
   assert.equal((await verify(await hs256(claims({ nbf: seconds(60), iat: seconds(60) })))).userId, 'ann');
 });
 
-test('an expired token with a wrong signature, issuer or audience is not told to be merely expired', async () => {
+test('an expired token with a wrong signature, issuer or audience is not refused as merely expired', async () => {
   const exp = seconds(-3600);
   const wrong = [
     sign(secretBytes('another secret of 32 bytes or more'), { alg: 'HS256' }, claims({ exp })),
@@ -262,7 +281,7 @@ test('no text at all is anything but refused', async () => {
   );
 });
 
-test('a token seen before is not verified anew, but after five minutes it is', async () => {
+test('a verified token is verified again after five minutes, not before', async () => {
   const clock = stoppedClock();
   const jwt = verifier(shared, clock);
   const token = await hs256(claims({ exp: seconds(3600) }));
@@ -289,7 +308,7 @@ const rsaPem = (bits: number) =>
 const privatePem = () =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 const base = { issuer: ISSUER, audience: AUDIENCE };
-const misconfigured: [string, () => JwtIssuer[], RegExp][] = [
+const misconfigured: [string, () => JwtIssuerOptions[], RegExp][] = [
   ['no key', () => [{ ...base, algorithms: ['HS256'] }], /security\.jwt must hold one of/],
   ['two kinds of key', () => [{ ...shared, publicKey: rsaPem(2048) }], /security\.jwt must hold one of/],
   ['HS256 beside RS256', () => [{ ...shared, algorithms: ['HS256', 'RS256'] }], /algorithms must not hold RS256/],
@@ -331,7 +350,12 @@ for (const [what, issuers, message] of misconfigured) {
 
 test('tokens of several issuers are each checked by their own rules', async () => {
   const pair = await makePair('ES256');
-  const second: JwtIssuer = { issuer: 'https://two/', audience: 'two', algorithms: ['ES256'], publicKey: pair.pem };
+  const second: JwtIssuerOptions = {
+    issuer: 'https://two/',
+    audience: 'two',
+    algorithms: ['ES256'],
+    publicKey: pair.pem,
+  };
   const jwt = createJwtVerifier({ issuers: [shared, second], clock: stoppedClock() });
   const two = (alg: string, key = pair.privateKey) => sign(key, { alg }, claims({ iss: 'https://two/', aud: 'two' }));
   assert.equal((await jwt.verify(await two('ES256'))).userId, 'ann');

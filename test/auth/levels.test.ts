@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertLevel } from '../../src/auth/levels.ts';
-import { parseConfig } from '../../src/config.ts';
 import { isRdcpError } from '../../src/errors.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import { parseConfig } from '../../src/options/config.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { createRdcp } from '../../src/rdcp.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 
 const jwt = { issuer: 'https://id.example/', audience: 'rdcp', algorithms: ['HS256' as const], secret: 'x'.repeat(32) };
 const tokens = { issuer: 'rdcp', audience: 'rdcp', secret: 'x'.repeat(32) };
@@ -82,7 +82,7 @@ test('a store is closed again when the credentials cannot be used', () => {
   assert.equal(closed, 1);
 });
 
-test('wrong settings of credentials are told by the field', () => {
+test('the error of wrong credential settings names the field', () => {
   const wrong: [object, RegExp][] = [
     [{ tokens: { issuer: 'rdcp', audience: 'rdcp' } }, /security\.tokens must hold one of signingKeyFile and secret/],
     [{ tokens: { ...tokens, signingKeyFile: 'k' } }, /security\.tokens must hold one of/],
@@ -91,6 +91,10 @@ test('wrong settings of credentials are told by the field', () => {
     [{ introspection: { clientId: 'rdcp' } }, /security\.introspection\.endpoint/],
     [{ introspection: { ...introspection, cache: 1 } }, /security\.introspection\.cache is not a known field/],
     [{ mtls: { identities: [{ userId: 'a', scopes: ['admin'] }] } }, /identities\.0 must hold one of/],
+    [
+      { mtls: { identities: [{ userId: 'a', scopes: ['admin'], san: 'a.example', subject: 'CN=a' }] } },
+      /identities\.0 must hold one of/,
+    ],
     [{ mtls: { identities: [{ userId: 'a', scopes: [], san: 'a' }] } }, /identities\.0\.scopes/],
     [{ mtls: { identities: [{ userId: 'a', scopes: ['root'], san: 'a' }] } }, /identities\.0\.scopes/],
     [

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { type CertificateIdentity, createCertificateVerifier } from '../../src/auth/mtls.ts';
+import { createCertificateVerifier } from '../../src/auth/mtls.ts';
+import type { CertificateIdentity } from '../../src/options/options.ts';
 import { DURING, manyNames, noSubject } from './certificates.ts';
 import { failsWith } from './records.ts';
 
@@ -18,7 +19,7 @@ test('a mapped certificate is the identity of its mapping, until it expires', ()
     [{ subject: 'CN=öps,O=Acme\\, Inc \\+ y=z,C=US', userId: 'ops', tenantId: 'acme', scopes: ['status', 'status'] }],
     at(DURING),
   );
-  const { identity, thumbprint } = verifier.verify(manyNames);
+  const { identity } = verifier.verify(manyNames);
   assert.deepEqual(identity, {
     method: 'mtls',
     userId: 'ops',
@@ -27,7 +28,6 @@ test('a mapped certificate is the identity of its mapping, until it expires', ()
     scopes: ['status'],
     expiresAt: manyNames.certificate.validToDate.getTime(),
   });
-  assert.equal(thumbprint, hash('sha256', manyNames.certificate.raw, 'base64url'));
 });
 
 const names: [string, Partial<CertificateIdentity>][] = [
@@ -112,10 +112,8 @@ test('a certificate ends with its time although the connection goes on', () => {
   }
 });
 
-test('identities that say too much, too little, or the same twice are a wrong configuration', () => {
+test('identities that match the same certificate are a wrong configuration', () => {
   const wrong: CertificateIdentity[][] = [
-    [{ ...ops }],
-    [{ ...ops, san: 'a.example', subject: 'CN=a' }],
     [
       { ...ops, san: 'a.example' },
       { ...ops, san: 'DNS:A.example' },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import type { CredentialRequest } from '../../src/auth/authenticator.ts';
 import { isRdcpError } from '../../src/errors.ts';
-import type { ApiKeyRecord } from '../../src/options.ts';
+import type { ApiKeyRecord } from '../../src/options/options.ts';
 
 /** A new key and its record. */
 export function makeKey(fields: Partial<ApiKeyRecord> = {}): { key: string; record: ApiKeyRecord } {

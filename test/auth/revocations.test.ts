@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRevocations } from '../../src/auth/tokens/revocations.ts';
 import { isTooDeep, lineageOf, newSessionId } from '../../src/auth/tokens/session.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { TokenStore } from '../../src/store/token-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { failsWith } from './records.ts';
@@ -70,7 +70,7 @@ test('a revocation is forgotten when its last token has expired', async () => {
   assert.equal(revocations.isRevoked('a'), false);
 });
 
-test('before the store has answered once nobody knows, and it is 503', async () => {
+test('before the store has answered once, the answer is 503', async () => {
   const { time, open, state } = setUp();
   state.away = true;
   const revocations = open();
@@ -115,7 +115,7 @@ test('the store is asked no more once it is closed', async () => {
   assert.equal(time.pending, 0);
 });
 
-test('a session id tells what it was made from, and how deep it is', () => {
+test('a session id contains its ancestors and its depth', () => {
   let byte = 0;
   const random = (size: number) => {
     byte += 1;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { calculateJwkThumbprint } from 'jose';
 import type { Principal } from '../../src/auth/principal.ts';
 import { hasScope } from '../../src/auth/principal.ts';
@@ -10,6 +9,7 @@ import { newRefreshToken, parseRefreshToken, wasIssued } from '../../src/auth/to
 import { parseSigningKeys } from '../../src/auth/tokens/signing-key.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import { SCOPES } from '../../src/protocol/constants.ts';
+import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 import { failsWith } from './records.ts';
 
@@ -68,7 +68,7 @@ test('requested scopes are some of ours that the credential has, or it is refuse
   );
 });
 
-test('a refresh token is told from every text that was not issued for its session', () => {
+test('a refresh token is distinguished from every text that was not issued for its session', () => {
   const [key, other] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
   const { token, hash } = newRefreshToken('session.child', key, randomBytes);
   const parsed = parseRefreshToken(token);

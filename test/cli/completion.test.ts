@@ -46,7 +46,7 @@ describe('completion of the command line', { concurrency: 2 }, () => {
   const texts = async (...words: string[]) => (await offered(words)).map((line) => line.split('\t')[0] ?? '');
 
   it('offers commands, subcommands, options and the values of options', async () => {
-    assert.deepEqual(await texts('en'), ['enable']);
+    assert.deepEqual(await texts('en'), ['enable', 'end']);
     assert.deepEqual(await texts('audit', 'v'), ['verify']);
     assert.deepEqual(await texts('keys', ''), ['create', 'list', 'revoke']);
     assert.deepEqual(await texts('enable', '--perm'), ['--permanent']);
@@ -62,7 +62,6 @@ describe('completion of the command line', { concurrency: 2 }, () => {
       [['audit', 'verify'], '--records'],
       [['keys', 'create'], '--file'],
       [['token', 'revoke'], '--refresh-file'],
-      [['conformance'], '--admin-token-file'],
       [['login'], '--cert-key'],
     ] as const) {
       assert.deepEqual(await texts(...words, option, ''), [':files'], option);

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openInBrowser } from '../../src/cli/browser.ts';
@@ -12,7 +15,7 @@ import { service } from './service.ts';
 const ENV = { RDCP_API_KEY: KEYS.operator };
 const SIGNED_IN = /^(http:\/\/127\.0\.0\.1:\d+\/rdcp\/console\/)#code=([\w-]{43})$/;
 
-test('rdcp console opens the page with a code that signs in, and shows the code to nobody', async (t) => {
+test('rdcp console opens the page with a code that signs in, and does not print the code', async (t) => {
   const server = await startServer(t);
   const opened: string[] = [];
   const browse = async (url: string) => {
@@ -62,7 +65,7 @@ test('a service without the console is a refusal, one that is not there is unrea
   const without = await startServer(t, { config: { console: false } });
   const refused = await rdcp(['console', '--no-open', '--url', without.url], { env: ENV });
   assert.deepEqual([refused.code, refused.stdout], [1, '']);
-  assert.match(refused.stderr, /^rdcp: this service has no console/);
+  assert.match(refused.stderr, /^rdcp: this service serves no console/);
 
   const { url } = await service(t, { endpoints: {} });
   const other = await rdcp(['console', '--no-open', '--url', url], { env: ENV });
@@ -98,4 +101,19 @@ test('as a program it asks the service and prints the address', async (t) => {
   const { code, stdout } = await rdcpProcess(['console', '--no-open', '--url', server.url], { env: ENV });
   assert.equal(code, 0);
   assert.match(stdout.trimEnd(), SIGNED_IN);
+});
+
+test('a service that was bundled without the files of the console says so, instead of an address of nothing', async (t) => {
+  const bundled = createServer((request, response) => {
+    const isPage = request.url?.startsWith(CONSOLE_PATHS.page);
+    response.writeHead(isPage ? 404 : 200, { 'Content-Type': 'application/json' });
+    const answer = { protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z' };
+    response.end(JSON.stringify({ ...answer, otelrdcp_console: { page: CONSOLE_PATHS.page } }));
+  });
+  t.after(() => bundled.close());
+  await once(bundled.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(bundled.address() as AddressInfo).port}`;
+  const { code, stdout, stderr } = await rdcp(['console', '--url', url], { env: ENV });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^rdcp: the service has no console files: it was bundled/);
 });

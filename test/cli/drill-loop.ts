@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { category, runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
 
 // Loaded into each shop of the drill: a category in a hot loop, and a debug point of a customer, ten times a second, whose
-// attributes are built only where somebody looks.
+// attributes are built only where they are shown.
 
 const HOT = category('HOT_LOOP', { description: 'Called as often as the event loop turns' });
 const DATABASE = category('DATABASE');

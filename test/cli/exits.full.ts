@@ -25,21 +25,22 @@ interface Use {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'enable --forecast': 'tail.test.ts',
   'login --ca': 'profiles.test.ts',
+  'request --also': 'request.test.ts',
   'login --cert': 'profiles.test.ts',
   'login --cert-key': 'profiles.test.ts',
-  'conformance --changes': 'conformance.test.ts',
-  'conformance --category': 'answers.test.ts',
-  'conformance --level': 'answers.test.ts',
-  'conformance --own': 'answers.test.ts',
-  'conformance --only': 'answers.test.ts',
-  'conformance --exhaust': 'conformance.test.ts',
-  'conformance --readonly-key-file': 'answers.test.ts',
-  'conformance --readonly-token-file': 'answers.test.ts',
-  'conformance --admin-key-file': 'answers.test.ts',
-  'conformance --admin-token-file': 'answers.test.ts',
 };
-/** They ask nobody: no service can refuse them or be unreachable. */
-const ALONE = ['logout', 'profiles', 'completion', 'init', 'keys create', 'keys list', 'keys revoke'];
+/** Commands without a service: none can refuse them or be unreachable. */
+const ALONE = [
+  'logout',
+  'profiles',
+  'mcp',
+  'completion',
+  'init',
+  'keys create',
+  'keys list',
+  'keys revoke',
+  'store migrate',
+];
 
 const sentence = (path: readonly string[]) => path.join(' ');
 
@@ -58,6 +59,7 @@ describe('exit codes of every command', () => {
       security: { apiKeys: [ops.record], tokens: tokenSettings },
       tenancy: { isolation: 'organization', tenants: { acme: {} } },
       categories: { EXITS: {} },
+      tail: { historySeconds: 5, historyCategories: ['EXITS'] },
       emit: { to: () => {} },
       announce: false,
     });
@@ -85,25 +87,60 @@ describe('exit codes of every command', () => {
   };
 
   const BUDGET = ['--rate', '9', '--calls', '99', '--bytes', '9999'];
+  const SOME = ['--match', 'user.id=42', '--where', 'rows > 1', '--text', 'query*', '--sample', '1/2'];
+  /** Which processes, in ways that exclude each other. */
+  const PROCESSES = [['--one'], ['--percent', '50'], ['--version', '1.4.2'], ['--instance', 'vm:1']];
+  const FAILED = ['--on-error', '--slower-than', '2s'];
   const SURE = ['--reason', 'because', '--dry-run', '--yes'];
+  /** The commands that take several services. */
+  const OF_SEVERAL = [
+    ['list'],
+    ['status'],
+    ['audit'],
+    ['fleet'],
+    ['forecast', 'EXITS', '--for', '1s'],
+    ['watch'],
+    ['tail', 'EXITS', '--for', '1s'],
+    ['request', 'EXITS', '--for', '1s', '--tail'],
+    ['enable', 'EXITS', ...SURE],
+    ['disable', 'EXITS', ...SURE],
+    ['reset', 'EXITS', ...SURE],
+    ['end', 'EXITS', ...SURE],
+  ];
   /** In this order: some use what others have written. */
   const USES = (): readonly Use[] => [
-    { args: ['list'] },
+    { args: ['list', '--all'] },
+    { args: ['list', 'EXITS', '--measure'] },
+    { args: ['list', '--on'] },
     { args: ['status'] },
     { args: ['enable', 'EXITS', '--for', '1m', ...BUDGET, ...SURE] },
+    { args: ['enable', 'EXITS', ...SOME, ...FAILED, ...SURE] },
+    ...PROCESSES.map((part) => ({ args: ['enable', 'EXITS', ...part, ...SURE] })),
     { args: ['enable', 'EXITS', '--unlimited', '--reason', 'because'] },
     { args: ['disable', 'EXITS', '--for', '1m', ...SURE] },
     { args: ['toggle', 'EXITS', '--for', '1m', ...BUDGET, ...SURE] },
     { args: ['toggle', 'EXITS', '--unlimited', ...SURE] },
     { args: ['toggle', 'EXITS', '--permanent', '--dry-run'] },
     { args: ['reset', '--all', ...SURE] },
+    { args: ['end', '--all', ...SURE] },
+    { args: ['end', '--id', '0123456789ab', ...SURE] },
     { args: ['enable', 'EXITS', '--permanent'] },
-    { args: ['tail', 'EXITS', '--for', '1s', '--rate', '5', '--lines', '1', '--also-log'] },
-    { args: ['forecast', 'EXITS', '--for', '1s'] },
+    { args: ['tail', 'EXITS', '--for', '1s', '--rate', '5', '--lines', '1', '--also-log', ...SOME] },
+    { args: ['request', 'EXITS', '--for', '1s', '--tail', '--reason', 'because', '--output', 'json'] },
+    { args: ['tail', 'EXITS', '--for', '1s', ...FAILED] },
+    { args: ['tail', 'EXITS', '--for', '1s', '--since', '5s'] },
+    ...PROCESSES.map((part) => ({ args: ['tail', 'EXITS', '--for', '1s', ...part] })),
+    { args: ['request', 'EXITS', '--for', '1s', '--json'] },
+    ...PROCESSES.map((part) => ({ args: ['request', 'EXITS', '--for', '1s', ...part] })),
+    { args: ['forecast', 'EXITS', '--for', '1s', ...SOME, ...FAILED] },
+    ...PROCESSES.map((part) => ({ args: ['forecast', 'EXITS', '--for', '1s', ...part] })),
     { args: ['watch', 'EXITS'] },
     { args: ['metrics'] },
     { args: ['tenants'] },
     { args: ['health'] },
+    { args: ['notifications'] },
+    { args: ['approve'] },
+    { args: ['approve', '0123456789ab'], code: 1 },
     { args: ['fleet'] },
     { args: ['wait', '0', '--timeout', '30s'] },
     { args: ['wait', '999999', '--timeout', '1s'], code: 3 },
@@ -121,20 +158,58 @@ describe('exit codes of every command', () => {
     { args: ['audit', 'verify', '--public-key', file('public.pem'), '--signed-since', '9999-01-01T00:00:00.000Z'] },
     { args: ['login', '--profile', 'shop', '--url', url, '--tenant', 'acme'], options: { piped: ops.key } },
     { args: ['profiles'] },
+    { args: ['mcp', '--print-config', '--allow-writes'] },
+    ...OF_SEVERAL.flatMap((args) => [
+      { args: [...args, '--service', 'shop,shop'] },
+      { args: [...args, '--all-services'] },
+    ]),
     { args: ['logout', '--profile', 'shop'] },
     { args: ['logout', '--profile', 'shop'], code: 1 },
     { args: ['completion', 'zsh'] },
     { args: ['init', '--write', file('project')] },
     { args: ['init', file('nowhere')], code: 2 },
-    { args: ['conformance', '--checks'] },
     {
       args: [
         ...['keys', 'create', '--file', file('keys.json'), '--client', 'a', '--scopes', 'status', '--tenant', 'acme'],
         ...['--user', 'ann', '--env', 'test', '--expires', '1d'],
       ],
     },
+    {
+      args: [
+        ...[
+          'keys',
+          'create',
+          '--file',
+          file('keys.json'),
+          '--client',
+          'agent',
+          '--scopes',
+          'control',
+          '--allow',
+          'DB_*',
+        ],
+        ...['--allow-actions', 'enable', '--allow-for', '15m', '--allow-rate', '9', '--allow-calls', '99'],
+        ...['--allow-bytes', '9999', '--allow-tenants', 'a*', '--redact-tail', '--approval'],
+      ],
+    },
+    {
+      args: [
+        'keys',
+        'create',
+        '--file',
+        file('keys.json'),
+        '--client',
+        'b',
+        '--scopes',
+        'tail',
+        '--tenants',
+        'acme,b*',
+      ],
+    },
     { args: ['keys', 'list', '--file', file('keys.json')] },
     { args: ['keys', 'revoke', '--file', file('keys.json'), 'key-0000'], code: 1 },
+    // With a database: store-migrate.test.ts.
+    { args: ['store', 'migrate', '--store', 'postgres://127.0.0.1:1/none'], code: 1 },
     { args: ['token', 'create', '--scopes', 'status', '--refresh-file', file('session')] },
     { args: ['token', 'refresh', '--scopes', 'status', '--refresh-file', file('session')] },
     { args: ['token', 'revoke', '--refresh-file', file('session')] },
@@ -183,14 +258,13 @@ describe('exit codes of every command', () => {
       assert.match(wrong.stderr, /^rdcp: unknown option '--no-such-option'/);
       assert.equal(wrong.stdout, '');
       if (ALONE.includes(name)) continue;
-      // What it asks for is not in its way.
-      const asking = name === 'conformance' ? ['conformance'] : args.map((word) => (word === url ? '' : word));
+      const asking = args.map((word) => (word === url ? '' : word));
       const at = (where: string) => asking.map((word) => (word === '' ? where : word));
       const unreachable = await run(at('http://127.0.0.1:1'), { ...options, env: { RDCP_URL: 'http://127.0.0.1:1' } });
       assert.equal(unreachable.code, 4, `${name}: ${unreachable.stderr}`);
       assert.match(unreachable.stderr, /^rdcp: /m);
-      // What a server refuses is what conformance reports; a token that is revoked is its own credential.
-      if (name === 'conformance' || name === 'token revoke') continue;
+      // A token that is revoked is its own credential.
+      if (name === 'token revoke') continue;
       const unknown = makeKey().key;
       const refused = await run(at(url), {
         ...options,
@@ -206,13 +280,12 @@ describe('exit codes of every command', () => {
   it('2 with what goes together, before anything is sent or written', async () => {
     for (const [args, message] of [
       [['login', '--cert', 'cert.pem'], '--cert and --cert-key come together'],
-      [['conformance', '--exhaust'], '--exhaust needs --changes'],
       [['token', 'revoke'], 'exactly one of --refresh-file and --token-file is required'],
       [
         ['token', 'revoke', '--refresh-file', 'a', '--token-file', 'b'],
         'exactly one of --refresh-file and --token-file is required',
       ],
-      [['audit', 'verify', '--store', 'mysql://db'], '--store must be sqlite:FILE, redis://HOST or rediss://HOST'],
+      [['audit', 'verify', '--store', 'mysql://db'], '--store must be sqlite:FILE, redis://HOST or postgres://HOST'],
       [['list', ops.key], 'unexpected API key among the arguments: pass it with --key-file or RDCP_API_KEY'],
     ] as const) {
       const { code, stdout, stderr } = await run(args, { env: { RDCP_URL: 'http://127.0.0.1:1' } });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forecastTable, noteGaps } from '../../src/cli/forecast-table.ts';
+import { forecastTable, noteGaps, whileMeasuring } from '../../src/cli/forecast-table.ts';
+import { createTerminal } from '../../src/cli/terminal.ts';
 import type { CategoryForecast, ForecastResponse } from '../../src/protocol/streams.ts';
 
 const measured = (value: number) => ({ value, measured: true }) as never;
@@ -32,7 +33,7 @@ test('small figures have a decimal, large ones none, and what was not measured i
   assert.match(forecastTable(plain, forecast(3, 2)), /in 2 of 3 processes$/);
 });
 
-test('what the figures leave out is told: processes that did not answer, and a tenant that nobody knows', () => {
+test('notes say what the figures leave out: silent processes', () => {
   const told = (answer: ForecastResponse) => {
     const notes: string[] = [];
     noteGaps({ note: (text) => void notes.push(text) }, answer);
@@ -41,5 +42,19 @@ test('what the figures leave out is told: processes that did not answer, and a t
   assert.deepEqual(told(forecast(2, 2)), []);
   assert.deepEqual(told(forecast(2, 1)), ['1 process of 2 did not answer: the figures leave it out.']);
   assert.deepEqual(told(forecast(4, 1)), ['3 processes of 4 did not answer: the figures leave them out.']);
-  assert.equal(told(forecast(1, 1, { tenantKnown: false })).length, 1);
+});
+
+test('a person who waits for a measurement sees how long it still takes, in one line that goes', async () => {
+  const written: string[] = [];
+  const stderr = { write: (text: string) => void written.push(text), isTTY: true };
+  const host = { stdout: { write: () => undefined }, cwd: '/' };
+  assert.equal(
+    await whileMeasuring(createTerminal({ ...host, stderr, env: { TERM: 'xterm' } }), '10s', async () => 7),
+    7,
+  );
+  assert.deepEqual(written, ['\rMeasuring: 10 s left\u001b[K', '\r\u001b[K']);
+  const piped: string[] = [];
+  const plain = { write: (text: string) => void piped.push(text) };
+  await whileMeasuring(createTerminal({ ...host, stderr: plain, env: {} }), '10s', async () => 7);
+  assert.deepEqual(piped, []);
 });

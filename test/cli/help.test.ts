@@ -7,7 +7,7 @@ import { rdcp, rdcpProcess } from './run.ts';
 
 for (const path of [[], ['keys'], ['keys', 'create'], ['token'], ['token', 'create'], ['enable'], ['audit']]) {
   const name = ['rdcp', ...path].join(' ');
-  test(`${name} --help tells its use on stdout`, async () => {
+  test(`${name} --help prints its usage on stdout`, async () => {
     const { code, stdout, stderr } = await rdcp([...path, '--help']);
     assert.equal(code, 0);
     assert.equal(stderr, '');
@@ -37,7 +37,14 @@ test('the help of every command is ASCII, and folded on a narrow terminal', asyn
   }
 });
 
-test('without a command the help goes to stderr, as wrong use', async () => {
+test('conformance names the tool that it became, whatever its options, as a usage error', async () => {
+  const moved = 'conformance is a separate tool: npx rdcp-conformance, with the same options except --profile';
+  for (const args of [['conformance'], ['conformance', '--url', 'http://h', '--changes'], ['help', 'conformance']]) {
+    assert.deepEqual(await rdcp(args), { code: 2, stdout: '', stderr: `rdcp: ${moved}\n` });
+  }
+});
+
+test('without a command the help goes to stderr, as a usage error', async () => {
   const { code, stdout, stderr } = await rdcpProcess([]);
   assert.equal(code, 2);
   assert.equal(stdout, '');

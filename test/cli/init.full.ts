@@ -10,7 +10,7 @@ import { assertBuilt } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 
-const PACKAGES = ['express', 'pino', '@opentelemetry/sdk-node', '@opentelemetry/exporter-prometheus'];
+const PACKAGES = ['express', 'pino', '@opentelemetry/sdk-node'];
 const CLI = resolve('dist/cli/main.js');
 
 const REQUIRES = `
@@ -70,7 +70,7 @@ for (const [name, form] of Object.entries(FORMS)) {
       assert.equal(child.exitCode, null, output);
       await new Promise((wait) => setTimeout(wait, 50));
     }
-    const { stdout } = await run(process.execPath, [CLI, 'list', '--url', `http://127.0.0.1:${port}`], {
+    const { stdout } = await run(process.execPath, [CLI, 'list', '--all', '--url', `http://127.0.0.1:${port}`], {
       cwd: folder,
       env: PROGRAM_ENV,
     });

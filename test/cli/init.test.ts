@@ -7,7 +7,7 @@ import { rdcp } from './run.ts';
 
 const NAME = 'opentelemetry-instrumentation-rdcp';
 const IMPORT = `--import ${NAME}/register`;
-const INSTALLED = { [NAME]: '1', '@opentelemetry/sdk-node': '1', '@opentelemetry/exporter-prometheus': '1' };
+const INSTALLED = { [NAME]: '1', '@opentelemetry/sdk-node': '1' };
 
 type Files = Readonly<Record<string, string | object>>;
 
@@ -58,12 +58,12 @@ describe('rdcp init', () => {
     const { folder, init } = project(t, { 'package.json': { scripts: { start: 'node server.js' } }, 'server.js': '' });
     const lineFor = async (...args: string[]) =>
       /^To write the scripts: (.*)$/m.exec((await init(...args)).stdout)?.[1];
-    assert.equal(await lineFor(), 'npx rdcp init --write');
-    assert.equal(await lineFor(folder), `npx rdcp init --write ${folder}`);
+    assert.equal(await lineFor(), 'npx opentelemetry-instrumentation-rdcp init --write');
+    assert.equal(await lineFor(folder), `npx opentelemetry-instrumentation-rdcp init --write ${folder}`);
     const odd = join(folder, "it's here");
     mkdirSync(odd);
     for (const name of ['package.json', 'server.js']) copyFileSync(join(folder, name), join(odd, name));
-    assert.equal(await lineFor(odd), `npx rdcp init --write '${folder}/it'\\''s here'`);
+    assert.equal(await lineFor(odd), `npx opentelemetry-instrumentation-rdcp init --write '${folder}/it'\\''s here'`);
   });
 
   it('changes the script of a Nest app that runs node, and says how to install what is missing', async (t) => {

@@ -44,6 +44,52 @@ test('keys create prints the key alone and keeps its hash in a private file', as
   assert.equal(opened.find(hashApiKey(key))?.principal.userId, 'ann');
 });
 
+test('keys create makes a key that may do little', async (t) => {
+  const file = join(temporaryDirectory(t), 'keys.json');
+  const agent = ['--client', 'agent', '--scopes', 'control,tail'];
+  const made = await create(
+    file,
+    ...agent,
+    ...['--allow', 'db_*,HTTP', '--allow-actions', 'enable,tail', '--allow-for', '15m', '--allow-rate', '20'],
+    ...['--allow-calls', '100', '--allow-bytes', '9000', '--allow-tenants', 'a*', '--redact-tail', '--approval'],
+  );
+  assert.equal(made.code, 0, made.stderr);
+  const [{ allow, approval }] = recordsOf(file);
+  assert.deepEqual(allow, {
+    categories: ['DB_*', 'HTTP'],
+    actions: ['enable', 'tail'],
+    maxDuration: '15m',
+    maxBudget: { callsPerSecond: 20, calls: 100, bytes: 9000 },
+    tail: 'redacted',
+    tenants: ['a*'],
+  });
+  assert.equal(approval, true);
+  const what =
+    'enable, tail, for at most 15m, callsPerSecond 20, calls 100, bytes 9000, tails without values, tenants a*';
+  assert.match(made.stderr, new RegExp(`only DB_\\*, HTTP: ${what.replace('*', '\\*')}; else with approval;`));
+  await create(file, '--client', 'ops', '--scopes', 'status');
+  const { stdout } = await rdcp(['keys', 'list', '--file', file]);
+  assert.deepEqual(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/).at(-1)),
+    ['ALLOWED', `DB_*, HTTP: ${what}`, 'all'],
+  );
+  for (const [wrong, message] of [
+    [['--allow-for', '15m'], '--allow-for needs --allow'],
+    [['--approval'], '--approval needs --allow'],
+    [['--allow', ''], '--allow must not be empty'],
+    [['--allow', '*_POOL'], '--allow must be a category name'],
+    [['--allow', 'DB_*', '--allow-actions', 'status'], '--allow-actions '],
+    [['--allow', 'DB_*', '--allow-tenants', 'a b'], '--allow-tenants must be the id of a tenant'],
+    [['--allow', 'DB_*', '--allow-for', 'long'], '--allow-for must be a duration'],
+  ] as const) {
+    const refused = await create(file, ...agent, ...wrong);
+    assert.deepEqual([refused.code, refused.stderr.includes(message)], [2, true], refused.stderr);
+  }
+});
+
 inFull('keys made at the same time are all kept, and no draft or lock stays behind', async (t) => {
   const directory = temporaryDirectory(t);
   const file = join(directory, 'keys.json');
@@ -129,7 +175,7 @@ test('a file that is there keeps its mode, and a link stays a link', async (t) =
   assert.equal(recordsOf(file).length, 1);
 });
 
-test('a broken keys file is told and left alone', async (t) => {
+test('a broken keys file is reported and left unchanged', async (t) => {
   const file = join(temporaryDirectory(t), 'keys.json');
   writeFileSync(file, '{"keys":[{}]}');
   const made = await create(file, '--client', 'ops', '--scopes', 'status');

@@ -21,7 +21,7 @@ const CATEGORIES = [
 
 test('on a terminal no line of a table is wider than it, and every word is there', async (t) => {
   const { url } = await service(t, { categories: CATEGORIES, entries: [] });
-  for (const command of [['list'], ['list', '-o', 'wide'], ['audit']]) {
+  for (const command of [['list', '-o', 'wide'], ['audit']]) {
     const all = (await rdcp([...command, '--url', url])).stdout.split(/\s+/).sort();
     for (const columns of [30, 40, 80, 120, 200]) {
       const { stdout } = await rdcp([...command, '--url', url], { typed: '', columns, env: { NO_COLOR: '1' } });
@@ -32,7 +32,7 @@ test('on a terminal no line of a table is wider than it, and every word is there
   }
 });
 
-test('what has no room beside the others stands below them, and the last cell is folded', async (t) => {
+test('what has no room beside the others stands below them, and a description is cut to its line', async (t) => {
   const { url } = await service(t, { categories: CATEGORIES.slice(0, 2) });
   const shown = async (columns: number) =>
     (await rdcp(['list', '--url', url], { typed: '', columns, env: { NO_COLOR: '1' } })).stdout;
@@ -40,21 +40,17 @@ test('what has no room beside the others stands below them, and the last cell is
     await shown(40),
     `CATEGORY  STATE  FOR  CALLS  CALLS/S
   DESCRIPTION
-CACHE     off    -    1088   30.4
-  hits and misses of the cache, by key
-  and by tenant
 DATABASE  on     -    1088   30.4
-  SQL statements and their durations, as
-  the pool runs them
+  SQL statements and their durations,...
+CACHE     off    -    1088   -
+  hits and misses of the cache, by ke...
 `,
   );
   assert.equal(
     await shown(70),
     `CATEGORY  STATE  FOR  CALLS  CALLS/S  DESCRIPTION
-CACHE     off    -    1088   30.4     hits and misses of the cache, by
-                                      key and by tenant
-DATABASE  on     -    1088   30.4     SQL statements and their
-                                      durations, as the pool runs them
+DATABASE  on     -    1088   30.4     SQL statements and their dura...
+CACHE     off    -    1088   -        hits and misses of the cache,...
 `,
   );
 });
@@ -157,7 +153,7 @@ test('a terminal without a size gets whole lines, in tables and in help', async 
   assert.equal(stdout.trimEnd().split('\n').length, 4);
   assert.match(
     (await rdcp(['list', '--help'], size)).stdout,
-    /^list the debug categories of the service and their state$/m,
+    /^list the debug categories of the service and their state, those that are on first$/m,
   );
   const stop = new AbortController();
   const watched = await rdcp(['watch', '--url', url], {
@@ -166,6 +162,16 @@ test('a terminal without a size gets whole lines, in tables and in help', async 
     heard: () => stop.abort(),
   });
   assert.match(watched.stdout, /^DATABASE +on +- +30\.4 +-$/m);
+});
+
+test('list is no longer than the screen unless it is asked for all', async (t) => {
+  const { url } = await service(t, { categories: CATEGORIES });
+  const size = { typed: '', columns: 80, rows: 5, env: { NO_COLOR: '1' } };
+  const short = await rdcp(['list', '--url', url], size);
+  assert.deepEqual(short.stdout.match(/^[A-Z]+/gm), ['CATEGORY', 'DATABASE', 'CACHE']);
+  assert.equal(short.stderr, '1 more: rdcp list --all\n');
+  const all = await rdcp(['list', '--all', '--url', url], size);
+  assert.deepEqual(all.stdout.match(/^[A-Z]+/gm), ['CATEGORY', 'DATABASE', 'CACHE', 'LONG']);
 });
 
 test('what a terminal without UTF-8 cannot show is escaped there, and nowhere else', async (t) => {

@@ -16,8 +16,8 @@ const operandsOf = ({ operands = '' }: Command) => operands.split(' ').flatMap((
 test('no option of any command is taken twice, without its value or with an empty one', async () => {
   let options = 0;
   for (const [path, command] of await commandsOf(root.commands)) {
-    for (const [name, { type }] of Object.entries(command.options)) {
-      if (type !== 'string') continue;
+    for (const [name, { value, repeats }] of Object.entries(command.options)) {
+      if (value === undefined) continue;
       options += 1;
       const refused = async (given: readonly string[], problem: RegExp) => {
         const args = [...path, ...operandsOf(command), ...given];
@@ -26,7 +26,9 @@ test('no option of any command is taken twice, without its value or with an empt
         assert.match(stderr, problem, args.join(' '));
         assert.match(stderr, /^rdcp: [^\n]+\n$/);
       };
-      await refused([`--${name}=1`, `--${name}=2`], new RegExp(`--${name} was given more than once`));
+      if (repeats !== true) {
+        await refused([`--${name}=1`, `--${name}=2`], new RegExp(`--${name} was given more than once`));
+      }
       await refused([`--${name}=`], new RegExp(`--${name} must not be empty`));
       await refused([`--${name}`, ' '], new RegExp(`--${name} must not be empty`));
       await refused([`--${name}`], new RegExp(`option '[^']*--${name} <[^>]+>' argument missing`));

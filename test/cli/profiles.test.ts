@@ -121,6 +121,26 @@ describe('profiles of the command line', () => {
     assert.match(stderr, /^rdcp: there is no profile 'shp' \(there are shop\)[^\n]*rdcp login[^\n]*\n$/);
   });
 
+  it('the only profile is used where none is named, and of several an error names them', async (t) => {
+    const { run, login } = setUp(t);
+    await login('--profile', 'shop');
+    const listed = await run(['list']);
+    assert.equal(listed.code, 0, listed.stderr);
+    await login('--profile', 'staging');
+    const env = { RDCP_PORT: '' };
+    const several = await run(['list'], { env });
+    assert.notEqual(several.code, 0);
+    assert.match(several.stderr, /no profile was named: choose one of shop, staging with --profile/);
+    await run(['logout', '--profile', 'staging']);
+    assert.equal((await run(['logout'])).stderr, 'Removed profile shop.\n');
+  });
+
+  it('a home that cannot be read has no profiles, and commands work with a key of the environment', async (t) => {
+    const { run } = setUp(t);
+    const env = { XDG_CONFIG_HOME: '', HOME: '/proc/1/root', RDCP_API_KEY: operator.key };
+    assert.equal((await run(['list', '--url', url], { env })).code, 0);
+  });
+
   it('--profile comes before the environment, which comes before the other profiles', async (t) => {
     const { run, login } = setUp(t);
     await login();
@@ -161,8 +181,8 @@ describe('profiles of the command line', () => {
     const whole = { url, apiKey: operator.key };
     const profile = (fields: object) => JSON.stringify({ profiles: { default: { ...whole, ...fields } } });
     for (const [content, problem] of [
-      ['', 'is not JSON: mend it, or remove it and log in again'],
-      ['{', 'is not JSON: mend it, or remove it and log in again'],
+      ['', 'is not JSON: repair it, or remove it and log in again'],
+      ['{', 'is not JSON: repair it, or remove it and log in again'],
       ['[]', 'has no profiles: remove it and log in again'],
       ['null', 'has no profiles: remove it and log in again'],
       ['{"profiles":null}', 'has no profiles: remove it and log in again'],
@@ -205,7 +225,7 @@ describe('profiles of the command line', () => {
       [2, `rdcp: ${file} belongs to another user: run chown, or set XDG_CONFIG_HOME to a folder of your own\n`],
     );
     getuid.mock.mockImplementation(() => 0);
-    assert.equal((await run(['list'])).code, 0, 'root uses the file of whoever it acts for');
+    assert.equal((await run(['list'])).code, 0, 'root uses the file of the user it acts for');
     rmSync(file);
     mkdirSync(file, { mode: 0o700 });
     const folder = await run(['list']);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { rdcp as command } from '../../src/cli/rdcp.ts';
-import type { Suspension } from '../../src/cli/terminal.ts';
+import type { Host, Suspension } from '../../src/cli/terminal.ts';
 import { built } from '../support/built.ts';
 
 export interface Finished {
@@ -21,7 +21,7 @@ export interface RunOptions {
   /** @default a folder without files */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What a person types at a terminal, or what is piped in. @default no terminal, and nothing to read */
+  /** Typed at a terminal, or piped in. @default no terminal, and nothing to read */
   readonly typed?: string;
   readonly piped?: string;
   /** Width and height of that terminal. @default not known */
@@ -30,18 +30,20 @@ export interface RunOptions {
   /** Interrupts commands that run until then. */
   readonly interrupted?: AbortSignal;
   /** Given what Ctrl-Z and fg call. */
-  readonly suspended?: (told: Suspension) => void;
+  readonly suspended?: (listener: Suspension) => void;
   /** The browser of the person. @default none */
   readonly browse?: (url: string) => Promise<boolean>;
-  /** Told what is written to the standard output. */
+  /** The records of DNS. */
+  readonly resolveSrv?: Host['resolveSrv'];
+  /** Called with what is written to the standard output. */
   readonly heard?: (text: string) => void;
-  /** Told what is written to the error output. */
+  /** Called with what is written to the error output. */
   readonly noted?: (text: string) => void;
 }
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
 export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = NOWHERE, env, typed, piped, interrupted, heard, noted, browse, suspended } = options;
+  const { cwd = NOWHERE, env, typed, piped, interrupted, heard, noted, browse, suspended, resolveSrv } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const isTTY = typed !== undefined;
   const input = typed ?? piped;
@@ -68,9 +70,10 @@ export async function rdcp(args: readonly string[], options: RunOptions = {}): P
     },
     ...(input !== undefined && { stdin: Object.assign(Readable.from([input]), { isTTY }) }),
     ...(browse && { browse }),
+    ...(resolveSrv && { resolveSrv }),
     ...(suspended && {
-      suspension: (told: Suspension) => {
-        suspended(told);
+      suspension: (listener: Suspension) => {
+        suspended(listener);
         return () => undefined;
       },
     }),

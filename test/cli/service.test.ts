@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { generateApiKey } from '../../src/auth/api-key.ts';
-import { ensureDevKey, readDevKey } from '../../src/auth/dev-key.ts';
+import { ensureDevKey, findDevKey } from '../../src/auth/dev-key.ts';
 import { built } from '../support/built.ts';
 import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
 import { service } from './service.ts';
@@ -33,11 +33,53 @@ test('list shows categories, their state and their rates; what a service says ca
   assert.equal(code, 0);
   assert.deepEqual(cells(stdout), [
     ['CATEGORY', 'STATE', 'FOR', 'CALLS', 'CALLS/S', 'DESCRIPTION'],
-    ['HTTP', 'off', '-', '7', '0.3', 'requests\\u001b[2J'],
     ['SQL', 'on', '1h 1m', '7', '0.3', 'queries'],
     ['TLS', 'on', 'a while', '7', '0.3', 'handshakes'],
+    ['HTTP', 'off', '-', '7', '-', 'requests\\u001b[2J'],
   ]);
   assert.equal(seen[0]?.headers['x-rdcp-api-key'], key);
+});
+
+test('list shows categories that are on first, and folds those of Node.js and libraries that are off', async (t) => {
+  const plain = { enabled: false, temporary: false, metrics: { callsTotal: 0, callsPerSecond: 0 }, description: 'd' };
+  const adopted = (name: string, from: object, more = {}) => ({
+    ...{ name, ...plain, ...more },
+    otelrdcp_source: { kind: 'debug', name, count: 1, ...from },
+  });
+  const categories = [
+    adopted('BODY_PARSER', { package: 'body-parser' }),
+    adopted('HTTP_CLIENT', { kind: 'channel' }),
+    adopted('NET', { kind: 'channel' }, { enabled: true, temporary: true }),
+    adopted('OTEL_DIAG', { kind: 'otel', name: 'otel:diag' }),
+    adopted('ROUTER', { package: 'router' }, { otelrdcp_origin: 'permanent' }),
+    { name: 'SHOP', ...plain },
+    adopted('SHOP_DB', {}),
+  ];
+  const { url } = await service(t, { categories });
+  const names = (stdout: string) =>
+    cells(stdout)
+      .slice(1)
+      .map(([name]) => name);
+  const folded = await rdcp(['list', '--url', url], { env });
+  assert.deepEqual(names(folded.stdout), ['NET', 'SHOP', 'SHOP_DB', 'ROUTER']);
+  assert.equal(folded.stderr, '3 more of Node.js and libraries: rdcp list --all\n');
+  const all = await rdcp(['list', '--all', '--url', url], { env });
+  assert.deepEqual(names(all.stdout), [
+    ...['NET', 'SHOP', 'SHOP_DB', 'BODY_PARSER', 'HTTP_CLIENT', 'OTEL_DIAG', 'ROUTER'],
+  ]);
+  assert.equal(all.stderr, '');
+  const json = await rdcp(['list', '--json', '--url', url], { env });
+  assert.equal(JSON.parse(json.stdout).categories.length, categories.length);
+});
+
+test('list shows everything of a service without categories of its own', async (t) => {
+  const metrics = { callsTotal: 0, callsPerSecond: 0 };
+  const source = { kind: 'channel', name: 'NET', count: 1 };
+  const net = { name: 'NET', description: 'd', enabled: false, temporary: false, metrics, otelrdcp_source: source };
+  const { url } = await service(t, { categories: [net] });
+  const { stdout, stderr } = await rdcp(['list', '--url', url], { env });
+  assert.match(stdout, /^NET /m);
+  assert.equal(stderr, '');
 });
 
 test('list -o wide names the library that a category was adopted from', async (t) => {
@@ -54,7 +96,7 @@ test('list -o wide names the library that a category was adopted from', async (t
   assert.match(stdout, /^HTTP .* - +- +- +d$/m);
 });
 
-test('enable asks for what its options say and shows what changed; 3 where it is not so everywhere', async (t) => {
+test('enable asks for what its options say and shows what changed; 3 where it is not applied everywhere', async (t) => {
   const noon = new Date();
   noon.setHours(12, 0, 0, 0);
   const change = {
@@ -91,9 +133,9 @@ test('what is switched for one tenant says so, and says so too where it is for e
     [about('global', 'global'), ''],
     [undefined, ''],
   ] as const) {
-    const change = { category: 'SQL', previousState: true, newState: false, effectiveAt: '2026-01-01T00:00:00.000Z' };
+    const change = { category: 'SQL', previousState: false, newState: true, effectiveAt: '2026-01-01T00:00:00.000Z' };
     const { url } = await service(t, { status: 'success', message: 'ok', changes: [change], tenant });
-    const { code, stdout } = await rdcp(['disable', 'SQL', '--tenant', 'acme', '--url', url], { env });
+    const { code, stdout } = await rdcp(['enable', 'SQL', '--tenant', 'acme', '--url', url], { env });
     assert.equal(code, 0);
     assert.equal(stdout.split('\n').slice(2).join('\n'), line);
   }
@@ -104,7 +146,7 @@ test('disable, toggle and reset ask for their action', async (t) => {
   await rdcp(['disable', 'SQL'], { env: { ...env, RDCP_URL: url } });
   await rdcp(['toggle', 'SQL'], { env: { ...env, RDCP_URL: url } });
   await rdcp(['reset', 'SQL'], { env: { ...env, RDCP_URL: url } });
-  await rdcp(['reset', '--all', '--reason', 'incident over'], { env: { ...env, RDCP_URL: url } });
+  await rdcp(['reset', '--all', '--yes', '--reason', 'incident over'], { env: { ...env, RDCP_URL: url } });
   assert.deepEqual(
     seen.map(({ body }) => JSON.parse(body)),
     [
@@ -208,7 +250,7 @@ test('the key comes from --key-file before RDCP_API_KEY before .rdcp/dev-key', a
   await rdcp(['status', '--url', url, '--key-file', join(cwd, 'key')], { cwd, env });
   assert.deepEqual(
     seen.map(({ headers }) => headers['x-rdcp-api-key']),
-    [undefined, readDevKey(cwd), key, other],
+    [undefined, findDevKey(cwd)?.key, key, other],
   );
 });
 
@@ -225,7 +267,7 @@ test('--token-file sends a bearer token and no key', async (t) => {
   assert.equal(seen[0]?.headers['x-rdcp-api-key'], undefined);
 });
 
-test('a mistyped key is told before it is sent, and never shown', async (t) => {
+test('a mistyped key is reported before it is sent, and never shown', async (t) => {
   const { url, seen } = await service(t, {});
   const mistyped = `${key.slice(0, 20)}${key.charAt(20) === 'x' ? 'y' : 'x'}${key.slice(21)}`;
   const { code, stderr } = await rdcp(['status', '--url', url], { env: { RDCP_API_KEY: mistyped } });
@@ -234,7 +276,7 @@ test('a mistyped key is told before it is sent, and never shown', async (t) => {
   assert.equal(seen.length, 0);
 });
 
-test('a service that is not there is told with its address', async () => {
+test('an unreachable service is reported with its address', async () => {
   const { code, stderr } = await rdcp(['status', '--url', 'http://127.0.0.1:1'], { env });
   assert.equal(code, 4);
   assert.match(stderr, /^rdcp: RDCP_UNAVAILABLE: The server at http:\/\/127\.0\.0\.1:1 cannot be reached[^\n]*\n$/);
@@ -260,7 +302,7 @@ const usage: string[][] = [
   ['status', '--key-file', 'a', '--token-file', 'b'],
 ];
 for (const args of usage) {
-  test(`rdcp ${args.join(' ')} is wrong use: one line, exit code 2`, async () => {
+  test(`rdcp ${args.join(' ')} is a usage error: one line, exit code 2`, async () => {
     const { code, stdout, stderr } = await rdcp(args, { env });
     assert.equal(code, 2);
     assert.equal(stdout, '');
@@ -269,7 +311,7 @@ for (const args of usage) {
   });
 }
 
-test('notes that nobody reads end no command', async () => {
+test('a closed stderr does not end a command', async () => {
   const child = spawn(process.execPath, [built('cli/main.js'), 'status', '--url', 'http://127.0.0.1:1'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -277,7 +319,7 @@ test('notes that nobody reads end no command', async () => {
   assert.deepEqual(await once(child, 'exit'), [4, null]);
 });
 
-test('an output that is full is told, and ends the command with 1', { skip: !existsSync('/dev/full') }, async () => {
+test('a full output device is reported, and the exit code is 1', { skip: !existsSync('/dev/full') }, async () => {
   const full = openSync('/dev/full', 'w');
   const child = spawn(process.execPath, [built('cli/main.js'), '--version'], { stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
@@ -318,6 +360,21 @@ test('a change in a fleet is shown with how many processes have applied it, and 
   const { code, stdout } = await rdcp(['enable', 'SQL', '--url', url], { env });
   assert.equal(code, 3);
   assert.match(stdout, /\napplied by 2 of 3 processes; still pending: two\\u001b\[2J\n$/);
+});
+
+test('a process that has not applied a change is named by its host and process id', async (t) => {
+  const change = { category: 'SQL', previousState: false, newState: true, temporary: false };
+  const fleet = { revision: 3, instances: 3, applied: 1, pending: ['one', 'two'] };
+  const instances = [
+    { id: 'one', host: 'east-1', pid: 7 },
+    { id: 'two', host: 'east\u001b[2J', pid: 8 },
+  ];
+  const answer = { status: 'success', message: '', changes: [change], otelrdcp_fleet: fleet, instances };
+  const { url } = await service(t, answer);
+  const { stdout } = await rdcp(['disable', 'SQL', '--url', url], { env });
+  assert.match(stdout, /\napplied by 1 of 3 processes; still pending: east-1:7, east\\u001b\[2J:8\n/);
+  const json = JSON.parse((await rdcp(['disable', 'SQL', '--url', url, '-o', 'json'], { env })).stdout);
+  assert.deepEqual(json.otelrdcp_fleet.pending, ['one', 'two'], 'programs get ids');
 });
 
 test('what a hostile service says cannot move the cursor, colour it or add lines, also in JSON', async (t) => {

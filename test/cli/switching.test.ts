@@ -29,7 +29,7 @@ describe('switching categories from the command line', () => {
   const audit = async () =>
     JSON.parse((await rdcp(['audit', '-o', 'json'], { env: { RDCP_API_KEY: admin.key } })).stdout).entries;
   const on = () => NAMES.filter((_, index) => categories[index]?.enabled);
-  const reset = () => rdcp(['reset', '--all']);
+  const reset = () => rdcp(['reset', '--all', '--yes']);
 
   for (const action of ['enable', 'toggle']) {
     it(`${action} lasts 15 minutes, and says until when`, async () => {
@@ -47,6 +47,7 @@ describe('switching categories from the command line', () => {
     it(`${action} --permanent stays`, async () => {
       const { stdout } = await rdcp([action, 'CLI_POOL', '--permanent']);
       assert.match(stdout, /^CLI_POOL +off +on +-$/m);
+      assert.match(stdout, /^in this process alone: other processes/m);
       assert.doesNotMatch(stdout, /until/);
       await reset();
     });
@@ -83,7 +84,7 @@ describe('switching categories from the command line', () => {
   it('takes a pattern without a terminal with --yes alone', async () => {
     const { code, stderr } = await rdcp(['enable', 'CLI_*']);
     assert.equal(code, 2);
-    assert.equal(stderr, 'rdcp: a pattern needs --yes without a terminal: CLI_*\n');
+    assert.equal(stderr, 'rdcp: a pattern (CLI_*) needs --yes without a terminal\n');
     const given = await rdcp(['enable', 'CLI_?????', '--yes']);
     assert.deepEqual([given.code, given.stderr], [0, 'CLI_?????: CLI_CACHE\n']);
     assert.deepEqual(on(), ['CLI_CACHE']);
@@ -115,7 +116,7 @@ describe('switching categories from the command line', () => {
   it('-o wide shows more, and colours are for terminals', async () => {
     assert.match((await rdcp(['list', '-o', 'wide'])).stdout, /DROPPED +DECIDED BY +DEFAULT +DESCRIPTION\n/);
     // The default budget, also of what is off.
-    assert.match((await rdcp(['list', '-o', 'wide'])).stdout, /^CLI_POOL +off +- +\d+ +[\d.]+ +500\/s +/m);
+    assert.match((await rdcp(['list', '-o', 'wide'])).stdout, /^CLI_POOL +off +- +\d+ +- +500\/s +/m);
     const wide = await rdcp(['enable', 'CLI_POOL', '-o', 'wide']);
     assert.match(wide.stdout, /^CLI_POOL +off +on +\S+ \S+ +\d{4}-\d\d-\d\dT[\d:.]+Z$/m);
     const coloured = (options: RunOptions) =>
@@ -129,7 +130,7 @@ describe('switching categories from the command line', () => {
     await reset();
   });
 
-  it('says what to do without a credential, with a wrong one, and where nobody answers', async () => {
+  it('says what to do without a credential, with a wrong one, and without an answer', async () => {
     const without = await run(['list', '--url', url], { cwd: '/' });
     assert.deepEqual([without.code, without.stderr.includes("log in with 'rdcp login'")], [1, true]);
     const wrong = await rdcp(['list'], { env: { RDCP_API_KEY: 'x'.repeat(40) } });

@@ -10,7 +10,7 @@ const instance = (id: string, state: 'joined' | 'left') => ({ event: 'instance',
 const line = { event: 'line', data: { instance: 'a', category: 'SQL', message: 'm', timestamp: NOW } } as TailEvent;
 const dropped = (count: number) => ({ event: 'dropped', data: { count, since: NOW } }) as TailEvent;
 
-/** What is said; a number lets so many seconds pass. */
+/** The notes of a tail; a number lets so many seconds pass. */
 function said(steps: readonly (TailEvent | number)[], tenant?: string): (string | undefined)[] {
   const heard: (string | undefined)[] = [];
   let now = 0;
@@ -19,6 +19,7 @@ function said(steps: readonly (TailEvent | number)[], tenant?: string): (string 
     clock: () => '00:05:00',
     now: () => now,
     tenant,
+    nameOf: (id) => id,
   });
   for (const step of steps) {
     if (typeof step !== 'number') notes.take(step);
@@ -31,7 +32,7 @@ function said(steps: readonly (TailEvent | number)[], tenant?: string): (string 
   return [...heard.slice(1), notes.summary()];
 }
 
-test('a category that is not called is no mute screen: who takes part, and that nothing was called', () => {
+test('a tail without lines says which processes take part, and that nothing was called', () => {
   const all = [instance('a', 'joined'), instance('b', 'joined')];
   assert.deepEqual(said([open(2, 'SQL'), ...all, 300]), [
     'All 2 processes take part.',
@@ -44,7 +45,7 @@ test('a category that is not called is no mute screen: who takes part, and that 
   ]);
 });
 
-test('a tail that has lines does not speak of silence', () => {
+test('a tail with lines has no note about silence', () => {
   assert.deepEqual(said([open(1, 'SQL'), instance('a', 'joined'), 5, line, 300, line]), [
     '2 lines from 1 process, 0 dropped.',
   ]);
@@ -70,10 +71,26 @@ test('processes that are late, lost or new are named; those of the beginning are
 
 test('of many categories some are named, and before the beginning there is nothing to sum up', () => {
   const heard: string[] = [];
-  const saying = { note: (text: string) => heard.push(text), clock: () => '00:05:00', now: () => 0, tenant: undefined };
+  const saying = {
+    note: (text: string) => heard.push(text),
+    clock: () => '00:05:00',
+    now: () => 0,
+    tenant: undefined,
+    nameOf: (id: string) => id,
+  };
   const notes = new TailNotes(saying);
   notes.tick();
   assert.equal(notes.summary(), undefined);
   notes.take(open(3, 'A', 'B', 'C', 'D', 'E', 'F', 'G'));
   assert.deepEqual(heard, ['Tailing A, B, C, D, E and 2 more in 3 processes until 00:05:00; Ctrl-C ends it.']);
+});
+
+test('dropped lines are counted at most once in ten seconds', () => {
+  const notes = said([open(1, 'SQL'), instance('a', 'joined'), line, dropped(1), 1, dropped(2), 1, dropped(3), 12]);
+  assert.deepEqual(notes, [
+    'Lines over the rate (--rate N), and lines that are read too slowly, are dropped.',
+    '1 line was dropped.',
+    '5 lines were dropped.',
+    '1 line from 1 process, 6 dropped.',
+  ]);
 });

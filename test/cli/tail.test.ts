@@ -5,9 +5,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { runWithTenant } from '../../src/api.ts';
+import { runWithAttributes, runWithTenant } from '../../src/api.ts';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
+import { until as untilHolds } from '../support/until.ts';
 import { type RunOptions, rdcp as run } from './run.ts';
 import { service as fakeService } from './service.ts';
 
@@ -21,6 +22,7 @@ describe('tail and forecast from the command line', () => {
     security: { apiKeys: [admin.record] },
     tenancy: { isolation: 'organization', tenants: { acme: {}, other: {} } },
     emit: { to: (record) => void (record.severity === 'DEBUG' && emitted.push(record.message)) },
+    tail: { historySeconds: 30, historyCategories: ['KEPT_LINES'] },
     announce: false,
   });
   const queries = service.category('TAIL_QUERIES');
@@ -33,6 +35,9 @@ describe('tail and forecast from the command line', () => {
       runWithTenant('acme', () => queries.debug(HOSTILE, { rows: 1, of: 'acme' }));
       runWithTenant('other', () => queries.debug('theirs', { of: 'other' }));
       pool.debug('taken');
+      for (const user of ['42', '43']) {
+        runWithAttributes({ 'user.id': user }, () => pool.debug(`taken by ${user}`, { size: Number(user) }));
+      }
     }, 20);
   });
   after(() => {
@@ -54,6 +59,56 @@ describe('tail and forecast from the command line', () => {
   };
   const audited = async () => JSON.parse((await rdcp(['audit', '--action', 'tail', '-o', 'json'])).stdout).entries;
 
+  it('tail --since first shows the lines from before it began, each marked', async () => {
+    const kept = service.category('KEPT_LINES');
+    // A category that was registered later is found within a second.
+    await untilHolds('the category is kept', () => kept.enabled);
+    kept.debug('before');
+    const { code, stdout } = await rdcp(['tail', 'KEPT_LINES', '--since', '30s', '--lines', '1']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^[\d:.]+Z KEPT_LINES before earlier\n$/);
+    const json = await rdcp(['tail', 'KEPT_LINES', '--since', '30s', '--lines', '1', '-o', 'json']);
+    assert.equal(JSON.parse(json.stdout).history, true);
+    assert.deepEqual(emitted.includes('before'), false);
+  });
+
+  it('tail shows the lines of one user, and those that an expression is true for', async () => {
+    for (const args of [
+      ['-m', 'user.id=42'],
+      ['--match', 'user.id=4*', '--where', 'size == 42'],
+      ['--text', '*by 42', '--sample', '1/1'],
+    ]) {
+      const { code, stdout } = await rdcp(['tail', 'tail_pool', '--lines', '3', '-o', 'json', ...args]);
+      const messages = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).message);
+      assert.deepEqual([code, messages], [0, Array(3).fill('taken by 42')], args.join(' '));
+    }
+  });
+
+  for (const [args, problem] of [
+    [['-m', 'user.id'], 'rdcp: --match must be NAME=VALUE, such as user.id=42, not user.id\n'],
+    [['-m', 'a=1', '-m', 'a=2'], 'rdcp: --match names a more than once\n'],
+    [['--sample', '2'], 'rdcp: --sample must be a share above 0, up to 1, such as 1/100 or 0.01\n'],
+  ] as const) {
+    it(`refuses ${args.join(' ')}`, async () => {
+      const { code, stderr } = await rdcp(['tail', 'tail_pool', ...args]);
+      assert.deepEqual([code, stderr], [2, problem]);
+    });
+  }
+
+  it('says where an expression is wrong', async () => {
+    const { code, stderr } = await rdcp(['tail', 'tail_pool', '--where', 'size >']);
+    assert.deepEqual(
+      [code, stderr],
+      [
+        1,
+        'rdcp: RDCP_MALFORMED_REQUEST: filter.where is not a valid expression at character 7: Unexpected token: EOF (field: filter.where)\n',
+      ],
+    );
+  });
+
   it('tail shows the lines of one tenant, harmless on a terminal, and sums up when it is interrupted', async () => {
     const { code, stdout, stderr } = await rdcp(['tail', 'tail_queries', '--tenant', 'acme'], {
       ...until(/(?:[^\n]*\n){3}/),
@@ -61,10 +116,9 @@ describe('tail and forecast from the command line', () => {
     assert.equal(code, 0);
     const lines = stdout.trimEnd().split('\n');
     assert.ok(lines.length >= 3);
-    const form =
-      /^(?:\S+ )?\d\d:\d\d:\d\d\.\d{3} TAIL_QUERIES done\\u000a\\u001b\[2J\\u202e \{"rows":1,"of":"acme"\} acme \S{1,8}$/;
+    const form = /^\d\d:\d\d:\d\d\.\d{3}Z TAIL_QUERIES done\\u000a\\u001b\[2J\\u202e rows=1 of=acme acme$/;
     for (const line of lines) assert.match(line, form);
-    assert.match(stderr, /^Tailing TAIL_QUERIES in 1 process until [\d :-]+; Ctrl-C ends it\.\n/);
+    assert.match(stderr, /^Tailing TAIL_QUERIES in 1 process until [\d:]+Z; Ctrl-C ends it\.\n/);
     assert.match(stderr, /\n\d+ lines from 1 process, 0 dropped\.\n$/);
     assert.deepEqual(emitted, []);
     assert.equal(queries.enabled, false);
@@ -82,7 +136,7 @@ describe('tail and forecast from the command line', () => {
     assert.match(stderr, /^TAIL_\*: TAIL_POOL, TAIL_QUERIES\n/);
   });
 
-  it('tail ends with its time or its lines, tells what the rate dropped, and is audited', async () => {
+  it('tail ends after its time or its lines, reports dropped lines, and is audited', async () => {
     const timed = await rdcp(['tail', 'TAIL_POOL', '--for', '1s', '--rate', '1']);
     assert.equal(timed.code, 0);
     assert.match(timed.stderr, /The time is over\.\n\d+ lines? from 1 process, [1-9]\d* dropped\.\n$/);
@@ -104,14 +158,14 @@ describe('tail and forecast from the command line', () => {
     ] as const) {
       const { code, stderr } = await rdcp(['tail', 'TAIL_QUERIES', '--tenant', tenant, '--for', '1s']);
       assert.equal(code, 0);
-      assert.equal(stderr.match(/No tenant of this id is configured or has settings/g)?.length ?? 0, lines, stderr);
+      assert.equal(stderr.match(/^rdcp: Unknown tenant acmee \(not configured/gm)?.length ?? 0, lines, stderr);
     }
   });
 
   it('enable for a misspelt tenant is done, and says on stderr which tenant may have been meant', async () => {
     for (const [tenant, warning] of [
-      ['othr', /^rdcp: No tenant of this id is configured or has settings, [^\n]*: did you mean other\?\n$/],
-      ['zzzzzzz', /^rdcp: No tenant of this id [^\n]*; known are acme, other[^\n]*\.\n$/],
+      ['othr', /^rdcp: Unknown tenant [^\n]*: did you mean other\?\n$/],
+      ['zzzzzzz', /^rdcp: Unknown tenant [^\n]*; known are acme, other[^\n]*\.\n$/],
       ['other', /^$/],
     ] as const) {
       const args = ['enable', 'TAIL_POOL', '--for', '1m', '--tenant', tenant];
@@ -147,6 +201,51 @@ describe('tail and forecast from the command line', () => {
     assert.doesNotMatch(stderr, /https:|without a response/);
   });
 
+  it('tail goes on with another process of the service after a deployment, for the rest of its time and lines', async (t) => {
+    const asked: URLSearchParams[] = [];
+    const expiresAt = () => new Date(Date.now() + 60_000).toISOString();
+    const event = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+    const line = {
+      timestamp: new Date().toISOString(),
+      category: 'SQL',
+      message: 'done',
+      attributes: {},
+      instance: 'p1',
+    };
+    const deployed = createServer((request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+      if (pathname.endsWith('/fleet')) {
+        response.writeHead(200, { 'Content-Type': 'application/json' });
+        const instances = [{ id: 'p1', host: 'shop-1', pid: 12 }];
+        response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: expiresAt(), instances }));
+        return;
+      }
+      asked.push(searchParams);
+      const open = event('open', { revision: 0, instances: 1, categories: ['SQL'], expiresAt: expiresAt() });
+      const last = asked.length === 3;
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.write(open + event('line', line), () => {
+        if (asked.length === 1) response.destroy();
+        else response.end(event('end', { reason: last ? 'budget' : 'shutdown', lines: 1, dropped: 0 }));
+      });
+    });
+    t.after(() => deployed.close());
+    await once(deployed.listen(0, '127.0.0.1'), 'listening');
+    const there = `http://127.0.0.1:${(deployed.address() as AddressInfo).port}`;
+    const { code, stdout, stderr } = await run(['tail', 'SQL', '--for', '1m', '--lines', '3', '--url', there]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^(?:\S+Z SQL done shop-1:12\n){3}$/);
+    assert.deepEqual(
+      asked.map((query) => query.get('lines')),
+      ['3', '2', '1'],
+    );
+    const seconds = asked.map((query) => Number.parseInt(query.get('duration') ?? '', 10));
+    assert.ok(Number(seconds[2]) < 60 && Number(seconds[2]) > 30, `${seconds}`);
+    assert.match(stderr, /closed the connection; asking again until it answers\.\n/);
+    assert.match(stderr, /The service shuts down; asking again until it answers\.\n/);
+    assert.match(stderr, /3 lines from 1 process, 0 dropped\.\n$/);
+  });
+
   it('tail --also-log writes to the outputs of the service as well', async () => {
     await rdcp(['tail', 'TAIL_POOL', '--lines', '1', '--also-log']);
     assert.ok(emitted.includes('taken'));
@@ -162,6 +261,20 @@ describe('tail and forecast from the command line', () => {
     assert.deepEqual(emitted, []);
   });
 
+  it('list --measure shows the calls of what is off too, --on what is on alone', async () => {
+    const plain = await rdcp(['list', 'TAIL_*']);
+    assert.match(plain.stdout, /^TAIL_POOL +off +- +\d+ +-$/m);
+    const measured = await rdcp(['list', 'tail_*', '--measure']);
+    assert.equal(measured.code, 0, measured.stderr);
+    assert.match(measured.stdout, /^TAIL_POOL +off +- +\d+ +[1-9]\d*\.\d/m);
+    const { categories, measured: figures } = JSON.parse(
+      (await rdcp(['list', 'TAIL_POOL', '--measure', '--json'])).stdout,
+    );
+    assert.deepEqual([categories.length, Object.keys(figures.categories)], [1, ['TAIL_POOL']]);
+    assert.equal((await rdcp(['list', 'TAIL_*', '--on'])).stdout.split('\n').length, 2);
+    assert.match((await rdcp(['list', 'TAIL_POL'])).stderr, /Unknown category: TAIL_POL/);
+  });
+
   it('enable --forecast shows the forecast, and asks a person', async (t) => {
     const metric = (value: number) => ({ value });
     const figures = { callsPerSecond: metric(50), bytesPerSecond: metric(5000), gigabytesPerDay: metric(0.4) };
@@ -175,7 +288,7 @@ describe('tail and forecast from the command line', () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^Measuring for 10s\.\nCATEGORY .*\nSQL +50 +5000 +- +0\.400 +30\n\nmeasured for 10s in 2 of 3 processes\n\n1 process of 3 did not answer: [^\n]*\nenable this category for 15m\? \[y\/N\] Nothing was changed\.\n$/,
+      /^CATEGORY .*\nSQL +50 +5000 +- +0\.400 +30\n\nmeasured for 10s in 2 of 3 processes\n\n1 process of 3 did not answer: [^\n]*\nenable this category for 15m\? \[y\/N\] Nothing was changed\.\n$/,
     );
     assert.deepEqual(
       there.seen.map(({ target, body }) => [target, body]),
@@ -187,7 +300,7 @@ describe('tail and forecast from the command line', () => {
     }
   });
 
-  it('misspelt names get the nearest ones, wrong numbers are wrong use', async () => {
+  it('misspelt names get the nearest ones, wrong numbers are usage errors', async () => {
     for (const command of ['tail', 'forecast']) {
       const { code, stderr } = await rdcp([command, 'TAIL_POL']);
       assert.equal(code, 1);

@@ -52,7 +52,12 @@ export function openTerminal(
     shown,
     clear: async () => {
       tmux('send-keys', 'C-l');
-      await sleep(100);
+      const deadline = performance.now() + 5000;
+      // The prompt alone is left.
+      while (tmux('capture-pane', '-p').trim().includes('\n')) {
+        if (performance.now() > deadline) throw new Error(`the screen was not cleared within 5 s:\n${shown()}`);
+        await sleep(20);
+      }
       tmux('clear-history');
     },
     until: async (pattern, ms = 30_000) => {

@@ -111,7 +111,7 @@ for (const args of [
   ['revoke'],
   ['revoke', '--refresh-file', 'a', '--token-file', 'b'],
 ]) {
-  test(`rdcp token ${args.join(' ')} is wrong use`, async (t) => {
+  test(`rdcp token ${args.join(' ')} is a usage error`, async (t) => {
     const cwd = temporaryDirectory(t);
     writeFileSync(join(cwd, 'empty'), '');
     const paths = args.map((arg) => (arg === 'empty' ? join(cwd, arg) : arg));

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { type RunOptions, rdcp as run } from './run.ts';
@@ -49,23 +48,28 @@ describe('commands that show what a service does', () => {
   /** Watches while something is switched, and until what was written says so. */
   async function watched(options: RunOptions & { readonly args?: string[] }, until: RegExp) {
     const stop = new AbortController();
+    const written = new EventEmitter();
     let seen = '';
     const finished = rdcp(['watch', ...(options.args ?? [])], {
       ...options,
       interrupted: stop.signal,
       heard: (text) => {
         seen += text;
+        written.emit('text');
         if (until.test(seen)) stop.abort();
       },
     });
-    return { finished, seen: () => seen };
+    const shows = async (pattern: RegExp) => {
+      const signal = AbortSignal.timeout(30_000);
+      while (!pattern.test(seen)) await once(written, 'text', { signal });
+    };
+    return { finished, shows };
   }
 
   it('watch prints one line for each change where it is no terminal, and ends cleanly', async () => {
-    const { finished } = await watched({}, /WATCH_POOL off/);
-    await sleep(200);
+    const { finished, shows } = await watched({}, /WATCH_POOL off/);
     await rdcp(['enable', 'WATCH_POOL', '--for', '1h']);
-    await sleep(1200);
+    await shows(/WATCH_POOL on/);
     await rdcp(['disable', 'WATCH_POOL']);
     const { code, stdout, stderr } = await finished;
     assert.deepEqual([code, stderr], [0, '']);
@@ -73,14 +77,15 @@ describe('commands that show what a service does', () => {
       stdout,
       /^\d\d:\d\d:\d\d WATCH_POOL on for (?:59m \d+s|1h 0m) by alice\n\S+ WATCH_POOL off by alice\n$/,
     );
-    await rdcp(['reset', '--all']);
+    await rdcp(['reset', '--all', '--yes']);
   });
 
   it('watch paints over its table on a terminal, and gives the cursor back', async () => {
-    const { finished } = await watched(
+    const { finished, shows } = await watched(
       { typed: '', env: { NO_COLOR: '1' }, args: ['watch_*'] },
       /WATCH_POOL +on[^\n]*alice/,
     );
+    await shows(/WATCH_POOL +off/);
     await rdcp(['enable', 'WATCH_POOL']);
     const { code, stdout } = await finished;
     assert.equal(code, 0);
@@ -88,7 +93,7 @@ describe('commands that show what a service does', () => {
     assert.match(shown, /^<esc>\[\?25l<esc>\[\?7lCATEGORY +STATE +FOR +CALLS\/S +WHO\n/);
     assert.match(shown, /<esc>\[3A\r<esc>\[JCATEGORY/);
     assert.ok(shown.endsWith('<esc>[?25h<esc>[?7h'));
-    await rdcp(['reset', '--all']);
+    await rdcp(['reset', '--all', '--yes']);
   });
 
   it('watch prints lines on a terminal that cannot be painted over', async () => {
@@ -96,10 +101,10 @@ describe('commands that show what a service does', () => {
     await rdcp(['enable', 'WATCH_POOL']);
     const { stdout } = await finished;
     assert.equal(stdout.includes('\u001b'), false);
-    await rdcp(['reset', '--all']);
+    await rdcp(['reset', '--all', '--yes']);
   });
 
-  it('watch asks again and again where a service has no stream of state', async (t) => {
+  it('watch polls a service that has no event stream', async (t) => {
     const metrics = { callsTotal: 0, callsPerSecond: 1 };
     const category = { name: 'SQL', description: '', enabled: true, temporary: false, metrics };
     const there = await fakeService(t, { categories: [category], entries: [] });
@@ -122,14 +127,22 @@ describe('commands that show what a service does', () => {
   });
 
   it('watch into a pipe says when the service is gone, and when it is back', async () => {
-    const short = () => createRdcp({ server: { port }, security: { apiKeys: [admin.record] }, announce: false });
+    const short = () =>
+      createRdcp({
+        server: { port },
+        security: { apiKeys: [admin.record] },
+        categories: { WATCH_THERE: { enabled: true } },
+        announce: false,
+      });
     let port = 0;
     let there = short();
     const { url } = await there.listen();
     port = Number(new URL(url).port);
     const stop = new AbortController();
     const noted: string[] = [];
+    const shown = Promise.withResolvers<void>();
     const finished = run(['watch', '--url', url], {
+      heard: () => shown.resolve(),
       env: { RDCP_API_KEY: admin.key },
       interrupted: AbortSignal.any([stop.signal, AbortSignal.timeout(30_000)]),
       noted: async (text) => {
@@ -139,7 +152,7 @@ describe('commands that show what a service does', () => {
         await there.listen();
       },
     });
-    await sleep(500);
+    await shown.promise;
     await there.close();
     assert.equal((await finished).code, 0);
     await there.close();
@@ -147,14 +160,14 @@ describe('commands that show what a service does', () => {
     assert.equal(noted[1], 'The service answers again.\n');
   });
 
-  it('watch knows nobody without the scope admin, and refuses a pattern that nothing matches', async () => {
+  it('watch shows no names without the scope admin, and refuses a pattern without matches', async () => {
     await rdcp(['enable', 'WATCH_POOL']);
     const { finished } = await watched({ env: { RDCP_API_KEY: viewer.key }, args: ['-o', 'json'] }, /WATCH_POOL/);
     const { code, stdout } = await finished;
     assert.equal(code, 0);
     assert.equal(JSON.parse(stdout).name, 'WATCH_POOL');
     assert.equal((await rdcp(['watch', 'NO_*'])).code, 1);
-    await rdcp(['reset', '--all']);
+    await rdcp(['reset', '--all', '--yes']);
   });
 
   it('wait goes on while the service that it asks restarts, until the time is over', async (t) => {
@@ -171,16 +184,13 @@ describe('commands that show what a service does', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const env = { RDCP_API_KEY: admin.key };
-    assert.deepEqual(
-      (await run(['wait', '3', '--url', url], { env })).stdout,
-      'revision 3 applied by 1 of 1 processes\n',
-    );
+    assert.deepEqual((await run(['wait', '3', '--url', url], { env })).stdout, 'revision 3 is applied\n');
     assert.equal(asked, 3);
     assert.equal((await run(['wait', '3', '--url', url], { env })).code, 4);
   });
 
   it('wait ends when every process has applied the revision, and with 3 when the time is over', async (t) => {
-    const instance = (id: string, applied: number) => ({ id, applied });
+    const instance = (id: string, applied: number) => ({ id, applied, host: id, pid: 12 });
     const there = await fakeService(t, { revision: 7, instances: [instance('one', 7), instance('two', 8)] });
     const env = { RDCP_API_KEY: admin.key };
     const done = await run(['wait', '7', '--url', there.url], { env });
@@ -188,7 +198,7 @@ describe('commands that show what a service does', () => {
     const late = await run(['wait', '8', '--timeout', '1s', '--url', there.url], { env });
     assert.deepEqual(
       [late.code, late.stdout, late.stderr],
-      [3, 'revision 8 applied by 1 of 2 processes\n', 'Still pending: one.\n'],
+      [3, 'revision 8 applied by 1 of 2 processes\n', 'Still pending: one:12.\n'],
     );
     const other = await run(['wait', '90', '--timeout', '1s', '--url', there.url], { env, typed: '' });
     assert.deepEqual(

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { EXIT } from '../../src/cli/command.ts';
 import { explain } from '../../src/cli/explain.ts';
-import { tlsFetch } from '../../src/cli/tls-fetch.ts';
+import { tlsFetch } from '../../src/cli/fetch.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
 import { RdcpError } from '../../src/errors.ts';
 import { createAuthority } from '../support/certificate.ts';
@@ -140,7 +140,7 @@ const answers: readonly (readonly [what: string, answer: RequestListener, code: 
 ];
 
 for (const [what, answer, code, line] of answers) {
-  test(`an address that ${what} is told in one line, with what to do`, async (t) => {
+  test(`an address that ${what} is reported in one line, with advice`, async (t) => {
     const url = `http://127.0.0.1:${await portOf(t, createServer(answer))}`;
     const expected = {
       code,
@@ -155,7 +155,7 @@ for (const [what, answer, code, line] of answers) {
   });
 }
 
-test('an address without a listener, and a name that nothing has, are told with the cause', async (t) => {
+test('an address without a listener, and an unknown host name, are reported with the cause', async (t) => {
   const closed = createTcpServer();
   const port = await portOf(t, closed);
   await new Promise((resolve) => closed.close(resolve));
@@ -190,11 +190,9 @@ test('a certificate of an unknown authority says how to name that authority', as
   const { cert, key } = authority.issue('localhost', { usage: 'server' });
   const listener = createHttpsServer({ cert, key }, (_request, response) => void response.end('{}'));
   const url = `https://localhost:${await portOf(t, listener)}`;
-  for (const command of [['status'], ['conformance']]) {
-    const { code, stderr } = await rdcp([...command, '--url', url], { cwd: '/' });
-    assert.equal(code, EXIT.unreachable, stderr);
-    assert.match(stderr, /is not trusted: NODE_EXTRA_CA_CERTS=FILE, or --ca FILE with 'rdcp login'/);
-  }
+  const { code, stderr } = await rdcp(['status', '--url', url], { cwd: '/' });
+  assert.equal(code, EXIT.unreachable, stderr);
+  assert.match(stderr, /is not trusted: NODE_EXTRA_CA_CERTS=FILE, or --ca FILE with 'rdcp login'/);
 });
 
 test('a certificate that has expired, is for another name or is no certificate says so', async (t) => {
@@ -221,7 +219,7 @@ test('a certificate that has expired, is for another name or is no certificate s
   );
 });
 
-test('an event that is not JSON, and an answer that lacks what a table shows, are told as such', async (t) => {
+test('an event that is not JSON, and an answer that lacks what a table shows, are reported as such', async (t) => {
   const events: RequestListener = (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('event: open\ndata: {nonsense\n\n');
   };
@@ -236,7 +234,11 @@ test('an event that is not JSON, and an answer that lacks what a table shows, ar
   for (const command of ['list', 'status', 'metrics', 'tenants', 'fleet']) {
     const { code, stdout, stderr } = await rdcp([command, '--url', short]);
     assert.deepEqual([code, stdout], [EXIT.refused, ''], command);
-    assert.equal(stderr, "rdcp: the server's answer lacks what is shown here; -o json prints it as it is\n", command);
+    assert.equal(
+      stderr,
+      'rdcp: the answer lacks fields that this command shows; -o json prints it unchanged\n',
+      command,
+    );
     assert.equal((await rdcp([command, '--json', '--url', short])).code, EXIT.done);
   }
 });
@@ -253,7 +255,7 @@ test('the development key is for a service on this machine alone', async (t) => 
   assert.match(given.stderr, /the credential is sent unencrypted/);
 });
 
-test('with an authority of its own the command is told of redirects, and of a status that HTTP does not know', async (t) => {
+test('with an authority of its own redirects and unknown statuses are reported', async (t) => {
   const authority = createAuthority();
   const { cert, key } = authority.issue('localhost', { usage: 'server' });
   const fetchThere = tlsFetch({ ca: authority.cert });

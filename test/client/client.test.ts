@@ -4,7 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { gzipSync } from 'node:zlib';
 import { createRdcpClient, isRdcpError, RdcpResponseError } from '../../src/client.ts';
+import { rdcp as command } from '../cli/run.ts';
+import { until } from '../support/until.ts';
 
 interface Seen {
   readonly method: string;
@@ -168,7 +171,7 @@ const foreign: [string, number, string, string, string | undefined][] = [
   ],
 ];
 for (const [what, status, body, code, serverCode] of foreign) {
-  test(`an answer with ${what} is still an error that tells code and status`, async (t) => {
+  test(`an answer with ${what} is still an error with code and status`, async (t) => {
     const { url } = await serve(t, (_, response) => response.writeHead(status).end(body));
     await assert.rejects(createRdcpClient({ baseUrl: url }).status(), (error) => {
       assert.ok(error instanceof RdcpResponseError);
@@ -332,3 +335,45 @@ test('a stream goes on when this process was stopped for longer than it waits, a
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs);
   assert.deepEqual(await first, { done: false, value: { event: 'end', data: {} } });
 });
+
+const MEBIBYTE = Buffer.alloc(1024 * 1024, ' ');
+
+for (const [what, encoding] of [
+  ['an answer without end', undefined],
+  ['a compressed answer of 256 MiB', 'gzip'],
+] as const) {
+  test(`${what} is given up after 16 MiB, for calls, streams and the command alike`, async (t) => {
+    let sent = 0;
+    let closed = 0;
+    const bomb = gzipSync(Buffer.alloc(256 * 1024 * 1024, ' '));
+    const { url } = await serve(t, (_, response) => {
+      response.on('close', () => {
+        closed += 1;
+      });
+      response.writeHead(200, {
+        'Content-Type': 'application/json',
+        ...(encoding && { 'Content-Encoding': encoding }),
+      });
+      if (encoding !== undefined) return void response.end(bomb);
+      const more = () => {
+        while (!response.destroyed && response.write(MEBIBYTE)) sent += 1;
+      };
+      response.on('drain', more);
+      more();
+    });
+    const client = createRdcpClient({ baseUrl: url, apiKey: 'key' });
+    const tooLarge = (error: unknown) =>
+      isRdcpError(error) && error.code === 'RDCP_UNAVAILABLE' && /has more than 16 MiB/.test(error.message);
+    const before = process.memoryUsage().rss;
+    await assert.rejects(client.status(), tooLarge);
+    await assert.rejects(async () => {
+      for await (const _ of client.events()) assert.fail();
+    }, tooLarge);
+    const { code, stderr } = await command(['status', '--url', url], { env: { RDCP_API_KEY: 'key' } });
+    assert.notEqual(code, 0);
+    assert.match(stderr, /has more than 16 MiB/);
+    await until('every connection is closed', () => closed === 3);
+    assert.ok(sent < 100, `${sent} MiB were sent`);
+    assert.ok(process.memoryUsage().rss - before < 250 * 1024 * 1024);
+  });
+}

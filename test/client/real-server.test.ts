@@ -5,15 +5,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcpClient, isRdcpError, type RdcpClient } from '../../src/client.ts';
 import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
 import { rdcp as command } from '../cli/run.ts';
+import { until } from '../support/until.ts';
 
 // The client and the command against a service as an application runs it: one process, a keys file, the memory store.
 const directory = mkdtempSync(join(tmpdir(), 'rdcp-real-'));
 const file = join(directory, 'keys.json');
-let service: Rdcp;
+let service: Rdcp | undefined;
 let url: string;
 let key: string;
 let client: RdcpClient;
@@ -47,7 +47,8 @@ before(async () => {
 });
 
 after(async () => {
-  await service.close();
+  // `before` is skipped where a pattern chooses none of these tests.
+  await service?.close();
   rmSync(directory, { recursive: true });
 });
 
@@ -57,7 +58,7 @@ test('every call of the client is answered by the service', async () => {
   assert.ok(names.includes('SQL') && names.includes('HTTP'));
   assert.equal((await client.enable('SQL', { duration: '5m', reason: 'slow pages' })).changes[0]?.temporary, true);
   assert.equal((await client.status()).categories.SQL, true);
-  assert.equal(service.category('SQL').enabled, true);
+  assert.equal(service?.category('SQL').enabled, true);
   assert.equal((await client.toggle(['SQL'])).changes[0]?.newState, false);
   assert.equal((await client.reset(['SQL'])).status, 'success');
   assert.equal((await client.control({ action: 'status' })).action, 'status');
@@ -96,7 +97,7 @@ test('a refusal of the service is an error with its code, status and details', a
 
 test('the commands of an incident: list, enable, status, audit, reset, health', async () => {
   const listed = await run('list');
-  assert.match(listed.stdout, /^SQL +off +- +\d+ +\d+\.\d +queries$/m);
+  assert.match(listed.stdout, /^SQL +off +- +\d+ +- +queries$/m);
   const enabled = await run('enable', 'SQL', '--for', '5m', '--reason', 'slow pages');
   assert.match(enabled.stdout, /^SQL +off +on +(?:5m 0s|4m 5\ds)$/m);
   assert.match((await run('status')).stdout, /^SQL +on$/m);
@@ -115,20 +116,12 @@ test('the commands of an incident: list, enable, status, audit, reset, health', 
 
 test('a key made while the service runs works, and ends when it is revoked, each within a second', async () => {
   const fresh = await createKey('status');
-  const made = performance.now();
   const other = createRdcpClient({ baseUrl: url, apiKey: fresh });
   const works = () => other.status().then(Boolean, () => false);
-  while (!(await works())) {
-    assert.ok(performance.now() - made < 1000, 'the new key does not work');
-    await sleep(50);
-  }
+  await until('the new key works', works, 1000);
   const { stdout } = await command(['keys', 'list', '--file', file, '--json']);
   const id: string = JSON.parse(stdout).keys.at(-1).id;
   assert.equal((await command(['keys', 'revoke', '--file', file, id])).code, 0);
-  const revoked = performance.now();
-  while (await works()) {
-    assert.ok(performance.now() - revoked < 1000, 'the revoked key still works');
-    await sleep(50);
-  }
+  await until('the revoked key is refused', async () => !(await works()), 1000);
   assert.equal((await client.session()).userId, 'ops', 'the first key goes on');
 });

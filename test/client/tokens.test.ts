@@ -71,7 +71,7 @@ test('client credentials are the id of the client and its API key', async (t) =>
   );
 });
 
-test('what this client has no credential for is told before a request is made', async () => {
+test('a missing credential is an error before a request is made', async () => {
   const fetch = () => assert.fail('a request');
   const bare = createRdcpClient({ baseUrl: 'http://localhost', fetch });
   await assert.rejects(bare.tokens.exchange(), TypeError);
@@ -121,7 +121,7 @@ test('a refusal of OAuth has a code of ours by what it says, else by its status'
   }
 });
 
-test('a server that issues no tokens is told from one that refuses', async (t) => {
+test('a server without tokens is distinguished from one that refuses', async (t) => {
   const { url } = await startServer(t);
   const { tokens } = createRdcpClient({ baseUrl: url, apiKey: KEYS.operator });
   await assert.rejects(tokens.exchange(), (error) => isRdcpError(error) && error.code === 'RDCP_NOT_FOUND');

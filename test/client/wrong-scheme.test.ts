@@ -90,7 +90,7 @@ test('a server that closes the connection after a while has understood: it gets 
   assert.equal(await messageOf(`http://${at}`), message);
 });
 
-test('a port that nobody listens on, and a refusal of another kind, are not taken for a wrong scheme', async (t) => {
+test('a closed port, and a refusal of another kind, are not taken for a wrong scheme', async (t) => {
   const server = createServer();
   const at = await portOf(t, server);
   await new Promise((resolve) => server.close(resolve));

@@ -25,7 +25,7 @@ function sharing(board: Partial<Board> | null = {}) {
     ...board,
   } as Board;
   const shared = shareCalls({
-    board: () => (board === null ? undefined : whole),
+    cluster: { board: board === null ? undefined : whole },
     own: { ...calls, ofTenant: () => calls, process: () => ({ heapUsed: 1 }) },
     gate,
     clock: time.clock,
@@ -36,10 +36,13 @@ function sharing(board: Partial<Board> | null = {}) {
 
 it('the calls of a cluster are ours and those of the others, which are read once for an answer', async () => {
   const { shared, time, reads } = sharing();
-  assert.deepEqual([shared.callsTotal(0), shared.callsPerSecond(0), shared.callsTotal(1)], [12, 3, 0]);
+  const orders = { index: 0, name: 'ORDERS' };
+  assert.deepEqual(shared.callsOf(orders), { callsTotal: 12, callsPerSecond: 3 });
+  assert.equal(shared.callsOf({ index: 1, name: 'QUIET' }).callsTotal, 0);
+  assert.deepEqual(shared.callsOf({ name: 'ORDERS' }), { callsTotal: 7, callsPerSecond: 2 });
   assert.equal(reads(), 1);
   await time.pass(100);
-  assert.equal(shared.ofTenant('acme').callsTotal(0), 12);
+  assert.equal(shared.callsOf(orders, 'acme').callsTotal, 12);
   assert.equal(reads(), 2);
   assert.deepEqual(shared.process(), { heapUsed: 1 });
 });
@@ -63,7 +66,7 @@ it('without a cluster, or with a board that fails, the own calls remain', async 
   for (const board of [null, { publishCalls: fails, callsOfOthers: fails }]) {
     const { shared, time } = sharing(board);
     await time.pass(200);
-    assert.equal(shared.callsTotal(0), 5);
+    assert.equal(shared.callsOf({ index: 0, name: 'ORDERS' }).callsTotal, 5);
     shared.close();
   }
 });

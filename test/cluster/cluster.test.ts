@@ -87,3 +87,13 @@ describe('node:cluster with the default store', { concurrency: 2 }, () => {
     assert.deepEqual(cluster.folders(), []);
   });
 });
+
+it('a worker that shares no state with the others says that a change reached it alone', async (t) => {
+  const cluster = await startCluster(t, { remote: 'workers', workers: 2, unshared: true });
+  const { status, message, otelrdcp_shared: shared } = await cluster.enable();
+  assert.equal(status, 'partial');
+  assert.match(message, /, in this process alone: the processes of this cluster share no state$/);
+  assert.equal(shared, undefined, 'said once');
+  const enabled = await cluster.ask<boolean[]>('workers', 'enabled');
+  assert.deepEqual(enabled.toSorted(), [false, true]);
+});

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
 import { samples } from '../metrics/scrape.ts';
@@ -22,14 +22,20 @@ interface Setting {
   readonly remote: 'register' | 'register in workers' | 'all' | 'workers';
   readonly workers?: number;
   readonly config?: RdcpConfig;
+  /** Whether there is no temporary folder. @default false */
+  readonly unshared?: boolean;
 }
 
-export async function startCluster(t: TestContext, { remote, workers = 2, config }: Setting) {
+export async function startCluster(t: TestContext, { remote, workers = 2, config, unshared = false }: Setting) {
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-cluster-test-'));
   t.after(() => rmSync(cwd, { recursive: true, force: true }));
   const full = testConfig({ fleet: { acknowledgeTimeoutSeconds: 25 }, ...config });
   const file = join(cwd, 'rdcp.json');
   writeFileSync(file, JSON.stringify(full));
+  // Another user was there first.
+  const squatted = `rdcp-cluster-${process.getuid?.()}`;
+  mkdirSync(join(cwd, squatted));
+  chmodSync(join(cwd, squatted), 0o777);
   const program = run(t, APP, {
     args: [
       JSON.stringify({
@@ -42,7 +48,7 @@ export async function startCluster(t: TestContext, { remote, workers = 2, config
     imports: remote === 'register' ? [REGISTER] : [],
     cwd,
     // Folders of this test alone.
-    env: { TMPDIR: cwd, RDCP_CONFIG: file, OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
+    env: { TMPDIR: unshared ? file : cwd, RDCP_CONFIG: file, OTEL_EXPORTER_PROMETHEUS_PORT: '0' },
   });
   await program.found(/^ready$/m);
   const [, url = '', metrics = ''] = await (remote.startsWith('register')
@@ -54,6 +60,7 @@ export async function startCluster(t: TestContext, { remote, workers = 2, config
     return (await answered)[0].answer;
   };
   const service = serviceOf(program, url);
+  const base = join(cwd, readdirSync(cwd).find((name) => name.startsWith('rdcp-cluster-') && name !== squatted) ?? '');
   return {
     ...service,
     ask,
@@ -62,8 +69,8 @@ export async function startCluster(t: TestContext, { remote, workers = 2, config
       const ofOrders = text.split('\n').filter((line) => line.includes('rdcp_category_name="ORDERS"'));
       return samples(ofOrders.join('\n'), 'rdcp_debug_calls_total', 'process_pid');
     },
-    base: join(cwd, `rdcp-cluster-${process.getuid?.()}`),
-    folders: () => readdirSync(join(cwd, `rdcp-cluster-${process.getuid?.()}`)),
+    base,
+    folders: () => readdirSync(base),
     enable: async () => (await service.control(ENABLE)).body,
     calls: async () => {
       const { body } = await service.request<DiscoveryResponse>(PATHS.discovery, { key: 'discovery' });
@@ -125,6 +132,7 @@ export function actAsOne({ changes, lines, scrapes }: Ways): void {
     it(`one scrape shows every process, and one line says where: ${remote}`, async (t) => {
       const cluster = await startCluster(t, { remote });
       await cluster.enable();
+      await becomes('true,true', async () => String(await cluster.ask('workers', 'enabled')));
       await cluster.ask('workers', 'emit', 5);
       const counts = Object.values(await cluster.scrape());
       assert.equal(counts.length, processes);

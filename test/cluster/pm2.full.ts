@@ -6,9 +6,9 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
 import { blocksOf } from '../documents/blocks.ts';
-import { until } from '../examples/child.ts';
 import { type Consumer, finish, installInto, LINES, packInto } from '../package/consumer.ts';
 import { freePort } from '../support/free-port.ts';
+import { until } from '../support/until.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes: (size) => Buffer.alloc(size, 7) });
 

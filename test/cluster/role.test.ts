@@ -48,7 +48,7 @@ it('a worker knows its cluster, and never becomes a primary', (t) => {
   onBecomingPrimary(() => assert.fail())();
 });
 
-it('a process that has forked already is told at once, one that has not with its first fork', (t) => {
+it('a process that has forked already is notified at once, another with its first fork', (t) => {
   const names: string[] = [];
   const stop = onBecomingPrimary(({ name }) => names.push(name));
   assert.equal(names.length, 0);
@@ -60,7 +60,8 @@ it('a process that has forked already is told at once, one that has not with its
 
 it('a worker shares the folder of its cluster, listens by it, and leaves nothing', async (t) => {
   pretendWorker(t);
-  const followed = followCluster({ joined: () => assert.fail(), failed: assert.fail, delay });
+  const followed = followCluster({ failed: assert.fail, delay });
+  followed.onJoined(() => assert.fail());
   const { membership, board } = followed;
   assert.equal(membership?.role, 'worker');
   const listening = await followed.listen('shop', 'localhost:1', async () => ({ url: 'http://localhost:1' }));
@@ -76,7 +77,8 @@ it('a worker that cannot share says why, and listens alone', async (t) => {
   process.env.TMPDIR = join(temporary, 'file');
   writeFileSync(process.env.TMPDIR, '');
   const problems: string[] = [];
-  const followed = followCluster({ joined: () => assert.fail(), failed: (problem) => problems.push(problem), delay });
+  const followed = followCluster({ failed: (problem) => problems.push(problem), delay });
+  followed.onJoined(() => assert.fail());
   assert.match(problems.join(), /ENOTDIR|EEXIST/);
   assert.equal(followed.board, undefined);
   assert.deepEqual(await followed.listen('shop', 'w', async () => ({ url: 'u' })), { url: 'u' });

@@ -110,7 +110,7 @@ test('pages follow each other to the oldest entry', async () => {
   assert.deepEqual([pages.chain?.links, pages.chain?.changed, pages.chain?.unlinked], [449, [], []]);
 });
 
-test('what the page filters by itself is searched for over several pages', async () => {
+test('a filter of the page itself searches several pages', async () => {
   const entries = trail(1000);
   const { pages, asked } = served(entries, { text: 'reason 5:' });
   await pages.more();
@@ -135,7 +135,7 @@ test('new entries come to the front once the newest page is there, each once', a
   assert.equal(pages.entries.length, 9);
 });
 
-test('after a gap in the event stream the newest page is loaded again: it is joined, or it begins anew', async () => {
+test('after a gap in the event stream the newest page is loaded again, and joined or shown alone', async () => {
   const entries = trail(700);
   let from = 690;
   const { pages } = served([]);
@@ -187,7 +187,7 @@ test('a failure is shown, and the next attempt goes on', async () => {
   assert.deepEqual([pages.problem, pages.entries.length, pages.chain], [undefined, 2, undefined]);
 });
 
-test('the address says what is looked for; what is empty, and a time that is none, are left out', () => {
+test('the address holds the search, without empty values and invalid times', () => {
   const query = 'category=database&action=enable&outcome=denied&since=2026-01-31T12:30&until=soon&who=%20eve&text=';
   const wanted = wantedOf(new URLSearchParams(query));
   assert.deepEqual(wanted, {

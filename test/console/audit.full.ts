@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createRdcpClient } from '../../src/client.ts';
-import { go, until } from './drive.ts';
+import { until } from '../support/until.ts';
+import { go } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
 import { openView } from './views.ts';
 

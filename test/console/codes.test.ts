@@ -8,7 +8,7 @@ import type {
   ErrorResponse,
   WellKnownDocument,
 } from '../../src/protocol/messages.ts';
-import { type CodeBoard, ConsoleCodes } from '../../src/server/console-codes.ts';
+import { type CodeBoard, ConsoleCodes } from '../../src/server/console/codes.ts';
 import { exchangeKey, startTokenServer } from '../server/tokens.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS, send, startServer, type TestServer } from '../support/server.ts';
@@ -66,7 +66,7 @@ test('a token is handed over as a token', async (t) => {
 test('after 60 seconds a code is worth nothing, and the credential is forgotten without being asked for', async (t) => {
   const time = virtualTime();
   const { delay, schedule } = time;
-  const server = await startServer(t, { clock: time.clock, wrap: () => ({ delay, schedule }) });
+  const server = await startServer(t, { clock: time.clock, wrap: () => ({ time: { delay, schedule } }) });
   const before = time.pending;
   const [early, late, stopped] = [await codeOf(server), await codeOf(server), await codeOf(server)];
   assert.equal(time.pending, before + 3);
@@ -80,7 +80,7 @@ test('after 60 seconds a code is worth nothing, and the credential is forgotten 
   await refused(server, late);
 });
 
-test('wrong, used, old and malformed codes are refused alike, and are not told apart', async (t) => {
+test('wrong, used, old and malformed codes get the same refusal', async (t) => {
   const server = await startServer(t);
   const used = await codeOf(server);
   await redeem(server, { code: used });
@@ -168,7 +168,7 @@ test('codes are for this machine: no proxy, no name of another one', async (t) =
   assert.equal((await redeem(server, { code })).status, 200);
 });
 
-test('a request without a key or token has nothing to hand over, and is told so', async (t) => {
+test('a request without a key or token gets no code, and a refusal that says why', async (t) => {
   const authenticate = () => ({ valid: true, method: 'bearer', userId: 'alice', scopes: ['admin'] }) as const;
   const server = await startServer(t, { config: { security: { authenticate } } });
   const { status, body } = await server.request(CONSOLE_PATHS.code, { method: 'POST', headers: { Cookie: 'sid=1' } });
@@ -207,14 +207,14 @@ test('without the console there are no codes, and the well-known document names 
 test('a server that closes forgets its codes', async (t) => {
   const time = virtualTime();
   const { delay } = time;
-  const server = await startServer(t, { clock: time.clock, wrap: () => ({ delay }) });
+  const server = await startServer(t, { clock: time.clock, wrap: () => ({ time: { delay } }) });
   const before = time.pending;
   await codeOf(server);
   server.streams.close();
   assert.equal(time.pending, before);
 });
 
-test('a code on the board of a cluster is taken from it once, by whoever redeems it', async () => {
+test('a code on the board of a cluster is redeemed once, by any worker', async () => {
   const kept = new Map<string, string>();
   let takes = 0;
   const board: CodeBoard = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createRdcpClient } from '../../src/client.ts';
-import { go, rowOf, signIn, until, waitForState } from './drive.ts';
+import { until } from '../support/until.ts';
+import { go, rowOf, signIn, waitForState } from './drive.ts';
 import { beginIncident, keyOf, openScene } from './scene.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
 

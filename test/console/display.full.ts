@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { createRdcpClient } from '../../src/client.ts';
-import { go, signIn, until } from './drive.ts';
+import { until } from '../support/until.ts';
+import { go, signIn } from './drive.ts';
 import { accessibilityFindings, browserTest, KEYS, openPage, startService } from './support.ts';
 import { openView, ROWS, talk } from './views.ts';
 
@@ -29,12 +29,12 @@ for (const [screen, options] of Object.entries(SCREENS)) {
     await signIn(page, KEYS.admin);
     for (const view of VIEWS) {
       await go(page, `#/${view}`);
-      await sleep(300);
+      await loaded(page);
       await assertFits(page, view);
     }
     await go(page, '#/categories/DATABASE');
     await page.getByRole('button', { name: 'Enable…' }).click();
-    await page.getByRole('dialog').getByText('Limit what it may write').click();
+    await page.getByRole('dialog').getByText('Limit its output').click();
     await assertFits(page, 'the dialog');
     const outside = await page.evaluate(() => {
       const { right, bottom } = (document.querySelector('dialog') as Element).getBoundingClientRect();
@@ -42,6 +42,14 @@ for (const [screen, options] of Object.entries(SCREENS)) {
     });
     assert.equal(outside, false, 'the dialog lies within the window');
   });
+}
+
+/** Waits until a view shows its content. */
+async function loaded(page: Page): Promise<void> {
+  const nextFrame = () => new Promise<void>((resolve) => requestAnimationFrame(() => resolve()));
+  await page.evaluate(nextFrame);
+  await page.evaluate(nextFrame);
+  await page.locator('main .loading').waitFor({ state: 'detached' });
 }
 
 async function assertFits(page: Page, what: string): Promise<void> {
@@ -69,7 +77,7 @@ browserTest('at 200 % of the text alone nothing is cut off or too wide', async (
   assert.equal(cut, false, 'rows are as high as their text');
 });
 
-browserTest('with forced colours what is chosen and how much is used can still be told', async (t, browser) => {
+browserTest('with forced colours the choice and the used part of a budget stay visible', async (t, browser) => {
   const service = await startService(t);
   const { page } = await openPage(t, browser, service.console, { forcedColors: 'active' });
   await signIn(page, KEYS.admin);
@@ -153,7 +161,7 @@ browserTest('with lines in the tail nothing needs scrolling sideways', async (t,
     await check('a line');
     for (const view of ['audit', 'fleet', 'health', 'tenants']) {
       await go(page, `#/${view}`);
-      await sleep(300);
+      await loaded(page);
       await check(view);
     }
   }

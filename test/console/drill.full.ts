@@ -146,7 +146,7 @@ browserTest('a permanent change needs a second step', async (t, browser) => {
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Permanent', { exact: true }).click();
   await dialog.getByRole('button', { name: /permanently …/ }).click();
-  await dialog.getByText('until somebody switches it again').first().waitFor();
+  await dialog.getByText('until it is switched again').first().waitFor();
   await assertAccessible(page, 'the second step');
   const status = async () =>
     (await (await fetch(`${service.url}/rdcp/v1/status`, { headers: { 'X-RDCP-API-Key': KEYS.reader } })).json())
@@ -157,7 +157,7 @@ browserTest('a permanent change needs a second step', async (t, browser) => {
   assert.equal((await status()).CACHE, true);
 });
 
-browserTest('what is on for a while is prolonged, and what is permanent is reset', async (t, browser) => {
+browserTest('a temporary control is extended, and a permanent one is reset', async (t, browser) => {
   const service = await startService(t);
   const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
   await client.enable('CACHE', { duration: '5m', reason: 'slow checkout' });
@@ -165,11 +165,11 @@ browserTest('what is on for a while is prolonged, and what is permanent is reset
   const { page } = await openPage(t, browser, service.console);
   await signIn(page, KEYS.admin);
   const button = (name: string, action: string) => row(page, name).getByRole('button', { name: `${action} ${name}` });
-  await button('CACHE', 'Prolong').click();
-  const dialog = page.getByRole('dialog', { name: 'Prolong CACHE' });
+  await button('CACHE', 'Extend').click();
+  const dialog = page.getByRole('dialog', { name: 'Extend CACHE' });
   await dialog.getByText('1 h', { exact: true }).click();
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('takes longer');
-  await dialog.getByRole('button', { name: 'Prolong for 1 h' }).click();
+  await dialog.getByRole('button', { name: 'Extend for 1 h' }).click();
   await row(page, 'CACHE').getByText('takes longer').waitFor();
   const { categories } = await client.discovery();
   const end = Date.parse(categories.find(({ name }) => name === 'CACHE')?.otelrdcp_expiresAt ?? '');
@@ -187,7 +187,7 @@ browserTest('what is on for a while is prolonged, and what is permanent is reset
   assert.equal((await client.discovery()).categories.find(({ name }) => name === 'ORDERS')?.otelrdcp_origin, 'default');
 });
 
-browserTest('what the credential may not do is not offered', async (t, browser) => {
+browserTest('changes that the credential may not make are not offered', async (t, browser) => {
   const service = await startService(t);
   const { page } = await openPage(t, browser, service.console);
   await signIn(page, KEYS.reader);
@@ -229,7 +229,7 @@ browserTest('a session that ends in the middle is asked for in place; what was t
 });
 
 browserTest(
-  'refusals and failures each say what to do, and the same change has the same request id',
+  'refusals and failures each name the next step, and the same change has the same request id',
   async (t, browser) => {
     const service = await startService(t);
     const { page } = await openPage(t, browser, service.console);
@@ -296,6 +296,6 @@ browserTest('1,000 categories: few rows are drawn, wherever the page is scrolled
   }
   await page.locator('[role=grid] a[tabindex="0"]').focus();
   await page.keyboard.press('End');
-  await page.waitForFunction(() => scrollY > 40_000);
+  await page.waitForFunction(() => scrollY > 20_000);
   assert.match(await page.evaluate(() => document.activeElement?.textContent ?? ''), /^[A-Z]/);
 });

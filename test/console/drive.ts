@@ -1,5 +1,3 @@
-import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 
 // What a person does on the page, by what a person sees.
@@ -40,11 +38,4 @@ export async function go(page: Page, hash: string): Promise<void> {
   await page.evaluate((target) => {
     location.hash = target;
   }, hash);
-}
-
-/** Asks until it holds. */
-export async function until(what: string, holds: () => Promise<boolean>, milliseconds = 120_000): Promise<void> {
-  for (const end = Date.now() + milliseconds; !(await holds()); await sleep(50)) {
-    assert.ok(Date.now() < end, what);
-  }
 }

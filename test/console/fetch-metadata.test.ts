@@ -13,7 +13,7 @@ async function statusOf(url: string, path: string, headers: object, method = 'GE
   return parseAnswer(await exchange(url, requestText(method, path, sent)))?.status;
 }
 
-test('what a page of another site makes a browser ask is refused on every path, with a good key too', async (t) => {
+test('a request that a page of another site starts is refused on every path, with a good key too', async (t) => {
   const server = await startServer(t);
   const key = { 'X-RDCP-API-Key': KEYS.admin };
   for (const site of ['cross-site', 'same-site', 'same-origin, cross-site']) {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as settled } from 'node:timers/promises';
-import { Follower, type FollowerState } from '../../src/console/state/follower.ts';
-import { retryDelay } from '../../src/console/state/retry-delay.ts';
+import { Follower, type FollowerState, retryDelay } from '../../src/console/state/follower.ts';
 
 interface Event {
   readonly id?: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { intentsOf, isForEverybody } from '../../src/console/state/intents.ts';
+import { intentsOf, isAllowed, isForEverybody } from '../../src/console/state/intents.ts';
 import type { DiscoveredCategory } from '../../src/protocol/messages.ts';
 
 const category = (members: Partial<DiscoveredCategory>): DiscoveredCategory => ({
@@ -17,17 +17,26 @@ const control = { userId: 'alice', since: '2026-11-22T09:00:00.000Z' };
 const offered = (members: Partial<DiscoveredCategory>, tenant?: string) =>
   intentsOf(category(members), tenant).map(([intent]) => intent);
 
-test('what is on for a while can be prolonged and ended; what is permanent can be disabled', () => {
-  assert.deepEqual(offered({ otelrdcp_control: control }), ['prolong', 'end']);
+test('a temporary control can be extended and ended; a permanent one can be disabled', () => {
+  assert.deepEqual(offered({ otelrdcp_control: control }), ['extend', 'end']);
   assert.deepEqual(offered({ temporary: false, otelrdcp_origin: 'global' }), ['disable']);
   assert.deepEqual(offered({ enabled: false, temporary: false, otelrdcp_origin: 'default' }), ['enable']);
   assert.deepEqual(offered({ enabled: false, otelrdcp_control: control }), ['enable', 'end']);
 });
 
-test('a tenant can overrule what is on for everybody, not end it', () => {
+test('a tenant can overrule a control for everybody, not end it', () => {
   assert.equal(isForEverybody(category({}), 'acme'), true);
   assert.deepEqual(offered({}, 'acme'), ['disable']);
   assert.deepEqual(offered({ enabled: false }, 'acme'), ['enable']);
   assert.equal(isForEverybody(category({ otelrdcp_control: control }), 'acme'), false);
-  assert.deepEqual(offered({ otelrdcp_control: control }, 'acme'), ['prolong', 'end']);
+  assert.deepEqual(offered({ otelrdcp_control: control }, 'acme'), ['extend', 'end']);
+});
+
+test('a credential with allow is offered its categories, and all where others can approve', () => {
+  const allow = { categories: ['DB_*', 'HTTP'] };
+  const offers = (session: Parameters<typeof isAllowed>[1]) =>
+    ['DB_POOL', 'HTTP', 'CACHE'].filter((name) => isAllowed(name, session));
+  assert.deepEqual(offers({}), ['DB_POOL', 'HTTP', 'CACHE']);
+  assert.deepEqual(offers({ otelrdcp_allow: allow }), ['DB_POOL', 'HTTP']);
+  assert.deepEqual(offers({ otelrdcp_allow: allow, otelrdcp_approval: true }), ['DB_POOL', 'HTTP', 'CACHE']);
 });

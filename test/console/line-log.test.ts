@@ -12,7 +12,8 @@ const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({
   instance: 'p1',
   ...fields,
 });
-const messages = (rows: readonly Row[]) => rows.map((row) => (row.kind === 'line' ? row.line.message : row.text));
+const messages = (rows: readonly Row[]) =>
+  rows.map((row) => (row.kind === 'line' ? row.line.message : row.kind === 'note' ? row.text : ''));
 const never = () => false;
 
 test('the newest lines stay, within the number of rows', () => {
@@ -30,7 +31,7 @@ test('long lines are given up sooner', () => {
   assert.ok(log.size < 12, `${log.size} rows`);
 });
 
-test('while the reader pauses nothing moves; what came meanwhile follows, as far as there is room', () => {
+test('during a pause nothing moves; the lines that came meanwhile follow, as far as there is room', () => {
   const log = new LineLog({ rows: 100, characters: 1e6 });
   log.line(line('before'));
   log.hold();
@@ -41,13 +42,13 @@ test('while the reader pauses nothing moves; what came meanwhile follows, as far
   log.release(0);
   assert.equal(log.held, 0);
   const notes = log.shown.flatMap((row) => (row.kind === 'note' ? [row.text] : []));
-  assert.deepEqual(notes, [`${unseen} lines given up during the pause`]);
+  assert.deepEqual(notes, [`${unseen} lines dropped during the pause`]);
   assert.equal(messages(log.shown).at(-1), 'm249');
   log.line(line('after'));
   assert.equal(messages(log.shown).at(-1), 'after');
 });
 
-test('a filter is applied to what is there, newest first and in slices, and to what comes', () => {
+test('a filter applies to the present rows, newest first and in slices, and to new ones', () => {
   const log = new LineLog({ rows: 1000, characters: 1e6 });
   for (let number = 0; number < 500; number++) log.line(line(number % 2 === 0 ? `even ${number}` : `odd ${number}`));
   log.note('joined', false, 0);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { differingTenants } from '../../src/console/state/differing.ts';
 import { type Listing, listingOf, queryOf, rowsOf } from '../../src/console/state/listing.ts';
 import { href, parseRoute } from '../../src/console/state/route.ts';
-import type { DiscoveredCategory, TenantSummary } from '../../src/protocol/messages.ts';
+import type { DiscoveredCategory } from '../../src/protocol/messages.ts';
 
 type Given = Partial<DiscoveredCategory> & { readonly name: string };
 
@@ -34,17 +33,13 @@ const CATEGORIES: readonly DiscoveredCategory[] = [
 const PLAIN: Listing = { search: '', filters: [], grouping: 'prefix', sorting: 'name' };
 const RATES: Readonly<Record<string, number>> = { CACHE: 2, SQL_POOL: 9 };
 
-function list(change: Partial<Listing>, onForSome: readonly string[] = []): string[] {
-  const calls = {
-    rateOf: ({ name }: DiscoveredCategory) => RATES[name] ?? 0,
-    isOnForSome: ({ name }: DiscoveredCategory) => onForSome.includes(name),
-  };
-  return rowsOf(CATEGORIES, { ...PLAIN, ...change }, calls).map((row) =>
+function list(change: Partial<Listing>, categories = CATEGORIES): string[] {
+  return rowsOf(categories, { ...PLAIN, ...change }, ({ name }) => RATES[name]).map((row) =>
     row.kind === 'group' ? `# ${row.title} ${row.count}` : row.category.name,
   );
 }
 
-test('what somebody switched on comes first, then groups by prefix, and what has no group last', () => {
+test('categories that were switched on come first, then groups by prefix, then categories without a group', () => {
   assert.deepEqual(list({}), [
     '# On now 2',
     'CACHE',
@@ -57,8 +52,17 @@ test('what somebody switched on comes first, then groups by prefix, and what has
   ]);
 });
 
-test('what is on for a tenant alone is among what is on now', () => {
-  assert.deepEqual(list({}, ['AUDIT']).slice(0, 4), ['# On now 3', 'AUDIT', 'CACHE', 'SQL_QUERY']);
+test('a category that is on for one tenant, or for some work, alone is among those that are on now', () => {
+  const expiresAt = '2026-01-01T00:05:00.000Z';
+  const acme = { id: 'acme', enabled: true, temporary: true, expiresAt };
+  const partly = [
+    category({ name: 'TENANT', otelrdcp_settings: { temporary: 1, permanent: 0, tenants: [acme], more: 0 } }),
+    category({ name: 'WORK', otelrdcp_activations: [{ id: 'a', categories: ['WORK'], expiresAt }] }),
+  ];
+  const all = [...CATEGORIES, ...partly];
+  assert.deepEqual(list({}, all).slice(0, 5), ['# On now 4', 'CACHE', 'SQL_QUERY', 'TENANT', 'WORK']);
+  assert.deepEqual(list({ filters: ['on'], grouping: 'none' }, partly), ['TENANT', 'WORK']);
+  assert.deepEqual(list({ sorting: 'left', grouping: 'none' }, all).slice(0, 3), ['TENANT', 'WORK', 'SQL_QUERY']);
 });
 
 test('groups by source are named as the libraries are', () => {
@@ -82,7 +86,7 @@ test('filters narrow down together', () => {
 });
 
 test('order by calls, and by the time that is left', () => {
-  assert.deepEqual(list({ sorting: 'calls', grouping: 'none' }).slice(0, 3), ['SQL_POOL', 'CACHE', 'AUDIT']);
+  assert.deepEqual(list({ sorting: 'calls', grouping: 'none' }).slice(0, 2), ['SQL_POOL', 'CACHE']);
   assert.deepEqual(list({ sorting: 'left', grouping: 'none' })[0], 'SQL_QUERY');
 });
 
@@ -91,16 +95,4 @@ test('the address keeps a listing, and nonsense in it is the usual one', () => {
   assert.deepEqual(listingOf(parseRoute(href('categories', undefined, queryOf(listing))).query), listing);
   assert.equal(href('categories', undefined, queryOf(PLAIN)), '#/categories');
   assert.deepEqual(listingOf(new URLSearchParams('show=x,on&group=y&sort=z')), { ...PLAIN, filters: ['on'] });
-});
-
-test('tenants for whom a category is otherwise than for everybody are named', () => {
-  const known = new Map(CATEGORIES.map((each) => [each.name, each]));
-  const tenants = [
-    { id: 'acme', categories: { CACHE: true, SQL_POOL: true, GONE: true } },
-    { id: 'globex', categories: { CACHE: false, SQL_POOL: true } },
-  ] as unknown as TenantSummary[];
-  assert.deepEqual(Object.fromEntries(differingTenants(known, tenants)), {
-    SQL_POOL: ['acme', 'globex'],
-    CACHE: ['globex'],
-  });
 });

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { behind, foundIn, summaryOf } from '../../src/console/views/fleet/members.ts';
-import { matching } from '../../src/console/views/tail/matching.ts';
-import { anchorAt, indexOf } from '../../src/console/views/tail/row-index.ts';
-import { foundTenants } from '../../src/console/views/tenants/found-tenants.ts';
+import { anchorAt, indexOf } from '../../src/console/parts/visible-range.ts';
+import { behind, foundIn, foundTenants, matching, summaryOf } from '../../src/console/views/search.ts';
 import type { FleetMember, TenantSummary } from '../../src/protocol/messages.ts';
 
 test('categories are chosen by name, by several names, and by pattern', () => {
@@ -55,7 +53,7 @@ test('processes are found by any of their words, those behind first', () => {
   assert.deepEqual(found('web-2 1.2'), []);
 });
 
-test('tenants are found by id, name, and what is on for them', () => {
+test('tenants are found by id, name, and categories that are on for them', () => {
   const tenant = (id: string, fields: Partial<TenantSummary>): TenantSummary => ({
     id,
     isolationLevel: 'organization',

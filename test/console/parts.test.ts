@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RdcpError, RdcpResponseError } from '../../src/client.ts';
-import { shortBytes, shortNumber } from '../../src/console/parts/numbers.ts';
-import { printable } from '../../src/console/parts/printable.ts';
+import { printable, shortBytes, shortNumber } from '../../src/console/parts/format.ts';
 import { sparklinePath } from '../../src/console/parts/sparkline.ts';
 import { edgesOf, visibleRange, visibleUnevenRange } from '../../src/console/parts/visible-range.ts';
-import { commandOf, receiptOf } from '../../src/console/state/change.ts';
+import { commandOf, RequestIds, readDuration, receiptOf } from '../../src/console/state/change.ts';
 import { baseUrlOf } from '../../src/console/state/connection.ts';
 import { credentialOf } from '../../src/console/state/credential.ts';
-import { readDuration } from '../../src/console/state/durations.ts';
 import { problemOf } from '../../src/console/state/problem.ts';
 import { HISTORY_SECONDS, RateHistory } from '../../src/console/state/rate-history.ts';
-import { RequestIds } from '../../src/console/state/request-ids.ts';
 import { href, parseRoute } from '../../src/console/state/route.ts';
 import { ShortcutKeys } from '../../src/console/state/shortcuts.ts';
 import type { ControlResponse } from '../../src/protocol/messages.ts';
@@ -24,16 +21,16 @@ test('a time is read with its unit, and not beyond the maximum', () => {
   assert.equal(readDuration('2h', 5400), 'At most 90m');
 });
 
-test('a change asks for what the dialog says, and permanent only when it says so', () => {
+test('a change is as the dialog says, and permanent only when it says so', () => {
   const form = { intent: 'enable', categories: ['A'], seconds: 900, reason: ' slow ', budget: { calls: 5 } } as const;
   assert.deepEqual(commandOf(form), {
     action: 'enable',
     categories: ['A'],
     options: { temporary: true, duration: 900, reason: 'slow', otelrdcp_budget: { calls: 5 } },
   });
-  const prolonged = commandOf({ ...form, intent: 'prolong', reason: '  ', budget: undefined });
-  assert.deepEqual(prolonged.options, { temporary: true, duration: 900 });
-  assert.equal(prolonged.action, 'enable');
+  const extended = commandOf({ ...form, intent: 'extend', reason: '  ', budget: undefined });
+  assert.deepEqual(extended.options, { temporary: true, duration: 900 });
+  assert.equal(extended.action, 'enable');
   assert.deepEqual(commandOf({ ...form, seconds: undefined }).options, { temporary: false, reason: 'slow' });
   assert.deepEqual(commandOf({ ...form, intent: 'disable' }).options, {
     temporary: true,
@@ -52,7 +49,7 @@ function answer(more: object): ControlResponse {
   return { status: 'success', message: 'Enabled A', changes: [change], ...more } as unknown as ControlResponse;
 }
 
-test('a receipt says what is so now, and who has it', () => {
+test('a receipt names the new state, and for whom', () => {
   const fleet = { revision: 1, instances: 8, applied: 8, pending: [] };
   assert.deepEqual(receiptOf(answer({ otelrdcp_fleet: fleet }), 'for acme'), {
     tone: 'good',
@@ -70,6 +67,9 @@ test('a receipt says what is so now, and who has it', () => {
     title: 'Unknown tenant. On for acmee: A',
     detail: 'Applied by 8 of 8.',
   });
+  const single = { revision: 1, instances: 1, applied: 1, pending: [] };
+  assert.equal(receiptOf(answer({ otelrdcp_fleet: single }), '').detail, '');
+  assert.match(receiptOf(answer({ otelrdcp_shared: false }), '').detail, /^In this process alone/);
   const alone = receiptOf(answer({ status: 'partial', message: 'in this process alone' }), '');
   assert.equal(alone.detail, 'in this process alone');
 });
@@ -81,7 +81,7 @@ test('a change that is sent again unchanged has the same request id, and any oth
   assert.notEqual(ids.of('enable B'), first);
 });
 
-test('a problem says what to do: sign in, wait, or try elsewhere', () => {
+test('a problem names the next step: sign in, wait, or try elsewhere', () => {
   const refused = (status: number, retryAfter: string | null = null) =>
     problemOf(new RdcpResponseError({ status, requestId: 'r', body: undefined, retryAfter }), 1_000_000);
   assert.equal(refused(401).kind, 'unauthenticated');
@@ -96,7 +96,7 @@ test('a problem says what to do: sign in, wait, or try elsewhere', () => {
   assert.equal(problemOf(new TypeError('x'), 0).kind, 'failed');
 });
 
-test('text from elsewhere shows what would hide or turn it around, and is cut', () => {
+test('text from elsewhere shows characters that would hide or turn it around, and is cut', () => {
   assert.equal(printable('a\u202eb\u0000', 100).text, 'a\\u202eb\\u0000');
   assert.deepEqual(printable('x'.repeat(10_000), 10), { text: `${'x'.repeat(9)}…`, cut: true });
 });
@@ -111,7 +111,7 @@ test('a sparkline has its peak at the top, gaps stay gaps, and a short burst sta
   assert.match(sparklinePath(burst, 90, 20, 45), /L[\d.]+ 0L/);
 });
 
-test('the history of rates has a place for each second, and gaps for those that nobody saw', () => {
+test('the history of rates has a place for each second, and gaps for seconds without an event', () => {
   const history = new RateHistory();
   const at = (second: number) => new Date(1_700_000_000_000 + second * 1000).toISOString();
   history.add({ timestamp: at(0), callsPerSecond: 4, categories: { A: 4 } });
@@ -139,7 +139,7 @@ test('numbers are short', () => {
   assert.deepEqual([0, 999, 1500, 2.5e9].map(shortBytes), ['0 B', '999 B', '1.5 kB', '2.5 GB']);
 });
 
-test('of a long list the rows in sight are drawn, and some beyond', () => {
+test('a long list draws the rows in sight and some beyond', () => {
   const even = visibleRange({ top: 10_000, height: 800, rowHeight: 50, count: 1000 });
   assert.deepEqual(even, { from: 192, to: 224 });
   const edges = edgesOf(Array.from({ length: 1000 }, () => 50));

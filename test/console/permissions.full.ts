@@ -3,7 +3,7 @@ import { go } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
 import { openView } from './views.ts';
 
-browserTest('what a credential may not do is not offered, and a link to it says why', async (t, browser) => {
+browserTest('a view that a credential may not use is not offered, and a link to it says why', async (t, browser) => {
   const service = await startService(t);
   const { page } = await openView(t, browser, service.console, { key: KEYS.reader });
   for (const [view, text] of [
@@ -18,7 +18,7 @@ browserTest('what a credential may not do is not offered, and a link to it says 
   }
 });
 
-browserTest('a credential that may not list categories is told so, and waits for nothing', async (t, browser) => {
+browserTest('a credential that may not list categories sees why, and waits for nothing', async (t, browser) => {
   const service = await startService(t);
   const { page } = await openView(t, browser, service.console, { key: KEYS.switcher });
   for (const route of ['#/categories', '#/categories/ORDERS']) {

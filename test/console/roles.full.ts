@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcpClient } from '../../src/client.ts';
-import { go, rowOf, signIn, until } from './drive.ts';
+import { until } from '../support/until.ts';
+import { go, rowOf, signIn } from './drive.ts';
 import { beginIncident, keyOf, openScene } from './scene.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
 
@@ -86,14 +87,15 @@ browserTest('who is signed in, with which scopes, and the way out are seen at on
   assert.equal(await page.title(), 'Debug control');
 });
 
-browserTest('a change that is not everywhere is an alert, and stays until somebody has seen it', async (t, browser) => {
+browserTest('a change that is not everywhere is an alert, and stays until it is dismissed', async (t, browser) => {
   const service = await startService(t);
   const { page } = await openPage(t, browser, service.console);
   await signIn(page, KEYS.admin);
   await page.route('**/rdcp/v1/control', async (route) => {
     const response = await route.fetch();
     const fleet = { revision: 1, instances: 3, applied: 2, pending: ['11111111-2222-4333-8444-555555555555'] };
-    await route.fulfill({ response, json: { ...(await response.json()), status: 'partial', otelrdcp_fleet: fleet } });
+    const { otelrdcp_shared: _, ...answer } = await response.json();
+    await route.fulfill({ response, json: { ...answer, status: 'partial', otelrdcp_fleet: fleet } });
   });
   await page
     .getByRole('row', { name: /CACHE/ })
@@ -110,7 +112,7 @@ browserTest('a change that is not everywhere is an alert, and stays until somebo
   await alert.waitFor({ state: 'detached' });
 });
 
-browserTest('a tenant is told what is on for everybody and what for itself alone', async (t, browser) => {
+browserTest('a tenant sees which categories are on for everybody and which for itself alone', async (t, browser) => {
   const key = 'acme-key-'.padEnd(40, 'a');
   const acme = {
     id: 'acme',
@@ -133,14 +135,14 @@ browserTest('a tenant is told what is on for everybody and what for itself alone
   assert.deepEqual([await whom('CACHE'), await whom('ORDERS')], ['everybody', 'acme']);
   const actions = (name: string) => rowOf(page, name).getByRole('button').allTextContents();
   assert.deepEqual(await actions('CACHE'), ['Disable…'], 'it cannot end what is for everybody');
-  assert.deepEqual(await actions('ORDERS'), ['Prolong…', 'End now…']);
+  assert.deepEqual(await actions('ORDERS'), ['Extend…', 'End now…']);
 
   const { page: operator } = await openPage(t, browser, service.console);
   await signIn(operator, KEYS.admin);
   await rowOf(operator, 'ORDERS').getByText('only acme').waitFor();
   await operator.getByRole('combobox', { name: 'Tenant' }).selectOption('acme');
   await rowOf(operator, 'ORDERS').getByText('for one').waitFor();
-  assert.deepEqual(await rowOf(operator, 'CACHE').getByRole('button').allTextContents(), ['Disable…']);
+  assert.deepEqual(await rowOf(operator, 'CACHE').getByRole('button').allTextContents(), ['Disable…', '']);
 });
 
 browserTest('the newest lines are in sight, whatever banners stand above', async (t, browser) => {

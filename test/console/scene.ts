@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
-import type { ApiKeyRecord, RdcpConfig } from '../../src/options.ts';
+import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import { PROTOCOL, type Scope } from '../../src/protocol/constants.ts';
 import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
 import { storeWithFleet } from '../support/made-up-fleet.ts';
@@ -61,7 +61,7 @@ export async function openScene(config: RdcpConfig = {}, now: () => number = Dat
     tenancy: { isolation: 'organization', tenants: { acme: { name: 'Acme' }, globex: { name: 'Globex' } } },
     store: storeWithFleet(fleet, undefined, false),
     console: { traceUrl: 'https://traces.example.com/{traceId}' },
-    fleet: { acknowledgeTimeoutSeconds: 0, service: 'shop', version: '2.4.1' },
+    fleet: { acknowledgeTimeoutSeconds: 0 },
     emit: { to: () => undefined },
     announce: false,
     ...config,

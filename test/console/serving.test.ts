@@ -4,8 +4,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
-import { parseConfig } from '../../src/config.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import { parseConfig } from '../../src/options/config.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { SessionResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
 import { assembleApp, send, startServer } from '../support/server.ts';
 

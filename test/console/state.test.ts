@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INITIAL, reduce, type State } from '../../src/console/state/state.ts';
+import { PageState } from '../../src/console/state/state.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import type { DiscoveredCategory, SessionResponse } from '../../src/protocol/messages.ts';
 import type { StateEvent } from '../../src/protocol/streams.ts';
@@ -20,56 +20,75 @@ function category(name: string, more: Partial<DiscoveredCategory> = {}): Discove
   };
 }
 
-function after(state: State, ...events: unknown[]): State {
-  return events.reduce<State>((known, event) => reduce(known, { type: 'event', event: event as StateEvent }), state);
+/** The state of a page that is signed in, after some events. */
+function signedIn(...events: unknown[]): PageState {
+  const state = new PageState();
+  state.signIn(SESSION);
+  for (const event of events) state.receive(event as StateEvent);
+  return state;
+}
+
+/** The values of all signals. */
+function valuesOf(state: PageState): unknown[] {
+  return Object.values(state).map((signal: { value: unknown }) => signal.value);
 }
 
 const SNAPSHOT = { event: 'snapshot', data: { categories: [category('A'), category('C')], revision: 1 } };
-const signedIn = reduce(INITIAL, { type: 'signed-in', session: SESSION });
 
 test('a snapshot replaces what was known, and a changed category keeps its measurements', () => {
   const { metrics: _, ...changed } = category('A', { enabled: true });
-  const state = after(signedIn, SNAPSHOT, { event: 'category', data: changed });
-  assert.equal(state.categories?.get('A')?.enabled, true);
-  assert.equal(state.categories?.get('A')?.metrics.callsTotal, 3);
-  assert.deepEqual([...(after(state, SNAPSHOT).categories ?? [])].length, 2);
+  const state = signedIn(SNAPSHOT, { event: 'category', data: changed });
+  assert.equal(state.categories.value?.get('A')?.enabled, true);
+  assert.equal(state.categories.value?.get('A')?.metrics.callsTotal, 3);
+  state.receive(SNAPSHOT as unknown as StateEvent);
+  assert.equal(state.categories.value?.size, 2);
 });
 
 test('a new category takes its place in the order of names', () => {
   const { metrics: _, ...added } = category('B');
-  const state = after(signedIn, SNAPSHOT, { event: 'category', data: added });
-  assert.deepEqual([...(state.categories?.keys() ?? [])], ['A', 'B', 'C']);
+  const state = signedIn(SNAPSHOT, { event: 'category', data: added });
+  assert.deepEqual([...(state.categories.value?.keys() ?? [])], ['A', 'B', 'C']);
 });
 
 test('an event of a newer server changes nothing', () => {
-  assert.equal(after(signedIn, { event: 'weather', data: {} }), signedIn);
+  const state = signedIn();
+  const before = valuesOf(state);
+  state.receive({ event: 'weather', data: {} } as unknown as StateEvent);
+  assert.deepEqual(valuesOf(state), before);
 });
 
 test('an expired session keeps what is shown, and the same person goes on with it', () => {
-  const before = reduce(after(signedIn, SNAPSHOT), {
-    type: 'known',
-    known: { asked: { intent: 'enable', categories: ['A'] } },
-  });
-  const expired = reduce(before, { type: 'expired' });
-  assert.equal(expired.stage, 'expired');
-  assert.equal(expired.categories?.size, 2);
-  const again = reduce(expired, { type: 'signed-in', session: { ...SESSION, sessionId: 'another' } });
-  assert.equal(again.stage, 'signed-in');
-  assert.equal(again.categories?.size, 2);
-  assert.deepEqual(again.asked, { intent: 'enable', categories: ['A'] });
+  const state = signedIn(SNAPSHOT);
+  state.asked.value = { intent: 'enable', categories: ['A'] };
+  state.stage.value = 'expired';
+  state.signIn({ ...SESSION, sessionId: 'another' });
+  assert.equal(state.stage.value, 'signed-in');
+  assert.equal(state.categories.value?.size, 2);
+  assert.deepEqual(state.asked.value, { intent: 'enable', categories: ['A'] });
 });
 
 test('another person sees nothing of what the one before had on the screen', () => {
-  const expired = reduce(after(signedIn, SNAPSHOT), { type: 'expired' });
-  const other = reduce(expired, { type: 'signed-in', session: { ...SESSION, userId: 'bert' } });
-  assert.equal(other.categories, undefined);
-  assert.equal(reduce(expired, { type: 'signed-out' }).categories, undefined);
+  const state = signedIn(SNAPSHOT);
+  state.stage.value = 'expired';
+  state.signIn({ ...SESSION, userId: 'bert' });
+  assert.equal(state.categories.value, undefined);
+});
+
+test('signing out forgets everything but the server', () => {
+  const state = signedIn(SNAPSHOT, { event: 'audit', data: entry('1', {}) });
+  state.tenant.value = 'acme';
+  state.announcement.value = 'enabled';
+  state.signOut();
+  const expected = new PageState();
+  expected.stage.value = 'signed-out';
+  assert.deepEqual(valuesOf(state), valuesOf(expected));
 });
 
 test('another tenant begins without the settings of the one before', () => {
-  const state = reduce(after(signedIn, SNAPSHOT), { type: 'tenant', tenant: 'acme' });
-  assert.equal(state.categories, undefined);
-  assert.equal(state.tenant, 'acme');
+  const state = signedIn(SNAPSHOT);
+  state.chooseTenant('acme');
+  assert.equal(state.categories.value, undefined);
+  assert.equal(state.tenant.value, 'acme');
 });
 
 function entry(id: string, more: Partial<AuditEntry>): AuditEntry {
@@ -86,22 +105,23 @@ function entry(id: string, more: Partial<AuditEntry>): AuditEntry {
 }
 
 test('new entries of the trail come first', () => {
-  const state = after(signedIn, { event: 'audit', data: entry('1', {}) }, { event: 'audit', data: entry('2', {}) });
+  const state = signedIn({ event: 'audit', data: entry('1', {}) }, { event: 'audit', data: entry('2', {}) });
   assert.deepEqual(
-    state.entries.map(({ id }) => id),
+    state.entries.value.map(({ id }) => id),
     ['2', '1'],
   );
 });
 
-test('receipts are few, and go when somebody has seen them', () => {
-  let state = signedIn;
-  for (let id = 1; id <= 6; id++) state = reduce(state, { type: 'receipt', receipt: { id, tone: 'good', title: 'x' } });
+test('receipts are few, and go when they are dismissed', () => {
+  const state = signedIn();
+  for (let id = 1; id <= 6; id++) state.addReceipt({ id, tone: 'good', title: 'x' });
   assert.deepEqual(
-    state.receipts.map(({ id }) => id),
+    state.receipts.value.map(({ id }) => id),
     [3, 4, 5, 6],
   );
+  state.dismissReceipt(4);
   assert.deepEqual(
-    reduce(state, { type: 'receipt-seen', id: 4 }).receipts.map(({ id }) => id),
+    state.receipts.value.map(({ id }) => id),
     [3, 5, 6],
   );
 });

@@ -3,7 +3,7 @@ import { after, type TestContext, type TestOptions, test } from 'node:test';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { ApiKeyRecord, RdcpConfig } from '../../src/options.ts';
+import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import type { Scope } from '../../src/protocol/constants.ts';
 import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
 import { withProgram } from '../examples/required-program.ts';
@@ -107,10 +107,11 @@ export async function accessibilityFindings(page: Page): Promise<string[]> {
 /** The findings of axe in light and in dark. */
 export async function assertAccessible(page: Page, state: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
+    // Without the transition from one colour to the other.
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     assert.deepEqual(await accessibilityFindings(page), [], `${state}, ${colorScheme}`);
   }
-  await page.emulateMedia({ colorScheme: null });
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
 }
 
 /** Keys that the service of {@link startService} knows. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilter } from '../../src/console/views/tail/filter.ts';
-import { attributesText, fileName, lineText, ndjson } from '../../src/console/views/tail/text-of-line.ts';
-import { traceLink } from '../../src/console/views/tail/trace-link.ts';
+import { LineLog, type LineRow } from '../../src/console/views/tail/line-log.ts';
+import { attributesText, fileName, lineText, ndjson, traceLink } from '../../src/console/views/tail/text-of-line.ts';
 import type { TailLine } from '../../src/protocol/streams.ts';
 
 const LINE: TailLine = {
@@ -14,6 +14,12 @@ const LINE: TailLine = {
   tenant: 'acme',
   traceId: 'abc',
 };
+
+function rowOf(message: string): LineRow {
+  const log = new LineLog();
+  log.line({ ...LINE, message, attributes: {} });
+  return log.shown[0] as LineRow;
+}
 
 test('attributes on one line are unambiguous', () => {
   assert.equal(attributesText(LINE.attributes), 'rows=12 sql="select 1" table=orders deep={"a":[1,null]} quoted="\\""');
@@ -63,7 +69,7 @@ test('words are found in any case, and marked, the longest of those that begin t
     [2, 7],
     [11, 16],
   ]);
-  assert.equal(filter?.matches('no'), false);
+  assert.equal(filter?.matches(rowOf('no')), false);
   assert.deepEqual(parseFilter('or order')?.ranges('an order or two'), [
     [3, 8],
     [9, 11],
@@ -72,15 +78,15 @@ test('words are found in any case, and marked, the longest of those that begin t
 
 test('every word must occur, and none that follows a minus', () => {
   const filter = parseFilter('select -orders 12');
-  assert.equal(filter?.matches('SELECT * from stock rows=12'), true);
-  assert.equal(filter?.matches('select * from stock'), false);
-  assert.equal(filter?.matches('select * from ORDERS rows=12'), false);
-  assert.equal(parseFilter('-heartbeat')?.matches('query'), true);
+  assert.equal(filter?.matches(rowOf('SELECT * from stock rows=12')), true);
+  assert.equal(filter?.matches(rowOf('select * from stock')), false);
+  assert.equal(filter?.matches(rowOf('select * from ORDERS rows=12')), false);
+  assert.equal(parseFilter('-heartbeat')?.matches(rowOf('query')), true);
 });
 
-test('what means something elsewhere is text, and nothing to look for is no filter', () => {
-  assert.equal(parseFilter('/api/v1/')?.matches('GET /api/v1/orders'), true);
-  assert.equal(parseFilter('(')?.matches('f(x)'), true);
+test('characters of regular expressions are plain text, and an empty filter is none', () => {
+  assert.equal(parseFilter('/api/v1/')?.matches(rowOf('GET /api/v1/orders')), true);
+  assert.equal(parseFilter('(')?.matches(rowOf('f(x)')), true);
   assert.deepEqual([parseFilter(''), parseFilter('  '), parseFilter(' - ')], [undefined, undefined, undefined]);
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { KEY_RECORDS, KEYS, openPage, type PageOptions } from './support.ts';
 
 export const ROWS = '.log-lines [role=option]:not(.note)';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { type Commit, GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
@@ -11,7 +11,7 @@ async function announcing(setup: Setup = {}) {
   const lines: string[] = [];
   const plane = await startPlane({
     ...setup,
-    options: { announce: (line) => void lines.push(line), ...setup.options },
+    options: { reporter: { info: (line) => void lines.push(line) }, ...setup.options },
   });
   /** What was said since this was asked last. */
   const said = () => lines.splice(0);
@@ -98,7 +98,7 @@ test('every process that shares the store says it once: the one that was asked w
   assert.deepEqual(there.said(), ['DATABASE off again, the time is over']);
 });
 
-test('a message that comes before the answer to the change it tells of does not hide who made it', async () => {
+test('a message that arrives before the answer to its change does not hide who made it', async () => {
   const { store, announce } = breakableStore();
   const hasty = {
     ...store,
@@ -177,7 +177,7 @@ test('a storm of changes is ten lines a second and one that counts the others', 
 });
 
 test('without announcements nothing is said', async () => {
-  const { control, said } = await announcing({ options: { announce: undefined } });
+  const { control, said } = await announcing({ options: { reporter: undefined } });
   await control(request('enable', ['DATABASE'], { duration: 60 }), alice);
   assert.deepEqual(said(), []);
 });

@@ -1,4 +1,4 @@
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type {
   Commit,
   CommitResult,
@@ -9,8 +9,7 @@ import type {
 } from '../../src/store/state-store.ts';
 
 /** A store in memory, shared by several planes, that can be made to fail, to lose the answer to a commit, and to tell of changes. */
-export function breakableStore(whole: StateStore = createMemoryStore()) {
-  const { commitAll: _, ...inner } = whole;
+export function breakableStore(inner: StateStore = createMemoryStore()) {
   const listeners = new Set<(scope: ScopeKey, state: ScopeState) => void>();
   const resetListeners = new Set<(reset: StoreReset) => void>();
   let calls = 0;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import fc from '../support/fast-check.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
@@ -26,7 +26,7 @@ for (const [name, back] of [
   });
 }
 
-test('a restart into a clock that is a little behind prolongs nothing beyond what was left when it was last seen', async () => {
+test('a restart into a clock that is a little behind extends nothing beyond what was left when it was last seen', async () => {
   const { store } = breakableStore();
   const time = virtualTime();
   const first = await startPlane({ store, time });
@@ -41,7 +41,7 @@ test('a restart into a clock that is a little behind prolongs nothing beyond wha
   assert.equal(second.database.enabled, false);
 });
 
-test('a clock that was set back is seen in the end that is told, and in what a later change writes', async () => {
+test('after the clock was set back, the shown end and later writes follow it', async () => {
   const { store, settings } = breakableStore();
   const { control, time, stateOf } = await startPlane({ store });
   await control(enable(600));
@@ -55,7 +55,7 @@ test('a clock that was set back is seen in the end that is told, and in what a l
   assert.equal(written - time.clock.now(), 540_000);
 });
 
-test('word from a process with another clock does not prolong what this one has known for long', async () => {
+test('word from a process with another clock does not extend what this one has known for long', async () => {
   const shared = breakableStore();
   const time = virtualTime();
   const here = await startPlane({ store: shared.store, time });

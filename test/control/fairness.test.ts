@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { CommandContext } from '../../src/control/types.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { ACME, code, enable, GLOBAL, startPlane } from './running-plane.ts';
@@ -11,14 +11,13 @@ const BACKLOG = 60;
 const OTHER = { scope: { key: 'other', tenantId: 'other' } };
 
 /** A plane on a store that takes 100 ms for each write, and how long the commands of two tenants take there. */
-async function slowPlane({ together = false } = {}) {
+async function slowPlane() {
   const time = virtualTime();
-  const { commitAll, ...inner } = createMemoryStore();
+  const inner = createMemoryStore();
   const write = () => new Promise<void>((resolve) => void time.delay(WRITE_MS, resolve));
   const store: StateStore = {
     ...inner,
     commit: (commit) => write().then(() => inner.commit(commit)),
-    ...(together && commitAll && { commitAll: (commits) => write().then(() => commitAll(commits)) }),
   };
   const plane = await startPlane({ store, time });
   const timed = async (work: Promise<unknown>) => {
@@ -65,15 +64,6 @@ test('what is refused need not wait for the backlog of another tenant either', a
   await pass((BACKLOG + 2) * WRITE_MS);
   await Promise.all(backlog);
   assert.ok(tell(t, 'a refusal and its audit entry', await refused) <= 3);
-});
-
-test('where many are written together, a batch has room for every tenant', async (t) => {
-  const { control, pass, timed } = await slowPlane({ together: true });
-  const backlog = Array.from({ length: 200 }, () => control(enable(), { scope: ACME }));
-  const waited = timed(control(enable(), OTHER));
-  await pass(1000);
-  await Promise.all(backlog);
-  assert.ok(tell(t, 'behind 200 commands of another tenant', await waited) <= 1);
 });
 
 test('commands of one tenant are carried out in the order in which they came', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UNWATCHED } from '../../src/conditions.ts';
 import { type FollowedStore, Follower } from '../../src/control/follower.ts';
+import { UNWATCHED } from '../../src/report/conditions.ts';
 import { GLOBAL_SCOPE, type ScopeState, type StoreReset } from '../../src/store/state-store.ts';
 
 const state = (revision: number, changedAt: number): ScopeState => ({ revision, changedAt, settings: new Map() });
@@ -30,9 +30,7 @@ test('a change of another history that is heard while the store is read is not t
   const follower = new Follower({
     store,
     states: { stored: (key) => known.get(key) ?? { revision: 0, settings: new Map() }, keys: () => known.keys() },
-    adopt: (key, adopted) => void known.set(key, adopted),
-    lost: () => {},
-    changed: () => {},
+    binding: { adopt: (key, adopted) => void known.set(key, adopted) },
     outage: UNWATCHED,
     report: (error) => assert.fail(String(error)),
   });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { verify } from '../../src/audit/verify.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { verify } from '../audit/entries.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { ACME, code, enable, GLOBAL, HOUR, startPlane } from './running-plane.ts';
@@ -51,7 +51,7 @@ test('its entry is emitted at once, and in the trail when the store is back, bef
   assert.equal(records.filter(({ attributes }) => attributes['rdcp.audit.id'] === entries[1]?.id).length, 1);
 });
 
-test('a permanent change is refused while the store is down, with nothing changed and nothing told of the store', async () => {
+test('a permanent change is refused while the store is down, with nothing changed and no detail of the store', async () => {
   const shared = breakableStore();
   const { control, database } = await startPlane({ store: shared.store });
   shared.mode.down = true;
@@ -82,7 +82,7 @@ test('known state stays in force while the store is down', async () => {
   assert.equal(stateOf(GLOBAL, 'CACHE').origin, 'global');
 });
 
-test('a store that failed is not waited for again before it was read anew', async () => {
+test('a store that failed is not waited for again before it was read', async () => {
   const shared = breakableStore();
   const { control } = await startPlane({ store: shared.store });
   shared.mode.down = true;
@@ -93,7 +93,7 @@ test('a store that failed is not waited for again before it was read anew', asyn
   assert.equal(shared.calls, asked);
 });
 
-test('a control of this process alone ends on time during the outage, and the trail tells both when the store is back', async () => {
+test('a control of this process alone ends on time during the outage, and both are in the trail when the store is back', async () => {
   const shared = breakableStore();
   const { control, database, time, stateOf } = await startPlane({ store: shared.store });
   shared.mode.down = true;
@@ -142,7 +142,7 @@ test('the same request id gets the first answer, during the outage and after it,
   );
 });
 
-test('an unknown category is told as such during an outage too, and noted when the store is back', async () => {
+test('an unknown category is refused as such during an outage too, and recorded when the store is back', async () => {
   const shared = breakableStore();
   const { control, time } = await startPlane({ store: shared.store });
   shared.mode.down = true;
@@ -222,7 +222,7 @@ test('a store that came back empty is believed, although its revisions went back
   await settled();
 });
 
-test('what a store has lost is told once in the trail, whoever of the processes notices, and by each to health', async () => {
+test('lost changes are recorded once in the trail, whichever process notices, and reported to health by each', async () => {
   const shared = breakableStore();
   const time = virtualTime();
   const planes = [await startPlane({ store: shared.store, time }), await startPlane({ store: shared.store, time })];
@@ -271,4 +271,15 @@ test('a change that goes back in time is not believed before the store was read'
   assert.equal(database.enabled, true);
   await time.pass(2000);
   assert.equal(database.enabled, true);
+});
+
+test('while the store is down a control of a category that only other processes have is refused', async () => {
+  const shared = breakableStore();
+  const { control, plane } = await startPlane({ store: shared.store });
+  const category = { name: 'ELSEWHERE', description: '', defaultEnabled: false, having: 1 };
+  plane.setOthers({ processes: 1, categories: new Map([['ELSEWHERE', category]]) });
+  shared.mode.down = true;
+  const elsewhere = { ...enable(60), categories: ['ELSEWHERE'] };
+  assert.equal(await code(control(elsewhere)), 'RDCP_UNAVAILABLE');
+  assert.equal((await control(enable(60))).response.status, 'partial');
 });

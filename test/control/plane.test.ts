@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRdcpError } from '../../src/errors.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { ACME, code, enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
 
 test('a change is in the store and the trail before the gate follows', async () => {
-  const { commitAll: _, ...store } = createMemoryStore();
+  const store = createMemoryStore();
   const seen: boolean[] = [];
   const { control, database, trail, records } = await startPlane({
     store: {
@@ -29,8 +29,8 @@ test('a change is in the store and the trail before the gate follows', async () 
   assert.equal(records.at(-1)?.attributes['rdcp.audit.id'], entry?.id);
 });
 
-test('a commit that fails changes nothing and is told as 503', async () => {
-  const { commitAll: _, ...store } = createMemoryStore();
+test('a commit that fails changes nothing and is answered 503', async () => {
+  const store = createMemoryStore();
   const broken = { ...store, commit: async () => Promise.reject(new Error('disk full: /var/db')) };
   const { control, database, plane } = await startPlane({ store: broken });
   const error: unknown = await control(enable()).catch((thrown: unknown) => thrown);
@@ -45,7 +45,7 @@ test('a commit that fails changes nothing and is told as 503', async () => {
 test('a trail that cannot be written stops the change', async () => {
   const store = createMemoryStore();
   const { control, database } = await startPlane({
-    options: { audit: { seal: async () => Promise.reject(new Error('no')), defer: () => false } },
+    options: { audit: { append: async () => Promise.reject(new Error('no')), defer: () => false } },
     store,
   });
   assert.equal(await code(control(enable())), 'RDCP_AUDIT_WRITE_FAILED');
@@ -104,7 +104,7 @@ for (const [name, shift] of [
   });
 }
 
-test('after a suspension nobody is shown a temporary control that is over, even before a timer fires', async () => {
+test('after a suspension a temporary control that is over is not shown, even before a timer fires', async () => {
   const { control, time, plane } = await startPlane();
   await control(enable(60));
   time.suspend(HOUR);
@@ -115,7 +115,7 @@ test('after a suspension nobody is shown a temporary control that is over, even 
 });
 
 test('a temporary control ends in the gate while the store is down, and in the trail when it is back', async () => {
-  const { commitAll: _, ...store } = createMemoryStore();
+  const store = createMemoryStore();
   let down = false;
   const { control, database, time, trail, reports } = await startPlane({
     store: { ...store, commit: async (commit) => (down ? Promise.reject(new Error('down')) : store.commit(commit)) },
@@ -148,7 +148,7 @@ test('after a restart permanent settings are back and temporary ones run on for 
   assert.equal(second.database.enabled, false);
 });
 
-test('what ended while nobody ran is off from the start, and told in the trail', async () => {
+test('a control that ended while no process ran is off from the start, and in the trail', async () => {
   const store = createMemoryStore();
   const time = virtualTime();
   const first = await startPlane({ store, time });
@@ -192,7 +192,7 @@ test('the trail names twenty at most of the categories that a refused command na
   assert.deepEqual(entry?.categories, names.slice(0, 20));
 });
 
-test('an expiry is told once, however many processes share the store', async () => {
+test('an expiry is recorded once, however many processes share the store', async () => {
   const store = createMemoryStore();
   const time = virtualTime();
   const planes = [
@@ -248,7 +248,7 @@ test('a repeat gets the first answer, also when the command could not be carried
   assert.equal((await trail()).length, 4);
 });
 
-test('a repeat of a request that is still running is told so', async () => {
+test('a repeat of a request that is still running is refused as in progress', async () => {
   const { control } = await startPlane();
   const replay = { key: 'k', fingerprint: 'f' };
   const [first, second, third] = await Promise.all([

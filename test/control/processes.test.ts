@@ -3,16 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { verify } from '../../src/audit/verify.ts';
-import { systemClock, unrefInterval, unrefTimeout } from '../../src/clock.ts';
-import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { createSqliteStore } from '../../src/store/sqlite/store.ts';
+import { systemClock, unrefInterval, unrefTimeout } from '../../src/time/clock.ts';
+import { verify } from '../audit/entries.ts';
+import { until } from '../support/until.ts';
 import type { virtualTime } from '../support/virtual-time.ts';
 import { enable, startPlane } from './running-plane.ts';
 
 /** Time as it is. */
 const REAL = { clock: systemClock, schedule: unrefInterval, delay: unrefTimeout } as ReturnType<typeof virtualTime>;
 
-test('planes that share a SQLite file follow each other, lose no toggle, and tell of an expiry once', async (t) => {
+test('planes that share a SQLite file follow each other, lose no toggle, and record an expiry once', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-planes-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const stores = Array.from({ length: 4 }, () => createSqliteStore(join(directory, 'state.db')));
@@ -33,18 +34,12 @@ test('planes that share a SQLite file follow each other, lose no toggle, and tel
   assert.equal(response.status, 'success');
   const everywhere = (on: boolean) => planes.every(({ database }) => database.enabled === on);
   for (const on of [true, false]) {
-    const deadline = performance.now() + 5000;
-    while (!everywhere(on) && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.ok(everywhere(on), `every gate ${on ? 'on' : 'off'}`);
+    await until(`every gate ${on ? 'on' : 'off'}`, () => everywhere(on), 5000);
   }
-  let entries = (await first.trail()).toReversed();
-  const deadline = performance.now() + 5000;
-  while (!entries.some(({ action }) => action === 'expire') && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    entries = (await first.trail()).toReversed();
-  }
+  const isRecorded = async () => (await first.trail()).some(({ action }) => action === 'expire');
+  await until('the expiry is recorded', isRecorded, 5000);
   await Promise.all(planes.map(({ plane }) => plane.close()));
-  entries = (await first.trail()).toReversed();
+  const entries = (await first.trail()).toReversed();
   assert.equal(verify(entries), undefined);
   assert.equal(entries.filter(({ action }) => action === 'expire').length, 1);
   const toggles = entries.filter(({ action }) => action === 'toggle');

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { verify } from '../../src/audit/verify.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { verify } from '../audit/entries.ts';
+import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { ACME, enable, GLOBAL, type Setup, startPlane } from './running-plane.ts';
 
-test("what holds in this process alone becomes everybody's when the store is back, for what is left of its time", async () => {
+test('a local control is shared with all processes when the store is back, for the rest of its time', async () => {
   const shared = breakableStore();
   const time = virtualTime();
   const here = await startPlane({ store: shared.store, time });
@@ -43,7 +43,7 @@ test("what holds in this process alone becomes everybody's when the store is bac
   assert.equal(verify(await shared.entries()), undefined);
 });
 
-test('a store that fails for a moment leaves nobody alone for long, and what was set then ends on time', async () => {
+test('a store that fails for a moment isolates no process for long, and a control set meanwhile ends on time', async () => {
   const shared = breakableStore();
   const { control, database, time } = await startPlane({ store: shared.store });
   const { commit } = shared.store;
@@ -82,7 +82,7 @@ async function twoProcesses(options: Setup['options'] = {}) {
   return { here, there, time, ways, wayHere: ways[0].mode };
 }
 
-test('whoever switches the category for all meanwhile is right, and the trail tells that it ended in that process', async () => {
+test('a change for all made meanwhile wins, and the trail records the end of the local control', async () => {
   const { here, there, time, ways, wayHere } = await twoProcesses();
   wayHere.down = true;
   await here.control(enable(600), { requestId: 'here' });
@@ -107,7 +107,7 @@ test('whoever switches the category for all meanwhile is right, and the trail te
   assert.equal(verify(entries), undefined);
 });
 
-test("of the same category, set in two processes alone, one becomes everybody's", async () => {
+test('of two local controls of one category, set in two processes, one is shared', async () => {
   const { here, there, time, ways } = await twoProcesses();
   for (const { mode } of ways) mode.down = true;
   await here.control(enable(600));
@@ -157,7 +157,7 @@ test('a command that comes with the store finds what was set without it in force
   );
 });
 
-test("a tenant's temporary control becomes everybody's for that tenant", async () => {
+test("a tenant's local control is shared with all processes for that tenant", async () => {
   const { here, there, time, ways, wayHere } = await twoProcesses();
   wayHere.down = true;
   await here.control(enable(600), { scope: ACME });

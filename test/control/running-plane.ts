@@ -7,9 +7,9 @@ import { isRdcpError } from '../../src/errors.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import type { LogRecord } from '../../src/telemetry.ts';
+import type { LogRecord } from '../../src/telemetry/telemetry.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 export const GLOBAL: Scope = { key: GLOBAL_SCOPE };
@@ -64,6 +64,7 @@ export async function startPlane({
     gate,
     database,
     plane,
+    audit,
     time,
     store,
     records,

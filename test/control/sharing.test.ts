@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { test } from 'node:test';
-import { verify } from '../../src/audit/verify.ts';
-import type { Delay } from '../../src/clock.ts';
 import type { CommandContext, Scope } from '../../src/control/types.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import { type Commit, GLOBAL_SCOPE, type ScopeKey } from '../../src/store/state-store.ts';
+import type { Delay } from '../../src/time/clock.ts';
+import { verify } from '../audit/entries.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { ACME, enable, GLOBAL, startPlane } from './running-plane.ts';
@@ -97,7 +97,9 @@ test('scopes of others who share the store are none of ours', async () => {
   const shared = breakableStore();
   const time = virtualTime();
   const inNamespace = (namespace: string) => ({
-    tenantOf: (key: ScopeKey) => (key.startsWith(`${namespace}/`) ? key.slice(namespace.length + 1) : undefined),
+    isolation: {
+      tenantOf: (key: ScopeKey) => (key.startsWith(`${namespace}/`) ? key.slice(namespace.length + 1) : undefined),
+    },
   });
   const scope: Scope = { key: 'eu/acme', tenantId: 'acme' };
   const europe = await startPlane({ store: shared.store, time, options: inNamespace('eu') });
@@ -111,7 +113,7 @@ test('scopes of others who share the store are none of ours', async () => {
   assert.equal(america.plane.temporaryControls(), 0);
 });
 
-test('a tenant inherits a temporary control of everybody, and says that it is one', async () => {
+test('a tenant inherits a global temporary control, shown as one', async () => {
   const { control, stateOf, time } = await startPlane();
   const { response } = await control(enable(60));
   const { origin, temporary, expiresAt } = stateOf(ACME);
@@ -121,7 +123,7 @@ test('a tenant inherits a temporary control of everybody, and says that it is on
   assert.equal(stateOf(ACME).origin, 'default');
 });
 
-test('the entry names the tenant whose request it was, and nobody for everybody', async () => {
+test('the entry names the tenant of the request, and none for a global one', async () => {
   const { control, trail } = await startPlane();
   const tenants: (Pick<CommandContext, 'tenant' | 'tenantName'> & { scope?: Scope })[] = [
     { scope: ACME, tenant: { id: 'acme', isolationLevel: 'organization', scope: 'tenant-isolated' } },
@@ -136,7 +138,7 @@ test('the entry names the tenant whose request it was, and nobody for everybody'
   ]);
 });
 
-test('temporary controls that end for a tenant are told as that tenant, and nothing of others', async () => {
+test('the expiry of temporary controls of a tenant names that tenant alone', async () => {
   const { control, trail, time } = await startPlane();
   await control(enable(60), { scope: ACME });
   await control({ ...enable(60), categories: ['CACHE'], action: 'disable' });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { expire, type Snapshot, transition } from '../../src/control/transition.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import type { Setting, Settings } from '../../src/store/state-store.ts';
+import fc from '../support/fast-check.ts';
 
 const LIMITS = { defaultDuration: 900, maxDuration: 86_400, maxTemporary: 3 };
 const DEFAULTS = new Map([
@@ -97,7 +97,7 @@ test('reset drops both layers, and all categories when none is named', () => {
   );
 });
 
-test('status changes nothing and tells the end of a temporary control, also of an inherited one', () => {
+test('status changes nothing and shows the end of a temporary control, also of an inherited one', () => {
   const before = situation({ A: { temporary: { enabled: true, expiresAt: NOW + 1000 } } }, {});
   const { settings, changes } = transition(before, { action: 'status', categories: ['A', 'C'] }, NOW);
   assert.equal(settings, before.tenant);
@@ -123,7 +123,7 @@ test('an unknown name among known ones refuses all of them', () => {
   );
 });
 
-test('of very many unknown names the first twenty are told, and how many there are', () => {
+test('an error lists the first twenty unknown names, and how many there are', () => {
   const names = Array.from({ length: 8000 }, (_, index) => `X${index}`);
   const { code, details } = refusal(() => transition(situation(), { action: 'enable', categories: names }, NOW)) ?? {};
   assert.deepEqual(

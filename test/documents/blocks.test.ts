@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parseAst } from 'rolldown/parseAst';
 import { parseAllDocuments } from 'yaml';
-import { parseConfig } from '../../src/config.ts';
+import { parseConfig } from '../../src/options/config.ts';
 import { controlRequestSchema } from '../../src/protocol/control-request.ts';
 import { ROOT } from '../support/built.ts';
 import { BLOCKS, blocksOf } from './blocks.ts';
@@ -16,9 +16,10 @@ const LANGUAGES = {
   ts: 'test/package/documents.test.ts; recipes.full.ts',
   js: 'test/package/documents.test.ts; test/notify/grafana.test.ts',
   json: 'this file',
-  yaml: 'this file; recipes.test.ts; test/proxies/kubernetes.test.ts',
+  yaml: 'this file; recipes.test.ts; test/examples/alerts.full.ts; test/proxies/kubernetes.test.ts',
   nginx: 'test/proxies/nginx.test.ts',
   haproxy: 'test/proxies/haproxy.full.ts',
+  sql: 'test/cli/store-migrate.test.ts',
   dockerfile: 'recipes.test.ts',
   logql: 'nothing: the document says so',
 } as const;
@@ -28,7 +29,7 @@ it('the documents have blocks of these languages alone, so that none is without 
 });
 
 describe('JSON in the documents', () => {
-  const OPTIONS = ['server', 'security', 'controls', 'emit', 'tenancy', 'store', 'adopt', 'notify'];
+  const OPTIONS = ['server', 'security', 'controls', 'emit', 'tenancy', 'store', 'adopt', 'notify', 'alerts'];
   const parsed = blocksOf('json').map(({ place, code }) => {
     // A member alone stands for its place in an answer.
     const text = code.trimStart().startsWith('"') ? `{${code}}` : code;

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcpClient } from '../../src/client.ts';
-import { type Child, start, until } from '../examples/child.ts';
+import { type Child, start } from '../examples/child.ts';
 import { type Consumer, finish, installInto, packInto } from '../package/consumer.ts';
 import { freePort } from '../support/free-port.ts';
+import { until } from '../support/until.ts';
 import { blocksOf } from './blocks.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes: (size) => Buffer.alloc(size, 7) });
@@ -172,7 +173,6 @@ describe('the recipes, with the packages that they are about', () => {
       react: '19',
       'react-dom': '19',
       '@opentelemetry/sdk-node': '0.223',
-      '@opentelemetry/exporter-prometheus': '0.223',
     };
     const consumer = await project('next', packages, files);
     const next = join(consumer.directory, 'node_modules/next/dist/bin/next');

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
-import { parseConfig } from '../../src/config.ts';
-import { KNOWN } from '../../src/environment.ts';
+import { parseConfig } from '../../src/options/config.ts';
+import { KNOWN } from '../../src/register/environment.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { blocksOf } from './blocks.ts';
 

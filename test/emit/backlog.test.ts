@@ -10,11 +10,11 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
-import { createConditions } from '../../src/conditions.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord } from '../../src/index.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { createConditions } from '../../src/report/conditions.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { attachOn, RecordingController } from '../gate/controllers.ts';
 import { inFull } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -49,7 +49,7 @@ function bench(options: Partial<Parameters<typeof createSink>[0]>) {
 
 test('lines that wait for stderr take the memory of their bytes, whatever else the service allocates meanwhile', async (t) => {
   const program = `
-    import { createStderrWriter } from ${JSON.stringify(new URL('../../src/stderr.ts', import.meta.url).href)};
+    import { createStderrWriter } from ${JSON.stringify(new URL('../../src/report/stderr.ts', import.meta.url).href)};
     const writeLine = createStderrWriter();
     process.stderr.write('x'.repeat(256 * 1024));
     for (let line = 0; line < 2000; line++) {
@@ -74,7 +74,7 @@ test('lines that wait for stderr take the memory of their bytes, whatever else t
   assert.ok(memory < MIB, `${memory} bytes for ${waiting} that wait`);
 });
 
-test('lines that stderr has no room for are counted, told once, and told with their number when it is over', async () => {
+test('lines that stderr has no room for are counted and reported once, and again with their number when it is over', async () => {
   let reads = true;
   const lines: string[] = [];
   const { time, messages, conditions, category, counts } = bench({
@@ -106,7 +106,7 @@ test('lines that stderr has no room for are counted, told once, and told with th
   assert.equal(conditions.holding.length, 1, 'the next time is told again');
 });
 
-test('a flood that nobody reads leaves room for the lines of a quiet category', () => {
+test('a flood that is not read leaves room for the lines of a quiet category', () => {
   let waiting = 0;
   const settle: (() => void)[] = [];
   const lines: string[] = [];

@@ -5,10 +5,10 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { logs } from '@opentelemetry/api';
 import { BatchLogRecordProcessor, InMemoryLogRecordExporter, LoggerProvider } from '@opentelemetry/sdk-logs';
-import fc from 'fast-check';
 import { type DebugLaneOptions, debugLane, type LogProcessor, laneDrops } from '../../src/emit/debug-lane.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { DROP } from '../../src/gate/drops.ts';
+import fc from '../support/fast-check.ts';
 
 const DEBUG = 5;
 const INFO = 9;
@@ -151,7 +151,7 @@ describe('a debug lane', () => {
     }
   });
 
-  it('tells the category of a call whose record it dropped', async (t) => {
+  it('reports a dropped record to the category of its call', async (t) => {
     const { provider } = sdk({ inProcessor: 1, waiting: 1 });
     t.after(() => provider.shutdown());
     const sink = createSink({

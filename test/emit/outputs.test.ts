@@ -13,12 +13,12 @@ import {
   SimpleLogRecordProcessor,
 } from '@opentelemetry/sdk-logs';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
-import { leadsToDefaultAddress } from '../../src/emit/default-exporter.ts';
+import { leadsToDefaultAddress } from '../../src/emit/exporters.ts';
 import type { OutputOptions } from '../../src/emit/outputs.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import type { DebugRecord } from '../../src/index.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { built } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { inFull } from '../support/tiers.ts';
@@ -30,7 +30,7 @@ const { OTLPLogExporter } = require(OTLP_LOGS);
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const NOON = Date.UTC(2026, 0, 31, 12);
-const LINE = '2026-01-31T12:00:00.000Z DEBUG PAYMENTS charging {"order":42}';
+const LINE = '2026-01-31T12:00:00.000Z DEBUG PAYMENTS charging {"order":42} tenant=acme';
 const OTLP = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
@@ -88,14 +88,14 @@ describe('debug calls', () => {
     assert.deepEqual([to, lines, records], ['otel', [], 2]);
   });
 
-  it('go to stderr as well where nobody said where the SDK exports to', () => {
+  it('go to stderr as well when the export of the SDK is not configured', () => {
     registerOtlp();
     const { to, lines, reason } = emitted({});
     assert.deepEqual([to, lines], ['both', [LINE]]);
     assert.match(reason, /default address/);
   });
 
-  it('go to OpenTelemetry alone where somebody said so: by a variable, an address, or a provider given', () => {
+  it('go to OpenTelemetry alone when that is configured: by a variable, an address, or a provider given', () => {
     registerOtlp();
     for (const env of [{ [OTLP]: 'http://localhost:4318' }, { OTEL_LOGS_EXPORTER: 'otlp' }]) {
       const { to, lines, reason } = emitted({ env });
@@ -183,7 +183,8 @@ describe('debug calls', () => {
     const listener = (error: unknown) => rejections.push(error);
     process.on('unhandledRejection', listener);
     emitted({ to: async () => Promise.reject(new Error('down')) });
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    // Node reports a rejection before the next turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', listener);
     assert.deepEqual(rejections, []);
   });
@@ -209,7 +210,7 @@ describe('a NodeSDK of the application', () => {
     });
   };
 
-  it('that was not told where to export to leaves the lines on stderr, and the start says so', () => {
+  it('without a configured export leaves the lines on stderr, and the start says so', () => {
     const { stderr } = run('');
     assert.match(stderr, /^rdcp: remote control on http:\S+ and debug lines to stderr and OpenTelemetry$/m);
     assert.match(stderr, / DEBUG SHOP sold$/m);

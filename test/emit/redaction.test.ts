@@ -5,18 +5,22 @@ import { request, ServerResponse } from 'node:http';
 import { describe, it, test } from 'node:test';
 import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
-import fc from 'fast-check';
-import { parseConfig } from '../../src/config.ts';
 import { createRedaction } from '../../src/emit/redaction.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { parseConfig } from '../../src/options/config.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import fc from '../support/fast-check.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const SECRET = 'hunter2-hunter2';
 
 /** Everything that comes out of one call, on every output and a tap, as one text. */
-function written(attributes: object, redact: readonly string[] | false = [], message: unknown = 'login'): string {
+function written(
+  attributes: object | (() => object),
+  redact: readonly string[] | false = [],
+  message: unknown = 'login',
+): string {
   const exporter = new InMemoryLogRecordExporter();
   logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter })] }));
   const texts: string[] = [];
@@ -57,6 +61,9 @@ describe('a value is redacted', () => {
       ],
       ...['cookies', 'passwords', 'clientSecrets', 'API-Keys', 'tls.passphrase'],
       ...['http.request.header.authorization', 'API KEY', 'client-secret', `${'x'.repeat(1000)}_token`],
+      ...['pwd', 'DB_PWD', 'pass', 'smtpPass', 'DB_PASS', 'smtp.pass', 'passphrase', 'jwt', 'userJwt', 'credential'],
+      ...['awsCredentials', 'secretKey', 'AWS_SECRET_ACCESS_KEY', 'SECRET_KEY_BASE', 'connectionString'],
+      ...['user[password]', 'users[0][pass]', "session['token']", 'password:'],
     ];
     for (const name of names) {
       const text = written({ [name]: SECRET, order: 7 });
@@ -67,7 +74,18 @@ describe('a value is redacted', () => {
   });
 
   it('and not under others', () => {
-    for (const name of ['tokens', 'passwordless', 'secretary', 'monkey', 'key', 'token_count']) {
+    for (const name of [
+      'tokens',
+      'passwordless',
+      'secretary',
+      'monkey',
+      'key',
+      'token_count',
+      'bypass',
+      'encompass',
+      'passed',
+      'value',
+    ]) {
       assert.ok(written({ [name]: SECRET }).includes(SECRET), name);
     }
   });
@@ -98,6 +116,14 @@ describe('a value is redacted', () => {
       { query: new URLSearchParams({ token: SECRET, page: '2' }) },
       { wrapped: { toJSON: () => ({ apiKey: SECRET }) } },
       { secret: new Error(SECRET) },
+      {
+        headers: [
+          { name: 'authorization', value: SECRET },
+          { key: 'X-Api-Key', value: SECRET },
+        ],
+      },
+      { name: 'Set-Cookie', value: SECRET },
+      { map: new Map([[Symbol('password'), SECRET]]) },
       { secret: Buffer.from(SECRET), list: [new Set([{ token: SECRET }])] },
       Object.defineProperty({}, 'password', { get: () => SECRET, enumerable: true }),
     ];
@@ -139,6 +165,7 @@ describe('a value is redacted', () => {
 
   it('never under false', () => {
     assert.ok(written({ password: SECRET, a: [{ token: SECRET }] }, false).includes(SECRET));
+    assert.ok(written({}, false, `Bearer ${SECRET}`).includes(SECRET));
   });
 
   it('without taking the category, or leaving something where nothing was', () => {
@@ -148,11 +175,89 @@ describe('a value is redacted', () => {
   });
 });
 
-test('a pattern is no regular expression, and takes no time whatever it is', () => {
-  const redacts = createRedaction(['(a+)+$', '*a*a*a*a*a*a*a*a*a*b']);
+const JWT = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from(SECRET).toString('base64url')}.c2ln`;
+const PEM = `-----BEGIN RSA PRIVATE KEY-----\nMIIB${SECRET}\nAAAA==\n-----END RSA PRIVATE KEY-----`;
+
+describe('a credential that its form tells is masked in texts:', () => {
+  const texts: readonly (readonly [text: string, masked: string])[] = [
+    [`token=${JWT}; next`, 'token=[redacted]; next'],
+    [`"${JWT}"`, '"[redacted]"'],
+    [`/callback?id_token%3D${JWT}&page=2`, '/callback?id_token%3D[redacted]&page=2'],
+    [`${JWT}.${JWT}`, '[redacted]'],
+    [`key ${PEM} done`, 'key [redacted] done'],
+    [PEM.replaceAll('RSA ', '').replaceAll('\n', '\\n'), '[redacted]'],
+    [PEM.slice(0, 60), '[redacted]'],
+    [`Authorization: Bearer ${SECRET}, Host: shop`, 'Authorization: Bearer [redacted], Host: shop'],
+    [`authorization=bearer  ${SECRET}==`, 'authorization=bearer [redacted]'],
+    [`postgres://app:${SECRET}@db:5432/shop`, 'postgres://[redacted]@db:5432/shop'],
+    [`postgres://app:${SECRET}@${SECRET}@db/shop`, 'postgres://[redacted]@db/shop'],
+    [`clone https://${SECRET}@git.example/a.git`, 'clone https://[redacted]@git.example/a.git'],
+  ];
+  for (const [text, masked] of texts) {
+    it(masked, () => {
+      const inMessage = written({ order: 7 }, [], text);
+      const inAttributes = written({ text, list: [{ text }], error: new Error(text) });
+      for (const out of [inMessage, inAttributes]) {
+        assert.ok(!out.includes(SECRET) && !out.includes(JWT), out);
+        assert.ok(out.includes(JSON.stringify(masked).slice(1, -1)), out);
+      }
+      assert.ok(!written({ text }).includes(SECRET), 'a short text alone');
+      assert.ok(!written({}, [], new Error(text)).includes(SECRET), 'an error for a message');
+      const thrown = written(() => {
+        throw new Error(text);
+      });
+      assert.ok(!thrown.includes(SECRET) && !thrown.includes(JWT), thrown);
+    });
+  }
+
+  it('not in texts that only look like one', () => {
+    const harmless = [
+      'the bearer token expired',
+      'Bearer authentication failed',
+      'WWW-Authenticate: Bearer realm="shop"',
+      'http://localhost:4873/@scope/pkg?mail=a@b.example#c@d',
+      'from https://a.example to ops@b.example',
+      'eyJ is how they begin, keyJournal.read.write.all',
+      '-----BEGIN PUBLIC KEY-----',
+    ];
+    for (const text of harmless) assert.ok(written({ text }, [], text).includes(JSON.stringify(text)), text);
+  });
+
+  it('also where a long text is cut in the middle of one, and behind it', () => {
+    const head = 'x'.repeat(8150);
+    for (const text of [`${head} ${JWT}`, `${head}\n${PEM}`, `${PEM.slice(0, 60)}${'A'.repeat(100_000)}`]) {
+      const out = written({ text }, [], text);
+      assert.ok(!out.includes(SECRET) && !out.includes(JWT.slice(0, 30)), out.slice(-300));
+      assert.match(out, /cut from \d+ characters/);
+    }
+  });
+});
+
+test('a text takes time by its length, whatever it is', () => {
+  const { mask } = createRedaction([]);
+  const parts = [
+    'eyJ',
+    'eyJa.',
+    '%41eyJ',
+    '://',
+    '://a',
+    'Bearer ',
+    'bearer\t',
+    '-----BEGIN ',
+    '-----BEGIN A PRIVATE KEY-----',
+    'A ',
+  ];
   const started = process.cpuUsage().user;
-  assert.equal(redacts('a'.repeat(100_000)), false);
-  assert.equal(redacts('(a+)+$'), true);
+  for (const part of parts)
+    for (const after of ['', '@', '-----END ', ' '.repeat(5000)]) mask(part.repeat(4000) + after);
+  assert.ok(process.cpuUsage().user - started < 2_000_000);
+});
+
+test('a pattern is no regular expression, and takes no time whatever it is', () => {
+  const { hides } = createRedaction(['(a+)+$', '*a*a*a*a*a*a*a*a*a*b']);
+  const started = process.cpuUsage().user;
+  assert.equal(hides('a'.repeat(100_000)), false);
+  assert.equal(hides('(a+)+$'), true);
   assert.ok(process.cpuUsage().user - started < 500_000);
 });
 
@@ -191,10 +296,18 @@ test('no value under a redacted name is in any output, whatever shape the attrib
         .map(([at, value]) => Object.assign(new Error('e'), { [at]: String(value), cause: { [at]: value } })),
     ),
   }));
+  const form = fc.constantFrom(`Bearer ${SECRET}`, `amqp://u:${SECRET}@queue`, `${JWT} ${PEM}`);
   fc.assert(
-    fc.property(fc.dictionary(fc.string(), tree), name, hidden, (attributes, at, value) => {
-      assert.ok(!written({ ...attributes, [at]: value }).includes(SECRET));
-    }),
+    fc.property(
+      fc.dictionary(fc.string(), tree),
+      name,
+      hidden,
+      form,
+      fc.string(),
+      (attributes, at, value, text, key) => {
+        assert.ok(!written({ ...attributes, [at]: value, [key]: text }, [], `${key} ${text}`).includes(SECRET));
+      },
+    ),
     { numRuns: 200 },
   );
 });
@@ -206,13 +319,11 @@ for (const redact of [true, 'password', [7], [''], [[]]]) {
 }
 
 test('a pattern needs all its parts, in their order, and is answered alike after thousands of other names', () => {
-  const redacts = createRedaction(['card*number*raw']);
+  const { hides } = createRedaction(['card*number*raw']);
   const answers = () =>
-    ['card-number-raw', 'cardnumberraw', 'card-raw', 'card-number', 'number-card-raw', 'my-card-number-raw'].map(
-      redacts,
-    );
+    ['card-number-raw', 'cardnumberraw', 'card-raw', 'card-number', 'number-card-raw', 'my-card-number-raw'].map(hides);
   const before = answers();
   assert.deepEqual(before, [true, true, false, false, false, false]);
-  for (let name = 0; name < 5000; name++) assert.equal(redacts(`field${name}`), false);
+  for (let name = 0; name < 5000; name++) assert.equal(hides(`field${name}`), false);
   assert.deepEqual(answers(), before);
 });

@@ -15,7 +15,7 @@ import {
 import { gateSampler } from '../../src/emit/sampler.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 const exporter = new InMemorySpanExporter();
@@ -34,7 +34,7 @@ function sampledBy(sampler: Sampler) {
   trace.setGlobalTracerProvider(new TracerProvider({ sampler: gateSampler(sampler), spanProcessors }));
 }
 
-/** Runs `fn` in a span of somebody else's instrumentation. */
+/** Runs `fn` in a span of another instrumentation. */
 const inSpan = <T>(name: string, fn: () => T): T =>
   trace.getTracer('contrib').startActiveSpan(name, (span) => {
     try {

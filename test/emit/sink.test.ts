@@ -10,7 +10,7 @@ import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } f
 import { TracerProvider } from '@opentelemetry/sdk-trace';
 import { createSink } from '../../src/emit/sink.ts';
 import type { Attributes, CategoryDescriptor, Sink } from '../../src/gate/types.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const NOON = Date.UTC(2026, 0, 31, 12);
@@ -189,7 +189,7 @@ describe('a debug call', () => {
     const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
     const script = `
       const { createSink } = await import(${source('emit/sink.ts')});
-      const { createTelemetry } = await import(${source('telemetry.ts')});
+      const { createTelemetry } = await import(${source('telemetry/telemetry.ts')});
       const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 } });
       const category = { index: 0, name: 'PAYMENTS' };
       for (let i = 0; i < 50; i++) {

@@ -8,7 +8,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { createSink } from '../../src/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 
@@ -54,6 +54,27 @@ describe('a span of a category', () => {
     assert.equal(span?.events[0]?.name, 'exception');
   });
 
+  it('records no credential of an exception, in its message, its stack or the status', () => {
+    const problems = [
+      Object.assign(new TypeError('postgres://app:hunter2@db is away'), { code: 'E_AWAY' }),
+      'refused: Bearer hunter2hunter2',
+    ];
+    for (const problem of problems) {
+      const throwing = () =>
+        sink.span(PAYMENTS, 'charge', () => {
+          throw problem;
+        });
+      assert.throws(throwing, (error) => error === problem);
+    }
+    const recorded = ended().map(({ status, events }) => [status, events.map(({ attributes }) => attributes)]);
+    assert.doesNotMatch(JSON.stringify(recorded), /hunter2/);
+    const [first] = ended();
+    assert.equal(first?.status.message, 'postgres://[redacted]@db is away');
+    const { 'exception.type': type, 'exception.stacktrace': stack } = first?.events[0]?.attributes ?? {};
+    assert.equal(type, 'E_AWAY');
+    assert.match(String(stack), /^TypeError: postgres:\/\/\[redacted\]@db is away\n {4}at /);
+  });
+
   it('passes on a thrown value that is no error', () => {
     assert.throws(
       () =>
@@ -86,11 +107,11 @@ describe('a span of a category', () => {
     assert.equal(ended()[0]?.status.code, SpanStatusCode.ERROR);
   });
 
-  it('leaves a rejection that nobody handles to be reported as one', () => {
+  it('leaves an unhandled rejection to be reported as one', () => {
     const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
     const script = `
       const { createSink } = await import(${source('emit/sink.ts')});
-      const { createTelemetry } = await import(${source('telemetry.ts')});
+      const { createTelemetry } = await import(${source('telemetry/telemetry.ts')});
       process.on('unhandledRejection', (error) => console.log('unhandled:', error.message));
       const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 } });
       sink.span({ index: 0, name: 'PAYMENTS' }, 'charge', async () => { throw new Error('nobody looks'); });

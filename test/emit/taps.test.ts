@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseConfig } from '../../src/config.ts';
 import { budgetsOf } from '../../src/emit/budgets.ts';
 import type { Call } from '../../src/emit/record.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { parseConfig } from '../../src/options/config.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
 interface TapOptions {
@@ -71,7 +71,7 @@ test('a category that is on and tapped builds once, for the outputs and every ta
   assert.match(lines[1]!, /two \{"built":2\}$/);
 });
 
-test('a tap gets what the budget drops, at its own rate, and nothing is built for nobody', () => {
+test('a tap gets what the budget drops, at its own rate, and nothing is built in vain', () => {
   const { a, attachment, tap, counts } = bench();
   attachment.setBase(0, true);
   const { taken } = tap({ most: 5 });

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A program that a test started, and everything it has written. */
 export interface Child {
@@ -37,18 +36,5 @@ async function end<T>(child: ChildProcess, ended: Promise<T>, signal: NodeJS.Sig
     return await ended;
   } finally {
     clearTimeout(deadline);
-  }
-}
-
-/** The first value of `look` that is not undefined. */
-export async function until<T>(
-  what: string,
-  look: () => T | undefined | Promise<T | undefined>,
-  ms = 60_000,
-): Promise<T> {
-  for (const deadline = Date.now() + ms; ; await sleep(50)) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
   }
 }

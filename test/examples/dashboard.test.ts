@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dashboard } from '../../examples/observability/dashboard.ts';
+import { parseRoute } from '../../src/console/state/route.ts';
 
 // What Grafana demands of a dashboard or silently makes something else of, as far as that can be told without one.
 
 type Json = Record<string, unknown>;
+
+interface Link {
+  readonly title: string;
+  readonly url: string;
+}
 
 interface Panel {
   readonly id: number;
@@ -12,9 +18,12 @@ interface Panel {
   readonly title: string;
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly datasource?: object;
+  readonly links?: readonly Link[];
   readonly targets?: readonly { readonly refId: string; readonly expr: string; readonly legendFormat: string }[];
   readonly options?: { legend?: { showLegend: boolean }; reduceOptions?: { calcs: string[] } };
-  readonly fieldConfig?: { defaults: { unit?: string; noValue?: string; mappings?: readonly Json[] } };
+  readonly fieldConfig?: {
+    defaults: { unit?: string; noValue?: string; mappings?: readonly Json[]; links?: readonly Link[] };
+  };
   readonly transformations?: readonly { id: string; options: Json }[];
 }
 
@@ -30,7 +39,8 @@ const charts = panels.filter(({ type }) => type !== 'row');
 const TYPES = ['row', 'stat', 'timeseries', 'state-timeline', 'bargauge', 'table'];
 /** Ids of units (`valueFormats` of Grafana). */
 const UNITS = ['s', 'cps'];
-const BUILT_IN = ['__rate_interval', '__range'];
+const BUILT_IN = ['__rate_interval', '__range', '__from', '__to', '__field'];
+const linksOf = ({ links = [], fieldConfig }: Panel) => [...links, ...(fieldConfig?.defaults.links ?? [])];
 
 test('the dashboard has an id to link to, and the last version of its schema', () => {
   assert.match(String(model.uid), /^[\w-]{1,40}$/);
@@ -67,7 +77,8 @@ test('panels lie within the 24 columns, and none on another', () => {
 test('everything is asked of the data source that the reader chooses', () => {
   const [first] = templating.list;
   assert.deepEqual([first?.name, first?.type, first?.query], ['datasource', 'datasource', 'prometheus']);
-  for (const { datasource } of [...charts, ...annotations.list, ...templating.list.slice(1)]) {
+  const queried = templating.list.filter(({ type }) => type === 'query');
+  for (const { datasource } of [...charts, ...annotations.list, ...queried]) {
     assert.deepEqual(datasource, { type: 'prometheus', uid: '$datasource' });
   }
 });
@@ -81,10 +92,57 @@ test('every variable that is used is there, and before those that use it', () =>
   }
   const queries = [...charts.flatMap(({ targets = [] }) => targets), ...annotations.list].map(({ expr }) => expr);
   assert.ok(queries.length >= charts.length);
-  const names = new Set(queries.flatMap(used));
+  const addresses = charts.flatMap(linksOf).map(({ url }) => url);
+  const names = new Set([...queries, ...addresses].flatMap(used));
   for (const name of names) assert.ok(known.has(name), name);
   for (const { name, type } of templating.list)
     assert.ok(type === 'datasource' || names.has(name), `${name} is not used`);
+});
+
+test('every panel leads to a view of the console, and series of categories to theirs', () => {
+  const views: string[] = [];
+  for (const panel of charts) {
+    const [prefix, clicked] = [`\${console:raw}`, `\${__field.labels.rdcp_category_name}`];
+    const addresses = linksOf(panel).map(({ url }) => url.replace(clicked, 'SQL_POOL'));
+    const hashes = addresses.filter((url) => url.startsWith(prefix)).map((url) => url.slice(prefix.length));
+    assert.ok(hashes.length > 0, panel.title);
+    const routes = hashes.map(parseRoute);
+    // An unknown address would be the list of categories.
+    for (const [at, hash] of hashes.entries()) assert.ok(hash.startsWith(`#/${routes[at]?.view}`), hash);
+    views.push(...routes.map(({ view }) => view));
+    const ofCategories = panel.targets?.some(({ legendFormat }) => /rdcp_category_name/.test(legendFormat));
+    assert.equal(
+      routes.some(({ view, item }) => view === 'categories' && item === 'SQL_POOL'),
+      ofCategories,
+      panel.title,
+    );
+    assert.equal(
+      routes.some(({ view, query }) => view === 'tail' && query.get('categories') === 'SQL_POOL'),
+      ofCategories,
+      panel.title,
+    );
+  }
+  assert.deepEqual([...new Set(views)].sort(), ['audit', 'categories', 'fleet', 'health', 'tail', 'tenants']);
+});
+
+test('series of a category or a process lead to their traces in Explore, over the time of the dashboard', () => {
+  const queries = new Set<string>();
+  for (const { url } of charts.flatMap(linksOf).filter(({ url }) => url.startsWith('/'))) {
+    const { pathname, searchParams } = new URL(url, 'http://grafana.test');
+    assert.equal(pathname, '/explore');
+    const { rdcp } = JSON.parse(searchParams.get('panes') ?? '') as Record<string, Json & { queries: Json[] }>;
+    assert.deepEqual(rdcp?.range, { from: `\${__from}`, to: `\${__to}` });
+    assert.equal(rdcp.datasource, `\${traces}`);
+    for (const { query } of rdcp.queries) queries.add(String(query));
+    assert.doesNotMatch(url, /%24%7B/, 'Grafana fills in what is not escaped');
+  }
+  assert.deepEqual(
+    [...queries],
+    [
+      `{ span.rdcp.category.name = "\${__field.labels.rdcp_category_name}" }`,
+      `{ resource.service.name = "\${__field.labels.job}" }`,
+    ],
+  );
 });
 
 test('calls a second have that unit, wherever they are shown', () => {
@@ -103,7 +161,7 @@ test('a stat without a process to ask is grey and says so', () => {
   }
 });
 
-test('the table of processes has the columns that tell one from another, and not the constant sample', () => {
+test('the table of processes has the columns that identify a process, and not the constant sample', () => {
   const table = charts.find(({ type }) => type === 'table');
   const columns = /^max by \((.*?)\)/.exec(table?.targets?.[0]?.expr ?? '')?.[1]?.split(', ');
   assert.deepEqual(columns, [
@@ -120,7 +178,7 @@ test('the table of processes has the columns that tell one from another, and not
   ]);
 });
 
-test('queries of a panel are told apart, and so are the lines of a graph', () => {
+test('queries of a panel have different names, and so have the lines of a graph', () => {
   for (const { title, type, targets = [], options } of charts) {
     assert.ok(targets.length > 0, title);
     assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length, title);

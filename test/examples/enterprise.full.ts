@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ROOT } from '../support/built.ts';
-import { until } from './child.ts';
+
+import { until } from '../support/until.ts';
 import { type Expected, followGuide, type Guided, startGuided } from './guided.ts';
 import { withProgram } from './required-program.ts';
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
-import { type Child, start, until } from './child.ts';
+import { until } from '../support/until.ts';
+import { type Child, start } from './child.ts';
 import { withProgram } from './required-program.ts';
 import { shopEnvironment } from './running-shop.ts';
 
@@ -40,7 +41,7 @@ async function startFleet(cwd: string, processes: number): Promise<RunningFleet>
 
 /** The example as a user tries it, with that many shops. */
 export function fleetExample(processes: number): void {
-  test(`${processes} shops behind one port do what any of them is told, and the answers tell who is missing`, (t) =>
+  test(`${processes} shops behind one port follow a change made through any of them, and the answers name who is missing`, (t) =>
     withProgram(t, 'redis-server', async () => {
       const cwd = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
       const { child, client } = await startFleet(cwd, processes);
@@ -90,7 +91,7 @@ export function fleetExample(processes: number): void {
         assert.equal((await client.toggle('CACHE')).otelrdcp_fleet?.instances, processes - 1);
       });
 
-      await t.test('the commands that it tells work as they stand', async () => {
+      await t.test('the commands that it prints work unchanged', async () => {
         const commands = child.output.stdout.split('\n').filter((line) => /^ {2}(RDCP_URL=\S+ )?npx rdcp /.test(line));
         assert.equal(commands.length, 4);
         for (const command of commands) {

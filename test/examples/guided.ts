@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assertBuilt, ROOT } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
-import { type Child, start, until } from './child.ts';
+import { until } from '../support/until.ts';
+import { type Child, start } from './child.ts';
 
 /** Certificates are made first, by a dozen processes. */
 const START_MS = 60_000;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { until } from './child.ts';
+
+import { until } from '../support/until.ts';
 import { type Expected, followGuide, type Guided, startGuided } from './guided.ts';
 import { withProgram } from './required-program.ts';
 

@@ -3,7 +3,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { createRdcp, type StateStore } from 'opentelemetry-instrumentation-rdcp';
+import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
+import type { StateStore } from 'opentelemetry-instrumentation-rdcp/store-contract';
 import { storeContract } from 'opentelemetry-instrumentation-rdcp/store-contract';
 import { openJournalStore } from '../../examples/own-store/journal-store.ts';
 import { hashApiKey } from '../../src/auth/api-key.ts';

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../support/built.ts';
-import { start, until } from './child.ts';
+import { until } from '../support/until.ts';
+import { start } from './child.ts';
 
 export const FOLDER = join(ROOT, 'examples/observability');
 
@@ -15,14 +16,19 @@ export interface Sample {
 
 export interface Prometheus {
   query(expr: string): Promise<Sample[]>;
+  /** The values of each series, one for every second since `start`. */
+  queryRange(expr: string, start: Date): Promise<{ metric: Sample['metric']; values: number[] }[]>;
   labelValues(label: string, selector: string): Promise<string[]>;
   /** The loaded rules, as they were evaluated last. */
   rules(): Promise<{ name: string; type: 'recording' | 'alerting'; health: string }[]>;
   end(): Promise<unknown>;
 }
 
-/** A real Prometheus that scrapes one process every second, under the job name `shop`. */
-export async function startPrometheus(target: string): Promise<Prometheus> {
+/**
+ * A real Prometheus that scrapes one process every second, under the job name `shop`.
+ * @param more members of its configuration
+ */
+export async function startPrometheus(target: string, more: object = {}): Promise<Prometheus> {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-prometheus-'));
   const config = join(directory, 'prometheus.yml');
   writeFileSync(
@@ -31,6 +37,7 @@ export async function startPrometheus(target: string): Promise<Prometheus> {
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
       rule_files: [join(FOLDER, 'rules/*.yml')],
       scrape_configs: [{ job_name: 'shop', static_configs: [{ targets: [target] }] }],
+      ...more,
     }),
   );
   const child = await start(
@@ -61,6 +68,12 @@ export async function startPrometheus(target: string): Promise<Prometheus> {
         type Answer = { result: { metric: Record<string, string>; value: [number, string] }[] };
         const { result } = await ask<Answer>('query', { query: expr });
         return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+      },
+      async queryRange(expr, start) {
+        type Answer = { result: { metric: Record<string, string>; values: [number, string][] }[] };
+        const range = { start: start.toISOString(), end: new Date().toISOString(), step: '1s' };
+        const { result } = await ask<Answer>('query_range', { query: expr, ...range });
+        return result.map(({ metric, values }) => ({ metric, values: values.map(([, value]) => Number(value)) }));
       },
       async rules() {
         const { groups } = await ask<{ groups: { rules: Awaited<ReturnType<Prometheus['rules']>> }[] }>('rules', {});

@@ -6,7 +6,8 @@ import type { ControlResponse, DiscoveredCategory, DiscoveryResponse } from '../
 import { assertBuilt, ROOT } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
-import { type Child, start, until } from './child.ts';
+import { until } from '../support/until.ts';
+import { type Child, start } from './child.ts';
 
 const MAIN = join(ROOT, 'examples/shop/main.ts');
 
@@ -17,7 +18,7 @@ export interface RunningShop {
   readonly control: string;
   readonly metrics: string;
   get<T>(path: string): Promise<T>;
-  post(body: object): Promise<ControlResponse>;
+  post(body: object, headers?: Readonly<Record<string, string>>): Promise<ControlResponse>;
   category(name: string): Promise<DiscoveredCategory>;
   /** The text of a scrape. */
   scrape(): Promise<string>;
@@ -37,10 +38,11 @@ export async function shopEnvironment(): Promise<NodeJS.ProcessEnv & { RDCP_PORT
   };
 }
 
-export async function startShop(): Promise<RunningShop> {
+/** @param more variables of its environment */
+export async function startShop(more: Readonly<Record<string, string>> = {}): Promise<RunningShop> {
   assertBuilt();
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-shop-'));
-  const env = await shopEnvironment();
+  const env = { ...(await shopEnvironment()), ...more };
   const register = import.meta.resolve('opentelemetry-instrumentation-rdcp/register');
   const child = await start(process.execPath, ['--import', register, MAIN], { cwd, env });
   const control = `http://127.0.0.1:${env.RDCP_PORT}`;
@@ -61,7 +63,12 @@ export async function startShop(): Promise<RunningShop> {
   async function request<T>(path: string, init: RequestInit): Promise<T> {
     const response = await fetch(`${control}${path}`, {
       ...init,
-      headers: { 'X-RDCP-API-Key': key, 'X-RDCP-Client-ID': 'night-shift', 'Content-Type': 'application/json' },
+      headers: {
+        'X-RDCP-API-Key': key,
+        'X-RDCP-Client-ID': 'night-shift',
+        'Content-Type': 'application/json',
+        ...init.headers,
+      },
     });
     const body = await response.text();
     assert.equal(response.status, 200, `${path}: ${body}`);
@@ -75,7 +82,7 @@ export async function startShop(): Promise<RunningShop> {
     metrics,
     end,
     get: (path) => request(path, {}),
-    post: (body) => request('/rdcp/v1/control', { method: 'POST', body: JSON.stringify(body) }),
+    post: (body, headers = {}) => request('/rdcp/v1/control', { method: 'POST', body: JSON.stringify(body), headers }),
     async category(name) {
       const { categories } = await request<DiscoveryResponse>('/rdcp/v1/discovery', {});
       const found = categories.find((category) => category.name === name);

@@ -1,22 +1,32 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dashboard } from '../../examples/observability/dashboard.ts';
 import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
-import { until } from './child.ts';
+
+import { until } from '../support/until.ts';
 import { type Prometheus, startPrometheus } from './prometheus.ts';
 import { withProgram } from './required-program.ts';
 import { type RunningShop, startShop } from './running-shop.ts';
 
 test('a real Prometheus scrapes what discovery answers, and every query of the dashboard and every recording rule has data', async (t) => {
   await withProgram(t, 'prometheus', async () => {
-    const shop = await startShop();
+    const directory = mkdtempSync(join(tmpdir(), 'rdcp-scraped-'));
+    t.after(() => rmSync(directory, { recursive: true }));
+    const config = join(directory, 'rdcp.json');
+    writeFileSync(config, JSON.stringify({ tenancy: { isolation: 'organization' } }));
+    const shop = await startShop({ RDCP_CONFIG: config });
     try {
       const prometheus = await startPrometheus(new URL(shop.metrics).host);
       try {
         await showZeroWhileQuiet(prometheus);
         await compareTotals(shop, prometheus);
+        const started = new Date();
         await askEveryQuery(shop, prometheus);
+        await showWhatWasEverOn(prometheus, started);
         await shop.child.end();
         await showNothingOfTheDead(prometheus);
       } finally {
@@ -28,10 +38,29 @@ test('a real Prometheus scrapes what discovery answers, and every query of the d
   });
 });
 
+/** The timeline has what was on at some time, also for a tenant alone, from before that on, and nothing else. */
+async function showWhatWasEverOn(prometheus: Prometheus, start: Date): Promise<void> {
+  const range = `${Math.ceil((Date.now() - start.getTime()) / 1000)}s`;
+  const expr = substitute(queryOf('Which categories were on').replaceAll('$__range', range));
+  const series = await prometheus.queryRange(expr, start);
+  const byName = new Map(series.map(({ metric, values }) => [metric.rdcp_category_name, values]));
+  assert.deepEqual([...byName.keys()].sort(), ['AUTH', 'CACHE', 'DATABASE', 'ORDERS']);
+  for (const [name, values] of byName) {
+    assert.deepEqual([...new Set(values)].sort(), [0, 1], name);
+    assert.equal(values[0], 0, `${name} was off at first`);
+  }
+  const all = await prometheus.query('count(rdcp_category_enabled)');
+  assert.ok((all[0]?.value ?? 0) > byName.size, 'others were never on');
+}
+
 function stat(title: string): string {
+  return substitute(queryOf(title));
+}
+
+function queryOf(title: string): string {
   const found = dashboard().panels?.find((panel) => panel.title === title);
   assert.ok(found !== undefined && 'targets' in found, title);
-  return substitute(String(Reflect.get(found.targets?.[0] ?? {}, 'expr')));
+  return String(Reflect.get(found.targets?.[0] ?? {}, 'expr'));
 }
 
 /** Counters and rates that begin with their first event are zero before it. */
@@ -105,6 +134,13 @@ async function askEveryQuery(shop: RunningShop, prometheus: Prometheus): Promise
   assert.ok(queries.length >= 15);
 
   const unanswered = new Map(queries.map(([title, expr]) => [substitute(String(expr)), title]));
+  // ORDERS, because what is disabled below loses its activations.
+  const recording = { duration: '5m', otelrdcp_when: { failed: true, slowerThan: '5ms' } };
+  await shop.post({ action: 'enable', categories: ['ORDERS'], options: recording });
+  await until('what is on for some work alone counts as on', async () => {
+    const [sample] = await prometheus.query(stat('Categories on'));
+    return sample?.value === 1;
+  });
   // A false token of a customer makes AUTH lose a call. What is shown over a short window comes and goes: requests and refusals go on until every query had its answer.
   for (let round = 0; unanswered.size > 0; round++) {
     assert.ok(round < 20, `no data: ${JSON.stringify([...unanswered], undefined, 2)}`);
@@ -113,6 +149,10 @@ async function askEveryQuery(shop: RunningShop, prometheus: Prometheus): Promise
       categories: ['DATABASE', 'AUTH'],
       options: { duration: '1m', reason: 'the dashboard wants data' },
     });
+    await shop.post(
+      { action: 'enable', categories: ['CACHE'], options: { duration: '1m', reason: 'for a tenant' } },
+      { 'X-RDCP-Tenant-ID': 'acme' },
+    );
     await fetch(`${shop.control}/rdcp/v1/status`, { headers: { 'X-RDCP-API-Key': 'no key of anybody' } });
     await sleep(1000);
     for (const expr of unanswered.keys()) {

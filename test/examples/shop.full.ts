@@ -4,7 +4,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { takenPort } from '../register/running.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
-import { start, until } from './child.ts';
+import { until } from '../support/until.ts';
+import { start } from './child.ts';
 import { shopEnvironment } from './running-shop.ts';
 import { startOn } from './shop-ports.ts';
 
@@ -20,7 +21,7 @@ test('what npm start runs makes ten seconds of traffic with --once, finds every 
     env: {
       ...env,
       PATH: `${dirname(process.execPath)}${delimiter}${env.PATH}`,
-      RDCP_API_KEY: 'a-key-of-this-test-alone-and-no-other',
+      RDCP_SERVER_API_KEY: 'a-key-of-this-test-alone-and-no-other',
     },
   });
   const code = await child.ended;
@@ -28,14 +29,14 @@ test('what npm start runs makes ten seconds of traffic with --once, finds every 
   assert.match(child.output.stdout, /^\d+ requests, [1-9]\d* orders accepted$/m);
 });
 
-describe('the example on ports that somebody else has', { concurrency: 2 }, () => {
+describe('the example on ports that are taken', { concurrency: 2 }, () => {
   test('a SHOP_PORT that is none: it ends with one line', async (t) => {
     const child = await startOn(t, { SHOP_PORT: 'http' });
     assert.equal(await child.ended, 1);
     assert.match(child.output.stderr, /^shop: SHOP_PORT must be a number from 0 to 65535$/m);
   });
 
-  test('the remote control: it is open, and tells of nothing to try', async (t) => {
+  test('the remote control: it is open, and prints nothing to try', async (t) => {
     const port = String(await takenPort(t, 'localhost'));
     const child = await startOn(t, { RDCP_HOST: 'localhost', RDCP_PORT: port });
     await until('what the shop says', () => (child.output.stdout.includes('RDCP_PORT') ? true : undefined));
@@ -45,7 +46,7 @@ describe('the example on ports that somebody else has', { concurrency: 2 }, () =
     await until('what register says', () => (inUse.test(child.output.stderr) ? true : undefined));
   });
 
-  test('the metrics: it tells what to try, and of no metrics', async (t) => {
+  test('the metrics: it prints what to try, without metrics', async (t) => {
     const port = String(await takenPort(t, 'localhost'));
     const child = await startOn(t, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
     await until('the guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));

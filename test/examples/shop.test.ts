@@ -6,14 +6,15 @@ import type { DiscoveryResponse, StatusResponse } from '../../src/protocol/messa
 import { takenPort } from '../register/running.ts';
 import { ROOT } from '../support/built.ts';
 import { inFull } from '../support/tiers.ts';
-import { start, until } from './child.ts';
+import { until } from '../support/until.ts';
+import { start } from './child.ts';
 import { withProgram } from './required-program.ts';
 import { type RunningShop, startShop } from './running-shop.ts';
 import { startOn } from './shop-ports.ts';
 
 const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'QUEUE', 'X-DISCOUNTS'];
 
-describe('the example on ports that somebody else has', () => {
+describe('the example on ports that are taken', () => {
   inFull('the shop itself: it ends with one line that names SHOP_PORT', async (t) => {
     const port = String(await takenPort(t, 'localhost'));
     const child = await startOn(t, { SHOP_PORT: port });
@@ -31,7 +32,7 @@ describe('the running example', () => {
   });
   after(() => shop.end());
 
-  test('tells at start what to try, with addresses and the key file as they are, and never the key', async () => {
+  test('prints at the start what to try, with the real addresses and key file, and never the key', async () => {
     const { stdout } = shop.child.output;
     assert.ok(stdout.includes(`${shop.control}/rdcp/v1/discovery`));
     assert.ok(stdout.includes(`${shop.control}/rdcp/v1/control`));
@@ -109,9 +110,9 @@ describe('the running example', () => {
     assert.equal(enabled?.outcome, 'success');
   });
 
-  test('every command that it tells at start works as it stands', async (t) => {
+  test('every command that it prints at the start works as it stands', async (t) => {
     const commands = shop.child.output.stdout.split('\n').filter((line) => line.startsWith('  '));
-    assert.equal(commands.length, 8);
+    assert.equal(commands.length, 10);
     const own = `${process.execPath} ${join(ROOT, 'dist/cli/main.js')}`;
     await withProgram(t, 'curl', async () => {
       for (const command of commands) {
@@ -120,7 +121,11 @@ describe('the running example', () => {
         assert.equal(await child.ended, 0, `${command}: ${child.output.stderr}`);
         assert.match(
           child.output.stdout,
-          command.includes('curl') ? /^\{"protocol":"rdcp\/1\.0","timestamp"/ : /^[A-Z]/,
+          command.includes('curl')
+            ? /^\{"protocol":"rdcp\/1\.0","timestamp"/
+            : command.includes(' tail ')
+              ? /^(?:\S+ ORDERS .*\n){3}$/
+              : /^[A-Z]/,
         );
       }
     });

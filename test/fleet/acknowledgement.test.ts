@@ -5,7 +5,7 @@ import { checkOf, enable, fleetOf, startMember } from './processes.ts';
 
 acknowledges('Redis');
 
-test('a process that shares its state with nobody says nothing of a fleet', async (t) => {
+test('a process without a shared store reports no fleet', async (t) => {
   const alone = await startMember({});
   t.after(() => alone.kill());
   assert.equal((await alone.control(enable('DATABASE'))).body.otelrdcp_fleet, undefined);

@@ -35,7 +35,7 @@ export function acknowledges(name: keyof typeof STORES): void {
     const start = (acknowledgeTimeoutSeconds = 25) =>
       startMember({
         store: redis?.url ?? `sqlite:${join(folder, 'state.db')}`,
-        fleet: { service: 'shop', version: '7', acknowledgeTimeoutSeconds },
+        fleet: { acknowledgeTimeoutSeconds },
       });
     const first = () => processes[0] as MemberProcess;
     /** The one that does not wait long for the others. */
@@ -65,7 +65,7 @@ export function acknowledges(name: keyof typeof STORES): void {
       assert.deepEqual(body.otelrdcp_fleet, { revision: before + 3, instances: 3, applied: 3, pending: [] });
     });
 
-    test('the list tells who is there', async () => {
+    test('the list shows the running processes', async () => {
       const { body } = await first().control(enable('DATABASE'));
       const list = await first().get<FleetResponse>('/rdcp/v1/fleet');
       assert.equal(list.revision, body.otelrdcp_fleet?.revision);

@@ -1,3 +1,5 @@
+// Measures, so nothing runs beside it: how fast a fleet follows a failover.
+
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';

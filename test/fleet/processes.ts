@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditEntry, AuditResponse } from '../../src/protocol/audit-messages.ts';
 import type {
   ControlResponse,
@@ -56,6 +56,7 @@ export async function startMember(config: MemberConfig): Promise<MemberProcess> 
   };
   const child = fork(MEMBER, [JSON.stringify(full)], {
     execArgv: ['--no-warnings'],
+    env: { ...process.env, OTEL_RESOURCE_ATTRIBUTES: 'service.name=shop,service.version=7' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const exited = once(child, 'exit');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRoster } from '../../src/fleet/roster.ts';
-import { GONE_MS, type Instance, type Position } from '../../src/store/fleet-store.ts';
+import { GONE_MS, type Instance, LOST_MS, type Position } from '../../src/store/fleet-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const instance = (id: string): Instance => ({ id, host: 'h', pid: 1, service: 's', startedAt: 0 });
@@ -14,7 +14,7 @@ const announced = (id: string, applied?: Position, silentFor = 0) => ({
 
 function start(own: Position | null = at(5)) {
   const time = virtualTime();
-  const roster = createRoster({ self: instance('self'), applied: () => own ?? undefined, clock: time.clock });
+  const roster = createRoster({ self: () => instance('self'), applied: () => own ?? undefined, clock: time.clock });
   return { time, roster };
 }
 
@@ -66,7 +66,19 @@ test('an instance is there until it was silent for too long, or a look misses it
   assert.equal(roster.summary(at(5)).instances, 1);
 });
 
-test('a store that lost its list with its history makes nobody disappear before they could announce themselves', async () => {
+test('an instance that was silent for too long is lost, does not count, and returns when it announces itself', () => {
+  const { roster } = start();
+  roster.saw({ current: at(5), instances: [announced('a', at(4), GONE_MS + 1), announced('b', at(5), LOST_MS)] });
+  assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
+  assert.deepEqual(
+    roster.lost().map(({ instance: { id } }) => id),
+    ['a', 'b'],
+  );
+  roster.saw({ current: at(6, 'two'), instances: [announced('a', at(5))] });
+  assert.deepEqual([roster.summary(at(5)).instances, roster.lost()], [2, []]);
+});
+
+test('after the store lost its list with its history, processes stay listed until they could announce themselves', async () => {
   const { roster, time } = start(at(0, 'two'));
   roster.saw({ current: at(5), instances: [announced('a', at(5)), announced('b', at(5))] });
   await time.pass(60_000);

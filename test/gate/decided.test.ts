@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { GateCore } from '../../src/gate/core.ts';
 import { DROP, DROP_REASONS, type DropCode } from '../../src/gate/drops.ts';
 import type { Controller } from '../../src/gate/types.ts';
+import fc from '../support/fast-check.ts';
 import { RecordingController } from './controllers.ts';
 
 /** A gate with one category, and what it says about lines that a logger admits by itself, or does not. */
@@ -11,8 +11,8 @@ function bench(enabled = false) {
   const gate = new GateCore();
   const passed: string[] = [];
   const controller = new RecordingController(4096, {
-    pass: (_category, text) => {
-      passed.push(text);
+    pass: (_category, describe) => {
+      passed.push(describe()!.message);
       return undefined;
     },
   });
@@ -22,12 +22,12 @@ function bench(enabled = false) {
   const ask = () =>
     [true, false].map((admitted) => [
       category.allows(admitted),
-      category.wanted ? category.passes('text', () => ({ message: 'text' }), 4, admitted) : 'not asked',
+      category.wanted ? category.passes(4, () => ({ message: 'text' }), admitted) : 'not asked',
     ]);
   return { gate, attachment, category, passed, ask };
 }
 
-test('where nobody switched a category, the logger decides, and no budget is asked', () => {
+test('a category that was never switched leaves the decision to the logger, without a budget', () => {
   const off = bench();
   assert.equal(off.category.decided, false);
   assert.deepEqual(off.ask(), [
@@ -43,7 +43,7 @@ test('where nobody switched a category, the logger decides, and no budget is ask
   assert.deepEqual(on.passed, []);
 });
 
-test('where somebody switched it, that decides', () => {
+test('a category that was switched decides', () => {
   const { attachment, category, ask, gate, passed } = bench(true);
   attachment.setBase(0, true);
   assert.equal(category.decided, true);
@@ -131,7 +131,7 @@ function lineBench(way: 'for all' | 'per tenant' | 'tapped') {
   const say = (line: Line): boolean => {
     outcome = line.outcome;
     const answers: boolean[] = [];
-    const ask = () => void answers.push(logger.passes('text', () => ({ message: 'text' }), 4, line.admitted));
+    const ask = () => void answers.push(logger.passes(4, () => ({ message: 'text' }), line.admitted));
     if (line.nested) {
       inside = ask;
       outer.debug('outer');
@@ -169,7 +169,7 @@ test('lines are decided and counted alike for all, per tenant and beside a tap',
   );
 });
 
-test('a line while another call is emitted, over the budget, or that cannot be checked is dropped and told', () => {
+test('a line while another call is emitted, over the budget, or that cannot be checked is dropped and reported', () => {
   const { attachment, controller, counts, say } = lineBench('for all');
   attachment.setBase(1, true);
   const passing = { admitted: undefined, nested: false, outcome: 'passes' } as const;
@@ -194,7 +194,7 @@ test('a line while another call is emitted, over the budget, or that cannot be c
   assert.equal(counts()[0], 5, 'off: not even counted');
 });
 
-test('a tap that cannot say which lines it wants, or fails with one, is told once and costs no line', () => {
+test('a tap that cannot say which lines it wants, or fails with one, is reported once and costs no line', () => {
   const failing = new RecordingController(4096, {
     watchTaps: (listener) => {
       listener(0, true);
@@ -211,7 +211,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is told onc
   assert.equal(category.allows(true), true);
   assert.equal(category.allows(false), false);
   assert.equal(
-    category.passes('text', () => ({ message: 'text' }), 4, true),
+    category.passes(4, () => ({ message: 'text' }), true),
     true,
   );
   assert.deepEqual(
@@ -219,7 +219,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is told onc
     ['tap of LOGGER'],
   );
   for (const tap of [
-    () => ({ error: new Error('returned') }),
+    () => ({ activated: false, failure: { error: new Error('returned') } }),
     () => {
       throw new Error('thrown');
     },
@@ -236,7 +236,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is told onc
     attachment.setBase(0, false);
     const tapped = other.category('LOGGER');
     assert.equal(
-      tapped.passes('text', () => ({ message: 'text' })),
+      tapped.passes(4, () => ({ message: 'text' })),
       false,
     );
     assert.equal(controller.failures.length, 1);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import fc from 'fast-check';
 import { GateCore } from '../../src/gate/core.ts';
 import type { Attachment } from '../../src/gate/types.ts';
+import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 import { RecordingController } from './controllers.ts';
 

@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NamedTenants } from '../../src/gate/named-tenants.ts';
+import { GateCore } from '../../src/gate/core.ts';
 
 test('tenants are remembered within bounds: beyond them every id may have been named', () => {
-  const named = new NamedTenants();
-  named.add('acme');
-  named.add('x'.repeat(256));
-  assert.deepEqual([named.has('acme'), named.has('acmee'), named.has('x'.repeat(256))], [true, false, false]);
-  for (let index = 0; index < 10_000; index += 1) named.add(`tenant-${index}`);
-  assert.equal(named.has('never named'), true);
+  const gate = new GateCore();
+  const name = (tenantId: string) => gate.runWithTenant(tenantId, () => undefined);
+  name('acme');
+  name('x'.repeat(256));
+  assert.deepEqual(
+    [gate.hasNamed('acme'), gate.hasNamed('acmee'), gate.hasNamed('x'.repeat(256))],
+    [true, false, false],
+  );
+  for (let index = 0; index < 10_000; index += 1) name(`tenant-${index}`);
+  assert.equal(gate.hasNamed('never named'), true);
 });
 
-test('what is no text is no tenant, and throws nothing', () => {
-  const named = new NamedTenants();
-  for (const id of [undefined, null, 5]) named.add(id as never);
-  assert.equal(named.has('undefined'), false);
+test('a tenant id that is not a string is ignored, and throws nothing', () => {
+  const gate = new GateCore();
+  for (const id of [undefined, null, 5]) gate.runWithTenant(id as never, () => undefined);
+  assert.equal(gate.hasNamed('undefined'), false);
 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseConfig } from '../../src/config.ts';
 import { budgetsOf } from '../../src/emit/budgets.ts';
 import type { Call } from '../../src/emit/record.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { parseConfig } from '../../src/options/config.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { RecordingController } from './controllers.ts';
 
 /** Two categories that are off, with a budget of two calls a second. */
@@ -76,16 +76,16 @@ test('a watcher that throws is reported, and the others hear the change', () => 
 
 test('a line passes while its category is on: counted, limited by the budget, and described for taps alone', () => {
   const { a, attachment, tap, counts } = bench();
-  assert.equal(a.passes('m', neverDescribed), false);
+  assert.equal(a.passes(1, neverDescribed), false);
   attachment.setBase(0, true);
-  assert.equal(a.passes('m', neverDescribed), true);
+  assert.equal(a.passes(1, neverDescribed), true);
   const { taken, remove } = tap();
   assert.equal(
-    a.passes('m', () => describe('one')),
+    a.passes(1, () => describe('one')),
     true,
   );
   assert.equal(
-    a.passes('m', () => describe('two')),
+    a.passes(1, () => describe('two')),
     false,
     'over the budget',
   );
@@ -104,7 +104,7 @@ test('a line of a tapped category that is off goes to the taps, is not counted a
   const { a, tap, counts } = bench();
   const { taken } = tap();
   assert.equal(
-    a.passes('m', () => describe()),
+    a.passes(1, () => describe()),
     false,
   );
   assert.deepEqual([taken.length, ...counts()], [1, 0, 0]);
@@ -113,8 +113,8 @@ test('a line of a tapped category that is off goes to the taps, is not counted a
 test('a line passes for the tenant that has it on, and for no other', () => {
   const { gate, a, attachment, counts } = bench();
   attachment.setTenant('acme', 0, true);
-  const passes = (tenant: string) => gate.runWithTenant(tenant, () => a.passes('m', neverDescribed));
-  assert.deepEqual([passes('acme'), passes('beta'), a.passes('m', neverDescribed)], [true, false, false]);
+  const passes = (tenant: string) => gate.runWithTenant(tenant, () => a.passes(1, neverDescribed));
+  assert.deepEqual([passes('acme'), passes('beta'), a.passes(1, neverDescribed)], [true, false, false]);
   assert.deepEqual(counts(), [1, 0]);
 });
 
@@ -125,7 +125,7 @@ test('a line whose description throws passes all the same, and is reported', () 
   const broken = () => {
     throw new Error('broken');
   };
-  assert.equal(a.passes('m', broken), true);
+  assert.equal(a.passes(1, broken), true);
   assert.equal(controller.failures.length, 1);
 });
 
@@ -135,14 +135,14 @@ test('a line that is made while another one is emitted is dropped', () => {
   attachment.setBase(1, true);
   tap();
   const inner: boolean[] = [];
-  a.passes('outer', () => {
-    inner.push(b.passes('inner', neverDescribed));
+  a.passes(5, () => {
+    inner.push(b.passes(5, neverDescribed));
     return describe();
   });
   assert.deepEqual([inner, ...counts()], [[false], 1, 0]);
 });
 
-test('a changed default takes effect where nobody switched the category', () => {
+test('a changed default applies to a category that was never switched', () => {
   const { a, controller } = bench();
   a.setDefault(true);
   a.setDefault(true);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { TenantCallCounts } from '../../src/gate/tallies.ts';
+import fc from '../support/fast-check.ts';
 
 type Step =
   | { readonly kind: 'call'; readonly tenant: string; readonly category: number }
@@ -56,7 +56,7 @@ describe('calls counted by tenant', () => {
     );
   });
 
-  test('are of so many tenants at most; the one that emitted longest ago begins anew', () => {
+  test('are bounded in tenants: the one that emitted longest ago is evicted and starts at zero', () => {
     const counts = new TenantCallCounts(2);
     counts.count('a', 0);
     counts.count('b', 0);

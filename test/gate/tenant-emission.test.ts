@@ -60,7 +60,7 @@ describe('a call emitted in a tenant’s context', () => {
     assert.deepEqual([gate.tenantCalls.total('acme', 0), gate.droppedTotal(0)], [3, 2]);
   });
 
-  test('tells the sink whose it is', () => {
+  test('is passed to the sink', () => {
     const gate = new GateCore();
     gate.category('A');
     const told: (string | undefined)[] = [];
@@ -117,7 +117,7 @@ describe('a tenant that only the controller knows', () => {
     assert.equal(asked(), 0);
   });
 
-  test('is nobody when asking fails, which is reported once', () => {
+  test('is undefined when the hook throws, which is reported once', () => {
     const { category, controller, attachment } = setUp(() => {
       throw new Error('no context');
     });

@@ -1,7 +1,7 @@
-// What a worker thread of the test does when it is told to.
+// A worker thread that does what the test asks for.
 import { once } from 'node:events';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { category, runWithTenant } from '../../src/api.ts';
+import { category, runWithAttributes, runWithTenant } from '../../src/api.ts';
 import { gate } from '../../src/gate/gate.ts';
 
 const deeds = {
@@ -16,6 +16,8 @@ const deeds = {
     if (tenant === undefined) all();
     else runWithTenant(tenant, all);
   },
+  work: (name: string, user: string) =>
+    runWithAttributes({ 'user.id': user }, () => category(name).debug(`of ${user}`)),
   odd: (name: string) => category(name).debug('odd', { fn: () => 1, fine: 'kept' } as never),
   throwing: (name: string) =>
     category(name).debug('odd', () => {

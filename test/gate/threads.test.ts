@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { gate } from '../../src/gate/gate.ts';
 import type { Attributes } from '../../src/gate/types.ts';
 import { inFull } from '../support/tiers.ts';
+import { until } from '../support/until.ts';
 
 const FILE = join(import.meta.dirname, 'threads-worker.ts');
 
@@ -43,6 +43,7 @@ function control() {
   const registered: string[] = [];
   const failures: unknown[] = [];
   const tapped: string[] = [];
+  const works: (string | undefined)[] = [];
   let tap: (index: number, on: boolean) => void = () => {};
   const attachment = gate.attach({
     sink: {
@@ -56,7 +57,11 @@ function control() {
         tap = listener;
         return () => {};
       },
-      tap: (_category, message) => void tapped.push(message),
+      tap: (_category, message) => {
+        tapped.push(message);
+        works.push(gate.work.current()?.attributes.get('user.id'));
+        return undefined;
+      },
     },
     maxCategories: 4096,
     countsTenants: true,
@@ -66,7 +71,7 @@ function control() {
     },
     failed: (_category, error) => failures.push(error),
   });
-  return { lines, registered, failures, attachment, tapped, tap };
+  return { lines, registered, failures, attachment, tapped, works, tap };
 }
 
 function indexOf(name: string): number {
@@ -74,17 +79,10 @@ function indexOf(name: string): number {
   return gate.categories().find((category) => category.name === name)?.index ?? -1;
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waited = 0; !(await condition()); waited += 5) {
-    assert.ok(waited < 10_000, 'not in time');
-    await sleep(5);
-  }
-}
-
 describe('worker threads', () => {
   const before = new Worker(FILE);
   after(() => before.terminate());
-  const { lines, registered, failures, attachment, tapped, tap } = control();
+  const { lines, registered, failures, attachment, tapped, works, tap } = control();
   after(() => attachment.detach());
 
   it('a category that is switched on is on in a thread, whose lines come out here', async (t) => {
@@ -92,9 +90,9 @@ describe('worker threads', () => {
     const index = indexOf('SQL');
     assert.equal(await thread.ask('enabled', 'SQL'), false);
     attachment.setBase(index, true);
-    await until(() => thread.ask('enabled', 'SQL'));
+    await until('SQL is on', () => thread.ask('enabled', 'SQL'));
     await thread.ask('emit', 'SQL', 1);
-    await until(() => lines.length === 1);
+    await until('a line', () => lines.length === 1);
     assert.deepEqual(lines.splice(0), [
       { category: 'SQL', message: 'from a thread', attributes: { i: 0 }, tenantId: undefined },
     ]);
@@ -105,12 +103,15 @@ describe('worker threads', () => {
     const thread = start(t);
     const index = indexOf('TAPPED');
     tap(index, true);
-    await until(() => thread.ask('enabled', 'TAPPED'));
+    await until('TAPPED is on', () => thread.ask('enabled', 'TAPPED'));
     await thread.ask('emit', 'TAPPED', 2);
-    await until(() => tapped.length === 2);
+    await until('two tapped lines', () => tapped.length === 2);
     assert.deepEqual([lines.length, gate.callsTotal(index)], [0, 0]);
+    for (const user of ['42', '43']) await thread.ask('work', 'TAPPED', user);
+    await until('the lines of two users', () => tapped.length === 4);
+    assert.deepEqual(works, [undefined, undefined, '42', '43'], 'a tap sees the work that made the call');
     tap(index, false);
-    await until(async () => !(await thread.ask('enabled', 'TAPPED')));
+    await until('TAPPED is off', async () => !(await thread.ask('enabled', 'TAPPED')));
   });
 
   inFull('a switch reaches a thread that never comes to its event loop, a tenant’s too', async (t) => {
@@ -135,9 +136,9 @@ describe('worker threads', () => {
   it('a name that a thread registers is a category of the process, with its default', async (t) => {
     const thread = start(t);
     await thread.ask('register', 'OF_A_THREAD', true);
-    await until(() => registered.includes('OF_A_THREAD'));
+    await until('OF_A_THREAD is registered', () => registered.includes('OF_A_THREAD'));
     assert.equal(gate.categories()[indexOf('OF_A_THREAD')]?.description, 'of a thread');
-    await until(() => thread.ask('enabled', 'OF_A_THREAD'));
+    await until('OF_A_THREAD is on', () => thread.ask('enabled', 'OF_A_THREAD'));
   });
 
   inFull('counts 1,000,000 calls of four threads exactly, also when they have ended', async (t) => {
@@ -149,7 +150,10 @@ describe('worker threads', () => {
     assert.equal(gate.callsTotal(index), 1_000_000);
     await Promise.all(threads.map(({ worker }) => worker.terminate()));
     assert.equal(gate.callsTotal(index), 1_000_000);
-    await until(() => lines.length + gate.droppedTotal(index) >= 1_000_000);
+    await until(
+      'each line is written or counted as dropped',
+      () => lines.length + gate.droppedTotal(index) >= 1_000_000,
+    );
     assert.equal(lines.splice(0).length + gate.droppedTotal(index), 1_000_000, 'what is lost is said to be lost');
   });
 
@@ -157,10 +161,10 @@ describe('worker threads', () => {
     const thread = start(t);
     const index = indexOf('OF_TENANTS');
     attachment.setTenant('acme', index, true);
-    await until(() => thread.ask('enabled', 'OF_TENANTS', 'acme'));
+    await until('OF_TENANTS is on', () => thread.ask('enabled', 'OF_TENANTS', 'acme'));
     await thread.ask('emit', 'OF_TENANTS', 20, 'acme');
     await thread.ask('emit', 'OF_TENANTS', 20, 'other');
-    await until(() => gate.tenantCalls.total('acme', index) === 20);
+    await until('the calls are counted', () => gate.tenantCalls.total('acme', index) === 20);
     assert.equal(
       lines.splice(0).every(({ tenantId }) => tenantId === 'acme'),
       true,
@@ -179,9 +183,9 @@ describe('worker threads', () => {
   it('a thread with a control plane of its own obeys that, and then the main thread again', async (t) => {
     const thread = start(t);
     attachment.setBase(indexOf('OWN'), true);
-    await until(() => thread.ask('enabled', 'OWN'));
+    await until('OWN is on', () => thread.ask('enabled', 'OWN'));
     assert.deepEqual(await thread.ask('own', 'OWN'), [false, true]);
-    await until(() => thread.ask('enabled', 'OWN'));
+    await until('OWN is on', () => thread.ask('enabled', 'OWN'));
   });
 
   it('a thread that was there before the control plane, and one that another thread made, follow', async () => {
@@ -191,31 +195,31 @@ describe('worker threads', () => {
       before.postMessage(question);
       return (await once(before, 'message'))[0].answer;
     };
-    await until(() => ask('enabled', 'EARLY'));
+    await until('EARLY is on', () => ask('enabled', 'EARLY'));
     await ask('nested', 'EARLY');
-    await until(() => gate.callsTotal(index) === 3);
+    await until('the calls are counted', () => gate.callsTotal(index) === 3);
   });
 
-  it('what cannot be sent to another thread goes as text, and harms nobody', async (t) => {
+  it('a value that cannot be sent to another thread goes as text', async (t) => {
     const thread = start(t);
     attachment.setBase(indexOf('ODD'), true);
-    await until(() => thread.ask('enabled', 'ODD'));
+    await until('ODD is on', () => thread.ask('enabled', 'ODD'));
     lines.splice(0);
     await thread.ask('odd', 'ODD');
-    await until(() => lines.length === 1);
+    await until('a line', () => lines.length === 1);
     assert.deepEqual(lines.splice(0)[0]?.attributes, { fn: '() => 1', fine: 'kept' });
     await thread.ask('throwing', 'ODD');
-    await until(() => failures.length === 1);
+    await until('the failure is reported', () => failures.length === 1);
     assert.match(String(failures[0]), /no attributes today/);
   });
 
   it('switched off as a whole, and detached, everything is off in threads', async (t) => {
     const thread = start(t);
     attachment.setBase(indexOf('WHOLE'), true);
-    await until(() => thread.ask('enabled', 'WHOLE'));
+    await until('WHOLE is on', () => thread.ask('enabled', 'WHOLE'));
     attachment.suspend(true);
-    await until(async () => !(await thread.ask('enabled', 'WHOLE')));
+    await until('WHOLE is off', async () => !(await thread.ask('enabled', 'WHOLE')));
     attachment.suspend(false);
-    await until(() => thread.ask('enabled', 'WHOLE'));
+    await until('WHOLE is on', () => thread.ask('enabled', 'WHOLE'));
   });
 });

@@ -19,6 +19,7 @@ function bench(meter: Meter) {
     calls: [0, 0],
     dropped: [0, 0],
     enabled: [false, false],
+    settings: [] as { temporary: number; permanent: number }[],
     temporary: { global: 0, tenants: 0 },
     categories: [...CATEGORIES],
     tick: () => {},
@@ -36,14 +37,21 @@ function bench(meter: Meter) {
       callsTotal: (index) => state.calls[index] ?? 0,
       callsPerSecond: (index) => (state.calls[index] ?? 0) / 60,
     },
-    states: () => state.categories.map(({ index }) => ({ index, enabled: state.enabled[index] ?? false })),
-    temporaryControls: () => state.temporary,
     schedule: (_milliseconds, task) => {
       state.tick = task;
       return () => {
         state.tick = () => {};
       };
     },
+  });
+  instruments.observe({
+    states: () =>
+      state.categories.map(({ index }) => ({
+        index,
+        enabled: state.enabled[index] ?? false,
+        ...(state.settings[index] && { tenants: state.settings[index] }),
+      })),
+    temporaryControls: () => state.temporary,
   });
   return { state, instruments };
 }
@@ -60,6 +68,7 @@ describe('instruments', () => {
     assert.deepEqual(samples(text, 'rdcp_debug_calls_total', 'rdcp_category_name'), { PAYMENTS: 120, CACHE: 0 });
     assert.deepEqual(samples(text, 'rdcp_debug_call_rate', 'rdcp_category_name'), { PAYMENTS: 2 });
     assert.deepEqual(samples(text, 'rdcp_debug_dropped_total', 'rdcp_category_name'), { PAYMENTS: 3 });
+    assert.match(text, /^# UNIT rdcp_category_enabled 1$/m);
     assert.match(text, /^rdcp_debug_dropped_total\{[^}]*rdcp_reason="nested"[^}]*\} 3$/m);
     assert.deepEqual(samples(text, 'rdcp_category_enabled', 'rdcp_category_name'), { PAYMENTS: 1, CACHE: 0 });
     assert.deepEqual(samples(text, 'rdcp_control_temporary', 'rdcp_scope'), { global: 2 });
@@ -79,6 +88,19 @@ describe('instruments', () => {
     assert.deepEqual(samples(await scrape(), 'rdcp_control_temporary', 'rdcp_scope'), { global: 1, tenant: 0 });
   });
 
+  it('show how many tenants have a category on by a setting of their own, from the first one on', async () => {
+    const { provider, scrape } = createPrometheus();
+    const { state } = bench(provider.getMeter('rdcp'));
+    assert.doesNotMatch(await scrape(), /rdcp_category_settings\{/);
+    state.settings = [{ temporary: 2, permanent: 1 }];
+    const shown = samples(await scrape(), 'rdcp_category_settings', 'rdcp_setting');
+    assert.deepEqual(shown, { temporary: 2, permanent: 1 });
+    state.settings = [];
+    const ended = await scrape();
+    assert.deepEqual(samples(ended, 'rdcp_category_settings', 'rdcp_setting'), { temporary: 0, permanent: 0 });
+    assert.deepEqual(samples(ended, 'rdcp_category_settings', 'rdcp_category_name'), { PAYMENTS: 0 });
+  });
+
   it('show a category that is registered after them', async () => {
     const { provider, scrape } = createPrometheus();
     const { state } = bench(provider.getMeter('rdcp'));
@@ -96,12 +118,12 @@ describe('instruments', () => {
     instruments.controlRequest('disable', 'failed', 30);
     instruments.authFailure('api-key', 'invalid_key');
     instruments.auditFailure();
-    instruments.notification('delivered');
-    instruments.notification('dropped', 'queue_full');
+    instruments.notification('success');
+    instruments.notification('failed', 'queue_full');
     const text = await scrape();
     assert.deepEqual(samples(text, 'rdcp_control_requests_total', 'rdcp_outcome'), { success: 2, failed: 1 });
     assert.deepEqual(samples(text, 'rdcp_auth_failures_total', 'rdcp_reason'), { invalid_key: 1 });
-    assert.deepEqual(samples(text, 'rdcp_notifications_total', 'rdcp_outcome'), { delivered: 1, dropped: 1 });
+    assert.deepEqual(samples(text, 'rdcp_notifications_total', 'rdcp_outcome'), { success: 1, failed: 1 });
     assert.deepEqual(samples(text, 'rdcp_notifications_total', 'rdcp_reason'), { queue_full: 1 });
     assert.match(text, /^rdcp_audit_failures_total\{[^}]*\} 1$/m);
     const enabling = text.split('\n').filter((line) => line.includes('rdcp_action="enable"'));

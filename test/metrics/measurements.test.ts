@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Schedule } from '../../src/clock.ts';
-import { systemClock } from '../../src/clock.ts';
 import { TenantCallCounts } from '../../src/gate/tallies.ts';
 import { createEventLoopDelay } from '../../src/metrics/event-loop-delay.ts';
 import { createMeasurements } from '../../src/metrics/measurements.ts';
+import type { Schedule } from '../../src/time/clock.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { until } from '../support/until.ts';
 
 const tenantCalls = new TenantCallCounts();
 const gate = { categories: () => [], callsTotal: () => 7, tenantCalls };
@@ -18,16 +19,11 @@ function block(milliseconds: number): void {
   while (performance.now() < end);
 }
 
-/** Waits for the event loop's timer, however long the system keeps the process waiting. */
-async function until(holds: () => boolean): Promise<void> {
-  for (const deadline = performance.now() + 30_000; !holds() && performance.now() < deadline; ) await sleep(10);
-}
-
 describe('measurements', () => {
   it('are of this process: processor, memory, heap and event loop', async () => {
     const measurements = createMeasurements({ gate, clock: systemClock, windowSeconds: 60, schedule: () => () => {} });
     block(30);
-    await until(() => measurements.process().eventLoopDelay !== undefined);
+    await until('a first measurement', () => measurements.process().eventLoopDelay !== undefined);
     const { cpuUsage = -1, memoryUsage = -1, heapUsed = -1, eventLoopDelay = -1 } = measurements.process();
     measurements.close();
     assert.ok(cpuUsage > 0 && cpuUsage < 1000, `processor ${cpuUsage}`);
@@ -68,7 +64,7 @@ describe('measurements', () => {
 
   it('keep no process alive', () => {
     const module = new URL('../../src/metrics/measurements.ts', import.meta.url).href;
-    const schedule = new URL('../../src/clock.ts', import.meta.url).href;
+    const schedule = new URL('../../src/time/clock.ts', import.meta.url).href;
     const script = `
       const { createMeasurements } = await import('${module}');
       const { unrefInterval } = await import('${schedule}');
@@ -86,11 +82,11 @@ describe('measurements', () => {
 describe('event-loop delay', () => {
   it('is the delay beyond the interval of the timer that measures it', async () => {
     const delay = createEventLoopDelay(60_000, systemClock);
-    await until(() => delay.p99() !== undefined);
+    await until('a first measurement', () => delay.p99() !== undefined);
     const idle = delay.p99() ?? Number.NaN;
     // Longer than the system may have held the process by itself.
     block(idle + 400);
-    await until(() => (delay.p99() ?? 0) > idle);
+    await until('the block is measured', () => (delay.p99() ?? 0) > idle);
     const blocked = delay.p99() ?? Number.NaN;
     delay.close();
     assert.ok(blocked >= idle + 300, `idle ${idle}, blocked for 400 ms more, measured ${blocked}`);
@@ -99,13 +95,14 @@ describe('event-loop delay', () => {
   it('is forgotten a window after it happened', async () => {
     let now = 0;
     const delay = createEventLoopDelay(60_000, { monotonic: () => now });
-    await until(() => delay.p99() !== undefined);
+    await until('a first measurement', () => delay.p99() !== undefined);
     block(400);
-    await until(() => (delay.p99() ?? 0) >= 300);
+    await until('the block is measured', () => (delay.p99() ?? 0) >= 300);
     now = 30_000;
     delay.rotate();
     assert.ok((delay.p99() ?? 0) >= 300, 'half a window later it still counts');
     const begun = performance.now();
+    // Some time that is measured, but not blocked.
     await sleep(50);
     const since = performance.now() - begun;
     now = 60_000;
@@ -115,7 +112,7 @@ describe('event-loop delay', () => {
     assert.ok(later === undefined || later < Math.max(300, since), `measured ${later} in ${since} ms`);
   });
 
-  it('is not told before anything was measured', () => {
+  it('is absent before anything was measured', () => {
     const delay = createEventLoopDelay(60_000, systemClock);
     assert.equal(delay.p99(), undefined);
     delay.close();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import { createRates } from '../../src/metrics/rates.ts';
+import fc from '../support/fast-check.ts';
 
 const WINDOW_SECONDS = 60;
 const WINDOW_MS = WINDOW_SECONDS * 1000;
@@ -160,7 +160,7 @@ describe('processor use', () => {
     assert.equal(rates.cpuPercent(), 150, 'the first minute is forgotten; two threads count more than a core');
   });
 
-  it('is not told before any time has passed', () => {
+  it('is absent before any time has passed', () => {
     assert.equal(bench().make().cpuPercent(), undefined);
   });
 });

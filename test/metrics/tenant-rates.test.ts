@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { TenantCallCounts } from '../../src/gate/tallies.ts';
 import { createTenantRates } from '../../src/metrics/tenant-rates.ts';
+import fc from '../support/fast-check.ts';
 
 function running(start = 0) {
   let now = start;

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createRdcpClient } from '../../src/client/client.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { makeKey } from '../auth/records.ts';
 import { createAuthority } from '../support/certificate.ts';
+import { until } from '../support/until.ts';
 
 const authority = createAuthority();
 /** What the process trusts before and after. */
@@ -56,12 +56,14 @@ describe('a receiver with a certificate of a trusted authority', { concurrency: 
       const began = performance.now();
       await client.enable('NOTIFIED', { duration: '5m' });
       if (code === undefined) {
-        while (requests === 0) await sleep(20);
+        await until('the first request', async () => (requests > 0 ? true : undefined));
         assert.equal((await client.health()).status, 'healthy');
         return;
       }
-      let health = await client.health();
-      for (; health.status === 'healthy'; health = await client.health()) await sleep(50);
+      const health = await until('degraded health', async () => {
+        const found = await client.health();
+        return found.status === 'healthy' ? undefined : found;
+      });
       const reasons = health.checks.flatMap(({ otelrdcp_reason: reason }) => reason ?? []);
       assert.deepEqual(reasons, [`notifications to ${address} fail: it cannot be reached (${code})`]);
       assert.equal(health.status, 'degraded');

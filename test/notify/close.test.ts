@@ -4,14 +4,14 @@ import type { ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook as Receiver } from 'standardwebhooks';
-import { unrefTimeout } from '../../src/clock.ts';
 import { post } from '../../src/notify/post.ts';
 import { keyOfSecret } from '../../src/notify/signature.ts';
 import { Webhook } from '../../src/notify/webhook.ts';
+import { unrefTimeout } from '../../src/time/clock.ts';
 import { createAuthority } from '../support/certificate.ts';
 import { recordConditions } from '../support/conditions.ts';
+import { until } from '../support/until.ts';
 import { openReceiver } from './receiver.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -31,6 +31,8 @@ function webhookTo(url: string) {
     condition: conditions.watch('notify'),
     reporter: { warn: (line) => void warnings.push(line) },
     delivered: () => undefined,
+    lossBody: (loss) => JSON.stringify(loss),
+    randomUUID: () => 'loss',
     dropped: (reason) => void dropped.push(reason),
   });
   return { webhook, warnings, dropped, conditions };
@@ -47,10 +49,10 @@ describe('a real receiver', { concurrency: true }, () => {
     'resets the connection': (response) => void response.socket?.resetAndDestroy(),
     'hangs up without an answer': (response) => void response.socket?.end(),
   })) {
-    test(`a retry waits for a receiver that ${what}: the close tries once more, and tells what is left`, async (t) => {
+    test(`a retry waits for a receiver that ${what}: the close tries once more, and reports what is left`, async (t) => {
       const receiver = await openReceiver(t, answer);
       const { webhook, warnings, dropped } = webhookTo(receiver.url);
-      for (const id of ['a', 'b', 'c']) webhook.add(id, '{}');
+      for (const id of ['a', 'b', 'c']) webhook.add(id, '{}', 'change');
       await receiver.arrived(1);
       const began = performance.now();
       await webhook.close();
@@ -66,12 +68,12 @@ describe('a real receiver', { concurrency: true }, () => {
   test('a close ends with a receiver that hangs, and sends nothing afterwards', async (t) => {
     const receiver = await openReceiver(t, () => undefined);
     const { webhook, warnings, dropped } = webhookTo(receiver.url);
-    webhook.add('a', '{}');
+    webhook.add('a', '{}', 'change');
     await receiver.arrived(1);
     const began = performance.now();
     await webhook.close();
     assert.ok(performance.now() - began < BOUND_MS);
-    webhook.add('b', '{}');
+    webhook.add('b', '{}', 'change');
     await webhook.close();
     assert.deepEqual([receiver.received.length, dropped, warnings.length], [1, ['closed', 'closed'], 1]);
   });
@@ -84,7 +86,7 @@ describe('a real receiver', { concurrency: true }, () => {
     });
     const { webhook, warnings, dropped } = webhookTo(receiver.url);
     const bodies = ['first', 'second', 'third'].map((text) => JSON.stringify({ text, sign: 'é ✓' }));
-    for (const [index, body] of bodies.entries()) webhook.add(`id-${index}`, body);
+    for (const [index, body] of bodies.entries()) webhook.add(`id-${index}`, body, 'change');
     await webhook.close();
     const library = new Receiver(SECRET as `whsec_${string}`);
     const read = receiver.received.map(({ body, headers }) => library.verify(body, headers as Record<string, string>));
@@ -95,7 +97,7 @@ describe('a real receiver', { concurrency: true }, () => {
     assert.deepEqual([warnings, dropped], [[], []]);
   });
 
-  test('a receiver whose certificate is of an unknown authority gets nothing, and the reason is told', async (t) => {
+  test('a receiver whose certificate is of an unknown authority gets nothing, and the reason is reported', async (t) => {
     const { cert, key } = createAuthority().issue('localhost', { usage: 'server' });
     let requests = 0;
     const server = createTlsServer({ cert, key }, (_request, response) => {
@@ -105,9 +107,8 @@ describe('a real receiver', { concurrency: true }, () => {
     t.after(() => server.close());
     await once(server, 'listening');
     const { webhook, dropped, conditions } = webhookTo(`https://localhost:${(server.address() as AddressInfo).port}/`);
-    webhook.add('a', '{}');
-    const deadline = performance.now() + 20_000;
-    while (conditions.lines.length === 0 && performance.now() < deadline) await sleep(20);
+    webhook.add('a', '{}', 'change');
+    await until('the failure is reported', () => conditions.lines.length > 0, 20_000);
     await webhook.close();
     assert.deepEqual([requests, dropped], [0, ['closed']]);
     assert.match(conditions.lines[0] ?? '', /^notifications to localhost:\d+ fail: it cannot be reached \([A-Z_]+\)$/);

@@ -83,7 +83,7 @@ test('refusals are of everything that was denied, and of controls that failed', 
   ]);
 });
 
-test('losses and credential sources are told, housekeeping is not', () => {
+test('losses and credential sources are sent, housekeeping is not', () => {
   const changes = [change('HTTP', false)];
   assert.deepEqual(told({ action: 'state_reset', reason: 'the store came back empty', changes }), [
     'loss',
@@ -98,7 +98,7 @@ test('losses and credential sources are told, housekeeping is not', () => {
   }
 });
 
-test('nobody is called by what a reason says', () => {
+test('a reason cannot mention a person or a channel', () => {
   const changes = [change('HTTP', true)];
   const reasonOf = (reason: string) => told({ changes, reason })[1]?.replace('HTTP on: ', '');
   assert.equal(reasonOf('<!channel> & <@U1>'), '&lt;!channel&gt; &amp; &lt;@\u2060U1&gt;');
@@ -109,6 +109,13 @@ test('nobody is called by what a reason says', () => {
   const source = { service: '<!here>', host: '@all' };
   const { text } = JSON.parse(slackBody('change', entry({ changes }), { ...SOURCE, ...source })) as { text: string };
   assert.equal(text, '&lt;!here&gt; on @\u2060all: HTTP on');
+});
+
+test('a reason cannot turn, hide or break the line of a chat', () => {
+  const reason = 'fix \u202Eevil\u2066 a\u200Bb\nHTTP off by ann\u0007';
+  const [, line = ''] = told({ changes: [change('HTTP', true)], reason, tenant: { id: 'a\u202Eb' } });
+  assert.match(line, /a\\u202eb: fix \\u202eevil\\u2066 a\\u200bb\\u000aHTTP off by ann\\u0007$/);
+  assert.ok(!/[\p{Cc}\p{Cf}]/u.test(line));
 });
 
 test('a line of a chat has room for every name, state and reason that an entry can have', () => {

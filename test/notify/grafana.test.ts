@@ -36,7 +36,7 @@ test('the receiver of the documentation makes annotations of events, and of noth
 
   const notifier = createNotifier({
     webhooks: [{ url, secret: SECRET }],
-    source: { service: 'shop', host: 'web-1', pid: 7 },
+    source: () => ({ service: 'shop', host: 'web-1', pid: 7 }),
     clock: { now: Date.now },
     delay: virtualTime().delay,
     conditions: recordConditions(),
@@ -44,6 +44,7 @@ test('the receiver of the documentation makes annotations of events, and of noth
     count: () => {},
     report: assert.ifError,
   });
+  notifier.failed({ category: 'DATABASE', lines: 2, workId: '5a8f01c2', outcome: 'GET / 500 after 0.1 s' });
   const [entry] = chain('i-1', 1, undefined, () => ({
     changes: [
       {

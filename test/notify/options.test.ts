@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { parseConfig } from '../../src/config.ts';
 import { isRdcpError } from '../../src/errors.ts';
 import { createNotifier } from '../../src/notify/notifier.ts';
 import { keyOfSecret, signedHeaders } from '../../src/notify/signature.ts';
+import { parseConfig } from '../../src/options/config.ts';
 import type { WebhookOptions } from '../../src/options/notify.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -18,7 +18,7 @@ function problemOf(webhook: object): string | undefined {
     const { notify } = parseConfig({ notify: { webhook } });
     createNotifier({
       webhooks: [notify.webhook ?? []].flat() as WebhookOptions[],
-      source: { service: 'shop', host: 'web-1', pid: 7 },
+      source: () => ({ service: 'shop', host: 'web-1', pid: 7 }),
       clock: { now: () => 0 },
       delay: virtualTime().delay,
       conditions: recordConditions(),

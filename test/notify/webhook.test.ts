@@ -32,6 +32,8 @@ function bench(answer: (request: PostRequest) => PostAnswer | Promise<PostAnswer
     delivered: () => {
       delivered += 1;
     },
+    lossBody: (loss) => JSON.stringify(loss),
+    randomUUID: () => 'loss',
     dropped: (reason) => void dropped.push(reason),
   });
   /** Lets what was added be sent, then time pass. */
@@ -56,7 +58,7 @@ test('events arrive one at a time, in order', async () => {
     open -= 1;
     return { status: 200 };
   });
-  for (const id of ['a', 'b', 'c']) webhook.add(id, '{}');
+  for (const id of ['a', 'b', 'c']) webhook.add(id, '{}', 'change');
   await pass(0);
   await pass(0);
   assert.deepEqual([ids(), most, delivered()], [['a', 'b', 'c'], 1, 3]);
@@ -64,7 +66,7 @@ test('events arrive one at a time, in order', async () => {
 
 test('nothing is sent in the turn of the event loop that adds an event', async () => {
   const { webhook, pass, sent } = bench(() => ({ status: 200 }));
-  webhook.add('a', '{}');
+  webhook.add('a', '{}', 'change');
   await Promise.resolve();
   assert.equal(sent.length, 0);
   await pass(0);
@@ -73,7 +75,7 @@ test('nothing is sent in the turn of the event loop that adds an event', async (
 
 test('an event that failed is sent again under the same id, with a new time, at growing pauses', async () => {
   const { webhook, pass, sent } = bench(() => ({ status: 500 }));
-  webhook.add('a', '{}');
+  webhook.add('a', '{}', 'change');
   await pass(20 * 60 * SECOND);
   assert.deepEqual(
     sent.map(({ at }) => at),
@@ -89,7 +91,7 @@ test('jitter shortens a pause by up to half', async () => {
     () => ({ status: 500 }),
     () => 0,
   );
-  webhook.add('a', '{}');
+  webhook.add('a', '{}', 'change');
   await pass(3.5 * SECOND);
   assert.deepEqual(
     sent.map(({ at }) => at),
@@ -97,40 +99,40 @@ test('jitter shortens a pause by up to half', async () => {
   );
 });
 
-test('Retry-After is honoured, in seconds and as a date, up to an hour', async () => {
+test('Retry-After is honoured, in seconds and as a date, up to five minutes', async () => {
   const answers = ['120', 'Thu, 01 Jan 2026 00:05:00 GMT', '999999', 'soon'];
   const { webhook, pass, sent } = bench(() => ({ status: 429, retryAfter: answers.shift() }));
-  webhook.add('a', '{}');
-  await pass(3901 * SECOND);
+  webhook.add('a', '{}', 'change');
+  await pass(601 * SECOND);
   assert.deepEqual(
     sent.map(({ at }) => at),
-    [0, 120, 300, 3900],
+    [0, 120, 300, 600],
   );
   await pass(8 * SECOND);
-  assert.equal(sent.at(-1)?.at, 3908, 'what is no time counts as none');
+  assert.equal(sent.at(-1)?.at, 608, 'what is no time counts as none');
 });
 
-test('Retry-After of more digits than a year has is an hour, and nonsense is none', async () => {
+test('Retry-After of more digits than a year has is five minutes, and nonsense is none', async () => {
   const answers = ['9'.repeat(12), '-5', '1e3', '', ' 7', '5.5', 'Thu, 01 Jan 1970 00:00:00 GMT'];
   const { webhook, pass, sent } = bench(() => ({ status: 503, retryAfter: answers.shift() }));
-  webhook.add('a', '{}');
-  await pass(3720 * SECOND);
+  webhook.add('a', '{}', 'change');
+  await pass(420 * SECOND);
   assert.deepEqual(
     sent.slice(0, 7).map(({ at }) => at),
-    [0, 3600, 3602, 3606, 3614, 3630, 3662],
+    [0, 300, 302, 306, 314, 330, 362],
   );
 });
 
 test('only 2xx counts as delivered; every other answer is sent again under the same id', async () => {
   for (const status of [200, 201, 204, 299]) {
     const { webhook, pass, sent, delivered } = bench(() => ({ status }));
-    webhook.add('a', '{}');
+    webhook.add('a', '{}', 'change');
     await pass(60 * SECOND);
     assert.deepEqual([sent.length, delivered()], [1, 1], String(status));
   }
   for (const status of [0, 101, 199, 300, 301, 302, 307, 308, 400, 401, 404, 408, 425, 429, 500, 502, 599]) {
     const { webhook, pass, ids, delivered } = bench(() => ({ status }));
-    webhook.add('a', '{}');
+    webhook.add('a', '{}', 'change');
     await pass(3 * SECOND);
     assert.deepEqual([ids(), delivered()], [['a', 'a', 'a'], 0], String(status));
   }
@@ -139,11 +141,11 @@ test('only 2xx counts as delivered; every other answer is sent again under the s
 test('one failure alone is no condition, two are, until everything that waited is delivered', async () => {
   const statuses = [500, 200, 503, 503, 200, 200];
   const { webhook, pass, lines } = bench(() => ({ status: statuses.shift() ?? 0 }));
-  webhook.add('a', '{}');
+  webhook.add('a', '{}', 'change');
   await pass(1 * SECOND);
   assert.deepEqual(lines, []);
-  webhook.add('b', '{}');
-  webhook.add('c', '{}');
+  webhook.add('b', '{}', 'change');
+  webhook.add('c', '{}', 'change');
   await pass(5 * SECOND);
   assert.deepEqual(lines, ['notifications to hooks.example fail: it answers with status 503', 'notify is over']);
 });
@@ -152,19 +154,19 @@ test('an event that the receiver refuses is given up after five attempts, and th
   const { webhook, pass, ids, dropped } = bench(({ headers }) => ({
     status: headers['webhook-id'] === 'bad' ? 400 : 200,
   }));
-  webhook.add('bad', '{}');
-  webhook.add('good', '{}');
+  webhook.add('bad', '{}', 'change');
+  webhook.add('good', '{}', 'change');
   await pass(60 * SECOND);
   assert.deepEqual(ids(), ['bad', 'bad', 'bad', 'bad', 'bad', 'good']);
   assert.deepEqual(dropped, ['refused']);
 });
 
-test('410 ends it: nothing is sent any more, and all of it is counted and told', async () => {
+test('410 ends it: nothing is sent any more, and all of it is counted and reported', async () => {
   const { webhook, pass, sent, dropped, lines } = bench(() => ({ status: 410 }));
-  webhook.add('a', '{}');
-  webhook.add('b', '{}');
+  webhook.add('a', '{}', 'change');
+  webhook.add('b', '{}', 'change');
   await pass(0);
-  webhook.add('c', '{}');
+  webhook.add('c', '{}', 'change');
   await pass(3600 * SECOND);
   assert.equal(sent.length, 1);
   assert.deepEqual(dropped, ['gone', 'gone', 'gone']);
@@ -174,44 +176,44 @@ test('410 ends it: nothing is sent any more, and all of it is counted and told',
 test('at most 1,000 events wait, and the oldest are dropped', async () => {
   let status = 500;
   const { webhook, pass, ids, dropped, lines } = bench(() => ({ status }));
-  webhook.add('first', '{}');
+  webhook.add('first', '{}', 'change');
   await pass(1 * SECOND);
-  for (let n = 1; n <= 1010; n++) webhook.add(`e${n}`, '{}');
+  for (let n = 1; n <= 1010; n++) webhook.add(`e${n}`, '{}', 'change');
   assert.equal(dropped.length, 11);
   status = 200;
   await pass(60 * SECOND);
-  assert.equal(ids().length, 2 + 1000);
-  assert.equal(ids()[2], 'e11');
+  assert.equal(ids().length, 2 + 1 + 1000);
+  assert.deepEqual(ids().slice(2, 4), ['loss', 'e11']);
   assert.deepEqual(new Set(dropped), new Set(['queue_full']));
   assert.equal(lines.at(-1), 'notify is over');
 });
 
 test('at most 1 MiB waits', async () => {
   const { webhook, pass, dropped } = bench(() => ({ status: 500 }));
-  for (let n = 0; n < 20; n++) webhook.add(`e${n}`, 'x'.repeat(64 * 1024));
+  for (let n = 0; n < 20; n++) webhook.add(`e${n}`, 'x'.repeat(64 * 1024), 'change');
   await pass(0);
   assert.equal(dropped.length, 4);
 });
 
 test('what waits is measured in bytes, and an event larger than all of it is dropped alone', async () => {
   const { webhook, pass, dropped, ids } = bench(() => ({ status: 500 }));
-  webhook.add('small', '{}');
-  for (let n = 0; n < 8; n++) webhook.add(`wide${n}`, '\u{65e5}'.repeat(64 * 1024));
+  webhook.add('small', '{}', 'change');
+  for (let n = 0; n < 8; n++) webhook.add(`wide${n}`, '\u{65e5}'.repeat(64 * 1024), 'change');
   assert.deepEqual(
     dropped,
     ['queue_full', 'queue_full', 'queue_full', 'queue_full'],
     'the small one and three of 192 KiB',
   );
-  webhook.add('huge', 'x'.repeat(1024 * 1024 + 1));
+  webhook.add('huge', 'x'.repeat(1024 * 1024 + 1), 'change');
   assert.equal(dropped.length, 4 + 6);
-  webhook.add('next', '{}');
+  webhook.add('next', '{}', 'change');
   await pass(0);
-  assert.deepEqual(ids(), ['next']);
+  assert.deepEqual(ids(), ['loss']);
 });
 
 test('a receiver that hangs gets one request at a time, each given up after ten seconds', async () => {
   const { webhook, pass, sent, lines } = bench(hanging);
-  for (let n = 0; n < 100; n++) webhook.add(`e${n}`, '{}');
+  for (let n = 0; n < 100; n++) webhook.add(`e${n}`, '{}', 'change');
   await pass(22 * SECOND);
   assert.deepEqual(
     sent.map(({ at, id }) => [at, id]),
@@ -226,20 +228,20 @@ test('a receiver that hangs gets one request at a time, each given up after ten 
 test('the close sends what waits at once, also in a pause', async () => {
   const statuses = [500, 200, 200];
   const { webhook, pass, ids, warnings } = bench(() => ({ status: statuses.shift() ?? 0 }));
-  webhook.add('a', '{}');
-  webhook.add('b', '{}');
+  webhook.add('a', '{}', 'change');
+  webhook.add('b', '{}', 'change');
   await pass(0);
   await webhook.close();
   assert.deepEqual([ids(), warnings], [['a', 'a', 'b'], []]);
 });
 
-test('what the close cannot send is counted and told, and it makes no further attempt', async () => {
+test('what the close cannot send is counted and reported, without a further attempt', async () => {
   const { webhook, pass, sent, dropped, warnings } = bench(() => ({ status: 500 }));
-  webhook.add('a', '{}');
-  webhook.add('b', '{}');
+  webhook.add('a', '{}', 'change');
+  webhook.add('b', '{}', 'change');
   await pass(0);
   await webhook.close();
-  webhook.add('c', '{}');
+  webhook.add('c', '{}', 'change');
   await pass(600 * SECOND);
   assert.equal(sent.length, 2);
   assert.deepEqual(dropped, ['closed', 'closed', 'closed']);
@@ -249,10 +251,55 @@ test('what the close cannot send is counted and told, and it makes no further at
 test('the close gives up a receiver that hangs', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { webhook, pass, dropped } = bench(hanging);
-  webhook.add('a', '{}');
+  webhook.add('a', '{}', 'change');
   await pass(0);
   const closed = webhook.close();
   t.mock.timers.tick(3000);
   await closed;
   assert.deepEqual(dropped, ['closed']);
+});
+
+test('a long pause that the receiver asks for is reported at once, and so is a full queue; the loss is sent as a count', async () => {
+  const answers: PostAnswer[] = [{ status: 503, retryAfter: '3600' }];
+  const bodies: string[] = [];
+  const { webhook, pass, lines, dropped, delivered, ids } = bench(({ body }) => {
+    bodies.push(body);
+    return answers.shift() ?? { status: 200 };
+  });
+  webhook.add('first', '{}', 'change');
+  await pass(0);
+  const asked = 'it answers with status 503 and asks to wait 300 s';
+  assert.deepEqual(lines, [`notifications to hooks.example fail: ${asked}`]);
+  for (let n = 1; n <= 1500; n++) webhook.add(`e${n}`, '{}', 'change');
+  assert.deepEqual(lines.slice(1), [`notifications to hooks.example are dropped, because too many wait: ${asked}`]);
+  const { status, waiting, dropped: lost, nextAttemptAt, deliveries } = webhook.state;
+  assert.deepEqual([status, waiting, lost, nextAttemptAt !== undefined], ['failing', 1000, 501, true]);
+  assert.deepEqual(
+    deliveries.map(({ id, outcome, attempts, problem }) => [id, outcome, attempts, problem]),
+    [['first', 'failed', 1, 'it answers with status 503']],
+  );
+  await pass(301 * SECOND);
+  assert.deepEqual(JSON.parse(bodies[1] as string).count, 501);
+  assert.equal(ids()[2], 'e501');
+  assert.deepEqual([dropped.length, delivered()], [501, 1000]);
+  assert.deepEqual(lines.slice(2), ['notify is over']);
+  assert.deepEqual([webhook.state.status, webhook.state.waiting, webhook.state.deliveries.length], ['ok', 0, 20]);
+  assert.equal(webhook.state.deliveries[0]?.id, 'e1500');
+});
+
+test('the count of what was dropped is dropped in turn only with a newer count that includes it', async () => {
+  const bodies: string[] = [];
+  let status = 500;
+  const { webhook, pass } = bench(({ body }) => {
+    bodies.push(body);
+    return { status };
+  });
+  for (let n = 1; n <= 1010; n++) webhook.add(`e${n}`, '{}', 'change');
+  await pass(0);
+  assert.equal(JSON.parse(bodies[0] as string).count, 10);
+  for (let n = 1; n <= 10; n++) webhook.add(`f${n}`, '{}', 'change');
+  status = 200;
+  await pass(60 * SECOND);
+  const counts = bodies.map((body) => JSON.parse(body).count).filter((count) => count !== undefined);
+  assert.deepEqual(counts, [10, 20]);
 });

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { startTokenServer, tokenSettings } from '../server/tokens.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';

@@ -31,7 +31,7 @@ const introspect = (server: Asker, token: string, key: KeyName = 'operator', fie
 
 const INACTIVE = { active: false };
 
-test('an access token is told with what it says', async (t) => {
+test('an access token is described by its claims', async (t) => {
   const server = await startTokenServer(t);
   const { body: issued } = await exchangeKey(server, 'operator', { scope: 'control status' });
   const { status, headers, body } = await introspect(server, issued.access_token);
@@ -53,7 +53,7 @@ test('an access token is told with what it says', async (t) => {
   });
 });
 
-test('a refresh token is told to be one, which no resource server takes for an access token', async (t) => {
+test('a refresh token is described as one, so that no resource server accepts it', async (t) => {
   const server = await startTokenServer(t);
   const { body: issued } = await exchangeKey(server, 'operator', { scope: 'status' });
   for (const hint of ['refresh_token', 'access_token', 'nonsense']) {
@@ -105,7 +105,7 @@ test('a token that is not good is inactive and nothing else, whatever the reason
   }
 });
 
-test('whoever asks must be a client, and is told who it is not', async (t) => {
+test('introspection needs the credential of a client', async (t) => {
   const server = await startTokenServer(t);
   const { body: issued } = await exchangeKey(server, 'operator');
   const cases: [string, Record<string, string>, Record<string, string>, number, string][] = [
@@ -235,7 +235,7 @@ test('a server that does not know the tokens of another asks it, and obeys when 
   assert.equal(unseen.status, 401, 'a client without admin is not told of the tokens of others');
 });
 
-test('a token that is bound to a certificate is told with it', async (t) => {
+test('a token that is bound to a certificate is described with its thumbprint', async (t) => {
   const authority = createAuthority();
   const issue = (name: string, usage: 'server' | 'client') => authority.issue(name, { usage });
   const [server, ann] = [issue('localhost', 'server'), issue('ann', 'client')];

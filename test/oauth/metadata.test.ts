@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import express from 'express';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'openid-client';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS, SCOPES, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type { WellKnownDocument } from '../../src/protocol/messages.ts';
 import type { AuthorizationServerMetadata } from '../../src/protocol/oauth-messages.ts';

@@ -85,7 +85,7 @@ for (const scheme of ['http', 'https'] as const satisfies Scheme[]) {
   }
 }
 
-test('of two refreshes at once with one token one wins, the other is told invalid_grant, and the session ends', async (t) => {
+test('of two concurrent refreshes with one token one wins, the other gets invalid_grant, and the session ends', async (t) => {
   const server = await startAuthorizationServer(t);
   const config = await discover(server);
   const { refresh_token: token = '' } = await exchange(config);
@@ -101,7 +101,7 @@ test('of two refreshes at once with one token one wins, the other is told invali
   await assert.rejects(status(config, server, access), isChallenge('bearer', 'invalid_token'));
 });
 
-test('a client that exchanges the token of somebody else keeps what it was given: it refreshes, asks and revokes', async (t) => {
+test('a client that exchanges a token of another client may refresh, introspect and revoke the new one', async (t) => {
   const server = await startAuthorizationServer(t);
   const owner = await discover(server);
   const gateway = await discover(server, { id: 'status-client', secret: KEYS.status });
@@ -158,7 +158,7 @@ test('every refusal is understood by its code', async (t) => {
   assert.equal((await oauth.tokenIntrospection(config, session.refresh_token ?? '')).active, true, 'nothing ended it');
 });
 
-test('a client with a wrong secret is told invalid_client wherever it asks', async (t) => {
+test('a client with a wrong secret gets invalid_client from every endpoint', async (t) => {
   const server = await startAuthorizationServer(t);
   const { access_token: token } = await oauth.clientCredentialsGrant(await discover(server), {});
   for (const authentication of [oauth.ClientSecretBasic('wrong'), oauth.ClientSecretPost('wrong')]) {
@@ -180,7 +180,7 @@ test('a client with a wrong secret is told invalid_client wherever it asks', asy
   await assert.rejects(oauth.tokenIntrospection(nobody, token), isChallenge('basic', 'invalid_client'));
 });
 
-test('a token that may not do something is told insufficient_scope', async (t) => {
+test('a token without the scope gets insufficient_scope', async (t) => {
   const server = await startAuthorizationServer(t);
   const config = await discover(server);
   const { access_token: token } = await oauth.clientCredentialsGrant(config, { scope: 'status' });
@@ -191,7 +191,7 @@ test('a token that may not do something is told insufficient_scope', async (t) =
   );
 });
 
-test('limits, and a server that is shutting down, are told from a wrong request', async (t) => {
+test('limits and a shutdown are distinguished from a wrong request', async (t) => {
   const server = await startAuthorizationServer(t, { config: { limits: { controlPerMinute: 1 } } });
   const config = await discover(server);
   await oauth.clientCredentialsGrant(config, {});

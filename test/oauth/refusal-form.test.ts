@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { PROTOCOL, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { askToken, basic, exchangeKey, post } from '../server/tokens.ts';
 import { selfSigned, writePems } from '../support/certificate.ts';
 import { exchange, parseAnswer, type RawAnswer, requestText } from '../support/raw-http.ts';
@@ -169,7 +169,7 @@ test('a body that drips over HTTP/2 is refused in the form of its endpoint', asy
   assert.deepEqual([headers[':status'], JSON.parse(text).error], [408, 'invalid_request']);
 });
 
-test('what the server cannot do now is told from a wrong request', async (t) => {
+test('a temporary failure of the server is distinguished from a wrong request', async (t) => {
   const store = createMemoryStore();
   const { tokens } = store;
   assert.ok(tokens);
@@ -179,8 +179,8 @@ test('what the server cannot do now is told from a wrong request', async (t) => 
   const server = await startAuthorizationServer(t, {
     store: wrapped,
     config: { limits: { requestTimeoutSeconds: 1 } },
-    wrap: ({ tokens: service }) => ({
-      tokens: service && { ...service, revoke: () => Promise.reject(new Error('a defect of ours')) },
+    wrap: ({ state: { tokens: service } }) => ({
+      state: { tokens: service && { ...service, revoke: () => Promise.reject(new Error('a defect of ours')) } },
     }),
   });
   const told = async (answer: Promise<{ status: number; headers: Headers; body: unknown }>) => {

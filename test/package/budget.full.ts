@@ -1,4 +1,5 @@
-// What the package may weigh and what its start may cost, printed. The benchmarks aim lower: these are the limits beyond
+// Measures, so nothing runs beside it: start-up and size.
+// Limits of the package's size and of its start, printed. The benchmarks aim lower: these are the limits beyond
 // which a change has gone wrong, on a busy machine too.
 
 import assert from 'node:assert/strict';
@@ -11,18 +12,18 @@ import type { Report } from '../../benchmarks/measurement.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 
 const MOST_FILES = 300;
-const MOST_BYTES = 1_500_000;
+const MOST_BYTES = 7_500_000;
 
-/** By what the benchmarks `import` and `start-up` call it: ratios, megabytes and counts. */
+/** Ratios, megabytes and counts, by their names in the benchmarks `import` and `start-up`. */
 const MOST: Readonly<Record<string, number>> = {
   'importing the api': 0.1,
   'importing the root': 0.6,
   'modules of others that the api loads': 0,
   'modules of the SDK that the root loads': 0,
-  'register: the first statement': 1.5,
-  'register: the endpoint answers': 2.5,
-  // Measured between 12 and 17 MB, the latter beside other work.
-  'register: resident memory': 20,
+  'register: the first statement': 1.7,
+  'register: the endpoint answers': 2.8,
+  // Measured between 14 and 18 MB, the latter beside other work.
+  'register: resident memory': 22,
   'rdcp --version': 3,
 };
 

@@ -1,4 +1,4 @@
-/** What the package is tried with. `docs/compatibility.md` has the same table, and a test holds the two equal. */
+/** The versions and tools with which the package is tried. `docs/compatibility.md` has the same table, and a test holds the two equal. */
 export interface Configuration {
   readonly kind: 'node' | 'redis' | 'jest' | 'vitest' | 'typescript' | 'bun' | 'deno';
   readonly version: string;

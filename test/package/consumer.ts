@@ -138,7 +138,7 @@ function consumerIn(directory: string): Consumer {
 /** Every way into the package that needs no other package, as an application writes it. */
 export const SUBPATHS = Object.keys(MANIFEST.exports)
   .map((path) => NAME + path.slice(1))
-  .filter((entry) => !/\/(redis|package\.json)$/.test(entry));
+  .filter((entry) => !/\/(redis|postgres|package\.json)$/.test(entry));
 
 /** No program here takes a tenth of this. */
 const MOST_MS = 300_000;

@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import { parseAst } from 'rolldown/parseAst';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import { blocksOf } from '../documents/blocks.ts';
-import { until } from '../examples/child.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';
 import { inFull } from '../support/tiers.ts';
+import { until } from '../support/until.ts';
 
 const KEY = 'a-key-of-this-test-alone-and-no-other';
 
@@ -58,7 +58,7 @@ const urls = {
 console.log('ready ' + JSON.stringify(urls));
 `;
 
-/** What the blocks of the documents leave to their reader, by its name. */
+/** Definitions that the blocks of the documents leave to their reader, by name. */
 const LEFT_OUT = `
 import type { CategoryHandle } from 'opentelemetry-instrumentation-rdcp/api';
 import { inFull } from '../support/tiers.ts';
@@ -151,6 +151,25 @@ describe('the code of the documents', () => {
     }
   });
 
+  it('lets a service with a NodeSDK of its own end at SIGTERM while its server listens', async (t) => {
+    const code = codeAfter('docs/services.md', '**In your own NodeSDK:**').replace("'keys.json'", "'no-keys.json'");
+    file('no-keys.json', '{ "keys": [] }');
+    const service = `
+      import { createServer } from 'node:http';
+      ${code}
+      createServer().listen(0, '127.0.0.1', () => console.log('listens'));`;
+    const env = {
+      RDCP_PORT: '0',
+      OTEL_METRICS_EXPORTER: 'none',
+      OTEL_TRACES_EXPORTER: 'none',
+      OTEL_LOGS_EXPORTER: 'none',
+    };
+    const program = run(t, file('own-sdk.ts', service), { cwd: directory, env });
+    await program.found(/listens/);
+    program.child.kill('SIGTERM');
+    assert.equal(await program.ended, 'SIGTERM', program.output.stderr);
+  });
+
   inFull('makes categories of the loggers in docs/migration.md, under the names that it says', async (t) => {
     const code = blocksOf('ts').filter(({ document }) => document === 'docs/migration.md');
     assert.equal(code.length, 3);
@@ -160,7 +179,7 @@ describe('the code of the documents', () => {
       `${parts.map((path) => `await import('${path}');`).join('\n')}\nsetInterval(() => {}, 1000);`,
     );
     const port = String(await freePort());
-    const env = { RDCP_PORT: port, RDCP_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
+    const env = { RDCP_PORT: port, RDCP_SERVER_API_KEY: KEY, OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
     const program = run(t, main, { imports: ['opentelemetry-instrumentation-rdcp/register'], cwd: directory, env });
     await program.found(/rdcp: remote control on/, 'stderr');
     const names = await until(

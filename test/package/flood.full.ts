@@ -1,3 +1,5 @@
+// Measures, so nothing runs beside it: the throughput of a flooded service.
+
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,8 +25,8 @@ const MIN_CALLS = 1_000_000;
 const MIN_THROUGHPUT = 0.8;
 const MIB = 2 ** 20;
 
-/** What the service tells of itself. */
-interface Told {
+/** Counts of the service itself. */
+interface Answer {
   readonly port: number;
   /** Processor time of the process, microseconds. */
   readonly cpu: number;
@@ -38,7 +40,7 @@ interface Told {
 }
 
 interface Service {
-  ask(question: 'now' | 'stop'): Promise<Told>;
+  ask(question: 'now' | 'stop'): Promise<Answer>;
   end(): Promise<void>;
   /** Debug lines that were read from stderr, which is read at 1 MB/s. */
   lines(category: string): number;
@@ -57,13 +59,13 @@ async function startService(consumer: Consumer, env: Record<string, string>): Pr
     },
   );
   const counts = countLines(child);
-  const [{ port }] = (await once(child, 'message')) as [Told];
+  const [{ port }] = (await once(child, 'message')) as [Answer];
   return {
     port,
     async ask(question) {
       child.send(question);
-      const [told] = (await once(child, 'message')) as [Told];
-      return told;
+      const [answer] = (await once(child, 'message')) as [Answer];
+      return answer;
     },
     async end() {
       child.kill('SIGTERM');
@@ -94,16 +96,16 @@ function countLines(child: ChildProcess) {
   return { of: (category: string) => counted.get(category) ?? 0, ended };
 }
 
-/** Keeps every connection of a client process busy until it is told to stop; then it says how many requests were answered. */
+/** Keeps every connection of a client process busy until it gets a message to stop; then it says how many requests were answered. */
 function load(port: number): { stop(): Promise<number> } {
   const args = [String(port), String(CONNECTIONS)];
   // Not the options of this process, whose paths are relative to another folder.
   const client = fork(join(import.meta.dirname, 'flooding-client.ts'), args, { execArgv: [] });
-  const told = once(client, 'message');
+  const reported = once(client, 'message');
   return {
     async stop() {
       client.send('stop');
-      const [{ answered }] = (await told) as [{ answered: number }];
+      const [{ answered }] = (await reported) as [{ answered: number }];
       return answered;
     },
   };
@@ -129,7 +131,7 @@ describe('a category called about a million times a second in a service under lo
         JSON.stringify({ categories: { QUIET: { enabled: true } }, emit: { to: 'both' } }),
       );
       const service = await startService(consumer, {
-        RDCP_API_KEY: KEY,
+        RDCP_SERVER_API_KEY: KEY,
         RDCP_PORT: String(rdcpPort),
         RDCP_CONFIG: 'rdcp.json',
         OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort),
@@ -172,7 +174,7 @@ describe('a category called about a million times a second in a service under lo
         throughput = Math.min(...costs.disable) / Math.min(...costs.enable);
       }
       const answered = await requests.stop();
-      const told = await service.ask('stop');
+      const final = await service.ask('stop');
       const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
       await service.end();
 
@@ -196,10 +198,10 @@ describe('a category called about a million times a second in a service under lo
       );
       assert.ok(median(called) > 300_000, `${median(called)} calls in a second of the processor`);
       assert.ok(throughput > MIN_THROUGHPUT, `${throughput} of the throughput`);
-      assert.equal(answered, told.requests, 'requests answered');
+      assert.equal(answered, final.requests, 'requests answered');
       assert.ok(dropped('HOT', 'backlog') > 0, 'the receiver is too slow for the flood');
       assert.equal(arrived('HOT') + dropped('HOT'), calls, 'log records of the flood');
-      // What the lane drops had its line before.
+      // A record that the lane drops has had its line before.
       assert.equal(service.lines('HOT') + dropped('HOT') - dropped('HOT', 'backlog'), calls, 'lines of the flood');
       assert.equal(
         recordsOf('HOT', 13).reduce((sum, { attributes }) => sum + Number(attributes['rdcp.dropped.count']), 0),
@@ -208,14 +210,14 @@ describe('a category called about a million times a second in a service under lo
       );
       assert.equal(
         receiver.records().filter(({ severityNumber }) => severityNumber === 17).length,
-        told.errors,
+        final.errors,
         'errors of the application',
       );
       assert.deepEqual(
         { lines: service.lines('QUIET'), records: arrived('QUIET'), dropped: dropped('QUIET') },
-        { lines: told.quiet, records: told.quiet, dropped: 0 },
+        { lines: final.quiet, records: final.quiet, dropped: 0 },
       );
-      assert.equal(counter('rdcp_debug_calls_total', 'QUIET'), told.quiet);
+      assert.equal(counter('rdcp_debug_calls_total', 'QUIET'), final.quiet);
       assert.ok(service.lines('HOT') <= rounds * (1000 + 500 * 2), `${service.lines('HOT')} lines`);
       const growth = median(live.slice(-4)) - median(live.slice(2, 6));
       assert.ok(growth < 4 * MIB, `${live}`);

@@ -1,4 +1,4 @@
-// The clients of a service: keep every connection busy until told to stop, then say how many requests were answered.
+// The clients of a service: keep every connection busy until a message to stop, then say how many requests were answered.
 
 import { Agent, get } from 'node:http';
 

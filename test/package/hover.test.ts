@@ -43,7 +43,7 @@ describe('an editor that shows an option of createRdcp', () => {
       const line = lines[index + 1] ?? '';
       const shown = await server.hover(file, index + 1, line.indexOf(': undefined') - 1);
       const { signature, firstSentence, defaultText } = partsOf(shown);
-      assert.match(signature, new RegExp(`^\\(property\\) \\w+\\.${option.path.at(-1)}\\??: `), shown);
+      assert.match(signature, new RegExp(`^\\(property\\) (?:\\w+\\.)?${option.path.at(-1)}\\??: `), shown);
       assert.match(firstSentence, /^[A-Z`].{8,}/s, shown);
       assertDefault(option, defaultText);
     });

@@ -14,7 +14,7 @@ interface Message {
 
 /** TypeScript's language server (LSP), as an editor talks to it. */
 export interface LanguageServer {
-  /** What the editor shows when the pointer rests on a place, lines and characters counted from 0. */
+  /** The text that the editor shows when the pointer rests on a place, lines and characters counted from 0. */
   hover(file: string, line: number, character: number): Promise<string>;
   close(): Promise<void>;
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { configSchema } from '../../src/config.ts';
+import { configSchema } from '../../src/options/config.ts';
 
 /** An option as the schema has it. */
 export interface SchemaOption {
   /** Its name, and those of the options that it is in; `[]` is an entry of a list, `<name>` one of a record. */
   readonly path: readonly string[];
-  /** Whether it may be left out. */
+  /** True if it may be left out. */
   readonly optional: boolean;
-  /** What it is then, where the schema itself says so. */
+  /** Its value if left out, where the schema has one. */
   readonly default: unknown;
 }
 

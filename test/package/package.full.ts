@@ -54,7 +54,7 @@ describe('the packed package', () => {
     );
   });
 
-  it('tells in one line what register lacks, and ends before the application runs', async () => {
+  it('names in one line the package that register lacks, and ends before the application runs', async () => {
     const result = await consumer('minimum').node(`console.log('ran');`, { args: ['--import', REGISTER] });
     assert.deepEqual(result, {
       code: 1,
@@ -66,7 +66,10 @@ describe('the packed package', () => {
   it('starts the shop by its demo where there is no SDK, and says what its metrics need', async (t) => {
     const { stdout, stderr } = await followDemo(t, consumer('minimum'));
     assert.match(stdout, /^Metrics {8}none here/m);
-    assert.match(stderr, /^rdcp: no metrics without OpenTelemetry's SDK: npm install \S+ @opentelemetry\/sdk-node /m);
+    assert.match(
+      stderr,
+      /^rdcp: no metrics without OpenTelemetry's SDK: npm install \S+ @opentelemetry\/sdk-node first$/m,
+    );
   });
 
   it('starts the shop by npx in an empty folder', async () => {

@@ -12,10 +12,10 @@ import { EVERY_ENTRY, FLOOD, loadedBy, MAIN_PATH, MISTAKE, SDK_AFTERWARDS, TYPED
 const NAME = 'opentelemetry-instrumentation-rdcp';
 const REGISTER = `${NAME}/register`;
 /** Most files of the package that importing an entry may read: each costs up to a millisecond. */
-const MOST_FILES = 8;
+const MOST_FILES = 30;
 const QUIET = { OTEL_SDK_DISABLED: 'true' };
 
-/** What an application gets from the packed package beside an SDK of OpenTelemetry. */
+/** The behaviour of the packed package beside an SDK of OpenTelemetry. */
 export function behavesAsPacked(consumer: () => Consumer): void {
   it('switches a category over HTTP, and its calls arrive in the SDK', async () => {
     const { code, stdout, stderr } = await consumer().node(MAIN_PATH);
@@ -61,11 +61,16 @@ export function behavesAsInstalled(consumer: () => Consumer): void {
     const { stdout } = await consumer().node(MISTAKE);
     assert.match(
       stdout,
-      /^RdcpError: .*\n +at (?:Object\.)?parseConfig .*\/dist\/cjs\/chunks\/[\w-]+\.js:(?!1:)\d+:\d+\)\n/,
+      /^RdcpError: .*\n +at (?:Object\.)?parseConfig .*\/dist\/chunks\/[\w-]+\.js:(?!1:)\d+:\d+\)\n/,
     );
   });
 
-  it('shows a short line of an error that nobody catches', async () => {
+  it('shows its TypeScript in stack traces with --enable-source-maps', async () => {
+    const { stdout } = await consumer().node(MISTAKE, { args: ['--enable-source-maps'] });
+    assert.match(stdout, /^ +at (?:Object\.)?parseConfig .*\/src\/options\/config\.ts:\d+:\d+\)$/m);
+  });
+
+  it('shows a short line of an uncaught error', async () => {
     const { code, stderr } = await consumer().node(`
       import { createRdcp } from '${NAME}';
       createRdcp({ server: { port: 'none' } });`);
@@ -106,6 +111,29 @@ export function behavesAsInstalled(consumer: () => Consumer): void {
       assert.match(debugged, / DEBUG PAYMENTS charging trace_id=(?!0{32})[0-9a-f]{32} span_id=[0-9a-f]{16}$/);
     });
   }
+
+  it('writes debug lines on stderr while the collector is away', async () => {
+    const script = `
+      import { category } from 'opentelemetry-instrumentation-rdcp/api';
+      const payments = category('PAYMENTS', { enabled: true });
+      const health = () => fetch('http://127.0.0.1:' + process.env.RDCP_PORT + '/rdcp/v1/health');
+      const status = () => health().then((response) => response.json()).then((body) => body.status, () => undefined);
+      for (let n = 0; (await status()) !== 'degraded'; n++) {
+        payments.debug('charging', { n });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }`;
+    const env = {
+      RDCP_PORT: String(await freePort()),
+      OTEL_METRICS_EXPORTER: 'none',
+      OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: `http://127.0.0.1:${await freePort()}/v1/logs`,
+      OTEL_EXPORTER_OTLP_TIMEOUT: '300',
+      OTEL_BLRP_SCHEDULE_DELAY: '20',
+    };
+    const { code, stderr } = await consumer().node(script, { args: ['--import', REGISTER], env });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^rdcp: log records cannot be exported \(ECONNREFUSED\); debug lines go to stderr as well,/m);
+    assert.match(stderr, / DEBUG PAYMENTS charging \{"n":0\}/);
+  });
 
   it('loses no error of the application behind a flood of debug records', async (t) => {
     const receiver = await openReceiver(t, { delayMs: 50 });

@@ -44,7 +44,9 @@ assert.deepEqual(debug[0].attributes, {
   order: 42,
   items: [{ sku: 'a', since: '1970-01-01T00:00:00.000Z' }],
   'rdcp.category.name': 'PAYMENTS',
+  'rdcp.instance.id': debug[0].resource.attributes['service.instance.id'] ?? debug[0].attributes['rdcp.instance.id'],
 });
+assert.ok(debug[0].attributes['rdcp.instance.id'].length > 0);
 assert.equal(debug[0].spanContext.traceId, spans[0].spanContext().traceId);
 assert.equal(spans[0].name, 'charge');
 assert.ok(records.some((record) => record.eventName === 'rdcp.audit'));
@@ -114,7 +116,7 @@ logger.emit({ severityNumber: 17, body: 'error' });
 console.log('flooded');
 `;
 
-/** An application that never registers an SDK: what it is told to debug, it writes on stderr. */
+/** An application that never registers an SDK: it writes its debug lines on stderr. */
 export const WITHOUT_SDK = `
 import { createRdcp, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
 import { category } from 'opentelemetry-instrumentation-rdcp/api';
@@ -124,7 +126,7 @@ await rdcp.listen();
 category('PAYMENTS').debug('charging', { order: 42 });
 category('PAYMENTS').span('charge', () => category('PAYMENTS').debug('in a span'));
 await rdcp.close();
-category('PAYMENTS').debug('nobody is attached');
+category('PAYMENTS').debug('no control is attached');
 const instrumentation = new RdcpInstrumentation(config);
 instrumentation.disable();
 category('PAYMENTS').debug('disabled');
@@ -133,7 +135,7 @@ category('PAYMENTS').debug('instrumented');
 await instrumentation.close();
 `;
 
-/** Imports and requires every entry but that of the Redis store. */
+/** Imports and requires every entry but those of the Redis and the PostgreSQL store. */
 export const EVERY_ENTRY = `
 import { createRequire } from 'node:module';
 import { RdcpError } from 'opentelemetry-instrumentation-rdcp';
@@ -248,7 +250,7 @@ category('A').debug('m', async () => order);
 
 /**
  * A Koa service whose requests call HOT a million times a second in all, beside QUIET and an error record ten times a second.
- * Told `now` it says what it has done; told `stop`, it first ends the latter two.
+ * Answers `now` with what it has done; `stop` first ends the latter two.
  */
 export const FLOODED_SERVICE = `
 import * as api from '@opentelemetry/api';

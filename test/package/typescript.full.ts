@@ -32,7 +32,7 @@ describe('an application compiled with', () => {
   }
 });
 
-/** What `module` goes with each `moduleResolution`, and the files that import as ES modules and by `require`. */
+/** The `module` of each `moduleResolution`, and the files that import as ES modules and by `require`. */
 const MODES: Readonly<Record<string, { readonly module: string; readonly files: readonly string[] }>> = {
   node10: { module: 'commonjs', files: ['entries.ts'] },
   node16: { module: 'node16', files: ['entries.mts', 'entries.cts'] },

@@ -18,6 +18,6 @@ test('npm run record makes the picture of the README from a run', (t) =>
     const svg = readFileSync(file, 'utf8');
     assertPlayable(svg);
     for (const { command } of SCENES) assert.ok(svg.includes(`$ ${command}<`), command);
-    assert.match(svg, /ORDERS off again for tenant acme, the time is over/);
+    assert.match(svg, /ORDERS off again for work with user\.id, the time is over/);
     assert.match(svg, /DEBUG ORDERS asked for/);
   }));

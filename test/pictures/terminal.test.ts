@@ -52,7 +52,7 @@ describe('the picture of the README', () => {
 
   it('shows each command of the recording', () => {
     for (const { command } of SCENES) assert.ok(svg.includes(`$ ${command}<`), command);
-    assert.match(svg, /off again for tenant acme, the time is over/);
+    assert.match(svg, /ORDERS off again for work with user\.id, the time is over/);
   });
 
   it('is in the README', () => {

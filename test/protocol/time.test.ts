@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { formatDuration, parseDuration, parseTimestamp, timestamp } from '../../src/protocol/time.ts';
+import fc from '../support/fast-check.ts';
 
 test('a duration is written in the largest unit that divides it', () => {
   assert.equal(formatDuration(900), '15m');

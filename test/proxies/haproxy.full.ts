@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from '../examples/child.ts';
 import { withProgram } from '../examples/required-program.ts';
+import { until } from '../support/until.ts';
 import { ADDRESSES, type Haproxy, startHaproxy } from './haproxy.ts';
 import { ADMIN, askOverTls, startService } from './recipe.ts';
 
@@ -13,7 +13,7 @@ const WRONG_KEY = {
   Forwarded: 'for=127.0.0.1',
 };
 
-test('the recipe for HAProxy: servers stay up while somebody behind it floods, and each client has its own limits', (t) =>
+test('the recipe for HAProxy: servers stay up while a client behind it floods, and each client has its own limits', (t) =>
   withProgram(t, 'haproxy', async () => {
     let broken = false;
     const health = {

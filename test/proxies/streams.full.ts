@@ -1,3 +1,5 @@
+// Measures, so nothing runs beside it: how soon a tail ends whose reader has left.
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { get } from 'node:http';
@@ -12,8 +14,10 @@ import { category } from '../../src/api.ts';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { withProgram } from '../examples/required-program.ts';
+import { until } from '../support/until.ts';
+import { ADDRESSES, startHaproxy } from './haproxy.ts';
 import { startNginx } from './nginx.ts';
-import { ADMIN, HOST, startService, temporaryFolder } from './recipe.ts';
+import { ADMIN, HOST, type Service, startService, temporaryFolder } from './recipe.ts';
 
 const LINES = 6;
 
@@ -48,6 +52,45 @@ test('nginx, by its recipe, passes each line of a tail on when it comes', (t) =>
     const { port, cert } = await startNginx(t, await startService(t, 'nginx', []));
     const headers = { ...ADMIN, Host: HOST };
     await readTail(t, getOverTls as typeof get, { port, ca: cert, servername: 'localhost', headers });
+  }));
+
+/**
+ * Begins tails through a proxy and leaves each. Every one of them gets a place, and the service notices within seconds that
+ * their readers have left.
+ */
+async function leaveTails(service: Service, { port, cert }: { port: number; cert: string }): Promise<void> {
+  const options = { host: '127.0.0.1', port, ca: cert, servername: 'localhost', ALPNProtocols: ['http/1.1'] };
+  category('LEFT');
+  for (let count = 0; count < 12; count += 1) {
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    const path = '/rdcp/v1/tail?categories=LEFT&duration=2m';
+    const request = getOverTls({ ...options, path, agent: false, headers: { ...ADMIN, Host: HOST } }, (response) => {
+      response.once('data', () => {
+        resolve(response.statusCode);
+        request.destroy();
+      });
+    });
+    request.once('error', reject);
+    assert.equal(await promise, 200);
+  }
+  const begun = performance.now();
+  const states = async () => (await service.audit()).map(({ otelrdcp_tail: tail }) => tail?.state);
+  const count = (all: Awaited<ReturnType<typeof states>>, state: string) => all.filter((one) => one === state).length;
+  await until('every tail to end', async () => count(await states(), 'end') === 12 || undefined, 30_000);
+  const seconds = (performance.now() - begun) / 1000;
+  assert.ok(seconds < 13, `${seconds} s`);
+}
+
+test('behind HAProxy an abandoned tail ends within seconds and frees its place', (t) =>
+  withProgram(t, 'haproxy', async () => {
+    const service = await startService(t, 'HAProxy', ADDRESSES, { store: 'memory:' });
+    await leaveTails(service, await startHaproxy(t, [service.port, service.port]));
+  }));
+
+test('behind nginx an abandoned tail ends within seconds and frees its place', (t) =>
+  withProgram(t, 'nginx', async () => {
+    const service = await startService(t, 'nginx', []);
+    await leaveTails(service, await startNginx(t, service));
   }));
 
 test("Express's compression passes each line of a tail on when it comes", async (t) => {

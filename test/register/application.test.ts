@@ -107,7 +107,7 @@ describe('with register in NODE_OPTIONS', { concurrency: 2 }, () => {
         ...PROGRAM_ENV,
         PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
         ...INHERITED,
-        RDCP_API_KEY: KEY,
+        RDCP_SERVER_API_KEY: KEY,
         RDCP_PORT: String(await freePort()),
         OTEL_EXPORTER_PROMETHEUS_PORT: String(await freePort()),
       },

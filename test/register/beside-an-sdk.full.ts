@@ -17,7 +17,12 @@ describe('register beside an SDK attaches to it and starts none', { concurrency:
       const tracer = trace.getTracerProvider().getDelegate().getTracer('x');
       trace.setGlobalTracerProvider({ getTracer: () => tracer, shutdown: async () => {} });`;
     const options = ['--import', './tracing.mjs', '--import', REGISTER];
-    const run = await start(t, { env: { RDCP_API_KEY: KEY }, options, files: { 'tracing.mjs': tracing }, app: APP });
+    const run = await start(t, {
+      env: { RDCP_SERVER_API_KEY: KEY },
+      options,
+      files: { 'tracing.mjs': tracing },
+      app: APP,
+    });
     await announced(run);
     assert.match(run.output.stderr, /attached to the OpenTelemetry SDK that is already registered \(traces\)/);
     await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));

@@ -9,7 +9,7 @@ describe('register beside an SDK attaches to it and starts none', { concurrency:
       import { trace } from '${API}';
       trace.setGlobalTracerProvider(trace.getTracerProvider().getDelegate());`;
     const options = ['--import', './noop.mjs', '--import', REGISTER];
-    const run = await start(t, { env: { RDCP_API_KEY: KEY }, options, files: { 'noop.mjs': noop }, app: APP });
+    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY }, options, files: { 'noop.mjs': noop }, app: APP });
     const { metrics } = await announced(run);
     assert.equal((await fetch(metrics)).status, 200);
   });

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { samples } from '../metrics/scrape.ts';
 import { freePort } from '../support/free-port.ts';
+import { until } from '../support/until.ts';
 import { openReceiver } from './otlp-receiver.ts';
 import { API, announced, enable, KEY, REGISTER, start } from './running.ts';
 
 const AUTO_INSTRUMENTATIONS = '@opentelemetry/auto-instrumentations-node/register';
 
-/** What auto-instrumentations-node's register does, without its instrumentations. */
+/** Starts an SDK as auto-instrumentations-node's register does, without its instrumentations. */
 const STARTS_SDK = `
   import { NodeSDK } from '${import.meta.resolve('@opentelemetry/sdk-node')}';
   const sdk = new NodeSDK();
@@ -49,7 +50,7 @@ export function attaches(orders: readonly (keyof typeof ORDERS)[]): void {
       const sdkMetrics = await freePort();
       const env = {
         ...receiver.env,
-        RDCP_API_KEY: KEY,
+        RDCP_SERVER_API_KEY: KEY,
         OTEL_METRICS_EXPORTER: 'prometheus',
         OTEL_EXPORTER_PROMETHEUS_PORT: String(sdkMetrics),
       };
@@ -61,10 +62,10 @@ export function attaches(orders: readonly (keyof typeof ORDERS)[]): void {
       assert.equal(await enable(url), 200);
 
       const scrape = async () => (await fetch(`http://localhost:${sdkMetrics}/metrics`)).text();
-      let calls = 0;
-      while (!(calls > 0)) {
-        calls = Number(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name').PAYMENTS);
-      }
+      await until('a call of PAYMENTS in the scrape', async () => {
+        const { PAYMENTS } = samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name');
+        return Number(PAYMENTS) > 0 ? true : undefined;
+      });
       run.child.stdin.end();
       assert.deepEqual(await run.closed, [0, null], run.output.stderr);
       assert.deepEqual(receiver.audit(), ['enable', 'rdcp.audit.checkpoint']);

@@ -15,7 +15,7 @@ describe('under register, the categories of diagnostics channels', { skip: whyNo
     const receiver = await openReceiver(t);
     const run = await start(t, {
       env: {
-        RDCP_API_KEY: KEY,
+        RDCP_SERVER_API_KEY: KEY,
         RDCP_CONFIG: 'rdcp.json',
         RDCP_STORE: redis.url,
         ...receiver.env,

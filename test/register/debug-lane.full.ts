@@ -8,7 +8,7 @@ const ERRORS = 20;
 it('loses no error of the application behind a flood of debug records, over a slow collector', async (t) => {
   const receiver = await openReceiver(t, { delayMs: 50 });
   const run = await start(t, {
-    env: { RDCP_API_KEY: 'k'.repeat(40), RDCP_CONFIG: 'rdcp.json', ...receiver.env },
+    env: { RDCP_SERVER_API_KEY: 'k'.repeat(40), RDCP_CONFIG: 'rdcp.json', ...receiver.env },
     files: {
       'rdcp.json': JSON.stringify({
         categories: { OTEL_APP: { enabled: true } },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { endAlike, runToEnd } from './compared.ts';
+import { openReceiver } from './otlp-receiver.ts';
 
 const COUNTED = `let n = 0; process.on('exit', (code) => console.log('exit', code, process.exitCode, 'after', n));`;
 const counted = (app: string) => ({ app: COUNTED + app });
@@ -21,12 +22,11 @@ const handled = (signal: NodeJS.Signals) =>
   );
 
 describe('an application under register ends as without it', { concurrency: false }, () => {
-  it('by itself, its beforeExit listeners called as often', async (t) => {
+  it('by itself, with the work that its beforeExit listeners start', async (t) => {
     const ended = await endAlike(t, {
-      'a listener that does nothing': counted(`process.on('beforeExit', () => { n++; });`),
       'a listener for once': counted(`process.once('beforeExit', () => { n++; });`),
       'a listener of a service that was started': counted(
-        `process.on('beforeExit', () => { n++; }); setTimeout(() => {}, 400);`,
+        `process.once('beforeExit', () => { n++; }); setTimeout(() => {}, 400);`,
       ),
       'a listener that starts timers': counted(
         `process.on('beforeExit', () => { if (++n < 4) setTimeout(() => console.log(n), n); });`,
@@ -53,15 +53,15 @@ describe('an application under register ends as without it', { concurrency: fals
         });`,
       ),
       'a listener that waits for nothing': counted(
-        `process.on('beforeExit', async () => { n++; await new Promise(() => {}); });`,
+        `process.once('beforeExit', async () => { n++; await new Promise(() => {}); });`,
       ),
       'a listener with a timer that keeps nothing alive': counted(
-        `process.on('beforeExit', () => { n++; setTimeout(() => {}, 0).unref(); });`,
+        `process.once('beforeExit', () => { n++; setTimeout(() => {}, 0).unref(); });`,
       ),
       'a listener that exits': counted(`process.on('beforeExit', () => { n++; process.exit(9); });`),
-      'a listener that sets the code': counted(`process.on('beforeExit', () => { n++; process.exitCode = 4; });`),
+      'a listener that sets the code': counted(`process.once('beforeExit', () => { n++; process.exitCode = 4; });`),
       'a top-level await that never settles': counted(
-        `process.on('beforeExit', () => { n++; }); await new Promise(() => {});`,
+        `process.once('beforeExit', () => { n++; }); await new Promise(() => {});`,
       ),
       'a top-level await that a listener settles': counted(
         `await new Promise((resolve) => process.on('beforeExit', () => {
@@ -70,13 +70,19 @@ describe('an application under register ends as without it', { concurrency: fals
         console.log('settled');`,
       ),
     });
-    assert.deepEqual(ended['a listener that does nothing'], {
+    assert.deepEqual(ended['a listener for once'], {
       code: 0,
       signal: null,
       stdout: 'exit 0 undefined after 1\n',
       stderr: '',
     });
     assert.equal(ended['a top-level await that never settles'].code, 13);
+  });
+
+  it('but a beforeExit listener that stays is called once more, after a flush that takes time', async (t) => {
+    const { env } = await openReceiver(t);
+    const { code, stdout } = await runToEnd(t, { ...counted(`process.on('beforeExit', () => { n++; });`), env }, true);
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: 'exit 0 undefined after 2\n' });
   });
 
   it('by exit, an error or a signal', async (t) => {
@@ -113,7 +119,7 @@ describe('an application under register ends as without it', { concurrency: fals
             cluster.fork().on('exit', (code, signal) => console.log('exit', code, signal)).on('listening', (worker) => console.log('listening'));
           } else {
             let n = 0;
-            process.on('beforeExit', () => { n++; }).on('exit', () => console.log('after', n));
+            process.once('beforeExit', () => { n++; }).on('exit', () => console.log('after', n));
             createServer().listen(0, () => setTimeout(() => process.disconnect(), 200));
           }`,
       },
@@ -140,9 +146,9 @@ describe('an application under register ends as without it', { concurrency: fals
     await new Promise((resolve) => silent.once('listening', resolve));
     const { port } = silent.address() as { port: number };
     // Metrics go out at the end in any case. A refused export is tried again for 20 s; the bound leaves room for a slow machine.
-    const app = `process.on('beforeExit', () => { globalThis.ended ??= performance.now(); });
+    const app = `let ended;
       process.on('exit', (code) => console.log(code, performance.now() - ended < 15_000));
-      setTimeout(() => {}, 300);`;
+      setTimeout(() => { ended = performance.now(); }, 300);`;
     const envs = [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
       { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },

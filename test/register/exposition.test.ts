@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { mergeExpositions } from '../../src/register/exposition.ts';
 
-it('the samples of a metric stay together, and tell which process they are of', () => {
+it('the samples of a metric stay together, each with the label of its process', () => {
   const one =
     '# HELP calls of it\n# TYPE calls counter\ncalls{name="A{}"} 1\ncalls{name="B"} 2\n\n# HELP up is it\nup 1\n';
   const other = '# HELP calls of it\n# TYPE calls counter\ncalls{name="A{}"} 3 1700000000\nplain{} 7\n';
@@ -29,7 +29,7 @@ it('the samples of a metric stay together, and tell which process they are of', 
   );
 });
 
-it('a sample that tells its process already is left as it is', () => {
+it('a sample that has the label of a process is left as it is', () => {
   const text = 'target_info{a="1",process_pid="5"} 1\n';
   assert.equal(mergeExpositions(new Map([[9, text]])), text);
 });

@@ -7,7 +7,10 @@ import { KEY, start, until, WAIT } from './running.ts';
 describe('every audit record arrives at the collector, the last ones too', { concurrency: 2 }, () => {
   it('when SIGINT ends the process', async (t) => {
     const receiver = await openReceiver(t);
-    const run = await start(t, { env: { RDCP_API_KEY: KEY, ...receiver.env }, app: `category('PAYMENTS'); ${WAIT}` });
+    const run = await start(t, {
+      env: { RDCP_SERVER_API_KEY: KEY, ...receiver.env },
+      app: `category('PAYMENTS'); ${WAIT}`,
+    });
     await refusedAndSwitched(run);
     run.child.kill('SIGINT');
     assert.deepEqual(await run.closed, [null, 'SIGINT']);
@@ -16,7 +19,10 @@ describe('every audit record arrives at the collector, the last ones too', { con
 
   it('when the process ends by itself', async (t) => {
     const receiver = await openReceiver(t);
-    const run = await start(t, { env: { RDCP_API_KEY: KEY, ...receiver.env }, app: `category('PAYMENTS'); ${WAIT}` });
+    const run = await start(t, {
+      env: { RDCP_SERVER_API_KEY: KEY, ...receiver.env },
+      app: `category('PAYMENTS'); ${WAIT}`,
+    });
     await refusedAndSwitched(run);
     run.child.stdin.end();
     assert.deepEqual(await run.closed, [0, null]);
@@ -30,7 +36,7 @@ describe('every audit record arrives at the collector, the last ones too', { con
       process.on('SIGTERM', () => console.log('draining'));
       process.stdin.once('end', () => process.exit(5));
       ${WAIT}`;
-    const run = await start(t, { env: { RDCP_API_KEY: KEY, ...receiver.env }, app });
+    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY, ...receiver.env }, app });
     await refusedAndSwitched(run);
     run.child.kill('SIGTERM');
     await until(() => receiver.audit().length === ALL.length, run.child, run.output);

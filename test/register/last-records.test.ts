@@ -8,7 +8,10 @@ import { KEY, start, WAIT } from './running.ts';
 describe('every audit record arrives at the collector, the last ones too', { concurrency: 2 }, () => {
   it('when SIGTERM ends the process', async (t) => {
     const receiver = await openReceiver(t);
-    const run = await start(t, { env: { RDCP_API_KEY: KEY, ...receiver.env }, app: `category('PAYMENTS'); ${WAIT}` });
+    const run = await start(t, {
+      env: { RDCP_SERVER_API_KEY: KEY, ...receiver.env },
+      app: `category('PAYMENTS'); ${WAIT}`,
+    });
     await refusedAndSwitched(run);
     run.child.kill('SIGTERM');
     assert.deepEqual(await run.closed, [null, 'SIGTERM']);

@@ -23,6 +23,6 @@ export const OWN_SDK = `
 
 export async function refusedAndSwitched(run: Awaited<ReturnType<typeof start>>): Promise<void> {
   const { url } = await announced(run);
-  assert.equal(await enable(url, 'another-key-that-nobody-has-issued'), 401);
+  assert.equal(await enable(url, 'another-key-that-was-never-issued!'), 401);
   assert.equal(await enable(url), 200);
 }

@@ -6,12 +6,11 @@ import { test } from 'node:test';
 import { installInto, packInto } from '../package/consumer.ts';
 import { freePort } from '../support/free-port.ts';
 
-/** The oldest release that the package accepts, whose SDK takes a single metric reader. */
+/** The oldest release that the package accepts, whose SDK takes a single metric reader, in an application that has it. */
 const OLDEST = {
   '@opentelemetry/api': '1.9.1',
-  '@opentelemetry/instrumentation': '0.200.0',
+  '@opentelemetry/auto-instrumentations-node': '0.57.1',
   '@opentelemetry/sdk-node': '0.200.0',
-  '@opentelemetry/exporter-prometheus': '0.200.0',
 };
 
 /** Reads the metrics until those of this package are there. */
@@ -25,10 +24,10 @@ for (const end = Date.now() + 15_000; Date.now() < end && !text.includes('rdcp_d
 console.log(text);
 process.exit();`;
 
-test('the metrics of a service with the oldest supported SDK can be scraped', async (t) => {
+test('the package, added to a service with the oldest supported SDK, has metrics that can be scraped', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-oldest-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const consumer = await installInto(join(directory, 'service'), await packInto(directory), OLDEST);
+  const consumer = await installInto(join(directory, 'service'), await packInto(directory), OLDEST, { alone: true });
   const [metrics, port] = [await freePort(), await freePort()];
   const { stdout } = await consumer.node(APP, {
     args: ['--import', 'opentelemetry-instrumentation-rdcp/register'],

@@ -8,7 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 interface ExportedLogs {
   readonly resourceLogs?: readonly {
     readonly scopeLogs?: readonly {
+      readonly scope?: { readonly name?: string; readonly version?: string };
+      readonly schemaUrl?: string;
       readonly logRecords?: readonly {
+        readonly timeUnixNano?: string;
+        readonly traceId?: string;
+        readonly body?: Attribute['value'];
         readonly eventName?: string;
         readonly severityNumber?: number;
         readonly attributes?: readonly Attribute[];
@@ -29,6 +34,11 @@ interface Attribute {
 }
 
 export interface ReceivedRecord {
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly traceId: string | undefined;
+  readonly body: string | undefined;
+  readonly scope: { readonly name?: string; readonly version?: string; readonly schemaUrl?: string | undefined };
   readonly eventName: string | undefined;
   readonly severityNumber: number | undefined;
   readonly attributes: Record<string, string | number | undefined>;
@@ -86,8 +96,12 @@ function spanNamesOf({ resourceSpans = [] }: ExportedSpans): string[] {
 function recordsOf({ resourceLogs = [] }: ExportedLogs): ReceivedRecord[] {
   return resourceLogs
     .flatMap(({ scopeLogs = [] }) => scopeLogs)
-    .flatMap(({ logRecords = [] }) => logRecords)
-    .map(({ eventName, severityNumber, attributes = [] }) => ({
+    .flatMap(({ logRecords = [], scope, schemaUrl }) => logRecords.map((record) => ({ ...record, scope, schemaUrl })))
+    .map(({ eventName, severityNumber, timeUnixNano, traceId, body, scope, schemaUrl, attributes = [] }) => ({
+      time: Math.round(Number(timeUnixNano) / 1_000_000),
+      traceId,
+      body: body?.stringValue,
+      scope: { ...scope, schemaUrl },
       eventName,
       severityNumber,
       attributes: Object.fromEntries(

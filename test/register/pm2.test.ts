@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { it } from 'node:test';
-import { takePm2Variables } from '../../src/register/pm2.ts';
+import { applicationPackage } from '../../src/loading/package.ts';
+import { takePm2Variables } from '../../src/register/environment.ts';
 
 it("takes what it needs from the variables that PM2's cluster mode unpacks later, and no others", () => {
   const pm2_env = JSON.stringify({
@@ -28,4 +32,20 @@ it('leaves a variable of that name alone that is not from PM2', () => {
   const env: NodeJS.ProcessEnv = { pm2_env: 'production' };
   takePm2Variables(env);
   assert.deepEqual(env, { pm2_env: 'production' });
+});
+
+it('names the application that PM2 runs, and not PM2', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-pm2-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const program = (name: string) => {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name }));
+    return join(folder, name, 'main.js');
+  };
+  const [pm2, shop] = [program('pm2'), program('shop')];
+  assert.equal(applicationPackage(pm2, { pm_exec_path: shop }), 'shop');
+  assert.equal(applicationPackage(pm2, {}), undefined);
+  // A process that the application has started.
+  assert.equal(applicationPackage(program('report'), { pm_exec_path: shop }), 'report');
+  assert.equal(applicationPackage(undefined, {}), undefined);
 });

@@ -15,7 +15,7 @@ export const KEY = 'a-secret-of-thirty-two-characters';
 /** The API as this package finds it: the application runs in a directory of its own. */
 export const API = import.meta.resolve('@opentelemetry/api');
 
-/** What ends an application that has nothing to do but wait. */
+/** Keeps an application waiting until its stdin ends. */
 export const WAIT = 'process.stdin.resume();';
 
 interface Run {
@@ -74,7 +74,7 @@ export async function until(condition: () => boolean, child: ChildProcess, outpu
   }
 }
 
-/** Waits for the line that tells where everything is. */
+/** Waits for the line with the addresses. */
 export async function announced({ child, output }: Awaited<ReturnType<typeof start>>) {
   await until(
     () => /remote control on|metrics on|attached to/.test(output.stderr) && output.stderr.endsWith('\n'),

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Context, propagation, ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api';
+import { RECORD_AND_SAMPLED } from '../../src/emit/sampler.ts';
 import { samplerFrom } from '../../src/register/sampler.ts';
 import { inFull } from '../support/tiers.ts';
 import { openReceiver } from './otlp-receiver.ts';
 import { API, start } from './running.ts';
+
+const TRACE = '12345678123456781234567812345678';
 
 describe('the sampler of OTEL_TRACES_SAMPLER', () => {
   const sampler = (name?: string, argument?: string) =>
@@ -41,7 +45,7 @@ describe('under register with OTEL_TRACES_SAMPLER=always_off', () => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
       env: {
-        RDCP_API_KEY: 'k'.repeat(40),
+        RDCP_SERVER_API_KEY: 'k'.repeat(40),
         ...receiver.env,
         OTEL_TRACES_SAMPLER: 'always_off',
         OTEL_BSP_SCHEDULE_DELAY: '600000',
@@ -56,5 +60,28 @@ describe('under register with OTEL_TRACES_SAMPLER=always_off', () => {
     });
     assert.deepEqual(await run.closed, [0, null], run.output.stderr);
     assert.deepEqual(receiver.spans(), ['charge']);
+  });
+});
+
+describe('the sampler of a service whose owner lets tickets sample traces', () => {
+  const sampler = samplerFrom({ OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, (value) => value === 'valid');
+  const from = (isRemote: boolean, traceFlags: TraceFlags) =>
+    trace.setSpanContext(ROOT_CONTEXT, { traceId: TRACE, spanId: '1234567812345678', isRemote, traceFlags });
+  const carrying = (context: Context, value: string) =>
+    propagation.setBaggage(context, propagation.createBaggage({ 'rdcp.debug': { value } }));
+  const isSampled = (context: Context) =>
+    sampler?.shouldSample(context, TRACE, 'GET', SpanKind.SERVER, {}, []).decision === RECORD_AND_SAMPLED;
+
+  it('samples from the first span on that has a valid ticket', () => {
+    assert.equal(isSampled(carrying(ROOT_CONTEXT, 'valid')), true);
+    assert.equal(isSampled(carrying(from(true, TraceFlags.NONE), 'valid')), true);
+    assert.equal(isSampled(carrying(from(false, TraceFlags.SAMPLED), 'valid')), true);
+  });
+
+  it('leaves other traces, and spans in a trace that this process does not sample', () => {
+    assert.equal(isSampled(ROOT_CONTEXT), false);
+    assert.equal(isSampled(carrying(ROOT_CONTEXT, 'forged')), false);
+    assert.equal(isSampled(carrying(from(true, TraceFlags.NONE), 'forged')), false);
+    assert.equal(isSampled(carrying(from(false, TraceFlags.NONE), 'valid')), false);
   });
 });

@@ -10,13 +10,17 @@ import { ROOT } from '../support/built.ts';
 const RELEASE = join(ROOT, '.github/release.ts');
 const CHANGELOG = '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n\n## 0.1.0 - 2026-01-01\n\n- The first.\n';
 
+const TOOL = '{ "name": "rdcp-conformance", "version": "0.1.0" }';
+
 /** A repository with what a release changes, at 0.1.0. */
 function repository(t: TestContext) {
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-release-'));
   t.after(() => rmSync(cwd, { recursive: true }));
   const git = (...args: string[]) => execFileSync('git', args, { cwd, encoding: 'utf8' }).trim();
   const files = {
-    'package.json': '{ "name": "released", "version": "0.1.0" }\n',
+    'package.json': '{ "name": "released", "version": "0.1.0", "workspaces": ["test/conformance"] }\n',
+    'test/conformance/package.json': TOOL,
+    'package-lock.json': `{ "version": "0.1.0", "lockfileVersion": 3, "packages": { "": {}, "test/conformance": ${TOOL} } }\n`,
     'CHANGELOG.md': CHANGELOG,
     'src/version.ts': "export const VERSION = '0.1.0';\n",
     '.github/opentelemetry-registry.yml': 'package:\n  name: released\n  version: 0.1.0\nisNative: false\n',
@@ -51,6 +55,8 @@ describe('npm run release', { concurrency: 2 }, () => {
       stderr: '',
     });
     assert.equal(JSON.parse(read('package.json')).version, '0.2.0');
+    assert.equal(JSON.parse(read('test/conformance/package.json')).version, '0.2.0');
+    assert.equal(JSON.parse(read('package-lock.json')).packages['test/conformance'].version, '0.2.0');
     assert.match(read('src/version.ts'), /VERSION = '0\.2\.0'/);
     assert.match(read('.github/opentelemetry-registry.yml'), /^ {2}version: 0\.2\.0$/m);
     assert.match(read('CHANGELOG.md'), /^## Unreleased\n\n## 0\.2\.0 - \d{4}-\d\d-\d\d\n\n### Added\n\n- A thing\.\n/m);
@@ -74,7 +80,7 @@ describe('npm run release', { concurrency: 2 }, () => {
     assert.equal(git('describe', '--exact-match'), 'v0.1.1');
   });
 
-  it('changes nothing while there are uncommitted changes, or nothing to tell users', async (t) => {
+  it('changes nothing while there are uncommitted changes, or the changelog has no entry', async (t) => {
     const { git, commit, write, release } = repository(t);
     commit('fix: one');
     const before = git('rev-parse', 'HEAD');

@@ -8,7 +8,7 @@ import { ROOT } from '../support/built.ts';
 const CHANGELOG = '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n\n## 0.1.0 - 2026-01-01\n\n- The first.\n';
 
 describe('the changelog', () => {
-  it('keeps what users were told, under the version', () => {
+  it('keeps its entries, under the version', () => {
     const released = withRelease(CHANGELOG, '0.2.0', '2026-02-03');
     assert.equal(notesOf(released, '0.2.0'), '### Added\n\n- A thing.');
     assert.equal(notesOf(released, '0.1.0'), '- The first.');

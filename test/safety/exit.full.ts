@@ -1,3 +1,5 @@
+// Measures, so nothing runs beside it: how fast a process ends.
+
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
@@ -9,7 +11,7 @@ describe('an application ends by itself when its work is done, although clients 
 }, () => {
   it('with a store in memory', (t) => assertEndsWithStore(t, 'memory:'));
 
-  it('with a Redis that answers nobody', { skip: whyNoRedis() }, async (t) => {
+  it('with a Redis that does not answer', { skip: whyNoRedis() }, async (t) => {
     const redis = await startRedis();
     t.after(() => redis.close());
     await assertEndsWithStore(t, redis.url, async () => redis.freeze());

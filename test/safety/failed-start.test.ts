@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { inFull } from '../support/tiers.ts';

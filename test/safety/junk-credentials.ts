@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { Refusal, serveIntrospection } from '../auth/introspection-server.ts';
 import { ACCESS_TOKEN, TOKEN_EXCHANGE, type TokenAnswer, tokenSettings } from '../server/tokens.ts';
 import { inFull } from '../support/tiers.ts';
+import { until } from '../support/until.ts';
 
 // What is bad about a credential costs whoever sends it, and nobody else behind the same address.
 
@@ -82,37 +83,42 @@ export function lockNobodyOut(tries: number): void {
       introspection: { endpoint: issuer.endpoint, clientId: 'rdcp', clientSecret: 'secret' },
     });
     const status = (token: string, from: string) => statusOf(ask(PATHS.status, from, { token }));
+    /** A token without a place among the junk of its address is told to come again, and then has a line of its own. */
+    const statusOfSecondTry = async (token: string, from: string) => {
+      const first = await status(token, from);
+      return first === 429 ? status(token, from) : first;
+    };
     assert.equal(await status('good-operator', NAT), 200);
 
     const flooded = performance.now();
     const stop = flood(40, (count) =>
-      ask(PATHS.status, [NAT, NAT, ...OTHERS][count % 10] ?? NAT, { token: `junk-${count}` }),
+      ask(PATHS.status, [NAT, ...OTHERS][count % 9] ?? NAT, { token: `junk-${count}` }),
     );
-    while (issuer.asked.length < 100) await sleep(10);
+    await until('100 questions to the issuer', () => issuer.asked.length >= 100);
     const before = issuer.asked.length;
     const begun = performance.now();
-    const served = { known: 0, unknown: 0 };
+    const served = { known: 0, unknown: 0, behind: 0 };
     for (let index = 0; index < tries; index += 1) {
-      const [known, unknown] = await Promise.all([
+      const [known, unknown, behind] = await Promise.all([
         status('good-operator', NAT),
         status(`good-${index}`, '203.0.113.7'),
+        statusOfSecondTry(`good-behind-${index}`, NAT),
       ]);
       if (known === 200) served.known += 1;
       if (unknown === 200) served.unknown += 1;
+      if (behind === 200) served.behind += 1;
     }
     const seconds = (performance.now() - begun) / 1000;
-    const junk = (issuer.asked.length - before - served.unknown) / seconds;
+    const junk = (issuer.asked.length - before - served.unknown - served.behind) / seconds;
     const rate = await stop();
     t.diagnostic(
-      `${rate} junk tokens a second: a token seen before is served ${served.known} of ${tries} times from the same address, new ones ${served.unknown} of ${tries} from another; the issuer is asked about ${junk.toFixed(1)} junk tokens a second`,
+      `${rate} junk tokens a second: a token seen before is served ${served.known} of ${tries} times from the same address, new ones ${served.behind} of ${tries} from there, at most at the second try, and ${served.unknown} of ${tries} from another; the issuer is asked about ${junk.toFixed(1)} junk tokens a second`,
     );
-    assert.deepEqual(served, { known: tries, unknown: tries });
-    // An address has its quota again in every further minute.
-    const minutes = 1 + Math.floor((performance.now() - flooded) / 60_000);
-    assert.ok(
-      issuer.asked.length < 60 * minutes * (OTHERS.length + 1) + 40 + 2 * tries,
-      `${issuer.asked.length} questions`,
-    );
+    assert.deepEqual(served, { known: tries, unknown: tries, behind: tries });
+    // An address has its quota again in every further minute; beyond it there are four questions at a time.
+    const lasted = (performance.now() - flooded) / 1000;
+    const most = 60 * Math.ceil(lasted / 60) * (OTHERS.length + 1) + lasted * (4 / 0.05) + 40 + 3 * tries;
+    assert.ok(issuer.asked.length < most, `${issuer.asked.length} questions`);
   });
 
   inFull(
@@ -135,7 +141,7 @@ export function lockNobodyOut(tries: number): void {
         const [path, form] = junk[count % junk.length] ?? [TOKEN_PATHS.token, {}];
         return ask(path, NAT, { form });
       });
-      while (sent < 25 * tries) await sleep(10);
+      await until('the junk fills the quotas', () => sent >= 25 * tries);
       const rounds = tries / 2;
       const served = { exchange: 0, refresh: 0, revoke: 0, use: 0 };
       const form = async (path: string, fields: Record<string, string>) => {

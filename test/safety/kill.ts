@@ -7,7 +7,7 @@ import { pick, seededRandom } from '../../examples/shop/random.ts';
 import { type Checkpoint, createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import type { ControlResponse } from '../../src/protocol/messages.ts';
-import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { CATEGORIES } from '../support/categories.ts';
 import type { TestAnswer } from '../support/server.ts';

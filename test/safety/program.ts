@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../examples/child.ts';
+
+import { until } from '../support/until.ts';
 
 /** A program that a test started, with everything it wrote. */
 export interface Program {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { until } from '../examples/child.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { until } from '../support/until.ts';
 import {
   assertExpiredOnce,
   assertOffSince,
@@ -53,7 +53,7 @@ describe('a temporary control of a real process never outlives its time', { conc
     await assertExpiredOnce(behind);
   });
 
-  it('ends in every process while the store that they share answers nobody', { skip: whyNoRedis() }, async (t) => {
+  it('ends in every process while the store that they share does not answer', { skip: whyNoRedis() }, async (t) => {
     const redis = await startRedis();
     t.after(() => redis.close());
     const there = host(t, redis.url);

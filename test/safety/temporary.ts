@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
-import { until } from '../examples/child.ts';
+
+import { until } from '../support/until.ts';
 import { hostClock } from './host-clock.ts';
 import { type Service, startService, temporaryDirectory } from './service.ts';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import fc from 'fast-check';
 import { PATHS } from '../../src/protocol/constants.ts';
+import fc from '../support/fast-check.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
+import { exchange, parseAnswer } from '../support/raw-http.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 
@@ -87,3 +88,54 @@ inBoth('a type is never answered with when its most exact range has quality 0', 
     { numRuns: runs(500) },
   );
 });
+
+const REFUSALS: readonly (readonly [
+  name: string,
+  status: number,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+])[] = [
+  ['an unknown path', 404, '/rdcp/v1/nothing', {}],
+  ['another version in the path', 400, '/rdcp/v2/status', {}],
+  ['another version in a header', 400, PATHS.status, { 'X-RDCP-Protocol': 'rdcp/2.0' }],
+  ['a malformed identifier', 400, PATHS.status, { 'X-RDCP-Request-ID': '?' }],
+  ['another origin', 403, PATHS.status, { Origin: 'https://evil.example' }],
+  ['no credential', 401, PATHS.status, {}],
+  ['an event stream', 401, PATHS.events, {}],
+];
+
+for (const [name, status, path, headers] of REFUSALS) {
+  test(`the refusal of ${name} has the media type that the client accepts`, async (t) => {
+    const server = await startServer(t);
+    for (const [accept, mediaType] of [
+      [RDCP_TYPE, RDCP_TYPE],
+      [`${RDCP_TYPE}, ${JSON_TYPE};q=0.5`, RDCP_TYPE],
+      [JSON_TYPE, JSON_TYPE],
+    ] as const) {
+      const Accept = path === PATHS.events ? `text/event-stream, ${accept}` : accept;
+      const answer = await server.request(path, { headers: { ...headers, Accept } });
+      assert.equal(answer.headers.get('content-type'), `${mediaType}; charset=utf-8`, accept);
+      assert.equal(answer.status, status);
+    }
+  });
+}
+
+const ON_THE_CONNECTION: readonly (readonly [what: string, status: number, request: string, mediaType: string])[] = [
+  ['a body that does not arrive', 408, 'Content-Length: 9\r\n\r\n{', RDCP_TYPE],
+  ['a body that is not chunked as it says', 400, 'Transfer-Encoding: chunked\r\n\r\nnone\r\n', RDCP_TYPE],
+  // What a client would prefer is not known before its header was read.
+  ['a header that does not end', 408, 'X-Rest: ', JSON_TYPE],
+  ['a header that is too large', 431, `X-Large: ${'x'.repeat(20_000)}\r\n\r\n`, JSON_TYPE],
+  ['a header that is no HTTP', 400, 'not a field\r\n\r\n', JSON_TYPE],
+];
+
+for (const [what, status, rest, mediaType] of ON_THE_CONNECTION) {
+  test(`the refusal of ${what} is ${mediaType} to a client that prefers the type of RDCP`, async (t) => {
+    const timeouts = { headersMs: 200, requestMs: 300, checkMs: 50 };
+    const { url } = await startServer(t, { listener: { timeouts } });
+    const head = `POST ${PATHS.control} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\n`;
+    const credential = `X-RDCP-API-Key: ${KEYS.control}\r\n`;
+    const answer = parseAnswer(await exchange(url, `${head}${credential}Accept: ${RDCP_TYPE}\r\n${rest}`));
+    assert.deepEqual([answer?.status, answer?.headers.get('content-type')], [status, `${mediaType}; charset=utf-8`]);
+  });
+}

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ControlOutcome } from '../../src/control/types.ts';
 import type { Fleet } from '../../src/fleet/types.ts';
-import { acknowledged } from '../../src/server/acknowledgement.ts';
+import { acknowledged } from '../../src/server/routes/control.ts';
 
+const NO_CHOICE = { chosen: () => [] };
 const outcome = { response: { status: 'success', message: 'DATABASE is on' }, position: undefined } as never;
 const answer = async (summary: unknown, given: ControlOutcome = outcome) => {
-  const { status, message } = await acknowledged(given, { acknowledged: async () => summary } as never as Fleet);
+  const { status, message } = await acknowledged(
+    given,
+    { acknowledged: async () => summary } as never as Fleet,
+    NO_CHOICE,
+  );
   return `${status}: ${message}`;
 };
 
@@ -22,6 +27,6 @@ test('a change is partial until every process has applied it, and names how many
   );
 });
 
-test('while the store is away a change is partial, because nobody knows who has it', async () => {
+test('while the store is away a change is partial, because it is unknown which process has it', async () => {
   assert.match(await answer(undefined), /^partial: DATABASE is on; who has applied it is not known/);
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { HEADERS, PATHS, PROTOCOL } from '../../src/protocol/constants.ts';
 import type { ControlResponse, ErrorResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { CATEGORIES } from '../support/categories.ts';
+import fc from '../support/fast-check.ts';
 import { KEYS, startServer, type TestServer } from '../support/server.ts';
 
 export function assertEnvelope(body: ErrorResponse, code?: string): void {

@@ -10,6 +10,7 @@ import type { DebugRecord } from '../../src/index.ts';
 import { createRdcp, type RdcpConfig } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { rdcp as command } from '../cli/run.ts';
+import { until } from '../support/until.ts';
 
 async function service(t: TestContext, name: string, config: RdcpConfig = {}) {
   const operator = makeKey({ id: 'operator', scopes: ['discovery', 'control'] });
@@ -60,7 +61,7 @@ test('a control whose calls are used up ends at once, says so, and has an entry 
   assert.deepEqual([enabled, temporary, otelrdcp_budget], [false, false, undefined]);
   assert.equal(otelrdcp_dropped, 15, 'what was dropped shows after the end');
   const listed = await command(['list', '--url', it.url], { env: { RDCP_API_KEY: it.keys.operator } });
-  assert.match(listed.stdout, /DROPPED.*\nBUDGET_CALLS +off +- +20 +[\d.]+ +- +15/s);
+  assert.match(listed.stdout, /DROPPED.*\nBUDGET_CALLS +off +- +20 +- +- +15/s);
   const [expiry, enabling] = (await it.admin.audit()).entries;
   assert.deepEqual([expiry?.action, expiry?.reason, expiry?.categories], ['expire', 'budget', [it.name]]);
   assert.deepEqual([enabling?.action, enabling?.otelrdcp_budget], ['enable', { calls: 5 }]);
@@ -95,15 +96,9 @@ test('a control ends by its budget in every process that shares the store, with 
   // The gate is one in a process, so the other control plane is asked alone.
   const other = await service(t, 'BUDGET_FLEET', { store });
   await one.operator.enable(one.name, { duration: '5m', otelrdcp_budget: { calls: 2 } });
-  for (let waited = 0; !(await other.discovered()).temporary; waited += 20) {
-    assert.ok(waited < 5000, 'not in time');
-    await sleep(20);
-  }
+  await until('the other process has followed', async () => (await other.discovered()).temporary);
   other.call(3);
-  for (let waited = 0; (await one.discovered()).temporary; waited += 20) {
-    assert.ok(waited < 5000, 'not in time');
-    await sleep(20);
-  }
+  await until('the first process has followed', async () => !(await one.discovered()).temporary);
   const entries = (await one.admin.audit()).entries.filter(({ action }) => action === 'expire');
   assert.deepEqual(
     entries.map(({ reason }) => reason),

@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { constants } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { RequestHandler } from '../../src/server/app.ts';
-import { Connections } from '../../src/server/connections.ts';
-import type { ListenerOptions } from '../../src/server/listener.ts';
+import { Connections } from '../../src/server/connections/connections.ts';
+import type { ListenerOptions } from '../../src/server/connections/listener.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { listen } from '../support/listening.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
+import { until } from '../support/until.ts';
 
 const authority = createAuthority();
 const { cert, key } = authority.issue('localhost', { usage: 'server' });
@@ -26,6 +25,7 @@ const ca = { ca: authority.cert };
 
 /** What the default allows one address. */
 const SHARE = 64;
+const BODY = '{"action":"status"}';
 const HALF = 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ';
 
 interface Held {
@@ -61,10 +61,10 @@ async function open(held: readonly Held[], expected: number): Promise<number> {
 function waiting() {
   const arrived: ServerResponse[] = [];
   const handler: RequestHandler = (_req, res) => void arrived.push(res);
-  const until = async (count: number) => {
-    for (const deadline = Date.now() + 5000; arrived.length < count; await sleep(5)) assert.ok(Date.now() < deadline);
+  const untilArrived = async (count: number) => {
+    await until(`${count} requests`, () => arrived.length >= count, 5000);
   };
-  return { handler, arrived, until };
+  return { handler, arrived, untilArrived };
 }
 
 function listening(t: TestContext, options: ListenerOptions = {}, server: object = {}, handler?: RequestHandler) {
@@ -94,7 +94,7 @@ test('half a request that has to make room is answered 408', async (t) => {
   subscribe('net.server.socket', accepted);
   t.after(() => unsubscribe('net.server.socket', accepted));
   const text = exchange(url, HALF);
-  while (sockets[0]?.bytesRead !== HALF.length) await sleep(5);
+  await until('half a request was read', () => sockets[0]?.bytesRead === HALF.length);
   await hold(t, url, 1);
   assert.equal(parseAnswer(await text)?.status, 408);
 });
@@ -105,30 +105,51 @@ test('an operator with a key is served at once while one address holds hundreds 
   const started = performance.now();
   const { status } = await server.request(PATHS.status, { key: 'operator' });
   assert.equal(status, 200);
-  assert.ok(performance.now() - started < 1000);
+  assert.ok(performance.now() - started < 5000);
 });
 
+for (const [name, pause] of [
+  ['in its header', HALF.length],
+  ['before its body', -BODY.length],
+] as const) {
+  test(`a request that pauses ${name} is served while idle connections of its address flood the port`, async (t) => {
+    const server = await startServer(t);
+    const text = requestText('POST', PATHS.control, [
+      ['Host', 'localhost'],
+      ['X-RDCP-API-Key', KEYS.operator],
+      ['Content-Type', 'application/json'],
+      ['Content-Length', String(BODY.length)],
+    ]);
+    const request = text.replace(/$/, BODY);
+    const answer = exchange(server.url, request.slice(0, pause), async (socket) => {
+      await hold(t, server.url, 5 * SHARE);
+      socket.write(request.slice(pause));
+    });
+    assert.equal(parseAnswer(await answer)?.status, 200);
+  });
+}
+
 test('a connection at work is not closed for others, which are refused while there is no room', async (t) => {
-  const { handler, arrived, until } = waiting();
+  const { handler, arrived, untilArrived } = waiting();
   const url = await listening(t, { places: { total: 10, perAddress: 2 } }, {}, handler);
   const working = [0, 1].map(() => exchange(url, requestText('GET', '/', [['Host', 'localhost']])));
-  await until(2);
+  await untilArrived(2);
   assert.equal(await exchange(url, requestText('GET', '/', [['Host', 'localhost']])), '');
   for (const res of arrived.splice(0)) res.end('done');
   for (const text of working) assert.equal(parseAnswer(await text)?.body, 'done');
   const next = exchange(url, requestText('GET', '/', [['Host', 'localhost']]));
-  await until(1);
+  await untilArrived(1);
   arrived[0]?.end('next');
   assert.equal(parseAnswer(await next)?.body, 'next');
 });
 
 test('a request whose body does not come is no work: its connection makes room', async (t) => {
-  const { handler, arrived, until } = waiting();
+  const { handler, arrived, untilArrived } = waiting();
   const url = await listening(t, { places: { total: 10, perAddress: 1 } }, {}, handler);
   const [dripping] = await hold(t, url, 1, 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{');
-  await until(1);
+  await untilArrived(1);
   const next = fetch(url);
-  await until(2);
+  await untilArrived(2);
   arrived[1]?.end('served');
   assert.equal(await (await next).text(), 'served');
   await dripping?.closed;
@@ -154,10 +175,10 @@ test('the connections of a trusted proxy do not count against its address', asyn
 });
 
 test('the default serves a sidecar proxy of this host with dozens of requests at once', async (t) => {
-  const { handler, arrived, until } = waiting();
+  const { handler, arrived, untilArrived } = waiting();
   const url = await listening(t, {}, {}, handler);
   const requests = Array.from({ length: SHARE }, () => exchange(url, requestText('GET', '/', [['Host', 'localhost']])));
-  await until(SHARE);
+  await untilArrived(SHARE);
   for (const res of arrived) res.end('hello');
   for (const text of requests) assert.equal(parseAnswer(await text)?.body, 'hello');
 });
@@ -195,7 +216,7 @@ test('streams of HTTP/2 whose body does not come make room for the requests of o
   for (const session of sessions) session.destroy();
 });
 
-test('the owner is told that there are too many connections, and of which address, until that was over for a minute', async (t) => {
+test('too many connections are reported, with their address, until the limit holds for a minute', async (t) => {
   const { lines, watch } = recordConditions();
   let now = 0;
   const connections = new Connections({
@@ -221,67 +242,7 @@ test('the owner is told that there are too many connections, and of which addres
   assert.equal(lines.at(-1), 'connections is over');
 });
 
-test('a connection that was closed is freed by the next minor garbage collection', () => {
-  setFlagsFromString('--expose-gc');
-  const collect: (options?: { type: 'minor' }) => void = runInNewContext('gc');
-  const connections = new Connections({
-    limits: { total: 100, perAddress: 100 },
-    isProxy: () => false,
-    tls: false,
-    condition: { begin() {}, end() {} },
-    now: () => 0,
-  });
-  const server = new EventEmitter();
-  connections.guard(server as Parameters<typeof connections.guard>[0]);
-  class FakeSocket extends EventEmitter {
-    readonly remoteAddress = '127.0.0.1';
-    readonly memory = new Array(10_000).fill(0);
-    unref() {
-      return this;
-    }
-  }
-  collect();
-  const before = process.memoryUsage().heapUsed;
-  for (let round = 0; round < 40; round++) {
-    for (let each = 0; each < 10; each++) {
-      const socket = new FakeSocket();
-      server.emit('connection', socket);
-      socket.emit('close');
-    }
-    collect({ type: 'minor' });
-  }
-  const kept = (process.memoryUsage().heapUsed - before) / 2 ** 20;
-  assert.ok(kept < 5, `${kept} MiB of 400 connections with 31 MiB`);
-});
-
-test('what listens to a connection that was closed is freed by the next minor garbage collection', async (t) => {
-  setFlagsFromString('--expose-gc');
-  const collect: (options?: { type: 'minor' }) => void = runInNewContext('gc');
-  const url = await listen(t, {}, (req, res) => {
-    const memory = new Array(10_000).fill(0);
-    req.socket.on('drain', () => memory.length);
-    res.end();
-  });
-  const { hostname: host, port } = new URL(url);
-  const request = requestText('GET', '/', [['Host', 'localhost']]);
-  const askAndLeave = async () => {
-    const socket = connect({ host, port: Number(port) });
-    socket.resume().end(request);
-    await once(socket, 'close');
-  };
-  await askAndLeave();
-  collect();
-  const before = process.memoryUsage().heapUsed;
-  for (let round = 0; round < 20; round++) {
-    for (let each = 0; each < 10; each++) await askAndLeave();
-    await sleep(1);
-    collect({ type: 'minor' });
-  }
-  const kept = (process.memoryUsage().heapUsed - before) / 2 ** 20;
-  assert.ok(kept < 5, `${kept} MiB of 200 connections with 15 MiB`);
-});
-
-test('somebody unknown who is refused loses the connection with the answer; a key keeps its own', async (t) => {
+test('a refused client without a credential loses its connection; a key keeps its own', async (t) => {
   const server = await startServer(t);
   const headers = (extra: readonly (readonly [string, string])[] = []) => [['Host', 'localhost'], ...extra] as const;
   const kept = async (path: string, extra?: readonly (readonly [string, string])[]) => {

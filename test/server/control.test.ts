@@ -163,7 +163,7 @@ for (const [body, field, says] of [
   });
 }
 
-test('a body that states another version is told the one we speak', async (t) => {
+test('the refusal of another version in the body names ours', async (t) => {
   const server = await startServer(t);
   const send = (protocol: unknown) =>
     server.request(PATHS.control, enable({ body: { protocol, action: 'enable', categories: 'HTTP' } }));
@@ -175,18 +175,20 @@ test('a body that states another version is told the one we speak', async (t) =>
   assert.equal((await send(1)).body.error.code, 'RDCP_MALFORMED_REQUEST');
 });
 
-test('a change that takes too long is answered 504, goes on, and is told of by the same request id', async (t) => {
+test('a change that takes too long is answered 504, goes on, and a retry with the same request id shows it', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const server = await startServer(t, {
     config: { limits: { requestTimeoutSeconds: 1 } },
-    wrap: ({ plane }) => ({
-      plane: withMembers(plane, {
-        control: async (request, context) => {
-          const outcome = await plane.control(request, context);
-          await released;
-          return outcome;
-        },
-      }),
+    wrap: ({ state: { plane } }) => ({
+      state: {
+        plane: withMembers(plane, {
+          control: async (request, context) => {
+            const outcome = await plane.control(request, context);
+            await released;
+            return outcome;
+          },
+        }),
+      },
     }),
   });
   const request = enable({ headers: { 'X-RDCP-Request-ID': 'slow-1' } });
@@ -200,15 +202,17 @@ test('a change that takes too long is answered 504, goes on, and is told of by t
   assert.equal(again.body.changes[0]?.newState, true);
 });
 
-test('a failure that was not foreseen is a plain server error, reported here and told to nobody else', async (t) => {
+test('a failure that was not foreseen is a plain server error, reported here and nowhere else', async (t) => {
   const failure = new Error('SQLITE_CORRUPT /var/lib/rdcp.db');
   const server = await startServer(t, {
-    wrap: ({ plane }) => ({
-      plane: withMembers(plane, {
-        control: async () => {
-          throw failure;
-        },
-      }),
+    wrap: ({ state: { plane } }) => ({
+      state: {
+        plane: withMembers(plane, {
+          control: async () => {
+            throw failure;
+          },
+        }),
+      },
     }),
   });
   const { status, text, body } = await server.request(PATHS.control, enable());
@@ -221,13 +225,15 @@ test('a failure that was not foreseen is a plain server error, reported here and
 test('the name of a tenant goes into the trail without anything that a console would obey', async (t) => {
   let seen: string | undefined;
   const server = await startServer(t, {
-    wrap: ({ plane }) => ({
-      plane: withMembers(plane, {
-        control: (request, context) => {
-          seen = context.tenantName;
-          return plane.control(request, context);
-        },
-      }),
+    wrap: ({ state: { plane } }) => ({
+      state: {
+        plane: withMembers(plane, {
+          control: (request, context) => {
+            seen = context.tenantName;
+            return plane.control(request, context);
+          },
+        }),
+      },
     }),
   });
   const headers = { 'X-RDCP-Tenant-Name': `Acme\t\x9b31m${'x'.repeat(500)}` };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '../../src/auth/principal.ts';
-import { createCredentialWatch } from '../../src/server/credential-watch.ts';
 import type { Context } from '../../src/server/steps.ts';
+import { createCredentialWatch } from '../../src/server/streams/credential-watch.ts';
 
 /** How long a keys file, or a session that another process revoked, may take to be noticed. */
 const NOTICED_AFTER_MS = 500;
@@ -12,16 +12,15 @@ test('a credential that is revoked elsewhere ends a stream within a second', asy
   const checks: { every: number; check: () => void }[] = [];
   let current: Principal | undefined = principal;
   let over = 0;
-  const watch = createCredentialWatch({
-    identify: Object.assign(async () => principal, { again: async () => current }) as never,
-    clock: { now: () => 0 },
+  const watch = createCredentialWatch(async () => current, {
+    clock: { now: () => 0, monotonic: () => 0 },
     schedule: (every, check) => {
       checks.push({ every, check });
       return () => {};
     },
     delay: () => () => {},
   });
-  watch({ state: { principal } } as unknown as Context, 'admin', () => over++);
+  watch({ state: { principal } } as unknown as Context, ['admin'], () => over++);
   const [first] = checks;
   first?.check();
   await new Promise(setImmediate);

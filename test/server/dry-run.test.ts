@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { startServer, type TestRequest, type TestServer } from '../support/server.ts';
 
 const request = (options: object, more: Partial<TestRequest> = {}): TestRequest => ({
@@ -79,9 +79,8 @@ test('the request id of a dry run is free for the change itself', async (t) => {
 });
 
 test('while the store cannot be reached a dry run changes nothing in this process either', async (t) => {
-  const { commitAll: _, ...store } = createMemoryStore();
   const server = await startServer(t, {
-    store: { ...store, commit: () => Promise.reject(new Error('gone')) },
+    store: { ...createMemoryStore(), commit: () => Promise.reject(new Error('gone')) },
   });
   await server.request(PATHS.control, request({ otelrdcp_dryRun: false, duration: '1m' }));
   const gate = () => server.gate.category('X-CUSTOM').enabled;

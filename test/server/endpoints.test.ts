@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { WellKnownDocument } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import type { ConnectionOptions } from 'node:tls';
 import { decodeJwt } from 'jose';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type { ErrorResponse, SessionResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
@@ -92,7 +92,7 @@ test('a mapped certificate is an identity, that switches what its scopes allow',
   );
 });
 
-test('a certificate of nobody opens the connection and no more', async (t) => {
+test('a certificate without an identity opens the connection and no more', async (t) => {
   const request = await connectAs(t, await start(t), stranger);
   for (const headers of [{}, { 'x-client-cert': robot.cert.replaceAll('\n', ' ') }, { 'x-rdcp-client-id': 'robot' }]) {
     const { status, body } = await request(PATHS.status, { headers });

@@ -12,7 +12,7 @@ import { ERROR_STATUS, RdcpError, unavailable } from '../../src/errors.ts';
 import { CONSOLE_PATHS, PATHS, PROTOCOL, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type { ErrorResponse } from '../../src/protocol/messages.ts';
 import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { codeIn, tableOf } from '../documents/tables.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
@@ -53,12 +53,20 @@ async function registeredBy(start: () => Promise<unknown>): Promise<Route[]> {
 
 const OAUTH = new Set<string>(Object.values(TOKEN_PATHS));
 const FORM = 'application/x-www-form-urlencoded';
-const isStream = ({ path }: Route) => path === PATHS.tail || path === PATHS.events;
+const isStream = ({ method, path }: Route) => method === 'GET' && (path === PATHS.tail || path === PATHS.events);
 
 /** A body that is refused late, so that nothing takes its time. */
 const BODIES: Readonly<Record<string, string>> = {
   [PATHS.control]: JSON.stringify({ action: 'status' }),
+  [PATHS.approve]: JSON.stringify({ id: '0123456789ab' }),
   [PATHS.forecast]: JSON.stringify({ categories: 'HTTP', duration: 61 }),
+  [PATHS.tail]: JSON.stringify({ categories: 'HTTP', duration: '9999d' }),
+};
+
+/** The methods of a path. */
+const allowedAt = ({ method, path }: Route) => {
+  if (path === PATHS.tail) return 'GET, HEAD, POST';
+  return method === 'GET' ? 'GET, HEAD' : 'POST';
 };
 
 interface Sent {
@@ -99,7 +107,7 @@ function judged(route: Route, answer: RawAnswer, what: string): string | undefin
   assert.equal(headers.has('retry-after'), comesBack, what);
   if (headers.has('retry-after')) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/, what);
   assert.equal(headers.has('allow'), status === 405, what);
-  if (status === 405) assert.equal(headers.get('allow'), route.method === 'GET' ? 'GET, HEAD' : 'POST', what);
+  if (status === 405) assert.equal(headers.get('allow'), allowedAt(route), what);
   if (status === 401) assert.ok(headers.has('www-authenticate'), what);
   else assert.equal(headers.has('www-authenticate'), false, what);
   if (OAUTH.has(route.path)) {
@@ -190,7 +198,7 @@ const away = () => {
 };
 const authenticateBy =
   (authenticate: () => Promise<never>): NonNullable<TestServerOptions['wrap']> =>
-  ({ authenticator }) => ({ authenticator: { ...authenticator, authenticate } });
+  ({ state: { authenticator } }) => ({ state: { authenticator: { ...authenticator, authenticate } } });
 const failingTrail = async () => {
   throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', 'The change could not be audited, so it was not applied');
 };
@@ -209,39 +217,49 @@ const ASKING: Readonly<Record<string, Sent>> = {
   [TOKEN_PATHS.introspect]: { body: form({ token: 'x', ...CLIENT }) },
 };
 
+/** A tail that is asked for by a body begins, unless it cannot be audited. */
+function askingOf(route: Route, what: string): Sent {
+  if (nameOf(route) !== `POST ${PATHS.tail}`) return ASKING[route.path] ?? {};
+  return what === UNAUDITED ? { body: JSON.stringify({ categories: 'HTTP' }) } : {};
+}
+
 /** Servers on which something is wrong, for whoever asks. */
 const CONDITIONS: Readonly<Record<string, TestServerOptions>> = {
   'a bug': { wrap: authenticateBy(async () => bug()) },
   'a bug in the tokens': {
-    wrap: ({ tokens }) => ({
-      tokens: withMembers(tokens as never, { grant: bug, revoke: bug, introspect: bug, publishedKeys: bug } as never),
+    wrap: ({ state: { tokens } }) => ({
+      state: {
+        tokens: withMembers(tokens as never, { grant: bug, revoke: bug, introspect: bug, publishedKeys: bug } as never),
+      },
     }),
   },
   'an issuer that is away': { wrap: authenticateBy(async () => away()) },
   'a trail that cannot be read': {
-    wrap: ({ trail }) => ({ trail: withMembers(trail, { query: async () => away() }) }),
+    wrap: ({ state: { trail } }) => ({ state: { trail: withMembers(trail, { query: async () => away() }) } }),
   },
   [UNAUDITED]: {
-    wrap: ({ trail, plane, config }) => ({
-      config: { ...config, security: { ...config.security, level: 'enterprise' } },
-      trail: withMembers(trail, { record: failingTrail }),
-      plane: withMembers(plane, { control: failingTrail }),
-      record: failingTrail,
+    wrap: ({ config, state: { trail, plane } }) => ({
+      config: { security: { ...config.security, level: 'enterprise' } },
+      state: {
+        trail: withMembers(trail, { record: failingTrail }),
+        plane: withMembers(plane, { control: failingTrail }),
+      },
     }),
   },
   [CLOSING]: {},
   [SPENT]: { config: { limits: { controlPerMinute: 1, readPerMinute: 1, anonymousPerMinute: 1, healthPerMinute: 1 } } },
   'work that does not end': {
     config: { limits: { requestTimeoutSeconds: 1 } },
-    wrap: ({ tokens, authenticator }) => ({
-      tokens: withMembers(tokens as never, { grant: forever, revoke: forever, introspect: forever } as never),
-      authenticator: { ...authenticator, authenticate: forever },
+    wrap: ({ state: { tokens, authenticator } }) => ({
+      state: {
+        tokens: withMembers(tokens as never, { grant: forever, revoke: forever, introspect: forever } as never),
+        authenticator: { ...authenticator, authenticate: forever },
+      },
     }),
   },
   'a store that is away': {
-    wrap: ({ plane }) => ({
-      plane: withMembers(plane, { control: async () => away() }),
-      fleet: { members: away } as never,
+    wrap: ({ state: { plane } }) => ({
+      state: { plane: withMembers(plane, { control: async () => away() }), fleet: { members: away } as never },
     }),
   },
 };
@@ -291,7 +309,7 @@ test('every endpoint answers the errors that are documented of it, and no others
       const own = connectTo(server);
       // A quota of one request is spent by the first.
       for (let count = 0; count < (what === SPENT ? 2 : 1); count++) {
-        await ask(own, server, route, what, ASKING[route.path] ?? {});
+        await ask(own, server, route, what, askingOf(route, what));
       }
     });
     await Promise.all(asked);
@@ -303,9 +321,9 @@ test('every endpoint answers the errors that are documented of it, and no others
   let fails = false;
   const slow = await startServer(t, {
     config,
-    wrap: ({ config: resolved, trail }) => ({
-      config: { ...resolved, security: { ...resolved.security, level: 'enterprise' } },
-      trail: withMembers(trail, { record: (draft) => (fails ? failingTrail() : trail.record(draft)) }),
+    wrap: ({ config: { security }, state: { trail } }) => ({
+      config: { security: { ...security, level: 'enterprise' } },
+      state: { trail: withMembers(trail, { record: (draft) => (fails ? failingTrail() : trail.record(draft)) }) },
     }),
     store: slowly(() => {
       work();
@@ -351,10 +369,6 @@ function slowly(wait: () => Promise<void>): StateStore {
     async commit(commit) {
       if (commit.state !== undefined) await wait();
       return store.commit(commit);
-    },
-    commitAll: async (commits) => {
-      await wait();
-      return Promise.all(commits.map((commit) => store.commit(commit)));
     },
   });
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
-import { parseConfig } from '../../src/config.ts';
-import { isLoopback } from '../../src/hosts.ts';
-import { createHostPolicy } from '../../src/server/middleware/host-and-origin.ts';
+import { isLoopback } from '../../src/net/hosts.ts';
+import { parseConfig } from '../../src/options/config.ts';
+import { createHostPolicy } from '../../src/server/middleware/headers.ts';
 
 function policyFor(server: object) {
   const config = parseConfig({ server }).server;

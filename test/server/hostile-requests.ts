@@ -3,7 +3,7 @@ import { credentials } from './hostile-requests/credentials.ts';
 import { headers, media, versions } from './hostile-requests/headers.ts';
 import { origins } from './hostile-requests/origins.ts';
 import type { HostileRequest } from './hostile-requests/request.ts';
-import { paths, queries } from './hostile-requests/targets.ts';
+import { paths } from './hostile-requests/targets.ts';
 
 export const HOSTILE: readonly HostileRequest[] = [
   ...headers,
@@ -13,5 +13,4 @@ export const HOSTILE: readonly HostileRequest[] = [
   ...credentials,
   ...origins,
   ...bodies,
-  ...queries,
 ];

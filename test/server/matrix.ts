@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import type { Delay } from '../../src/clock.ts';
 import {
   CONSOLE_PATHS,
   type IsolationLevel,
@@ -11,6 +10,7 @@ import {
   type Scope,
 } from '../../src/protocol/constants.ts';
 import type { ErrorResponse, TenantContext } from '../../src/protocol/messages.ts';
+import type { Delay } from '../../src/time/clock.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
 import { startServer } from '../support/server.ts';
 import { credentialsOf, LEVELS, type Person } from '../support/tenants.ts';
@@ -23,9 +23,9 @@ const PATHS = { ...OF_PROTOCOL, consoleCode: CONSOLE_PATHS.code } as const;
 type Path = keyof typeof PATHS;
 
 /** Paths that show or change what is of one tenant alone, where one is named. */
-const TENANT_BOUND: readonly Path[] = ['control', 'forecast', 'tail'];
+const TENANT_BOUND: readonly Path[] = ['control', 'approve', 'forecast', 'tail'];
 /** Paths whose request in this test is let through, and then found malformed: an answer would take its time. */
-const MALFORMED: readonly Path[] = ['forecast', 'tail'];
+const MALFORMED: readonly Path[] = ['approve', 'forecast', 'tail', 'alerts'];
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
@@ -40,10 +40,15 @@ const NEEDED: Readonly<Record<Path, { readonly method: 'GET' | 'POST'; readonly 
   audit: { method: 'GET', needs: ['admin'] },
   session: { method: 'GET', needs: 'any' },
   fleet: { method: 'GET', needs: ['status', 'discovery'] },
+  notifications: { method: 'GET', needs: ['admin'] },
+  approvals: { method: 'GET', needs: ['admin'] },
+  approve: { method: 'POST', needs: ['admin'] },
+  alerts: { method: 'POST', needs: ['alerts'] },
   control: { method: 'POST', needs: ['control'] },
-  forecast: { method: 'POST', needs: ['control'] },
-  tail: { method: 'GET', needs: ['admin'] },
+  forecast: { method: 'POST', needs: ['control', 'tail'] },
+  tail: { method: 'GET', needs: ['admin', 'tail'] },
   events: { method: 'GET', needs: ['discovery'] },
+  openapi: { method: 'GET', needs: ['discovery'] },
   consoleCode: { method: 'POST', needs: 'any' },
 };
 
@@ -103,12 +108,18 @@ interface Expected {
   readonly tenant?: string | undefined;
 }
 
+/** The methods of a path. */
+function allowedAt(path: Path): readonly string[] {
+  if (path === 'tail') return ['GET', 'HEAD', 'POST'];
+  return NEEDED[path].method === 'POST' ? ['POST'] : ['GET', 'HEAD'];
+}
+
 function expected({ level, path, method, person, claim }: Cell): Expected {
   const { tenantIds, level: stated } = CLAIMS[claim] ?? {};
   const multiTenant = level !== 'none';
   if (claim === 'malformed' || (!multiTenant && tenantIds?.length === 2)) return { status: 400 };
-  const { method: served, needs } = NEEDED[path];
-  if (method !== served && !(method === 'HEAD' && served === 'GET')) return { status: 405 };
+  const { needs } = NEEDED[path];
+  if (!allowedAt(path).includes(method)) return { status: 405 };
 
   const who = PEOPLE[person];
   const home = multiTenant && who !== undefined ? (who.tenantId ?? 'global') : undefined;
@@ -136,7 +147,7 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
   if (TENANT_BOUND.includes(path) && level !== 'global' && addressed === 'global' && !who.scopes.includes('admin')) {
     return { status: 403, reason: 'insufficient_scopes', requires: ['admin'], tenant: home };
   }
-  if (path === 'fleet' && who.tenantId !== undefined) return mismatch;
+  if ((path === 'fleet' || path === 'notifications') && who.tenantId !== undefined) return mismatch;
   return { status: letThrough(path), tenant: addressed };
 }
 
@@ -171,9 +182,12 @@ export function checkMatrix(level: 'none' | IsolationLevel, extent: 'whole' | 'b
   test(`${first} is answered as written down, isolation ${level}`, async (t) => {
     const { authenticator, headers: credentials } = await credentialsOf(PEOPLE);
     const server = await startServer(t, {
-      config: { tenancy: level === 'none' ? false : { ...LEVELS[level], tenants: { beta: { name: 'Beta' } } } },
+      config: {
+        alerts: [{ name: 'errors', match: { alertname: 'HighErrorRate' }, enable: ['HTTP'], for: '15m' }],
+        tenancy: level === 'none' ? false : { ...LEVELS[level], tenants: { beta: { name: 'Beta' } } },
+      },
       // One-time codes are forgotten at once, so that their number limits nothing.
-      wrap: () => ({ authenticator, delay: soon }),
+      wrap: () => ({ state: { authenticator }, time: { delay: soon } }),
     });
     const before = JSON.stringify(server.plane.view({ key: '*' }));
     const wrongLevel = level === 'global' ? 'organization' : 'global';
@@ -218,9 +232,10 @@ export function checkMatrix(level: 'none' | IsolationLevel, extent: 'whole' | 'b
       assert.equal(answer.status, status, name);
       assert.equal(answer.headers.get('x-rdcp-protocol'), 'rdcp/1.0', name);
       assert.equal(answer.headers.has('www-authenticate'), status === 401 || isBearerRefusal(cell, reason), name);
-      if (status === 405)
-        assert.equal(answer.headers.get('allow'), NEEDED[path].method === 'POST' ? 'POST' : 'GET, HEAD', name);
+      if (status === 405) assert.equal(answer.headers.get('allow'), allowedAt(path).join(', '), name);
       if (method === 'HEAD') return;
+      // The document is OpenAPI's, and of no tenant.
+      if (path === 'openapi' && status === 200) return;
       const body: Partial<ErrorResponse> & { readonly tenant?: TenantContext } = JSON.parse(answer.body);
       assert.deepEqual(body.tenant, tenant === undefined ? undefined : contextOf(cell, tenant), name);
       if (status === 200) assert.equal(body.error, undefined, name);
@@ -230,7 +245,9 @@ export function checkMatrix(level: 'none' | IsolationLevel, extent: 'whole' | 'b
       assert.equal(body.error?.details?.reason, reason, name);
       const needs = reason === 'insufficient_scopes' ? (requires ?? NEEDED[path].needs) : undefined;
       if (needs !== undefined) assert.deepEqual(body.error?.details?.requiredScopes, needs, name);
-      if (path !== 'fleet') assert.deepEqual(body.error?.details?.providedScopes, PEOPLE[person]?.scopes, name);
+      // The other two are refused to every tenant, whatever its scopes.
+      if (path !== 'fleet' && path !== 'notifications')
+        assert.deepEqual(body.error?.details?.providedScopes, PEOPLE[person]?.scopes, name);
       refusals.set([path, method, person, claim].join(), answer.body);
     }
 
@@ -244,7 +261,7 @@ export function checkMatrix(level: 'none' | IsolationLevel, extent: 'whole' | 'b
     );
 
     const people = 2 * 2 * SCOPE_SETS.length + 2;
-    const paths = 14;
+    const paths = Object.keys(PATHS).length;
     const whole = paths * METHODS.length * people * 10;
     const brief = paths * people * 2 + paths * (METHODS.length - 1) * ANYBODY.length * 2;
     assert.equal(cells.length, extent === 'whole' ? whole : brief);

@@ -154,7 +154,7 @@ test('a body that another parser has kept as text or bytes is parsed here', asyn
   }
 });
 
-test('a body that was read before us and is nowhere is a fault of the server, which its owner is told how to mend', async (t) => {
+test('a body that was read before us and is nowhere is a fault of the server, reported with a way to mend it', async (t) => {
   const app = await assembleApp(t, { config: { server: false } });
   const applications: RequestListener[] = [
     async (req, res) => {
@@ -169,7 +169,7 @@ test('a body that was read before us and is nowhere is a fault of the server, wh
     assert.equal(body.error.code, 'RDCP_SERVER_ERROR');
     assert.match(body.error.message, /was read before/);
     const [report] = app.reports.splice(0) as [Error];
-    assert.match((report.cause as Error).message, /before the parser of bodies.*req\.body.*patchNode/);
+    assert.match((report.cause as Error).message, /before the body parser.*req\.body.*patchNode/);
   }
 });
 

@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import { CONDITIONS } from '../../src/conditions.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import type { HealthResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
-import { createRedisStore } from '../../src/store/redis.ts';
+import { CONDITIONS } from '../../src/report/conditions.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
 import { serveIntrospection } from '../auth/introspection-server.ts';
 import { enable, startPlane } from '../control/running-plane.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
@@ -24,6 +24,7 @@ import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { inFull } from '../support/tiers.ts';
 import { getOverTls } from '../support/tls-client.ts';
+import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
@@ -64,22 +65,16 @@ async function start(t: TestContext, config: RdcpConfig) {
   };
 }
 
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const deadline = performance.now() + 10_000; !(await holds()); await sleep(20)) {
-    assert.ok(performance.now() < deadline, `not in time: ${what}`);
-  }
-}
-
 /** Health keeps an answer for a second. */
 async function untilHealth(service: Awaited<ReturnType<typeof start>>, status: HealthResponse['status']) {
-  await until(async () => (await service.health()).status === status, status);
+  await until(status, async () => (await service.health()).status === status);
 }
 
 function reasonOf({ checks }: HealthResponse, name: string): string | undefined {
   return checks?.find((check) => check.name === name)?.otelrdcp_reason;
 }
 
-test('a key that was removed from a file which is no JSON any more still works, and everybody is told, until it is mended', async (t) => {
+test('a key that was removed from a file which is no JSON any more still works, and is reported until the file is mended', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-keys-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const file = join(directory, 'keys.json');
@@ -116,7 +111,7 @@ test('a key that was removed from a file which is no JSON any more still works, 
   assert.deepEqual(await service.entries(), [`success: ${over}`, `failed: ${message}`]);
 });
 
-test('a revocation list that was cut off is told, also that it revokes nobody yet, until it is whole', async (t) => {
+test('a revocation list that was cut off is reported as not in force, until it is whole', async (t) => {
   const authority = createAuthority();
   const server = authority.issue('localhost', { usage: 'server' });
   const [robot, revoked] = ['robot', 'revoked'].map((name) => authority.issue(name, { usage: 'client' }));
@@ -139,22 +134,22 @@ test('a revocation list that was cut off is told, also that it revokes nobody ye
     JSON.parse((await getOverTls(`${service.url}${PATHS.health}`, as(robot))).text) as HealthResponse;
   const list = authority.revocationList([revoked.serial]);
   writeFileSync(files.crlFile, list.slice(0, list.length / 2));
-  await until(() => service.lines.length > 0, 'the line');
+  await until('the line', () => service.lines.length > 0);
   const problem = 'server.tls.crlFile must hold a revocation list of every authority in server.tls.clientCaFile';
   assert.deepEqual(service.lines, [`rdcp: ${problem}; ${CONDITIONS.crl.meanwhile}`]);
-  await until(async () => (await health()).status === 'degraded', 'degraded');
+  await until('degraded', async () => (await health()).status === 'degraded');
   assert.equal(reasonOf(await health(), 'credentials'), problem);
   assert.equal((await getOverTls(`${service.url}${PATHS.wellKnown}`, as(revoked))).status, 200);
 
   writeFileSync(files.crlFile, list);
-  await until(() => service.lines.length > 1, 'the end');
+  await until('the end', () => service.lines.length > 1);
   assert.equal(service.lines[1], `rdcp: ${CONDITIONS.crl.over}`);
-  await until(async () => (await health()).status === 'healthy', 'healthy');
+  await until('healthy', async () => (await health()).status === 'healthy');
   await assert.rejects(getOverTls(`${service.url}${PATHS.wellKnown}`, as(revoked)));
   assert.deepEqual(await service.failures(), { crl: 1 });
 });
 
-test('an introspection endpoint that refuses our secret is told with the first token', async (t) => {
+test('an introspection endpoint that refuses our secret is reported with the first token', async (t) => {
   const issuer = await serveIntrospection(t, () => 401);
   const secret = 'the-secret-that-must-not-be-shown';
   const service = await start(t, {
@@ -180,7 +175,7 @@ for (const [what, answer, problem] of [
   ['answers a page', [200, '<html>'], /^rdcp: security\.jwt\.jwksUri answers with an invalid key set;/],
   ['has no keys', [200, '{"keys":[]}'], /^rdcp: security\.jwt\.jwksUri answers with an empty key set;/],
 ] as const) {
-  test(`a token issuer whose key set ${what} is told, and degrades health`, async (t) => {
+  test(`a token issuer whose key set ${what} is reported, and degrades health`, async (t) => {
     const issuer = createServer((_req, res) => res.writeHead(answer?.[0] ?? 200).end(answer?.[1]));
     await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
     const { port } = issuer.address() as AddressInfo;
@@ -200,7 +195,7 @@ for (const [what, answer, problem] of [
   });
 }
 
-test('an issuer whose keys cannot be fetched at the start is told before any token, and the first token asks again', async (t) => {
+test('an issuer whose keys cannot be fetched at the start is reported before any token, and the first token asks again', async (t) => {
   const keys = '{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}';
   let status = 503;
   const issuer = createServer((_req, res) => res.writeHead(status).end(keys));
@@ -210,7 +205,7 @@ test('an issuer whose keys cannot be fetched at the start is told before any tok
   const service = await start(t, {
     security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
   });
-  await until(() => service.lines.length > 0, 'the line');
+  await until('the line', () => service.lines.length > 0);
   assert.match(service.lines[0] ?? '', /^rdcp: security\.jwt\.jwksUri answers with status 503;/);
   assert.match(reasonOf(await service.health(), 'credentials') ?? '', /answers with status 503$/);
   status = 200;
@@ -233,24 +228,29 @@ test('a token that is bad says nothing of its issuer', async (t) => {
   assert.equal((await service.health()).status, 'healthy');
 });
 
-inFull('a Redis that is not there at the start is told, and that it came', { skip: whyNoRedis() }, async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  await redis.kill();
-  const service = await start(t, { security: { apiKeys }, store: redis.url });
-  await until(() => service.lines.length > 0, 'the line');
-  assert.equal(service.lines[0], `rdcp: the store cannot be reached (ECONNREFUSED); ${CONDITIONS.store.meanwhile}`);
-  const sick = await service.health();
-  assert.equal(sick.status, 'degraded');
-  assert.match(reasonOf(sick, 'store') ?? '', /^the store cannot be reached/);
-  await sleep(2500);
-  assert.equal(service.lines.length, 1, service.lines.join('\n'));
+inFull(
+  'a Redis that is not there at the start is reported, and so is its return',
+  { skip: whyNoRedis() },
+  async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.close());
+    await redis.kill();
+    const service = await start(t, { security: { apiKeys }, store: redis.url });
+    await until('the line', () => service.lines.length > 0);
+    assert.equal(service.lines[0], `rdcp: the store cannot be reached (ECONNREFUSED); ${CONDITIONS.store.meanwhile}`);
+    const sick = await service.health();
+    assert.equal(sick.status, 'degraded');
+    assert.match(reasonOf(sick, 'store') ?? '', /^the store cannot be reached/);
+    // Meanwhile it tries again several times.
+    await sleep(2500);
+    assert.equal(service.lines.length, 1, service.lines.join('\n'));
 
-  await redis.start();
-  await until(() => service.lines.length > 1, 'the end');
-  assert.equal(service.lines[1], `rdcp: ${CONDITIONS.store.over}`);
-  await untilHealth(service, 'healthy');
-});
+    await redis.start();
+    await until('the end', () => service.lines.length > 1);
+    assert.equal(service.lines[1], `rdcp: ${CONDITIONS.store.over}`);
+    await untilHealth(service, 'healthy');
+  },
+);
 
 async function control(url: string, action: ControlRequest['action'], options?: object): Promise<void> {
   const { status } = await fetch(`${url}${PATHS.control}`, {
@@ -289,9 +289,9 @@ test('two processes on one Redis say a change once each, with who made it where 
     // Commands are answered once the store was read. What is on by then is not told as a change.
     await control(there.url, 'status');
     await control(here.url, 'enable', { duration: '2m', reason: 'why not' });
-    await until(() => there.lines.length > 0, 'the change');
+    await until('the change', () => there.lines.length > 0);
     await control(there.url, 'enable', { duration: '3m' });
-    await until(() => here.lines.length > 1, 'the second change');
+    await until('the second change', () => here.lines.length > 1);
     assert.deepEqual(here.lines, ['rdcp: ANNOUNCED on for 2m by ops: why not', 'rdcp: ANNOUNCED on for 3m']);
     assert.deepEqual(there.lines, ['rdcp: ANNOUNCED on for 2m', 'rdcp: ANNOUNCED on for 3m by ops']);
   });
@@ -304,7 +304,7 @@ test('two processes on one Redis say a change once each, with who made it where 
       const announced = await startPlane({
         store: open(),
         time,
-        options: { announce: (line) => void said.push(line) },
+        options: { reporter: { info: (line) => void said.push(line) } },
       });
       t.after(() => announced.plane.close());
       return announced;
@@ -312,11 +312,11 @@ test('two processes on one Redis say a change once each, with who made it where 
     const here = await announcing([]);
     await announcing([]);
     await here.control(enable(2));
-    await until(() => lines[1]?.length === 1, 'the change');
+    await until('the change', () => lines[1]?.length === 1);
     await time.pass(5000);
-    await until(() => lines.every(({ length }) => length === 2), 'the end');
+    await until('the end', () => lines.every(({ length }) => length === 2));
     await here.control(enable(60));
-    await until(() => lines.every(({ length }) => length > 2), 'another change');
+    await until('another change', () => lines.every(({ length }) => length > 2));
     const over = 'DATABASE off again, the time is over';
     assert.deepEqual(lines, [
       ['DATABASE on for 2s by ops', over, 'DATABASE on for 1m by ops'],

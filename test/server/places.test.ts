@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { type Occupant, Places } from '../../src/server/places.ts';
+import { type Occupant, Places } from '../../src/server/connections/connections.ts';
+import fc from '../support/fast-check.ts';
 
 interface TestOccupant extends Occupant {
   working: boolean;
+  arriving: boolean;
   evicted: boolean;
 }
 
@@ -12,8 +13,10 @@ function occupant(address: string | undefined, working = false): TestOccupant {
   const made: TestOccupant = {
     address,
     working,
+    arriving: false,
     evicted: false,
     isWorking: () => made.working,
+    isArriving: () => made.arriving,
     evict: () => {
       made.evicted = true;
     },
@@ -49,6 +52,25 @@ test('a place at work is never taken away: the newcomer is refused while all are
   first.working = false;
   assert.equal(taken.take(occupant('a')), true);
   assert.deepEqual(evicted([first, second]), [true, false]);
+});
+
+test('requests that are arriving keep up to half of the places of their address, for which newcomers are refused', () => {
+  const { places: taken } = places(10, 4);
+  const [arriving, second, third, idle] = Array.from({ length: 4 }, () => occupant('a')) as [
+    TestOccupant,
+    TestOccupant,
+    TestOccupant,
+    TestOccupant,
+  ];
+  for (const one of [arriving, second, third, idle]) taken.take(one);
+  for (const one of [arriving, second, third]) one.arriving = true;
+  third.working = true;
+  assert.equal(taken.take(occupant('a', true)), true);
+  assert.deepEqual(evicted([arriving, second, third, idle]), [false, false, false, true]);
+  assert.equal(taken.take(occupant('a')), false, 'the newcomer is refused');
+  third.working = false;
+  assert.equal(taken.take(occupant('a')), true, 'half requests hold no more than half of the places');
+  assert.deepEqual(evicted([arriving, second, third]), [false, false, true]);
 });
 
 test('where all places are taken the address with the most gives one up, and one with few keeps its own', () => {

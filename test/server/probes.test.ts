@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { isAddressConnectedTo } from '../../src/hosts.ts';
+import { isAddressConnectedTo } from '../../src/net/hosts.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import { exchange, parseAnswer } from '../support/raw-http.ts';
 import { startServer } from '../support/server.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { addressKey } from '../../src/server/client-address.ts';
-import { createRateLimiter } from '../../src/server/rate-limit.ts';
+import { createRateLimiter } from '../../src/server/middleware/access.ts';
+import { addressKey } from '../../src/server/request.ts';
+import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 
 function limiterAt(limit: number) {
@@ -43,7 +43,7 @@ inBoth('no rolling window holds more allowed requests than the limit, and none i
   );
 });
 
-test('a client that waits as long as it is told is allowed', () => {
+test('a client that waits until the stated reset is allowed', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 59_000, noNaN: true }), { minLength: 5, maxLength: 5 }), (times) => {
       const { limiter, at } = limiterAt(5);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS, PROTOCOL, SCOPES } from '../../src/protocol/constants.ts';
+import { PATHS, PROTOCOL, STANDARD_SCOPES } from '../../src/protocol/constants.ts';
 import type {
   ControlResponse,
   DiscoveryResponse,
@@ -18,7 +18,7 @@ import { startServer, type TestRequest } from '../support/server.ts';
 
 const ENABLE = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'DATABASE' } } as const;
 
-test('the well-known document is open and tells what this server is', async (t) => {
+test('the well-known document is open and describes this server', async (t) => {
   const server = await startServer(t);
   const { status, body } = await server.request<WellKnownDocument>(PATHS.wellKnown);
   assert.equal(status, 200);
@@ -38,11 +38,12 @@ test('the well-known document is open and tells what this server is', async (t) 
   assert.deepEqual(body.security, {
     level: 'basic',
     methods: ['api-key'],
-    scopes: SCOPES,
+    scopes: STANDARD_SCOPES,
     required: true,
     keyRotation: true,
     tokenRefresh: false,
   });
+  assert.equal(body.otelrdcp_endpoints.session, '/rdcp/v1/session');
   for (const path of Object.values(body.otelrdcp_endpoints)) {
     assert.notEqual((await server.request(path)).status, 404, path);
   }
@@ -106,7 +107,7 @@ test('a temporary control shows as such, with its end', async (t) => {
   assert.equal(metrics.metrics.temporaryControls?.value, 1);
 });
 
-test('status tells which categories are on; while the instrumentation is off, none is', async (t) => {
+test('status lists which categories are on; while the instrumentation is off, none is', async (t) => {
   const server = await startServer(t);
   await server.request(PATHS.control, ENABLE);
   const on = (await server.request<StatusResponse>(PATHS.status, { key: 'status' })).body;
@@ -231,12 +232,17 @@ test('a query of the trail that cannot be answered is refused by its field', asy
     ['limit=1001', 'limit'],
     ['limit=ten', 'limit'],
     ['limit=1.5', 'limit'],
+    ['limit=-1', 'limit'],
+    ['limit=1e3', 'limit'],
+    ['limit=0x10', 'limit'],
     ['limit=', 'limit'],
     ['limit=1&limit=2', 'limit'],
     ['cursor=', 'cursor'],
     ['cursor=nonsense', 'cursor'],
+    ['cursor=../../x', 'cursor'],
     [`cursor=${'a'.repeat(2000)}`, 'cursor'],
     ['since=yesterday', 'since'],
+    ['since=0', 'since'],
     ['since=2026-01-01T00:00:00Z', 'since'],
     ['until=2026-02-30T00:00:00.000Z', 'until'],
     ['action=explode', 'action'],
@@ -245,6 +251,7 @@ test('a query of the trail that cannot be answered is refused by its field', asy
     ['outcome=maybe', 'outcome'],
     ['tenant=acme', 'tenant'],
     ['__proto__=1', '__proto__'],
+    ['$where=1', '$where'],
     ['constructor=1', 'constructor'],
     ['Limit=1', 'Limit'],
   ] as const) {
@@ -269,6 +276,7 @@ test('an anonymous probe learns the overall status alone, a credential the check
         ['store', 'pass'],
         ['audit', 'pass'],
         ['credentials', 'pass'],
+        ['emit', 'pass'],
         ['database', 'pass'],
       ],
     );

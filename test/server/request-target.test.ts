@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse, StatusResponse } from '../../src/protocol/messages.ts';
@@ -96,7 +96,7 @@ test('over TLS the target is an https one', async (t) => {
   }
 });
 
-test('mounted, our paths are told from others in absolute form too, whichever the host', async (t) => {
+test('mounted, our paths are recognized in absolute form too, for any host', async (t) => {
   const app = await assembleApp(t, { config: { server: false } });
   const server = createServer((req, res) => app.handler(req, res, () => res.end(JSON.stringify({ target: req.url }))));
   await once(server.listen(0, '127.0.0.1'), 'listening');

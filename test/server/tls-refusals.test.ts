@@ -106,14 +106,11 @@ test('each reason of one address is an entry of its own', async (t) => {
 test('a revocation list that is out of date is named as the reason, not the certificate', async (t) => {
   const { url, files, counted } = await start(t);
   writeFileSync(files.crlFile, authority.revocationList([], Date.now() - 500));
-  const deadline = performance.now() + 5000;
-  while (
-    await getOverTls(url, as(robot)).then(
-      () => true,
-      () => false,
-    )
-  )
-    assert.ok(performance.now() < deadline);
+  // The change itself closes a connection too, which is no refusal.
+  for (const deadline = performance.now() + 20_000; Object.keys(await counted()).length === 0; ) {
+    assert.ok(performance.now() < deadline, 'no client is refused');
+    await getOverTls(url, as(robot)).catch(() => undefined);
+  }
   assert.deepEqual(Object.keys(await counted()), ['revocation_list_expired']);
 });
 
@@ -136,7 +133,7 @@ test('port scanners, plain HTTP, old versions of TLS and broken connections are 
   assert.deepEqual(await refusals(), []);
 });
 
-test('a key that comes without a certificate is refused before it is read, and told', async (t) => {
+test('a key that comes without a certificate is refused before it is read, and recorded', async (t) => {
   const { url, refusals } = await start(t);
   const key = generateApiKey({ env: 'test', randomBytes: (size) => new Uint8Array(size) });
   await assert.rejects(getOverTls(url, { ca: authority.cert, headers: { 'x-rdcp-api-key': key } } as object));

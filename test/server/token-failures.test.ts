@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
-import { KEYS } from '../support/server.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { KEYS, withMembers } from '../support/server.ts';
 import {
   ACCESS_TOKEN,
   askToken,
@@ -24,7 +24,13 @@ test('when the trail cannot be written nothing is handed out, and nothing is lef
     t,
     {},
     {
-      wrap: ({ record }) => ({ record: (draft) => (broken ? Promise.reject(new Error('disk full')) : record(draft)) }),
+      wrap: ({ state: { trail } }) => ({
+        state: {
+          trail: withMembers(trail, {
+            record: (draft) => (broken ? Promise.reject(new Error('disk full')) : trail.record(draft)),
+          }),
+        },
+      }),
     },
   );
   const { body } = await exchangeKey(server, 'operator');
@@ -92,7 +98,7 @@ const JUNK: readonly (readonly [string, Record<string, string>])[] = [
   [TOKEN_PATHS.introspect, { token: 'x' }],
 ];
 
-test('whatever holds no valid credential is counted, and refuses nobody behind the same address who has one', async (t) => {
+test('requests without a valid credential are counted, and lock out no valid one behind the same address', async (t) => {
   const server = await startTokenServer(t, {}, { config: { limits: { anonymousPerMinute: JUNK.length } } });
   const { body } = await exchangeKey(server, 'operator');
   const { body: other } = await exchangeKey(server, 'operator');

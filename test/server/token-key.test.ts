@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { ApiKeyRecord } from '../../src/options.ts';
+import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import { KEYS } from '../support/server.ts';
 import { basic, bearer, exchangeKey, post, refresh, session, startTokenServer } from './tokens.ts';
@@ -41,7 +41,7 @@ async function withKey(t: TestContext, scopes: ApiKeyRecord['scopes'] = RECORD.s
     for (;;) {
       const { body } = await server.request<Record<string, unknown>>(PATHS.session, { headers: key });
       if (shows(body)) return;
-      assert.ok(performance.now() - changedAt < 5000, 'the keys file was not read');
+      assert.ok(performance.now() - changedAt < 30_000, 'the keys file was not read');
     }
   };
   const may = async () => ({

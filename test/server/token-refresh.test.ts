@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { decodeJwt } from 'jose';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { KEYS } from '../support/server.ts';
 import { exchangeKey, refresh, session, startTokenServer, type TokenAnswer } from './tokens.ts';
 

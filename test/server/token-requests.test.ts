@@ -265,7 +265,7 @@ test('bodies that are no form in UTF-8, and other methods, are refused', async (
   );
 });
 
-test('names with brackets are names, and nobody becomes an object', async (t) => {
+test('names with brackets stay names and become no objects', async (t) => {
   const server = await startTokenServer(t);
   for (const form of [
     'grant_type[]=client_credentials',

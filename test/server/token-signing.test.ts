@@ -26,7 +26,7 @@ function signingKeys(t: TestContext) {
   return { signingKeyFile, make, write: (...pems: string[]) => writeFileSync(signingKeyFile, pems.join('\n')) };
 }
 
-test('tokens can be verified by anybody with the published keys', async (t) => {
+test('tokens can be verified with the published keys', async (t) => {
   const { signingKeyFile, make, write } = signingKeys(t);
   for (const [kind, alg] of [
     ['rsa', 'RS256'],
@@ -63,7 +63,7 @@ test('after the signing key was replaced new tokens have the new key, and old on
   const replacedAt = performance.now();
   let after = before;
   while (decodeProtectedHeader(after.access_token).kid === kid) {
-    assert.ok(performance.now() - replacedAt < 2000, 'still signed with the old key');
+    assert.ok(performance.now() - replacedAt < 30_000, 'still signed with the old key');
     ({ body: after } = await exchangeKey(server, 'operator'));
   }
   assert.equal((await session(server, before.access_token)).status, 200);

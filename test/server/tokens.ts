@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import type { ErrorResponse, SessionResponse } from '../../src/protocol/messages.ts';
 import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { timestamp } from '../../src/protocol/time.ts';
 import type { AuditQuery } from '../../src/store/state-store.ts';
 import { naive, readAll } from '../../src/store-contract/audit.ts';
 import { storeContract } from '../../src/store-contract/contract.ts';
-import type { StoreFixture } from '../../src/store-contract/fixture.ts';
+import type { StoreFixture } from '../../src/store-contract/suite.ts';
+import fc from '../support/fast-check.ts';
 import { appendAudit, auditEntry, NOW } from './samples.ts';
 
-export type { StoreFixture } from '../../src/store-contract/fixture.ts';
+export type { StoreFixture } from '../../src/store-contract/suite.ts';
 
-/** The contract of a store of this package, `together` with `commitAll`. */
-export function stateStoreContract(
-  name: string,
-  shared: boolean,
-  create: () => Promise<StoreFixture>,
-  { together = false }: { readonly together?: boolean } = {},
-): void {
+/** The contract of a store of this package. */
+export function stateStoreContract(name: string, shared: boolean, create: () => Promise<StoreFixture>): void {
   describe(`${name} keeps the contract of a state store:`, () => {
-    for (const { name, run } of storeContract(create, { shared, commitAll: together, tokens: true, messages: shared }))
+    for (const { name, run } of storeContract(create, {
+      shared,
+      tokens: true,
+      messages: shared,
+      categories: shared,
+    }))
       test(name, run);
 
     test('every filter, alone and combined, on every page, agrees with an array', async () => {

@@ -2,16 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { built } from '../support/built.ts';
 
-const STORE = built('redis.js');
-
 /**
- * Runs a program in which `createRedisStore` is at hand, and which the application's own `work` keeps alive until the
+ * Runs a program in which `createRedisStore` and `createPostgresStore` are at hand, and which the application's own `work` keeps alive until the
  * program clears it. Returns what it printed.
  * @throws when it does not end by itself
  */
 export async function runToItsEnd(program: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const script = `
-    const { createRedisStore } = await import(${JSON.stringify(STORE)});
+    const { createRedisStore } = await import(${JSON.stringify(built('redis.js'))});
+    const { createPostgresStore } = await import(${JSON.stringify(built('postgres.js'))});
     const work = setTimeout(() => {}, 600_000);
     ${program}
   `;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
-import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
+import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { CONVERGED_MS, eventually, type Follower, follow, oneAfterTheOther, rejectsSoon } from './follower.ts';
 import type { Pair } from './redis-topologies.ts';
@@ -104,7 +104,7 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
       await nothingOfWhatWasGivenUp();
     });
 
-    test('before its replica had a change: all are told that it is lost, and nobody brings it back', async (t) => {
+    test('before its replica had a change: every process reports that it is lost, and none brings it back', async (t) => {
       await a.store.commit(change('acme', 0, { KEPT: { permanent: true } }));
       await pair().following();
       const rejoin = await pair().part();
@@ -135,7 +135,7 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
       await everywhere(2);
     });
 
-    test('parted from its replica, where it is told not to write without one: it refuses, and keeps nothing of it', async (t) => {
+    test('parted from its replica, and configured not to write without one: it refuses, and keeps nothing of it', async (t) => {
       const { primary } = pair();
       const needReplicas = (count: number) => primary.command('CONFIG', 'SET', 'min-replicas-to-write', String(count));
       t.after(() => needReplicas(0));
@@ -150,7 +150,7 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
       assert.equal((await auditIds(a.store)).length, 2);
     });
 
-    test('while many change the state at once: none is doubled, and none is lost without being told', async (t) => {
+    test('while many change the state at once: none is doubled, and each loss is reported', async (t) => {
       let killed: Promise<void> | undefined;
       a.store.subscribe((_, { revision }) => {
         if (revision >= 100) killed ??= pair().primary.kill();

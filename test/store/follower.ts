@@ -4,11 +4,11 @@ import type { ScopeState, StateStore, StoreReset } from '../../src/store/state-s
 import { ownTime } from '../support/own-time.ts';
 import { PASSWORD } from './redis-server.ts';
 
-/** Every process is back within this time of Redis's return. */
+/** Every process is back within this time of the store's return. */
 export const CONVERGED_MS = 5_000;
 /** On a busy machine a connection may be broken anew before it was of use. */
 export const PATIENCE_MS = 30_000;
-/** An answer is given within this time, whatever Redis does. */
+/** An answer is given within this time, whatever the store does. */
 export const ANSWERED_MS = 2_000;
 
 /** A handle as a process holds it, with all that it was told. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isRdcpError } from '../../src/errors.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { inFull } from '../support/tiers.ts';
 
@@ -25,7 +25,7 @@ for (const store of [
   'sqlite:',
   'sqlite:a\0b',
   'sqlite',
-  'postgres://host',
+  'mysql://host',
   'SQLITE:file',
   ' memory:',
   'redis:',
@@ -34,6 +34,13 @@ for (const store of [
   'redis://host/zero',
   'redis://user:50%@host',
   'rediss:host',
+  'postgres:',
+  'postgres://:99999',
+  'postgres://user:50%@host',
+  'postgres://host/db?sslmode=maybe',
+  'postgres://host/db?sslmode=verify-ca',
+  'postgres://host/db?sslmode=verify-full&sslrootcert=/not/there',
+  'postgres://host/db?schema=x%22y',
 ]) {
   test(`${JSON.stringify(store)} is refused in one line that names the field`, () => {
     assert.throws(
@@ -55,7 +62,7 @@ inFull('a redis URL without the package redis installed is refused, and says wha
   try {
     cpSync(join(root, 'src'), join(folder, 'src'), { recursive: true });
     mkdirSync(join(folder, 'node_modules'));
-    for (const installed of ['@opentelemetry', 'lru-cache']) {
+    for (const installed of ['@opentelemetry', 'lru-cache', 'zod']) {
       symlinkSync(join(root, 'node_modules', installed), join(folder, 'node_modules', installed));
     }
     const script = `
@@ -67,7 +74,7 @@ inFull('a redis URL without the package redis installed is refused, and says wha
     const printed = execFileSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, NODE_PATH: '' } });
     assert.equal(
       printed.trim(),
-      'RDCP_CONFIG_INVALID configuration: store: needs the package redis, version 4, 5 or 6, installed',
+      'RDCP_CONFIG_INVALID configuration: store: needs the package redis, version 4, 5 or 6: run npm install redis',
     );
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRedisStore } from '../../src/store/redis.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { CONVERGED_MS, eventually, follow } from './follower.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
-import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
+import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { eventually, type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
 import { applicationClientContract, CONNECTED } from './redis-clients.ts';
@@ -50,6 +51,21 @@ describe('a Redis client of the application', { skip: missing }, () => {
 
   const connected = () => CONNECTED['a client'](server.url);
   const pooled = () => CONNECTED['a pool'](server.url);
+
+  test('a client of another package is refused at once, with what is supported', async (t) => {
+    const other = new Redis(server.url);
+    const cluster = new Cluster([server.url], { lazyConnect: true });
+    t.after(() => other.disconnect());
+    await other.ping();
+    const connecting = connected();
+    t.after(async () => (await connecting).destroy());
+    for (const client of [other, cluster, connecting, createClient, {}, null, undefined, server.url, 7]) {
+      assert.throws(() => open(client as unknown as RedisClient), {
+        code: 'RDCP_CONFIG_INVALID',
+        message: /^configuration: store: redis: client must be one of the package redis, version 4, 5 or 6, .*ioredis/,
+      });
+    }
+  });
 
   for (const [kind, connect] of Object.entries(CONNECTED)) {
     test(`${kind} is used, listened to and left open, and the connection for messages is closed`, async (t) => {
@@ -131,7 +147,7 @@ describe('a Redis client of the application', { skip: missing }, () => {
     await Promise.all(asked);
   });
 
-  test('the message of a change that an answer told of already is not told as something older', async (t) => {
+  test('the message of a change that an answer has overtaken is not announced', async (t) => {
     // Messages are held back on their way; the answers to commands are not.
     const held: (() => void)[] = [];
     let holding = true;

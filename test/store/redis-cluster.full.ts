@@ -1,8 +1,10 @@
+// Measures, so nothing runs beside it: how fast a client follows a failover.
+
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRedisStore, type RedisClient } from '../../src/store/redis.ts';
+import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { applicationClientsContract } from './application-clients.ts';
 import { failoverContract } from './failover.ts';
@@ -69,6 +71,7 @@ underCluster(({ setup, clients }) => {
       await moveKeys(from, to);
       await store.check();
       const committing = store.commit(change('acme', 1, {}));
+      // Long enough for it to be asked, and to be refused meanwhile.
       await sleep(50);
       own(to);
       assert.equal(committedRevision(await committing), 2);

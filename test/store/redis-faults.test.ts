@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { createRedisStore } from '../../src/store/redis.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { ScopeState, StateStore } from '../../src/store/state-store.ts';
 import { runToItsEnd } from './ending.ts';
 import {
@@ -68,6 +68,7 @@ describe('the Redis store', { skip: missing }, () => {
     await store.commit(change('acme', 0, { A: { permanent: true } }));
     server.freeze();
     await rejectsSoon(oneAfterTheOther(() => store.commit(change('acme', 1, { LATE: { permanent: true } }))));
+    // Nothing is sent again meanwhile, which a frozen server would not show.
     await new Promise((resolve) => setTimeout(resolve, 300));
     server.thaw();
 
@@ -78,7 +79,7 @@ describe('the Redis store', { skip: missing }, () => {
     assert.deepEqual(resets, []);
   });
 
-  test('a Redis that comes back empty is told, and nothing is brought back from a process’s memory', async () => {
+  test('a Redis that comes back empty is reported, and nothing is brought back from the memory of a process', async () => {
     const [a, b] = [await open(), await open()];
     for (let revision = 0; revision < 3; revision += 1) await a.store.commit(change('acme', revision, {}));
     await until(() => b.heard.get('acme')?.revision === 3, 'the changes');
@@ -95,7 +96,7 @@ describe('the Redis store', { skip: missing }, () => {
     assert.deepEqual([a.resets.length, b.resets.length], [1, 1], 'told once');
   });
 
-  test('a Redis that comes back with an old copy is told, and the copy holds', async () => {
+  test('a Redis that comes back with an old copy is reported, and the copy is in force', async () => {
     const [a, b] = [await open(), await open()];
     await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
     server.save();
@@ -110,7 +111,7 @@ describe('the Redis store', { skip: missing }, () => {
     assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['OLD']]);
   });
 
-  test('an old copy that others wrote on is told to whom was away meanwhile', async (t) => {
+  test('a process that was away learns of an old copy that others have written to', async (t) => {
     const proxy = await startProxy(server.port);
     t.after(() => proxy.close());
     const away = await open(server.url.replace(/\d+$/, String(proxy.port)));
@@ -135,7 +136,7 @@ describe('the Redis store', { skip: missing }, () => {
     assert.deepEqual([...((await away.store.load()).get('acme') as ScopeState).settings.keys()], ['B']);
   });
 
-  test('a commit on a history that Redis lost does not take effect before the loss was told', async () => {
+  test('a commit on a history that Redis lost does not take effect before the loss was reported', async () => {
     const { store, resets } = await open();
     await store.commit(change('acme', 0, {}));
     await until(() => server.command('EXISTS', `${prefix}{rdcp}:meta`) === '1', 'the state');
@@ -171,7 +172,7 @@ describe('the Redis store', { skip: missing }, () => {
     assert.equal(result.outcome, 'committed');
   });
 
-  test('a store opened while Redis is down tells everything once it is up', async () => {
+  test('a store opened while Redis is down announces everything once it is up', async () => {
     const first = await open();
     await first.store.commit(change('acme', 0, { A: { permanent: true } }));
     server.save();
@@ -188,7 +189,7 @@ describe('the Redis store', { skip: missing }, () => {
     assert.deepEqual([...(heard.get('acme') as ScopeState).settings.keys()], ['A']);
   });
 
-  test('what is published on the channel by somebody else is harmless', async () => {
+  test('messages of strangers on the channel are harmless', async () => {
     const [a, b] = [await open(), await open()];
     await until(
       () => server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).endsWith('2'),

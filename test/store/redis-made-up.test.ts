@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { connectionLike, searchAgain, sendThrough } from '../../src/store/redis-client.ts';
-import { listenLike } from '../../src/store/redis-messages.ts';
+import { connectionLike, searchAgain, sendThrough } from '../../src/store/redis/client.ts';
+import { listenLike } from '../../src/store/redis/messages.ts';
 
 const { signal } = new AbortController();
 
@@ -22,7 +22,7 @@ function clusterOf(...answers: unknown[]) {
   return { client: client as never, sent };
 }
 
-test('a cluster whose slot is split is asked again, and any other error is told', async () => {
+test('a cluster whose slot is split is asked again, and any other error rejects', async () => {
   const { client, sent } = clusterOf(new Error('TRYAGAIN Multiple keys'), 'OK', new Error('READONLY'));
   const send = sendThrough(client, 'k');
   assert.equal(await send(['GET', 'k'], signal), 'OK');
@@ -111,7 +111,7 @@ function sentinelOf() {
   return { messages, seen, pending };
 }
 
-test('by a Sentinel client a subscription that was lost and stands again is told, one that stands is not', async () => {
+test('a subscription of a Sentinel client that was lost and renewed calls back, one that lasts does not', async () => {
   const { messages, seen, pending } = sentinelOf();
   const check = async (outcome: 'stands' | 'lost') => {
     const asked = pending.shift();

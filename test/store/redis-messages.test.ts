@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createClient } from 'redis';
-import { createRedisStore } from '../../src/store/redis.ts';
-import { encodeSettings } from '../../src/store/settings-json.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { encodeScope } from '../../src/store/stored-values.ts';
 import { type Follower, follow } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 import { change, NOW, until } from './samples.ts';
@@ -26,7 +26,7 @@ async function forgerOf(server: RedisServer) {
 }
 
 const missing = whyNoRedis();
-describe('a Redis message that nobody of the fleet sent', { skip: missing }, () => {
+describe('a Redis message that no process of the fleet sent', { skip: missing }, () => {
   let server: RedisServer;
   let prefix: string;
   let opened: StateStore[];
@@ -60,7 +60,7 @@ describe('a Redis message that nobody of the fleet sent', { skip: missing }, () 
   /** The change that would follow the newest one without a gap, as if the forger knew all but what is secret. */
   function nextChange(): unknown[] {
     const [epoch, version, head] = server.command('HMGET', key('meta'), 'epoch', 'version', 'head').split('\n');
-    const value = `2 ${NOW} forged-1\n${encodeSettings(new Map([['A', { permanent: true }]]))}`;
+    const value = `2 ${NOW} forged-1\n${encodeScope({ settings: new Map([['A', { permanent: true }]]) })}`;
     return [epoch, String(Number(version) + 1), 'forged-1', head, 'acme', value];
   }
 
@@ -97,7 +97,7 @@ describe('a Redis message that nobody of the fleet sent', { skip: missing }, () 
       await Promise.all(Array.from({ length: 100 }, () => publish('changed', forged)));
     }
     await store.check();
-    const looks = Number(/cmdstat_evalsha:calls=(\d+)/.exec(server.command('INFO', 'commandstats'))?.[1]);
+    const looks = Number(/cmdstat_eval:calls=(\d+)/.exec(server.command('INFO', 'commandstats'))?.[1]);
     const seconds = (performance.now() - begun) / 1000;
     assert.ok(looks <= 4 + 15 * seconds, `${looks} times in ${seconds} s`);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRedisMessageStore } from '../../src/store/redis-message-store.ts';
-import { MAX_AGE_MS, type Sealed, seal, unseal } from '../../src/store/redis-seal.ts';
+import { createRedisMessageStore } from '../../src/store/redis/message-store.ts';
+import { MAX_AGE_MS, type Sealed, seal, unseal } from '../../src/store/seal.ts';
 
 const SECRET = 'a'.repeat(64);
 const SEALED: Sealed = { from: 'sender', number: 1, at: 1000, text: 'the line of a tenant' };
@@ -42,7 +42,7 @@ function handle(writer: string) {
   return { store, published, heard, time };
 }
 
-test('a message that somebody recorded and publishes again is not heard a second time', async () => {
+test('a message that was recorded and published again is not heard a second time', async () => {
   const [a, b] = [handle('a'), handle('b')];
   await a.store.send('tap', 'b');
   const [channel, message] = a.published[0]!;

@@ -1,3 +1,5 @@
+// Measures, so nothing runs beside it: how fast a client follows a failover.
+
 import { applicationClientsContract } from './application-clients.ts';
 import { failoverContract } from './failover.ts';
 import { underSentinel } from './under-topology.ts';

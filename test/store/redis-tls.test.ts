@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createClient } from 'redis';
-import { createRedisStore } from '../../src/store/redis.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
 import { runToItsEnd } from './ending.ts';
@@ -44,7 +44,7 @@ describe('Redis behind TLS', { skip: missing }, () => {
     assert.deepEqual(printed.split('\n').toSorted(), ['acme 1', 'committed']);
   });
 
-  test('a server whose certificate nobody vouches for is told nothing', async (t) => {
+  test('a server with an untrusted certificate receives nothing', async (t) => {
     const store = createRedisStore({ url });
     t.after(() => store.close());
     const before = server.command('INFO', 'stats');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
-import { createRedisStore } from '../../src/store/redis.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
 import { chain } from '../audit/entries.ts';
 import { PATIENCE_MS } from './follower.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';

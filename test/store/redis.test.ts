@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
-import { createRedisStore } from '../../src/store/redis.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract.ts';
 import { eventually, PATIENCE_MS } from './follower.ts';

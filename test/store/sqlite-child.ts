@@ -2,7 +2,7 @@
 // times against others, `listen` tells when it hears of changes. Every acknowledged step is a line on stdout.
 import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE, type ScopeState, type StateStore } from '../../src/store/state-store.ts';
 import { auditEntry, NOW, replayRecord } from './samples.ts';
 

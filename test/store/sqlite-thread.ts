@@ -1,6 +1,6 @@
 // Opens new files at the same moment as the threads beside it, and tells what became of that.
 import { parentPort, workerData } from 'node:worker_threads';
-import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 
 const { files, arrived, threads } = workerData as { files: string[]; arrived: Int32Array; threads: number };
 const problems: string[] = [];

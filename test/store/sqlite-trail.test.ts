@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { hashOf } from '../../src/audit/chain.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
-import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { AuditQuery } from '../../src/store/state-store.ts';
 import { chain } from '../audit/entries.ts';
 import { inFull } from '../support/tiers.ts';
@@ -75,12 +75,12 @@ const changes: Readonly<Record<string, string>> = {
   'it is dropped at another time': 'UPDATE audit SET retain_until = -9223372036854775807',
   'it is not found by its category': 'DELETE FROM audit_category',
   'it is found by one more category': "INSERT INTO audit_category SELECT position, 'OTHER' FROM audit",
-  'it tells another time than it is found by': set('$.timestamp', '2026-01-01T00:00:00.001Z'),
-  'it tells another action than it is found by': set('$.action', 'reset'),
-  'it tells another client than it is found by': set('$.identity.clientId', 'somebody'),
-  'it tells another tenant than it is found by': set('$.tenant.id', 'other'),
-  'it tells another category than it is found by': set('$.categories[0]', 'OTHER'),
-  'it tells of another retention': set('$.compliance.retainUntil', '2026-04-01T00:00:00.001Z'),
+  'it has another time than it is found by': set('$.timestamp', '2026-01-01T00:00:00.001Z'),
+  'it has another action than it is found by': set('$.action', 'reset'),
+  'it has another client than it is found by': set('$.identity.clientId', 'somebody'),
+  'it has another tenant than it is found by': set('$.tenant.id', 'other'),
+  'it has another category than it is found by': set('$.categories[0]', 'OTHER'),
+  'it has another retention': set('$.compliance.retainUntil', '2026-04-01T00:00:00.001Z'),
 };
 function set(path: string, value: string): string {
   return `UPDATE audit SET entry = json_set(entry, '${path}', '${value}')`;

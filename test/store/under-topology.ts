@@ -1,6 +1,6 @@
 import { after, before, describe } from 'node:test';
 import { createCluster, createSentinel } from 'redis';
-import type { RedisClient } from '../../src/store/redis.ts';
+import type { RedisClient } from '../../src/store/redis/store.ts';
 import { whyNoRedis } from './redis-server.ts';
 import { type ClusterSetup, type SentinelSetup, startCluster, startSentinels } from './redis-topologies.ts';
 

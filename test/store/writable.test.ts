@@ -8,9 +8,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import type { HealthResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
-import { createSqliteStore } from '../../src/store/sqlite.ts';
-import { until } from '../examples/child.ts';
+import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { inFull } from '../support/tiers.ts';
+import { until } from '../support/until.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
 
 // A store that answers reads and refuses writes is not well: nothing can be switched.
@@ -122,7 +122,7 @@ test('a SQLite file is checked by a write that changes nothing, and one lock tha
 test('the check of a SQLite file fails on a full disk', (t) => {
   // A limit on the size of files is a disk that is full for this process, without mounting one.
   const script = `
-    import { createSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite.ts'))};
+    import { createSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite/store.ts'))};
     import { auditEntry, NOW } from ${JSON.stringify(join(import.meta.dirname, 'samples.ts'))};
     const store = createSqliteStore(process.argv[1]);
     await store.check();

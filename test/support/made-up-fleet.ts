@@ -1,5 +1,5 @@
 import type { FleetStore, Instance, Position } from '../../src/store/fleet-store.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 
 export interface MadeUp extends Pick<Instance, 'host' | 'pid' | 'service' | 'version' | 'startedAt'> {
@@ -50,7 +50,7 @@ export function storeWithFleet(
     for (const listener of moved) listener();
     return result;
   };
-  const members = { fleet, commit, commitAll: undefined };
+  const members = { fleet, commit };
   return new Proxy(memory, {
     get: (target, name) => {
       const value: unknown = name in members ? Reflect.get(members, name) : Reflect.get(target, name, target);

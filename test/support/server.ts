@@ -4,23 +4,29 @@ import type { TestContext } from 'node:test';
 import { createAuditTrail } from '../../src/audit/trail.ts';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import { openAuthentication } from '../../src/auth/configured.ts';
-import { type Clock, systemClock, unrefInterval, unrefTimeout } from '../../src/clock.ts';
-import { parseConfig, type ResolvedConfig } from '../../src/config.ts';
+import { shareCalls } from '../../src/cluster/calls.ts';
+import { Approvals } from '../../src/control/approvals.ts';
 import { createControlPlane } from '../../src/control/plane.ts';
 import type { ControlPlane } from '../../src/control/types.ts';
 import { createSink } from '../../src/emit/sink.ts';
+import { Choosing } from '../../src/fleet/choosing.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { createMeasurements } from '../../src/metrics/measurements.ts';
-import type { ApiKeyRecord, RdcpConfig } from '../../src/options.ts';
+import { parseConfig, type ResolvedConfig } from '../../src/options/config.ts';
+import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import type { ErrorResponse } from '../../src/protocol/messages.ts';
-import { type AppDependencies, createApp, type RequestHandler } from '../../src/server/app.ts';
-import { createListener, type ListenerOptions } from '../../src/server/listener.ts';
-import { createOpenStreams, type OpenStreams } from '../../src/server/open-streams.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { UNWATCHED } from '../../src/report/conditions.ts';
+import type { AppDependencies, RequestHandler } from '../../src/server/app.ts';
+import { createListener, type ListenerOptions } from '../../src/server/connections/listener.ts';
+import { deferApp, Entrance } from '../../src/server/deferred.ts';
+import { OpenStreams } from '../../src/server/streams/open-streams.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { Relay } from '../../src/tail/relay.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { createIsolation } from '../../src/tenancy/isolation.ts';
+import { type Clock, systemClock, unrefInterval, unrefTimeout } from '../../src/time/clock.ts';
+import { WorkFollower } from '../../src/work/match.ts';
 import { CATEGORIES } from './categories.ts';
 
 /** A key for each set of scopes that tests need. */
@@ -30,6 +36,7 @@ export const KEY_SCOPES = {
   status: ['status'],
   discovery: ['discovery'],
   operator: ['discovery', 'status', 'control'],
+  alerts: ['alerts'],
 } as const;
 export type KeyName = keyof typeof KEY_SCOPES;
 
@@ -37,7 +44,7 @@ export const KEYS = Object.fromEntries(
   Object.keys(KEY_SCOPES).map((name) => [name, generateApiKey({ env: 'test', randomBytes })]),
 ) as Readonly<Record<KeyName, string>>;
 
-const RECORDS: ApiKeyRecord[] = Object.entries(KEY_SCOPES).map(([name, scopes]) => ({
+export const RECORDS: ApiKeyRecord[] = Object.entries(KEY_SCOPES).map(([name, scopes]) => ({
   id: name,
   hash: hashApiKey(KEYS[name as KeyName]),
   clientId: `${name}-client`,
@@ -47,15 +54,21 @@ const RECORDS: ApiKeyRecord[] = Object.entries(KEY_SCOPES).map(([name, scopes]) 
 /** Limits that no test runs into by chance. */
 const GENEROUS = { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 };
 
+/** The members to replace, by their group. */
+export type Replaced = { readonly [Group in keyof AppDependencies]?: Partial<AppDependencies[Group]> };
+export type Wrap = (dependencies: AppDependencies) => Replaced;
+
 export interface TestServerOptions {
   readonly config?: RdcpConfig;
   readonly clock?: Clock;
   /** @default one in memory */
   readonly store?: StateStore;
+  /** @default 'test' */
+  readonly instanceId?: string;
   readonly checkStore?: () => Promise<void>;
   readonly listener?: ListenerOptions;
   /** Puts something in front of a part, to make it slow or failing. */
-  readonly wrap?: (dependencies: AppDependencies) => Partial<AppDependencies>;
+  readonly wrap?: Wrap;
 }
 
 export interface TestApp {
@@ -73,7 +86,7 @@ export interface TestApp {
 
 /** The endpoint on the real parts, listening nowhere. */
 export async function assembleApp(t: TestContext, options: TestServerOptions = {}): Promise<TestApp> {
-  const { clock = systemClock } = options;
+  const { clock = systemClock, instanceId = 'test' } = options;
   const config = parseConfig({
     ...options.config,
     limits: { ...GENEROUS, ...options.config?.limits },
@@ -101,7 +114,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     telemetry,
     clock,
     schedule: never,
-    chain: { securityLevel: 'basic', instanceId: 'test', retentionDays: config.audit.retentionDays },
+    chain: { securityLevel: 'basic', instanceId, retentionDays: config.audit.retentionDays },
     randomUUID,
     report,
   });
@@ -119,7 +132,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       maxCategories: config.limits.maxCategories,
     },
     overrides: config.categories,
-    tenantOf: isolation.tenantOf,
+    isolation,
     countsTenants: isolation.separatesMetrics,
     report,
   });
@@ -133,48 +146,74 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
   });
 
   const relay = new Relay({
+    whileChosen: (_choice, begin) => begin(),
     gate,
     addTap: sink.addTap,
+    recorder: sink.recorder,
+    work: new WorkFollower(gate.work),
     budgetOf: sink.budgets.configured,
     messages: store.messages,
     tails: config.tail !== false,
-    instanceId: 'test',
+    instanceId,
     clock,
     schedule: unrefInterval,
     random: Math.random,
     randomUUID,
   });
   t.after(() => relay.close());
-  const streams = createOpenStreams();
+  const self = () => ({ id: instanceId, host: 'localhost', pid: process.pid, service: 'test', startedAt: 0 });
+  const streams = new OpenStreams();
   const authFailures: (readonly [string, string])[] = [];
   const controlRequests: (readonly [string, string])[] = [];
-  let closing = false;
+  const closing = new AbortController();
   const dependencies: AppDependencies = {
     config,
-    plane,
-    trail,
-    authenticator,
-    tokens,
-    record: async (draft) => {
-      await trail.record(draft);
+    state: {
+      plane,
+      trail,
+      approvals: new Approvals({ store, trail, clock, randomUUID }),
+      authenticator,
+      tokens,
+      fleet: undefined,
+      choosing: new Choosing({ self, fleet: undefined, schedule: never }),
+      relay,
+      streams,
+      checkStore: options.checkStore ?? (() => store.check()),
     },
-    measurements,
-    isolation,
-    hasNamed: (tenantId) => gate.hasNamed(tenantId),
-    instruments: {
-      authFailure: (method, reason) => void authFailures.push([method, reason]),
-      controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
+    debug: {
+      sourceOf: () => undefined,
+      hasNamed: (tenantId) => gate.hasNamed(tenantId),
+      namedTenants: gate.namedTenants,
+      budgets: { ...sink.budgets, dropped: (index) => gate.droppedTotal(index) },
+      outputs: sink.outputs,
     },
-    relay: async () => relay,
-    streams,
-    checkStore: options.checkStore ?? (() => store.check()),
-    closing: () => closing,
-    clock,
-    randomUUID,
-    report,
+    host: {
+      measurements: shareCalls({
+        cluster: { board: undefined },
+        own: measurements,
+        gate,
+        clock,
+        schedule: unrefInterval,
+      }),
+      instruments: {
+        authFailure: (method, reason) => void authFailures.push([method, reason]),
+        controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
+      },
+      isolation,
+      conditions: { watch: () => UNWATCHED, holding: [] },
+      board: () => undefined,
+      notifications: () => [],
+      closing: closing.signal,
+      randomUUID,
+      report,
+    },
+    time: { clock, schedule: unrefInterval, delay: unrefTimeout },
   };
+  const entrance = new Entrance();
+  entrance.serve(deferApp(replaced(dependencies, options.wrap?.(dependencies) ?? {})));
+  await entrance.load();
   return {
-    handler: createApp({ ...dependencies, ...options.wrap?.(dependencies) }),
+    handler: entrance.handler,
     config,
     gate,
     plane,
@@ -183,8 +222,18 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     controlRequests,
     streams,
     startClosing: () => {
-      closing = true;
+      closing.abort();
     },
+  };
+}
+
+function replaced(dependencies: AppDependencies, { config, state, debug, host, time }: Replaced): AppDependencies {
+  return {
+    config: { ...dependencies.config, ...config },
+    state: { ...dependencies.state, ...state },
+    debug: { ...dependencies.debug, ...debug },
+    host: { ...dependencies.host, ...host },
+    time: { ...dependencies.time, ...time },
   };
 }
 

@@ -4,9 +4,9 @@ import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import { createApiKeyVerifier, fixedKeys } from '../../src/auth/api-keys.ts';
 import { createAuthenticator } from '../../src/auth/authenticators.ts';
 import { createJwtVerifier } from '../../src/auth/jwt.ts';
-import { systemClock } from '../../src/clock.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { Scope } from '../../src/protocol/constants.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { AUDIENCE, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
 import { startServer, type TestServer, type TestServerOptions } from './server.ts';
 
@@ -79,7 +79,10 @@ export async function startTenantServer(
   const server = await startServer(t, {
     ...options,
     config: { ...options.config, ...(tenancy !== undefined && { tenancy }) },
-    wrap: (dependencies) => ({ authenticator, ...options.wrap?.(dependencies) }),
+    wrap: (dependencies) => {
+      const wrapped = options.wrap?.(dependencies);
+      return { ...wrapped, state: { authenticator, ...wrapped?.state } };
+    },
   });
   return { ...server, as: (name, more) => ({ headers: { ...headers[name], ...more } }) };
 }

@@ -1,4 +1,4 @@
-import type { Clock, Delay, Schedule } from '../../src/clock.ts';
+import type { Clock, Delay, Schedule } from '../../src/time/clock.ts';
 
 interface Timer {
   due: number;

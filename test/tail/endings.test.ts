@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcpClient } from '../../src/client/client.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
-import { createOpenStreams } from '../../src/server/open-streams.ts';
-import { KEYS, startServer } from '../support/server.ts';
+import { KEYS, startServer, withMembers } from '../support/server.ts';
 import { principal, serverOf } from './people.ts';
 
 test('an administrator who is none any more loses the audit entries, and what only administrators tail', async (t) => {
@@ -48,24 +47,26 @@ test('a stream that begins after its timeout was answered takes no place and doe
   const open = new Set<() => void>();
   const server = await startServer(t, {
     config: { limits: { requestTimeoutSeconds: 1 } },
-    wrap: ({ streams = createOpenStreams() }) => ({
-      fleet: { summary: none, members: none, revision: 0 } as never,
-      streams: {
-        ...streams,
-        add(end) {
-          open.add(end);
-          return () => void open.delete(end);
-        },
+    wrap: ({ state: { streams } }) => ({
+      state: {
+        fleet: { summary: none, members: none, refresh: none, revision: 0 } as never,
+        streams: withMembers(streams, {
+          add(end) {
+            open.add(end);
+            return () => void open.delete(end);
+          },
+        }),
       },
     }),
   });
   const before = open.size;
   // As many as an identity may have.
-  const paths = [PATHS.tail, PATHS.tail, PATHS.events, PATHS.events, PATHS.events, PATHS.events];
+  const paths = [PATHS.tail, PATHS.events].flatMap((path) => Array<string>(8).fill(path));
   const ask = (path: string) => server.request(`${path}?categories=HTTP`, { key: 'admin' });
   const late = await Promise.all(paths.map(ask));
   for (const { status, body } of late) assert.deepEqual([status, body.error.code], [504, 'RDCP_TIMEOUT']);
   release(undefined);
+  // Nothing follows that a late stream would have to precede.
   await sleep(100);
   assert.equal(open.size, before, 'no stream is left');
   const controller = new AbortController();
@@ -76,7 +77,7 @@ test('a stream that begins after its timeout was answered takes no place and doe
         (await fetch(`${server.url}${path}?categories=HTTP`, { headers, signal: controller.signal })).status,
     ),
   );
-  assert.deepEqual(again, [200, 200, 200, 200, 200, 200]);
+  assert.deepEqual(new Set(again), new Set([200]));
   controller.abort();
   assert.deepEqual(server.reports, []);
 });

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
@@ -11,6 +10,7 @@ import type { StateEvent } from '../../src/protocol/streams.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { openStore } from '../../src/store/open.ts';
 import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 function clientOf(server: TestServer, key: KeyName = 'admin') {
@@ -77,13 +77,15 @@ test('a watcher that returns gets a snapshot only when it has missed something',
   assert.equal(unknown?.event, 'snapshot');
 });
 
-test('rates come once a second, of the categories that have calls', async (t) => {
+test('rates come once a second, of the categories that have calls in the last seconds', async (t) => {
   const server = await startServer(t);
   const client = clientOf(server, 'operator');
-  await client.enable('DATABASE');
-  server.gate.category('DATABASE').debug('query');
+  await client.enable(['DATABASE', 'HTTP']);
+  server.gate.category('HTTP').debug('before');
   const began = performance.now();
-  const [rates] = await read(client.events(), ['rates'], 1);
+  const [, rates] = await read(client.events(), ['snapshot', 'rates'], 2, async (_event, count) => {
+    if (count === 1) server.gate.category('DATABASE').debug('query');
+  });
   assert.ok(performance.now() - began > 900);
   assert.ok(rates?.event === 'rates');
   assert.deepEqual(Object.keys(rates.data.categories), ['DATABASE']);
@@ -110,37 +112,47 @@ test('audit entries come to admin alone, and not those from before', async (t) =
 });
 
 test('audit entries of the first second are not lost, and a later reader gets none of theirs', async (t) => {
-  const server = await startServer(t);
+  const time = virtualTime();
+  const { schedule, delay } = time;
+  const server = await startServer(t, { wrap: () => ({ time: { schedule, delay } }) });
   const admin = clientOf(server);
-  const others = new AbortController();
-  const watching = read(clientOf(server, 'discovery').events({ signal: others.signal }), ['snapshot'], 2);
-  watching.catch(() => undefined);
+  const other = clientOf(server, 'discovery').events();
+  await other.next();
+  const before = time.pending;
   const [, first] = await read(
     admin.events({ signal: AbortSignal.timeout(30_000) }),
     ['snapshot', 'audit'],
     2,
     async (_event, count) => {
-      if (count === 1) await admin.enable('DATABASE');
+      if (count > 1) return;
+      await admin.enable('DATABASE');
+      await time.pass(1000);
     },
   );
   assert.deepEqual(first?.event === 'audit' && first.data.categories, ['DATABASE']);
-  await sleep(1100);
+  await until('the server has noticed that the reader left', () => time.pending === before);
+  await time.pass(1000);
   await admin.enable('HTTP');
-  const later = await read(admin.events(), ['rates', 'audit'], 2);
+  const [, ...later] = await read(
+    admin.events({ signal: AbortSignal.timeout(30_000) }),
+    ['snapshot', 'rates', 'audit'],
+    3,
+    () => time.pass(1000),
+  );
   assert.deepEqual(
     later.map(({ event }) => event),
     ['rates', 'rates'],
   );
-  others.abort();
+  await other.return();
 });
 
-test('a stream of events needs the scope discovery, and is one of four of a client', async (t) => {
+test('a stream of events needs the scope discovery, and is one of eight of a client', async (t) => {
   const server = await startServer(t);
   await assert.rejects(read(clientOf(server, 'control').events(), ['snapshot'], 1), { code: 'RDCP_FORBIDDEN' });
   const controller = new AbortController();
   const options = { signal: controller.signal };
   const client = clientOf(server, 'discovery');
-  const open = Array.from({ length: 4 }, () => client.events(options));
+  const open = Array.from({ length: 8 }, () => client.events(options));
   for (const events of open) await events.next();
   await assert.rejects(client.events().next(), { code: 'RDCP_RATE_LIMITED' });
   controller.abort(new Error('enough'));
@@ -153,7 +165,7 @@ test('a stream of events needs the scope discovery, and is one of four of a clie
   assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
 });
 
-test('a temporary control tells who made it, when and why, and so does its event', async (t) => {
+test('a temporary control and its event have who made it, when and why', async (t) => {
   const server = await startServer(t);
   const client = clientOf(server, 'operator');
   const before = Date.now();
@@ -175,7 +187,7 @@ test('a temporary control tells who made it, when and why, and so does its event
   );
 });
 
-test('a permanent control tells who made it and why, beneath a temporary one and after it', async (t) => {
+test('a permanent control has who made it and why, beneath a temporary one and after it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const store = `sqlite:${join(folder, 'state.sqlite')}`;
@@ -207,7 +219,7 @@ test('of very many permanent settings the newest say who made them', async (t) =
   assert.equal(made.find(({ name }) => name === 'CATEGORY_69')?.otelrdcp_control?.reason, 'the newest');
 });
 
-test('the same control made again by somebody else is an event, although the category stays as it is', async (t) => {
+test('the same control made again by another person is an event, although the category stays as it is', async (t) => {
   const server = await startServer(t);
   const [operator, admin] = [clientOf(server, 'operator'), clientOf(server)];
   await operator.enable('DATABASE', { duration: '5m', reason: 'first' });
@@ -275,7 +287,7 @@ test('rates say what is left of budgets that are in use, and a category what its
 test('a stream that was left costs nothing: no timer, no place, no look at the state', async (t) => {
   const time = virtualTime();
   const { schedule, delay } = time;
-  const server = await startServer(t, { wrap: () => ({ schedule, delay }) });
+  const server = await startServer(t, { wrap: () => ({ time: { schedule, delay } }) });
   const before = time.pending;
   const client = clientOf(server);
   for (let round = 0; round < 6; round += 1) {
@@ -283,8 +295,7 @@ test('a stream that was left costs nothing: no timer, no place, no look at the s
     for (const events of open) assert.equal((await events.next()).done, false);
     assert.ok(time.pending > before);
     for (const events of open) await events.return();
-    const deadline = performance.now() + 5000;
-    while (time.pending > before && performance.now() < deadline) await sleep(10);
+    await until('no timer of the streams is left', () => time.pending <= before, 5000);
     assert.equal(time.pending, before);
   }
 });

@@ -7,9 +7,10 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
 import type { RedisServer } from '../store/redis-server.ts';
+import { until } from '../support/until.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
 
@@ -45,15 +46,22 @@ export async function startFleet(
   const config = configOf(store, more);
   const members = await Promise.all(Array.from({ length: size }, () => startMember(t, config)));
   for (const { client } of members) {
-    for (let seen = 0; seen < size; await sleep(50)) seen = (await client.status()).otelrdcp_fleet?.instances ?? 0;
+    const seen = async () => (await client.status()).otelrdcp_fleet?.instances ?? 0;
+    await until(`${size} processes`, async () => (await seen()) >= size);
   }
   return members;
 }
 
-/** A real process with a service. It ends with the test. */
-export async function startMember(t: TestContext, config: RdcpConfig, program = 'member.ts'): Promise<Member> {
+/** A real process with a service. It ends with the test. @param env in addition to the environment of the test */
+export async function startMember(
+  t: TestContext,
+  config: RdcpConfig,
+  program = 'member.ts',
+  env: NodeJS.ProcessEnv = {},
+): Promise<Member> {
   const child = fork(join(import.meta.dirname, program), [JSON.stringify(config)], {
     execArgv: ['--no-warnings'],
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   t.after(() => child.kill('SIGKILL'));

@@ -1,3 +1,5 @@
+// Measures, so nothing runs beside it: how fast lines arrive.
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';

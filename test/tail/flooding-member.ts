@@ -1,4 +1,4 @@
-// One process of a fleet with a category in a hot loop: told how many calls to make, it makes them in turns of some thousand, and
+// One process of a fleet with a category in a hot loop: it makes as many calls as it is asked for, in turns of some thousand, and
 // says when it is done. Its configuration is its argument.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcp, type RdcpConfig } from 'opentelemetry-instrumentation-rdcp';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { When } from '../../src/protocol/target.ts';
 import { type ForecastOptions, runForecast } from '../../src/tail/forecasts.ts';
 import { type Network, network } from './network.ts';
 
@@ -14,16 +15,18 @@ async function forecast(
     seconds = 10,
     processes = 1,
     tenantId,
+    when,
     signal = new AbortController().signal,
   }: {
     seconds?: number;
     processes?: number;
     tenantId?: string;
+    when?: When;
     signal?: AbortSignal;
   } = {},
 ) {
   const options: ForecastOptions = { milliseconds: seconds * 1000, processes, delay: time.delay, signal };
-  const done = runForecast(relay, { categories: ['DATABASE'], tenantId }, options);
+  const done = runForecast(relay, { categories: ['DATABASE'], tenantId, when }, options);
   done.catch(() => {});
   for (let tenth = 0; tenth < seconds * 10; tenth++) {
     calls();
@@ -49,6 +52,29 @@ test('a forecast is added up over the fleet, with the number of processes that a
   assert.equal(load.droppedPerSecond, 0);
   assert.deepEqual([a.lines, b.lines, a.gate.callsTotal(0), b.gate.callsTotal(0)], [[], [], 0, 0]);
   assert.deepEqual([a.database.enabled, b.database.enabled, net.time.pending], [false, false, 0]);
+});
+
+test('of failed work, its calls alone are counted, with what the budget for recorded lines would drop', async () => {
+  const net = network();
+  const a = net.process('a');
+  let job = 0;
+  const calls = (each: number) => () => {
+    for (let index = 0; index < 4; index++) {
+      a.gate.work.runNamed('job', () => {
+        for (let call = 0; call < each; call++) a.database.debug('query');
+        if (job++ % 4 === 0) a.gate.work.fail(undefined);
+      });
+    }
+    a.database.debug('outside of work');
+  };
+  const when = { failed: true } as const;
+  const { load } = await forecast(net, a, calls(3), { when });
+  assert.ok(Math.abs(load.callsPerSecond - 30) < 1, `${load.callsPerSecond}`);
+  assert.equal(load.droppedPerSecond, 0);
+  assert.ok(load.bytesPerSecond / load.callsPerSecond > 'DEBUG DATABASE query "rdcp.work.outcome"'.length);
+  const much = await forecast(net, a, calls(180), { when });
+  assert.ok(Math.abs(much.load.droppedPerSecond - 800) < 20, `${much.load.droppedPerSecond} of 1,800 a second`);
+  assert.deepEqual([a.lines, a.gate.callsTotal(0), a.database.enabled, net.time.pending], [[], 0, false, 0]);
 });
 
 test('one call in so many is built, and the size is that of all', async () => {

@@ -1,10 +1,13 @@
-import { parseConfig } from '../../src/config.ts';
 import { budgetsOf } from '../../src/emit/budgets.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
+import { parseConfig } from '../../src/options/config.ts';
 import type { MessageStore } from '../../src/store/message-store.ts';
+import { History } from '../../src/tail/history.ts';
 import { Relay } from '../../src/tail/relay.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
+import type { LineBatch } from '../../src/tail/types.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { WorkFollower } from '../../src/work/match.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
@@ -34,33 +37,51 @@ export function network() {
     };
   }
 
-  function process(name: string, { tails = true, alone = false, categories = ['DATABASE'] } = {}) {
+  function process(name: string, { tails = true, alone = false, categories = ['DATABASE'], historySeconds = 0 } = {}) {
     const lines: string[] = [];
+    const gate = new GateCore();
+    const work = new WorkFollower(gate.work);
+    const random = () => 0.5;
     const sink = createSink({
       telemetry: createTelemetry(),
       clock: time.clock,
       writeLine: (line) => lines.push(line),
       to: 'stderr',
       budget: budgetsOf(parseConfig({ controls: { budget: { callsPerSecond: 100, burst: 200 } } }).controls.budget),
+      selection: { clock: time.clock, instanceId: name, work, random },
     });
-    const gate = new GateCore();
     for (const category of categories) gate.category(category);
     const attachment = gate.attach(new RecordingController(4096, sink));
     const address = `at-${name}`;
+    const history =
+      historySeconds === 0
+        ? undefined
+        : new History({
+            gate,
+            addTap: sink.addTap,
+            seconds: historySeconds,
+            categories: ['DATABASE'],
+            clock: time.clock,
+            schedule: time.schedule,
+          });
     const relay = new Relay({
+      whileChosen: (_choice, begin) => begin(),
       gate,
       addTap: sink.addTap,
+      recorder: sink.recorder,
+      history,
+      work,
       budgetOf: sink.budgets.configured,
       messages: alone ? undefined : messagesOf(address),
       tails,
       instanceId: name,
       clock: time.clock,
       schedule: time.schedule,
-      random: () => 0.5,
+      random,
       randomUUID: () => crypto.randomUUID(),
     });
     if (!alone) handles.set(address, { hear: (message, from) => relay.hear(message, from) });
-    return { relay, gate, attachment, address, lines, database: gate.category('DATABASE') };
+    return { relay, gate, history, attachment, address, lines, database: gate.category('DATABASE') };
   }
 
   return { time, cut, doubtful, sent, process };
@@ -77,9 +98,9 @@ export function receiver() {
     counts,
     received: lines,
     instances,
-    lines(batch: { readonly lines: readonly string[]; readonly dropped: number }) {
+    lines(batch: LineBatch) {
       counts.dropped += batch.dropped;
-      lines.push(...batch.lines.map((line) => JSON.parse(line)));
+      lines.push(...batch.lines.map(({ text }) => JSON.parse(text)));
     },
     instance: ({ id, state }: { readonly id: string; readonly state: string }) => void instances.push(`${id} ${state}`),
   };

@@ -11,10 +11,11 @@ export async function serverOf(t: TestContext, principals: Map<string, Principal
   }) => principals.get(headers['x-rdcp-api-key']?.[0] ?? '');
   return startServer(t, {
     ...options,
-    wrap: (dependencies) => ({
-      ...options.wrap?.(dependencies),
-      authenticator: { ...dependencies.authenticator, authenticate },
-    }),
+    wrap: (dependencies) => {
+      const wrapped = options.wrap?.(dependencies);
+      const authenticator = { ...dependencies.state.authenticator, authenticate };
+      return { ...wrapped, state: { ...wrapped?.state, authenticator } };
+    },
   });
 }
 

@@ -1,3 +1,5 @@
+// Measures, so nothing runs beside it: how fast lines arrive.
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +10,7 @@ import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
 import { LEASE_MS } from '../../src/tail/relay.ts';
 import { makeKey } from '../auth/records.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { until } from '../support/until.ts';
 import { clientFor, configOf, type Member, off, startFleet, startMember } from './fleet.ts';
 
 function file(t: TestContext): string {
@@ -113,7 +116,7 @@ test('where tenants are isolated by namespace a tail reaches the processes of th
   const of = (namespace: string) => configOf(store, { tenancy: { isolation: 'namespace', namespace } });
   const members = await Promise.all(['shop', 'shop', 'bank'].map((namespace) => startMember(t, of(namespace))));
   const [serving, neighbour, foreign] = members as [Member, Member, Member];
-  while (((await serving.client.status()).otelrdcp_fleet?.instances ?? 0) < 2) await sleep(50);
+  await until('two processes', async () => ((await serving.client.status()).otelrdcp_fleet?.instances ?? 0) >= 2);
   assert.equal((await serving.client.status()).otelrdcp_fleet?.instances, 2);
   const client = clientFor(serving, { tenantId: 'acme' });
   const tail = client.tail('DATABASE', { duration: '1m' });
@@ -132,7 +135,7 @@ test('where tenants are isolated by namespace a tail reaches the processes of th
   const { instances } = await client.forecast('DATABASE', { duration: 1 });
   assert.deepEqual(instances, { asked: 2, answered: 2 });
   await client.enable('DATABASE', { duration: '1m' });
-  while (!(await neighbour.enabled())) await sleep(20);
+  await until('the neighbour has followed', () => neighbour.enabled());
   assert.equal(await foreign.enabled(), false);
 });
 
@@ -191,7 +194,7 @@ test('a forecast says that a stopped process has not answered, and is in time al
   t.diagnostic(`answered after ${Math.round(took)} ms`);
   run();
   await off(fleet, 20_000);
-  while ((await serving.client.fleet()).instances.length < 3) await sleep(50);
+  await until('three processes', async () => (await serving.client.fleet()).instances.length >= 3);
   assert.deepEqual((await serving.client.forecast('DATABASE', { duration: 1 })).instances, { asked: 3, answered: 3 });
 });
 
@@ -236,6 +239,7 @@ test('a process that was stopped while a tail ended is tapped no more as soon as
     break;
   }
   await off([serving], 10_000);
+  // The lease itself: the others see nothing of it.
   await sleep(LEASE_MS);
   run();
   const ms = await off(fleet, 20_000);

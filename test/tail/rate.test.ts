@@ -31,7 +31,7 @@ test('loud categories share the rate', () => {
   assert.ok(Math.abs(A! - B!) <= 20 && A! + B! <= 1002, `${A}, ${B}`);
 });
 
-test('never more than the lines of one second at once, whoever was silent', () => {
+test('never more than the lines of one second at once, whichever category was silent', () => {
   for (const speaking of [['A'], ['A', 'B'], ['A', 'B', 'C']]) {
     const rate = new LineRate(100, ['A', 'B', 'C']);
     through(rate, 5, 'A');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from '../support/fast-check.ts';
 import { network, receiver } from './network.ts';
 
 const SPEC = { categories: ['DATABASE'], rate: 100, log: false };
@@ -72,7 +73,7 @@ test('a process that was stopped for a while ends what is over as soon as it run
   assert.equal(b.database.enabled, false);
 });
 
-test('a process that is cut off is told as left, its own lines go on, and it joins again by itself', async () => {
+test('a process that is cut off is reported as left, its own lines go on, and it joins again by itself', async () => {
   const { time, process, cut } = network();
   const [a, b] = [process('a'), process('b')];
   const got = receiver();
@@ -176,7 +177,7 @@ test('lines that the store took and lost on the way are counted, and those of a 
   b.database.debug('next');
   await time.pass(50);
   assert.deepEqual([got.received.length, got.counts.dropped], [2, 7]);
-  // Long enough for the lease to end: then it begins anew.
+  // Long enough for the lease to end: then it starts again.
   cut.add(a.address);
   b.database.debug('lost too');
   await time.pass(5000);
@@ -237,4 +238,63 @@ test('a tap is ended by the process alone that asked for it', async () => {
   const { id } = JSON.parse(sent[0]!.message);
   b.relay.hear(JSON.stringify({ type: 'release', id }), 'at-another');
   assert.equal(b.database.enabled, true);
+});
+
+test('a message of any type with anything in it neither throws nor reaches the reader as more than one line', async () => {
+  const { process, time, sent } = network();
+  const a = process('a');
+  const texts: string[] = [];
+  a.relay.tail(SPEC, { ...receiver(), lines: ({ lines }) => texts.push(...lines.map(({ text }) => text)) });
+  const measuring = a.relay.measure(SPEC, 60_000);
+  await time.pass(50);
+  const [tail, forecast] = sent.map(({ message }) => JSON.parse(message).id);
+  const line = {
+    timestamp: '2026-01-01T00:00:00.000Z',
+    category: 'DATABASE',
+    message: 'a\nb',
+    attributes: { a: '\r' },
+  };
+  const wellFormed = JSON.stringify({ ...line, instance: 'b' });
+  const lineText = fc.oneof(
+    fc.constant(wellFormed),
+    fc.json(),
+    fc.string(),
+    fc.constantFrom('\n', '\r', '\u2028').map((breaking) => wellFormed.replace(',', `,${breaking}`)),
+  );
+  const amounts = { calls: 1, bytes: 1, dropped: 0 };
+  const messages = [
+    { type: 'tail', id: 'x', categories: ['DATABASE'], tenant: null, rate: 10, log: false },
+    { type: 'forecast', id: 'y', categories: ['DATABASE'], tenant: 'acme', milliseconds: 1000 },
+    { type: 'release', id: 'x' },
+    { type: 'lines', id: tail, instance: 'b', dropped: 0, before: 0 },
+    { type: 'measured', id: forecast, instance: 'b', seconds: 1, categories: { DATABASE: amounts } },
+    { type: 'leave', id: tail, instance: 'b' },
+  ];
+  let id = 0;
+  fc.assert(
+    fc.property(
+      fc.record({
+        message: fc.constantFrom(...messages),
+        lines: fc.array(lineText, { maxLength: 3 }),
+        member: fc.option(
+          fc.constantFrom('id', 'instance', 'before', 'categories', 'tenant', 'rate', 'seconds', 'lines'),
+          { freq: 1 },
+        ),
+        value: fc.jsonValue(),
+        splice: fc.constantFrom('', '1e400', '\n', '"'),
+      }),
+      ({ message, lines, member, value, splice }) => {
+        id += 1;
+        const whole = { ...message, ...(message.type === 'lines' && { lines }), ...(member && { [member]: value }) };
+        const text = JSON.stringify(whole).replace(':1,', `:1${splice},`);
+        a.relay.hear(text, `at-${id}`);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+  assert.ok(texts.length > 10, `${texts.length} well-formed lines`);
+  for (const text of texts) assert.doesNotMatch(text, /\p{Cc}|\u2028/u);
+  for (const { seconds, categories } of measuring.answers) {
+    assert.ok(Number.isFinite(Object.values(categories).reduce((sum, { bytes }) => sum + bytes / seconds, 0)));
+  }
 });

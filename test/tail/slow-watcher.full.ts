@@ -24,6 +24,7 @@ test('a watcher that reads nothing gets a snapshot of what it missed, and holds 
   const client = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.operator });
   for (const action of ['enable', 'disable', 'enable'] as const) {
     await client[action](Array.from({ length: 400 }, (_, index) => `C${index}`));
+    // Longer than an interval in which changes are noticed.
     await sleep(150);
   }
   assert.equal((await first(client.events())).event, 'snapshot');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcpClient } from '../../src/client/client.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import type { TailEvent, TailLine, TailOpen } from '../../src/protocol/streams.ts';
 import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 function clientOf(server: TestServer, key: KeyName = 'admin') {
@@ -54,11 +54,11 @@ test('a tail shows the lines of a category that is off, to its reader alone', as
   assert.equal(server.gate.callsTotal(server.gate.categories().findIndex(({ name }) => name === 'DATABASE')), 0);
 });
 
-test('a reader that leaves ends its tail, and the trail tells of its beginning and its end', async (t) => {
+test('a reader that leaves ends its tail, and the trail has its beginning and its end', async (t) => {
   const server = await startServer(t);
   const database = server.gate.category('DATABASE');
   await read(clientOf(server).tail('DATABASE'), 3, ({ event }) => event === 'instance' && database.debug('query'));
-  while (database.enabled) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until('the tail has ended', () => !database.enabled);
   const { body } = await server.request<AuditResponse>('/rdcp/v1/audit?action=tail', { key: 'admin' });
   const [end, begin] = body.entries;
   assert.deepEqual([begin?.categories, begin?.identity.clientId], [['DATABASE'], 'admin-client']);
@@ -81,7 +81,7 @@ test('a tail ends when its time is over, and when its number of lines was reache
   assert.equal(database.enabled, false);
 });
 
-test('lines over the rate are dropped, and their number is told', async (t) => {
+test('lines over the rate are dropped, and their number is reported', async (t) => {
   const server = await startServer(t);
   const database = server.gate.category('DATABASE');
   const events = await read(clientOf(server).tail('DATABASE', { rate: 3 }), 6, ({ event }) => {
@@ -98,7 +98,7 @@ test('lines over the rate are dropped, and their number is told', async (t) => {
 test('a tail that the closing server ends at once leaves nothing behind', async (t) => {
   const time = virtualTime();
   const { schedule, delay } = time;
-  const server = await startServer(t, { wrap: () => ({ schedule, delay }) });
+  const server = await startServer(t, { wrap: () => ({ time: { schedule, delay } }) });
   const before = time.pending;
   server.streams.close();
   const events = await read(clientOf(server).tail('DATABASE'), 10);
@@ -106,8 +106,7 @@ test('a tail that the closing server ends at once leaves nothing behind', async 
     events.map(({ event }) => event),
     ['open', 'end'],
   );
-  const deadline = performance.now() + 10_000;
-  while (time.pending > before && performance.now() < deadline) await sleep(5);
+  await until('no timer of the tail is left', () => time.pending <= before, 10_000);
   assert.equal(time.pending, before);
   assert.equal(server.gate.category('DATABASE').enabled, false);
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import type { Principal } from '../../src/auth/principal.ts';
-import { parseConfig } from '../../src/config.ts';
 import { isRdcpError, type RdcpError } from '../../src/errors.ts';
+import { parseConfig } from '../../src/options/config.ts';
 import { ISOLATION_LEVELS, SCOPES } from '../../src/protocol/constants.ts';
 import { type Address, createAddressing, type TenantHeaders } from '../../src/tenancy/address.ts';
 import { createIsolation, type TenancyConfig } from '../../src/tenancy/isolation.ts';
+import fc from '../support/fast-check.ts';
 import { LEVELS } from '../support/tenants.ts';
 
 const isolationOf = (tenancy: unknown) => createIsolation(parseConfig({ tenancy }).tenancy as TenancyConfig);
@@ -59,7 +59,7 @@ describe('whose settings a request addresses', () => {
     }
   });
 
-  test('is everybody’s for an operator without a tenant, also one who sends back what the answer calls that', () => {
+  test('is global for an operator without a tenant, also one who sends back the name of the answer', () => {
     for (const level of ISOLATION_LEVELS) {
       const addressing = addressingOf(LEVELS[level]);
       for (const headers of [naming(), naming('global')]) {
@@ -72,7 +72,7 @@ describe('whose settings a request addresses', () => {
     }
   });
 
-  test('is everybody’s only for an administrator, where a change would reach tenants that are kept apart', () => {
+  test('is global only for an administrator, where a change would reach separated tenants', () => {
     const operator = principal({ scopes: ['discovery', 'status', 'control'] });
     for (const level of ISOLATION_LEVELS) {
       const addressing = addressingOf(LEVELS[level]);
@@ -123,7 +123,7 @@ describe('whose settings a request addresses', () => {
     );
   });
 
-  test('is refused in the same words for a tenant that has settings and for one that nobody knows', () => {
+  test('is refused in the same words for a known and for an unknown tenant', () => {
     for (const who of [principal({ tenantId: 'acme' }), principal({ scopes: ['control'] })]) {
       const addressing = addressingOf({ ...LEVELS.organization, tenants: { beta: { name: 'Beta' } } });
       const [known, unknown] = ['beta', 'ghost'].map((id) =>
@@ -135,7 +135,7 @@ describe('whose settings a request addresses', () => {
     }
   });
 
-  test('is nobody’s for a credential whose tenant is called like everybody, or is no identifier', () => {
+  test('is none for a credential whose tenant is named like the global one, or is no identifier', () => {
     const addressing = addressingOf(LEVELS.organization);
     for (const tenantId of ['global', '*', '', 'a/b', 'x'.repeat(256)]) {
       const who = principal({ tenantId });
@@ -161,7 +161,7 @@ describe('whose settings a request addresses', () => {
     }
   });
 
-  test('tells a request without a credential nothing of tenants', () => {
+  test('shows no tenant to a request without a credential', () => {
     const address = addressingOf(LEVELS.organization).resolve(undefined, naming('acme'), 'read');
     assert.deepEqual(address, { scope: { key: '*' } });
   });

@@ -10,7 +10,7 @@ import { InMemoryLogRecordExporter, SimpleLogRecordProcessor } from '@openteleme
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
@@ -90,7 +90,7 @@ describe('the tenant that OpenTelemetry baggage names', () => {
     assert.equal(record?.attributes['rdcp.tenant.id'], 'acme');
   });
 
-  test('is not read where nobody configured it', async (t) => {
+  test('is not read without configuration', async (t) => {
     const { category, enable } = await start(t, { tenancy: { isolation: 'organization' } }, 'NO_BAGGAGE');
     await enable(ACME);
     context.with(withBaggage('acme'), () => assert.equal(category.enabled, false));
@@ -98,7 +98,7 @@ describe('the tenant that OpenTelemetry baggage names', () => {
 });
 
 describe('telemetry', () => {
-  test('tells the tenant of a record and a span, and of no other', async (t) => {
+  test('sets the tenant of a record and a span alone', async (t) => {
     const { rdcp, category, enable } = await start(t, { tenancy: { isolation: 'process' } }, 'TOLD');
     await enable(ADMIN);
     rdcp.runWithTenant('acme', () => category.span('of acme', () => category.debug('of acme')));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge } from '../../src/conformance/conformance.ts';
-import { apiKey } from '../../src/conformance/session.ts';
 import { ISOLATION_LEVELS } from '../../src/protocol/constants.ts';
+import { judge } from '../conformance/src/conformance.ts';
+import { apiKey } from '../conformance/src/session.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
 
 /** The checks that are about tenants. */
@@ -19,7 +19,6 @@ for (const level of ISOLATION_LEVELS) {
         target: { url: new URL(server.url) },
         level: 2,
         credentials,
-        profile: 'otelrdcp',
         exhaust: false,
         // What tenants change about everything else shows at the level that changes most.
         only: level === 'organization' ? [] : TENANTS,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { RdcpConfig } from '../../src/options.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { ISOLATION_LEVELS, type IsolationLevel, PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse, DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
-import { createMemoryStore } from '../../src/store/memory.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { withMembers } from '../support/server.ts';
 import { LEVELS, type PEOPLE, startTenantServer } from '../support/tenants.ts';
@@ -53,7 +53,7 @@ for (const level of ISOLATION_LEVELS) {
     const shared = level === 'global';
     const acmeAlone = { ...OFF, acme: true };
 
-    test(`a tenant’s switch holds for ${shared ? 'everybody' : 'that tenant alone'}`, async (t) => {
+    test(`a tenant’s switch holds for ${shared ? 'all' : 'that tenant alone'}`, async (t) => {
       const server = await startTenantServer(t, LEVELS[level]);
       assert.deepEqual(await seen(server), OFF);
       const { tenant, changes } = await control(server, 'acmeOperator', 'enable');
@@ -68,7 +68,7 @@ for (const level of ISOLATION_LEVELS) {
       assert.deepEqual(await seen(server), shared ? OFF : { acme: true, beta: true, everybody: false });
     });
 
-    test('an operator’s switch for everybody holds for every tenant that says nothing of its own', async (t) => {
+    test('an operator’s global switch holds for every tenant without a setting of its own', async (t) => {
       const server = await startTenantServer(t, LEVELS[level]);
       const { tenant } = await control(server, 'admin', 'enable');
       assert.deepEqual(tenant, { id: 'global', isolationLevel: level, scope: 'global' });
@@ -149,7 +149,7 @@ describe('another process on the same store', () => {
     });
   }
 
-  test('of another namespace has nothing of it, neither of tenants nor of everybody', async (t) => {
+  test('of another namespace sees neither its tenants nor its global settings', async (t) => {
     const production = { isolation: 'namespace', namespace: 'production' } as const;
     assert.deepEqual(await later(t, LEVELS.namespace, production), nothing);
   });

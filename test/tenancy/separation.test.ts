@@ -116,7 +116,7 @@ describe('what was emitted', () => {
 
   for (const level of ISOLATION_LEVELS) {
     const apart = level === 'organization';
-    test(`is shown ${apart ? 'to each tenant as far as it is its own' : 'whole to everybody'} at ${level}`, async (t) => {
+    test(`is shown ${apart ? 'to each tenant as far as it is its own' : 'whole to all'} at ${level}`, async (t) => {
       const server = await startTenantServer(t, LEVELS[level]);
       await post(server, ['admin']);
       const category = server.gate.category('DATABASE');
@@ -174,7 +174,7 @@ describe('one tenant', () => {
     });
   }
 
-  test('spends its own quota, and is told of no other', async (t) => {
+  test('spends its own quota, and sees no other', async (t) => {
     const server = await startTenantServer(t, LEVELS.organization, { config: { limits: { readPerMinute: 3 } } });
     const remaining = async (name: 'acme' | 'beta') => {
       const { status, headers } = await server.request(PATHS.status, server.as(name));
@@ -215,10 +215,10 @@ describe('one tenant', () => {
       t,
       { ...LEVELS.organization, tenants: { beta: {} } },
       {
-        wrap: ({ plane, measurements, trail }) => ({
-          plane: noting(plane, 'plane'),
-          measurements: noting(measurements, 'measurements'),
-          trail: noting(trail, 'trail'),
+        config: { alerts: [{ name: 'slow', match: { alertname: 'Slow' }, enable: ['HTTP'], for: '1m' }] },
+        wrap: ({ state: { plane, trail }, host: { measurements } }) => ({
+          state: { plane: noting(plane, 'plane'), trail: noting(trail, 'trail') },
+          host: { measurements: noting(measurements, 'measurements') },
         }),
       },
     );
@@ -228,7 +228,9 @@ describe('one tenant', () => {
       const steps: string[][] = [];
       for (const path of paths) {
         used.length = 0;
-        const method = path === PATHS.control || path === PATHS.forecast ? 'POST' : 'GET';
+        const method = [PATHS.control, PATHS.approve, PATHS.forecast, PATHS.alerts].some((each) => each === path)
+          ? 'POST'
+          : 'GET';
         const { status } = await server.request(path, {
           method,
           ...server.as('acme', { 'X-RDCP-Tenant-ID': tenantId }),
@@ -343,7 +345,7 @@ describe('the list of tenants', () => {
   });
 });
 
-test('the session tells the tenant that the credential speaks for', async (t) => {
+test('the session shows the tenant of the credential', async (t) => {
   const server = await startTenantServer(t, LEVELS.organization);
   const session = async (...who: Parameters<Server['as']>) =>
     (await server.request<SessionResponse>(PATHS.session, server.as(...who))).body;

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { createMemoryStore } from '../../src/store/memory.ts';
-import { createSqliteStore } from '../../src/store/sqlite.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { createNamespacedStore } from '../../src/tenancy/namespaced-store.ts';
 import { createProcessStore } from '../../src/tenancy/process-store.ts';
@@ -27,7 +27,7 @@ async function namespaceInFile(): Promise<StoreFixture> {
   };
 }
 
-stateStoreContract('the part of a namespace', true, namespaceInFile, { together: true });
+stateStoreContract('the part of a namespace', true, namespaceInFile);
 
 stateStoreContract('the part of a process', false, async () => {
   const store = createProcessStore(createMemoryStore());
@@ -60,7 +60,7 @@ describe('namespaces in one store', () => {
     return { whole, a: createNamespacedStore(whole, 'a'), b: createNamespacedStore(whole, 'b') };
   };
 
-  test('keep tenants, and what is for everybody, apart', async () => {
+  test('keep tenants and global settings apart', async () => {
     const { whole, a, b } = open();
     await a.commit(change('acme', 0, { DATABASE: { permanent: true } }));
     await a.commit(change(GLOBAL_SCOPE, 0, { HTTP: { permanent: true } }));

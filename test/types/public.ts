@@ -2,10 +2,7 @@
 
 import { expectTypeOf } from 'expect-type';
 import {
-  type AuditEntry,
   type Category,
-  type ControlAction,
-  type ControlResponse,
   createRdcp,
   debugLane,
   type ErrorCode,
@@ -15,14 +12,22 @@ import {
   type RdcpConfig,
   type RdcpError,
   RdcpInstrumentation,
-  SCOPES,
   type Scope,
-  type StateStore,
 } from 'opentelemetry-instrumentation-rdcp';
 import { category, runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
-import { createRdcpClient, type RdcpClient, type RdcpResponseError } from 'opentelemetry-instrumentation-rdcp/client';
+import {
+  type AuditEntry,
+  type ControlAction,
+  type ControlResponse,
+  createRdcpClient,
+  type RdcpClient,
+  type RdcpResponseError,
+  SCOPES,
+} from 'opentelemetry-instrumentation-rdcp/client';
+import { createPostgresStore } from 'opentelemetry-instrumentation-rdcp/postgres';
 import { createRedisStore } from 'opentelemetry-instrumentation-rdcp/redis';
-import { type ContractCase, storeContract } from 'opentelemetry-instrumentation-rdcp/store-contract';
+import { type ContractCase, type StateStore, storeContract } from 'opentelemetry-instrumentation-rdcp/store-contract';
+import { Pool } from 'pg';
 
 // A category: the function is called with what it returns, and a promise of attributes is refused.
 expectTypeOf(category).parameter(0).toBeString();
@@ -55,7 +60,7 @@ expectTypeOf(new RdcpInstrumentation({ enabled: false, server: false }).rdcp).to
 expectTypeOf(debugLane).returns.toEqualTypeOf<LogProcessor>();
 
 // Values of the protocol are literals, so that a switch over them is checked.
-expectTypeOf<Scope>().toEqualTypeOf<'discovery' | 'status' | 'control' | 'admin'>();
+expectTypeOf<Scope>().toEqualTypeOf<'discovery' | 'status' | 'control' | 'tail' | 'alerts' | 'admin'>();
 expectTypeOf(SCOPES[0]).toEqualTypeOf<'discovery'>();
 expectTypeOf<ControlAction>().toEqualTypeOf<'enable' | 'disable' | 'toggle' | 'reset' | 'status'>();
 
@@ -79,4 +84,9 @@ createRdcpClient({});
 expectTypeOf(createRedisStore({ url: 'redis://127.0.0.1' })).toEqualTypeOf<StateStore>();
 // @ts-expect-error neither
 createRedisStore({ prefix: 'shop:' });
+// And of either a URL or a pool.
+expectTypeOf(createPostgresStore({ url: 'postgres://127.0.0.1' })).toEqualTypeOf<StateStore>();
+expectTypeOf(createPostgresStore({ pool: new Pool(), schema: 'shop' })).toEqualTypeOf<StateStore>();
+// @ts-expect-error neither
+createPostgresStore({ schema: 'shop' });
 expectTypeOf(storeContract).returns.toEqualTypeOf<readonly ContractCase[]>();

@@ -18,7 +18,7 @@ export interface LibraryFamily extends Family {
 }
 
 export interface Followed {
-  /** By the name of the channel. */
+  /** The key is the name of the channel. */
   readonly handlers: Readonly<Record<string, (message: never) => void>>;
   /** Called when the category is no longer wanted. @default nothing */
   stop?(): void;

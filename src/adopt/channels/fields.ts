@@ -1,4 +1,5 @@
-import type { Fields } from './operations.ts';
+/** A few fields copied from a message, by the names of OpenTelemetry's semantic conventions. */
+export type Fields = Readonly<Record<string, string | number | undefined>>;
 
 /** The path of a request's target, without its query. `undefined` for a target that has no path, as of CONNECT. */
 export function pathOf(target: unknown): string | undefined {

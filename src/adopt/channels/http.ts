@@ -1,8 +1,9 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import { isOwnRequest } from '../../own-work.ts';
+import type { Http2Stream } from 'node:http2';
+import { isOwnRequest } from '../../telemetry/own-work.ts';
 import type { Family } from './family.ts';
-import { errorType, pathOf, text } from './fields.ts';
-import { type Fields, Operations } from './operations.ts';
+import { errorType, type Fields, number, pathOf, text } from './fields.ts';
+import { Operations } from './operations.ts';
 
 interface ServerMessage {
   readonly request: IncomingMessage;
@@ -68,6 +69,84 @@ function sent({ method, path, host, protocol }: ClientRequest): Fields {
     'http.request.method': text(method),
     'server.address': text(host),
     'url.scheme': text(protocol)?.replace(/:$/, ''),
+    'url.path': pathOf(path),
+  };
+}
+
+interface StreamMessage {
+  readonly stream: Http2Stream;
+  /** Only the pseudo header fields are read. */
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly error: unknown;
+}
+
+export const HTTP2: Family = {
+  category: 'HTTP2',
+  description: 'streams of HTTP/2 servers and clients of node:http2',
+  follow(category) {
+    const operations = new Operations(category);
+    const opened = ({ stream, headers }: StreamMessage) => operations.begin(stream, opening(headers), 'stream opened');
+    const answered = ({ stream, headers }: StreamMessage) =>
+      operations.learn(stream, { 'http.response.status_code': number(headers[':status']) });
+    const failed = ({ stream, error }: StreamMessage) => operations.learn(stream, errorType(error));
+    const closed = ({ stream }: StreamMessage) =>
+      operations.end(stream, 'stream closed', { 'http2.error_code': stream.rstCode });
+    return {
+      handlers: {
+        'http2.client.stream.created': opened,
+        'http2.client.stream.finish': answered,
+        'http2.client.stream.error': failed,
+        'http2.client.stream.close': closed,
+        'http2.server.stream.created': opened,
+        'http2.server.stream.finish': answered,
+        'http2.server.stream.error': failed,
+        'http2.server.stream.close': closed,
+      },
+    };
+  },
+};
+
+function opening(headers: StreamMessage['headers']): Fields {
+  return { 'http.request.method': text(headers[':method']), 'url.path': pathOf(headers[':path']) };
+}
+
+interface FetchRequest {
+  readonly origin?: unknown;
+  readonly path?: unknown;
+  readonly method?: unknown;
+}
+
+interface FetchMessage {
+  readonly request: FetchRequest;
+  readonly response: { readonly statusCode?: unknown };
+  readonly error: unknown;
+}
+
+export const UNDICI: Family = {
+  category: 'UNDICI',
+  description: 'requests made by fetch and undici, and their responses',
+  follow(category) {
+    const operations = new Operations(category);
+    return {
+      handlers: {
+        'undici:request:create': ({ request }: FetchMessage) =>
+          operations.begin(request, fetched(request), 'request started'),
+        'undici:request:headers': ({ request, response }: FetchMessage) =>
+          operations.end(request, 'response received', { 'http.response.status_code': number(response.statusCode) }),
+        'undici:request:error': ({ request, error }: FetchMessage) =>
+          operations.end(request, 'request failed', errorType(error)),
+      },
+    };
+  },
+};
+
+function fetched({ origin, path, method }: FetchRequest): Fields {
+  const url = URL.parse(String(origin ?? ''));
+  return {
+    'http.request.method': text(method),
+    'server.address': text(url?.hostname),
+    'server.port': number(url?.port),
+    'url.scheme': text(url?.protocol.replace(/:$/, '')),
     'url.path': pathOf(path),
   };
 }

@@ -1,9 +1,9 @@
 import type { Server, Socket } from 'node:net';
-import { isOwnWork } from '../../own-work.ts';
+import { isOwnWork } from '../../telemetry/own-work.ts';
 import type { Family } from './family.ts';
-import { errorType } from './fields.ts';
+import { errorType, type Fields } from './fields.ts';
 import { Listeners } from './listeners.ts';
-import { type Fields, Operations } from './operations.ts';
+import { Operations } from './operations.ts';
 
 interface SocketMessage {
   readonly socket: Socket;

@@ -1,8 +1,6 @@
 import type { AuditAction } from '../../protocol/audit-messages.ts';
-import type { TokenGrant } from '../../protocol/oauth-messages.ts';
 import type { ClientCertificate, Sender } from '../authenticator.ts';
 import type { Principal } from '../principal.ts';
-import type { IssuedTokens } from './issuing.ts';
 
 /** An event for the audit trail. */
 export interface TokenEvent {
@@ -28,14 +26,4 @@ export interface TokenCall {
   unidentified(): void;
   /** Writes the audit entry. If it rejects, no token is returned. */
   note(event: TokenEvent): Promise<void>;
-}
-
-export function grantOf({ accessToken, expiresInSeconds, scopes, refreshToken }: IssuedTokens): TokenGrant {
-  return {
-    access_token: accessToken,
-    token_type: 'Bearer',
-    expires_in: expiresInSeconds,
-    scope: scopes.join(' '),
-    ...(refreshToken !== undefined && { refresh_token: refreshToken }),
-  };
 }

@@ -70,7 +70,7 @@ async function verified(
 ): Promise<Principal> {
   if (verifier === undefined) throw badCredential(code, method);
   try {
-    return await verifier.verify(credential, undefined, sender);
+    return await verifier.verify(credential, sender);
   } catch (error) {
     throw withOAuthError(error, code);
   }

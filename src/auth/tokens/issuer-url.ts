@@ -1,4 +1,4 @@
-import { isLoopback } from '../../hosts.ts';
+import { isLoopback } from '../../net/hosts.ts';
 
 /** Returns the issuer as this server's URL (RFC 8414, section 2), or `undefined` if it is not a URL. */
 export function issuerUrl(issuer: string): URL | undefined {

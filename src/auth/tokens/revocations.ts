@@ -1,7 +1,7 @@
-import type { Clock, Schedule } from '../../clock.ts';
-import { type Condition, UNWATCHED } from '../../conditions.ts';
-import { failureCode, RdcpError } from '../../errors.ts';
+import { failureCode, unavailable } from '../../errors.ts';
+import { type Condition, UNWATCHED } from '../../report/conditions.ts';
 import type { TokenStore } from '../../store/token-store.ts';
+import type { Clock, Schedule } from '../../time/clock.ts';
 import { lineageOf } from './session.ts';
 
 /** Poll interval: a revocation reaches all processes within a second. */
@@ -20,26 +20,14 @@ export interface RevocationsOptions {
   readonly condition?: Condition;
 }
 
-/** Revoked sessions of all processes. */
-export interface Revocations {
-  /**
-   * Whether a session, or one of its ancestors, is revoked. Synchronous once the store has been read.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE` if that is unknown
-   */
-  isRevoked(sessionId: string): boolean | Promise<boolean>;
-  /** Adds a revocation made by this process. */
-  add(sessionId: string, until: number): void;
-  close(): void;
-}
-
-/** Keeps the revocations in memory, so that accepting a token costs no I/O. */
+/** Keeps the revoked sessions of all processes in memory, so that accepting a token costs no I/O. */
 export function createRevocations({
   store,
   clock,
   schedule,
   maxAgeMs = Number.POSITIVE_INFINITY,
   condition = UNWATCHED,
-}: RevocationsOptions): Revocations {
+}: RevocationsOptions) {
   const revoked = new Map<string, number>();
   let position = 0;
   let readAt: number | undefined;
@@ -75,17 +63,20 @@ export function createRevocations({
   async function isRevokedAfterRead(sessionId: string): Promise<boolean> {
     await poll();
     if (isFresh()) return includes(sessionId);
-    throw new RdcpError('RDCP_UNAVAILABLE', 'The token cannot be verified at the moment', {
-      headers: { 'Retry-After': '1' },
-      cause: failure,
-    });
+    throw unavailable('The token cannot be verified at the moment', failure, 1);
   }
 
   void poll();
   const stop = schedule(POLL_MS, () => void poll());
   return {
-    isRevoked: (sessionId) => (isFresh() ? includes(sessionId) : isRevokedAfterRead(sessionId)),
-    add: (sessionId, until) => void revoked.set(sessionId, until),
+    /**
+     * Whether a session, or one of its ancestors, is revoked. Synchronous once the store has been read.
+     * @throws {RdcpError} `RDCP_UNAVAILABLE` if that is unknown
+     */
+    isRevoked: (sessionId: string): boolean | Promise<boolean> =>
+      isFresh() ? includes(sessionId) : isRevokedAfterRead(sessionId),
+    /** Adds a revocation made by this process. */
+    add: (sessionId: string, until: number) => void revoked.set(sessionId, until),
     close: stop,
   };
 }

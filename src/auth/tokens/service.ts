@@ -1,72 +1,51 @@
-import type { JWK } from 'jose';
 import { isRdcpError } from '../../errors.ts';
 import type { IntrospectionResponse, TokenGrant } from '../../protocol/oauth-messages.ts';
 import type { Sender } from '../authenticator.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
 import { loadJose } from '../jose.ts';
 import type { Principal } from '../principal.ts';
-import { grantOf, type TokenCall } from './call.ts';
+import type { TokenCall } from './call.ts';
 import {
   ACCESS_TOKEN_TYPE,
   ACCESS_TOKEN_TYPES,
   createTokenCredentials,
   type TokenCredentialsOptions,
 } from './credentials.ts';
-import { createIntrospecting } from './introspecting.ts';
+import { describeAccessToken, describeRefreshToken, isShown } from './introspecting.ts';
 import { issuerUrl } from './issuer-url.ts';
-import { createIssuing, type IssueRequest, type IssuingOptions } from './issuing.ts';
+import type { OwnTokens } from './own-tokens.ts';
 import { type Parameters, readParameters, requestedScopes, requestedTargets, requiredParameter } from './parameters.ts';
-import { createRefreshing } from './refreshing.ts';
 import { badCredential, badRequest, othersToken, withOAuthError } from './refusals.ts';
 import { isTooDeep } from './session.ts';
-
-/** The token service of this server. Its errors have an OAuth code (`oauthErrorOf`). */
-export interface TokenService {
-  /** Grants a token (RFC 6749, RFC 8693). */
-  grant(call: TokenCall): Promise<TokenGrant>;
-  /** Revokes the session of a token (RFC 7009). An unknown token is not an error. */
-  revoke(call: TokenCall): Promise<void>;
-  /** Introspects a token of this server for an authenticated client (RFC 7662). */
-  introspect(call: TokenCall): Promise<IntrospectionResponse>;
-  /** `iss` of its tokens. */
-  readonly issuer: string;
-  /** The issuer as a URL, if it is one (RFC 8414). */
-  readonly issuerUrl?: URL | undefined;
-  /** Public keys, if signing is asymmetric (RFC 7517). */
-  readonly publishedKeys?: (() => readonly JWK[]) | undefined;
-}
-
-export type TokenServiceOptions = IssuingOptions & TokenCredentialsOptions;
+import { type IssueRequest, Sessions } from './sessions.ts';
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const GRANT_TYPES = ['client_credentials', 'refresh_token', TOKEN_EXCHANGE];
 
-export function createTokenService(options: TokenServiceOptions): TokenService {
-  const { bearer, issuer } = options;
+export type TokenService = ReturnType<typeof createTokenService>;
+
+/** Creates the token service of this server. Its errors have an OAuth code (`oauthErrorOf`). */
+export function createTokenService(own: OwnTokens, options: TokenCredentialsOptions) {
+  const { bearer } = options;
+  const { issuer, audience } = own.settings;
   const credentials = createTokenCredentials(options);
-  const issuing = createIssuing(options);
-  const refreshing = createRefreshing({ ...options, issuing });
-  const introspect = createIntrospecting({
-    issuer: issuer.issuer,
-    accessTokenHolder: async (token) => ((await isFromUs(token)) ? verified(token) : undefined),
-    usableRefreshToken: (token) => refreshing.usable(token),
-  });
+  const sessions = new Sessions(own);
 
   async function issue(call: TokenCall, request: IssueRequest, reason: string): Promise<TokenGrant> {
-    const { principal } = request;
+    const { principal, scopes } = request;
     // A token requested with a client certificate is bound to it (RFC 8705).
     const certificateThumbprint = thumbprintOf(call.clientCertificate);
     const bound = certificateThumbprint === undefined ? principal : { ...principal, certificateThumbprint };
-    const { sessionId, tokens } = await issuing.begin({ ...request, principal: bound });
+    const { sessionId, grant } = await sessions.begin({ ...request, principal: bound });
     try {
-      const session = { ...principal, sessionId, scopes: tokens.scopes };
+      const session = { ...principal, sessionId, scopes };
       await call.note({ action: 'token.issue', outcome: 'success', principal: session, reason });
     } catch (error) {
       // Without an audit entry the token is not returned, and its session is revoked.
-      await issuing.end(sessionId).catch(() => undefined);
+      await sessions.end(sessionId).catch(() => undefined);
       throw error;
     }
-    return grantOf(tokens);
+    return grant;
   }
 
   async function clientCredentials(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
@@ -79,7 +58,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
 
   async function tokenExchange(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
     assertSupported(parameters);
-    assertTargets(call, [issuer.audience].flat());
+    assertTargets(call, [audience].flat());
     const token = requiredParameter(parameters, 'subject_token');
     const type = requiredParameter(parameters, 'subject_token_type');
     const client = await credentials.client(parameters, call.authorization);
@@ -105,14 +84,14 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
   async function refreshToken(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
     const token = requiredParameter(parameters, 'refresh_token');
     const client = await credentials.client(parameters, call.authorization);
-    return refreshing.refresh(call, token, parameters, client);
+    return sessions.refresh(call, token, parameters, client);
   }
 
   /** Whether the unverified `iss` of a token is this server. */
   async function isFromUs(token: string): Promise<boolean> {
     const { decodeJwt } = await loadJose();
     try {
-      return decodeJwt(token).iss === issuer.issuer;
+      return decodeJwt(token).iss === issuer;
     } catch {
       return false;
     }
@@ -121,7 +100,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
   /** Returns the principal of a bearer token, or `undefined` if it is not valid. */
   async function verified(token: string, sender?: Sender): Promise<Principal | undefined> {
     try {
-      return await bearer.verify(token, undefined, sender);
+      return await bearer.verify(token, sender);
     } catch (error) {
       if (isRdcpError(error) && error.code === 'RDCP_AUTH_FAILED') return undefined;
       throw error;
@@ -131,7 +110,7 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
   /** Returns the principal of a valid token of this server, else `undefined`. */
   async function holderOf(token: string, sender: Sender | undefined): Promise<Principal | undefined> {
     if (await isFromUs(token)) return verified(token);
-    const holder = await refreshing.holder(token);
+    const holder = await sessions.holder(token);
     // Not a silent success: this server would continue to accept the token.
     if (holder === undefined && (await verified(token, sender)) !== undefined) {
       throw badRequest('unsupported_token_type', 'Only the issuer of the token can revoke it');
@@ -140,7 +119,8 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
   }
 
   return {
-    async grant(call) {
+    /** Grants a token (RFC 6749, RFC 8693). */
+    async grant(call: TokenCall): Promise<TokenGrant> {
       credentials.assertCertificate(call.clientCertificate);
       const parameters = readParameters(call.form);
       switch (requiredParameter(parameters, 'grant_type')) {
@@ -155,7 +135,8 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
       }
     },
 
-    async revoke(call) {
+    /** Revokes the session of a token (RFC 7009). An unknown token is not an error. */
+    async revoke(call: TokenCall): Promise<void> {
       credentials.assertCertificate(call.clientCertificate);
       const parameters = readParameters(call.form);
       const token = requiredParameter(parameters, 'token');
@@ -171,22 +152,32 @@ export function createTokenService(options: TokenServiceOptions): TokenService {
         throw othersToken('unauthorized_client', client);
       }
       call.revoking(client ?? principal);
-      if (!(await issuing.end(principal.sessionId))) return;
+      if (!(await sessions.end(principal.sessionId))) return;
       await call.note({ action: 'token.revoke', outcome: 'success', principal, reason: 'revoked by its holder' });
     },
 
-    async introspect(call) {
+    /** Introspects a token of this server for an authenticated client (RFC 7662). */
+    async introspect(call: TokenCall): Promise<IntrospectionResponse> {
       credentials.assertCertificate(call.clientCertificate);
       const parameters = readParameters(call.form);
       const client = await credentials.client(parameters, call.authorization);
       if (client === undefined) throw badCredential('invalid_client', 'api-key');
       call.identified(client);
-      return introspect(requiredParameter(parameters, 'token'), client);
+      const token = requiredParameter(parameters, 'token');
+      const holder = (await isFromUs(token)) ? await verified(token) : undefined;
+      const principal = holder ?? (await sessions.usable(token));
+      if (principal === undefined || !isShown(principal, client)) return { active: false };
+      return holder === undefined
+        ? describeRefreshToken(principal, issuer)
+        : describeAccessToken(token, principal, issuer);
     },
 
-    issuer: issuer.issuer,
-    issuerUrl: issuerUrl(issuer.issuer),
-    publishedKeys: issuer.keys.published,
+    /** `iss` of its tokens. */
+    issuer,
+    /** The issuer as a URL, if it is one (RFC 8414). */
+    issuerUrl: issuerUrl(issuer),
+    /** Public keys, if signing is asymmetric (RFC 7517). */
+    publishedKeys: own.keys.published,
   };
 }
 

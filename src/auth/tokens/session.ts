@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { allowSchema } from '../../protocol/allow.ts';
 import { SCOPES } from '../../protocol/constants.ts';
+import type { ReadonlyArrays } from '../../protocol/documented.ts';
 
 /** Maximum depth of sessions derived from one another. */
 const MAX_DEPTH = 4;
@@ -25,7 +27,10 @@ const sessionDataSchema = z.object({
   userId: z.string(),
   clientId: z.string().optional(),
   tenantId: z.string().optional(),
+  tenants: z.array(z.string()).readonly().optional(),
   scopes: z.array(z.enum(SCOPES)),
+  allow: allowSchema.optional(),
+  approval: z.boolean().optional(),
   keyId: z.string().optional(),
   certificateThumbprint: z.string().optional(),
   /** MAC key of the session's refresh tokens, base64url. */
@@ -33,7 +38,7 @@ const sessionDataSchema = z.object({
 });
 
 /** Data stored with a session. */
-export type SessionData = z.infer<typeof sessionDataSchema>;
+export type SessionData = ReadonlyArrays<z.infer<typeof sessionDataSchema>>;
 
 export function encodeSession(data: SessionData): string {
   return JSON.stringify(data);

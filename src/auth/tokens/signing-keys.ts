@@ -1,21 +1,13 @@
 import type { KeyObject } from 'node:crypto';
 import { basename } from 'node:path';
 import type { JWK, JWSHeaderParameters } from 'jose';
-import type { Clock } from '../../clock.ts';
-import type { Condition } from '../../conditions.ts';
-import { RdcpError } from '../../errors.ts';
+import type { TokenOptions } from '../../options/options.ts';
+import type { Condition } from '../../report/conditions.ts';
+import type { Clock } from '../../time/clock.ts';
 import { CLOCK_TOLERANCE_SECONDS } from '../jwt-claims.ts';
 import { secretKey } from '../jwt-issuer.ts';
 import { watchFile } from '../watched-file.ts';
 import { parseSigningKeys, SIGNING_ALGORITHMS, type SigningKey } from './signing-key.ts';
-
-/** Settings of the signing keys. Exactly one is required. */
-export interface SigningKeySettings {
-  /** File of private keys, PEM or a JWK Set. The first one signs. Reloaded when it changes. */
-  readonly signingKeyFile?: string | undefined;
-  /** Shared secret for HS256, at least 32 bytes in UTF-8. */
-  readonly secret?: string | undefined;
-}
 
 export interface SigningKeys {
   /** Signature algorithms of these keys. */
@@ -27,6 +19,8 @@ export interface SigningKeys {
    * @throws {Error} for an unknown key
    */
   verification(header: JWSHeaderParameters): KeyObject | Promise<KeyObject>;
+  /** Returns the key that verifies a token, unless the file has it only since it was last read. */
+  find(header: JWSHeaderParameters): KeyObject | undefined;
   /** Returns the public keys, including replaced ones whose tokens may still be valid. Absent with a shared secret. */
   published?(): readonly JWK[];
   close(): void;
@@ -40,20 +34,12 @@ export interface SigningKeysOptions {
   readonly condition?: Condition | undefined;
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` unless there is exactly one valid source of keys */
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for a key that cannot sign */
 export function openSigningKeys(
-  { signingKeyFile, secret }: SigningKeySettings,
+  { signingKeyFile, secret = '' }: Pick<TokenOptions, 'signingKeyFile' | 'secret'>,
   options: SigningKeysOptions,
 ): SigningKeys {
-  if (secret !== undefined && signingKeyFile === undefined) return sharedSecret(secret);
-  if (signingKeyFile !== undefined && secret === undefined) return keyFile(signingKeyFile, options);
-  throw new RdcpError(
-    'RDCP_CONFIG_INVALID',
-    'configuration: security.tokens must hold one of signingKeyFile and secret',
-    {
-      details: { field: 'security.tokens' },
-    },
-  );
+  return signingKeyFile === undefined ? sharedSecret(secret) : keyFile(signingKeyFile, options);
 }
 
 function sharedSecret(secret: string): SigningKeys {
@@ -62,6 +48,7 @@ function sharedSecret(secret: string): SigningKeys {
     algorithms: ['HS256'],
     current: () => ({ key, header: { alg: 'HS256' } }),
     verification: () => key,
+    find: () => key,
     close: () => {},
   };
 }
@@ -104,6 +91,7 @@ function keyFile(path: string, { tokenSeconds, clock, condition }: SigningKeysOp
       return { key: privateKey, header: { alg: algorithm, kid: id } };
     },
     verification: (header) => find(header) ?? findAfterReload(header),
+    find,
     published: () => currentKeys().map(({ jwk }) => jwk),
     close: () => file.close(),
   };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type PublicKeys, parsePublicKeys } from '../../audit/signature.ts';
 import { type Checkpoint, createVerifier, type Verification } from '../../audit/verify.ts';
-import { escapeUnprintable } from '../../printable.ts';
+import { escapeUnprintable } from '../../protocol/printable.ts';
 import { parseTimestamp } from '../../protocol/time.ts';
 import { parseCheckpoint, readCheckpoints, writeCheckpoints } from '../checkpoints.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
@@ -10,45 +10,29 @@ import { formatOf } from '../output.ts';
 import { readText } from '../read-text.ts';
 import { readRecords } from '../records.ts';
 import { trailOfServer, trailOfStore } from '../trail.ts';
+import { counted } from '../words.ts';
 
 export const auditVerify: Command = {
   summary: 'detect entries that were changed, moved, added or removed; exit code 1 if any were',
   options: {
     store: {
-      type: 'string',
       value: 'STORE',
-      help: 'read the trail from sqlite:FILE or redis://HOST instead of a service',
+      help: 'read the trail from sqlite:FILE, redis://HOST or postgres://HOST instead of a service',
     },
-    checkpoint: { type: 'string', value: 'ID:N:HASH', help: 'entry N of process ID must exist with this hash' },
-    checkpoints: { type: 'string', value: 'FILE', help: 'file with checkpoints, one per line' },
-    records: {
-      type: 'string',
-      value: 'FILE',
-      help: 'exported log records of the trail, as JSON lines (OTLP or single records)',
-    },
-    service: { type: 'string', value: 'NAME', help: 'use only exported records with this service.name' },
-    'public-key': {
-      type: 'string',
-      value: 'FILE',
-      help: 'Ed25519 public keys (PEM) that every process must sign with',
-    },
-    'signed-since': {
-      type: 'string',
-      value: 'WHEN',
-      help: 'entries before 2026-01-31T00:00:00.000Z need no signature',
-    },
-    'save-checkpoints': {
-      type: 'string',
-      value: 'FILE',
-      help: 'write the newest checkpoint of each process, if the trail is whole',
-    },
+    checkpoint: { value: 'ID:N:HASH', help: 'entry N of process ID must exist with this hash' },
+    checkpoints: { value: 'FILE', help: 'file with checkpoints, one per line' },
+    records: { value: 'FILE', help: 'exported log records of the trail, as JSON lines (OTLP or single records)' },
+    service: { value: 'NAME', help: 'use only exported records with this service.name' },
+    'public-key': { value: 'FILE', help: 'Ed25519 public keys (PEM) that every process must sign with' },
+    'signed-since': { value: 'WHEN', help: 'entries before 2026-01-31T00:00:00.000Z need no signature' },
+    'save-checkpoints': { value: 'FILE', help: 'write the newest checkpoint of each process, if the trail is whole' },
     ...CONNECTION_OPTIONS,
   },
   notes: [
     'The trail alone does not reveal that its newest entries were deleted. Compare it with evidence that is stored elsewhere:',
     '  --checkpoints  saved by an earlier run (--save-checkpoints), or from the log records rdcp.audit.checkpoint',
     '  --records      exported log records of the entries and checkpoints',
-    'What each of them detects: docs/audit.md in the repository of the package.',
+    'docs/audit.md in the repository of the package says what each of them detects.',
   ],
   examples: ['rdcp audit verify', 'rdcp audit verify --store sqlite:shop.sqlite --checkpoints F --save-checkpoints F'],
   run: async (terminal, values) => {
@@ -72,7 +56,7 @@ export const auditVerify: Command = {
     for await (const entry of trail(terminal, values)) verifier.see(entry);
     const found = verifier.finish();
     const whole = found.faults === 0 && found.cut.length === 0 && found.lost.length === 0;
-    const unchecked = uncheckedOf(found, { evidence: checkpoints.length > 0, signed: keys !== undefined });
+    const unchecked = uncheckedOf({ evidence: checkpoints.length > 0, signed: keys !== undefined });
     if (formatOf(values) === 'json') terminal.out(JSON.stringify({ whole, ...found, unchecked }, undefined, 2));
     else {
       printVerification(terminal, found, whole);
@@ -127,7 +111,7 @@ function printVerification(
   { entries, heads, faults, first, cut, lost, pruned }: Verification,
   whole: boolean,
 ): void {
-  const count = `${plural(entries, 'entry', 'entries')} of ${plural(heads.length, 'process', 'processes')}`;
+  const count = `${counted(entries, 'entry', 'entries')} of ${counted(heads.length, 'process', 'processes')}`;
   if (whole) {
     terminal.out(
       `The trail is whole: ${count}${pruned ? '; older entries were dropped when their retention ended' : ''}.`,
@@ -158,26 +142,12 @@ function printVerification(
 }
 
 /** Manipulations that this run cannot detect. */
-function uncheckedOf(
-  { unexplained }: Verification,
-  { evidence, signed }: { readonly evidence: boolean; readonly signed: boolean },
-): string[] {
+function uncheckedOf({ evidence, signed }: { readonly evidence: boolean; readonly signed: boolean }): string[] {
   const manipulated = signed ? 'deleted' : 'deleted, added or rewritten';
-  const lines = [
+  return [
     evidence
       ? `entries ${manipulated} at the end of a process's chain, after its last checkpoint or record`
       : `entries ${manipulated} at the end of a process's chain, and processes whose entries were all deleted: ` +
         'this needs checkpoints or records that are stored elsewhere (--checkpoints, --records)',
   ];
-  if (unexplained > 0) {
-    const chains = plural(unexplained, 'process', 'processes');
-    lines.push(
-      `the start of the chains of ${chains}: a prune entry of an earlier version does not name what it dropped`,
-    );
-  }
-  return lines;
-}
-
-function plural(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
 }

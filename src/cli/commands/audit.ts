@@ -4,44 +4,44 @@ import type { AuditEntry, AuditResponse } from '../../protocol/audit-messages.ts
 import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
-import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { wholeNumber } from '../numbers.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
+import { oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
-import { type Cell, table } from '../table.ts';
+import type { Cell } from '../table.ts';
 
 const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
 
-export const audit: Command = {
+export const audit: Command = ofServices({
   summary: 'show the audit trail, newest entry first; audit verify checks it',
   subcommands: { verify: async () => (await import('./audit-verify.ts')).auditVerify },
   options: {
-    limit: { type: 'string', value: 'N', help: 'maximum number of entries, 1 to 1000 (default: 20)' },
-    since: { type: 'string', value: 'WHEN', help: 'entries from this time on: 2h (ago) or 2026-01-31T00:00:00.000Z' },
-    until: { type: 'string', value: 'WHEN', help: 'entries before this time' },
+    limit: { value: 'N', help: 'maximum number of entries, 1 to 1000 (default: 20)' },
+    since: { value: 'WHEN', help: 'entries from this time on: 2h (ago) or 2026-01-31T00:00:00.000Z' },
+    until: { value: 'WHEN', help: 'entries before this time' },
     action: {
-      type: 'string',
       value: 'NAME',
       completes: AUDIT_ACTIONS,
       help: 'only this action: enable, expire, authorize, token.issue, ...',
     },
-    outcome: { type: 'string', value: 'NAME', completes: OUTCOMES, help: `only ${OUTCOMES.join(', ')}` },
-    category: { type: 'string', value: 'NAME', completes: 'categories', help: 'only entries about this category' },
-    client: { type: 'string', value: 'ID', help: 'only entries of this client' },
-    cursor: { type: 'string', value: 'CURSOR', help: 'continue where the previous page ended' },
+    outcome: { value: 'NAME', completes: OUTCOMES, help: `only ${OUTCOMES.join(', ')}` },
+    category: { value: 'NAME', completes: 'categories', help: 'only entries about this category' },
+    client: { value: 'ID', help: 'only entries of this client' },
+    cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
     ...CONNECTION_OPTIONS,
   },
+  notes: ['Of several services --limit is of each; entries of a store that they share are shown once.'],
   examples: ['rdcp audit --since 2h', 'rdcp audit --category DATABASE --outcome denied -o json'],
   run: async (terminal, values) => {
-    const answer = await page(connect(terminal, values), filterOf(terminal, values));
+    const answer = await page(await connectToRead(terminal, values), filterOf(terminal, values));
     present(terminal, values, answer, (wide) => {
       const header = ['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', ...(wide ? WIDE : []), 'REASON'];
       const rows = answer.entries.map((entry) => rowOf(entry, wide));
-      terminal.show(table(terminal, header, rows));
+      terminal.table(header, rows, { newestFirst: true });
       if (answer.otelrdcp_next !== undefined) terminal.note(`More entries: --cursor ${answer.otelrdcp_next}`);
     });
-    return 0;
   },
-};
+});
 
 /** Most pages per command: Redis scans 20,000 entries for each, and a hostile server could go on for ever. */
 const MOST_PAGES = 200;
@@ -82,14 +82,6 @@ function instant(terminal: Terminal, values: Values, name: string): Timestamp | 
   if (seconds === undefined)
     throw new UsageError(`--${name} must be a duration such as 2h (ago) or a time such as 2026-01-31T00:00:00.000Z`);
   return timestamp(Math.max(0, terminal.now() - seconds * 1000));
-}
-
-function oneOf<T extends string>(allowed: readonly T[], values: Values, name: string): T | undefined {
-  const value = text(values, name);
-  const found = allowed.find((each) => each === value);
-  if (value !== undefined && found === undefined)
-    throw new UsageError(`--${name} must be one of ${allowed.join(', ')}`);
-  return found;
 }
 
 const WIDE = ['CLIENT', 'METHOD', 'ADDRESS', 'REQUEST'];

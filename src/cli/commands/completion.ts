@@ -68,6 +68,5 @@ export const completion: Command = {
     const script = Object.entries(SCRIPTS).find(([name]) => name === shell)?.[1];
     if (script === undefined) throw new UsageError(`the shell must be one of ${Object.keys(SCRIPTS).join(', ')}`);
     terminal.out(script);
-    return 0;
   },
 };

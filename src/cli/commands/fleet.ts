@@ -1,28 +1,44 @@
 import type { FleetMember, FleetResponse } from '../../protocol/messages.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
-import { table } from '../table.ts';
+import { some } from '../words.ts';
 
-export const fleet: Command = {
+export const fleet: Command = ofServices({
   summary: 'list the processes that share the store, and the revision that each has applied',
   options: CONNECTION_OPTIONS,
+  notes: [
+    'BEHIND says lost for a process that stopped answering up to five minutes ago and did not shut down.',
+    '-o wide adds the categories that not all processes have.',
+  ],
   examples: ['rdcp fleet'],
   run: async (terminal, values) => {
     const answer = await connect(terminal, values).fleet();
-    present(terminal, values, answer, () => {
+    present(terminal, values, answer, (wide) => {
       const header = ['ID', 'HOST', 'PID', 'SERVICE', 'VERSION', 'APPLIED', 'BEHIND', 'LAST SEEN'];
-      const rows = answer.instances.map((member) => rowOf(member, answer));
-      terminal.show(table(terminal, header, rows));
+      const { lost = [] } = answer;
+      const rows = [...answer.instances, ...lost].map((member) => [
+        ...rowOf(member, answer, lost.includes(member)),
+        ...(wide ? [ownOf(member)] : []),
+      ]);
+      if (wide) header.push('NOT ALL HAVE');
+      terminal.table(header, rows);
       const { revision, instances } = answer;
       const applied = instances.filter(({ pending }) => !pending).length;
-      terminal.out(`\nrevision ${revision}, applied by ${applied} of ${instances.length} processes`);
+      const { length } = instances;
+      const progress = length === 1 && applied === 1 ? '' : `, applied by ${applied} of ${length} processes`;
+      terminal.out(`\nrevision ${revision}${progress}`);
     });
-    return 0;
   },
-};
+});
 
-function rowOf(member: FleetMember, { revision, timestamp }: FleetResponse): string[] {
+/** Names of its categories that not all processes have. */
+function ownOf({ categories }: FleetMember): string {
+  return categories === undefined || categories.length === 0 ? '-' : some(categories);
+}
+
+function rowOf(member: FleetMember, { revision, timestamp }: FleetResponse, isLost: boolean): string[] {
   const { id, host, pid, service, version, applied, pending, lastSeenAt } = member;
   const silent = Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt)) / 1000;
   return [
@@ -33,7 +49,7 @@ function rowOf(member: FleetMember, { revision, timestamp }: FleetResponse): str
     version ?? '-',
     applied === undefined ? '-' : String(applied),
     // Without an applied revision the distance is unknown.
-    applied === undefined ? (pending ? '?' : '-') : String(revision - applied),
+    isLost ? 'lost' : applied === undefined ? (pending ? '?' : '-') : String(revision - applied),
     `${silent.toFixed(1)} s ago`,
   ];
 }

@@ -1,53 +1,51 @@
 import { MAX_FORECAST_SECONDS } from '../../protocol/constants.ts';
-import type { ForecastResponse } from '../../protocol/streams.ts';
 import { parseDuration } from '../../protocol/time.ts';
-import { type Command, EXIT, type Option, type Terminal, UsageError, type Values } from '../command.ts';
-import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { forecastTable, noteGaps } from '../forecast-table.ts';
-import { namesOf, parseSelection, suggesting } from '../names.ts';
+import { type Command, EXIT, type Option, UsageError, type Values } from '../command.ts';
+import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
+import { noteGaps, showForecast, whileMeasuring } from '../forecast-table.ts';
+import { namesOf, noteUnknownTenant, parseSelection, suggesting } from '../names.ts';
+import { duration } from '../option-values.ts';
 import { present } from '../output.ts';
-import { duration } from '../times.ts';
+import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
 
 const USUAL = '10s';
-const FOR: Option = { type: 'string', value: '10s', help: `how long to measure, at most 60s (default: ${USUAL})` };
+const FOR: Option = { value: '10s', help: `how long to measure, at most 60s (default: ${USUAL})` };
 
-export const forecast: Command = {
+export const forecast: Command = ofServices({
   summary: 'measure what categories would emit if they were on, without a line being emitted',
   operands: '<name...>',
   completes: 'categories',
-  options: { for: FOR, ...CONNECTION_OPTIONS },
+  options: { for: FOR, ...SELECTION_OPTIONS, ...OUTCOME_OPTIONS, ...CONNECTION_OPTIONS },
   notes: [
     'The figures are sums over the processes of the fleet that answered; exit code 3 if some did not. DROPPED/S is what the',
-    'configured budget of the category would drop.',
+    'configured budget of the category would drop, or with --on-error that of recorded lines.',
   ],
-  examples: ['rdcp forecast DATABASE --for 10s', "rdcp forecast 'DB_*' --tenant acme"],
+  examples: [
+    'rdcp forecast DATABASE --for 10s',
+    'rdcp forecast DATABASE --on-error',
+    "rdcp forecast 'DB_*' --tenant acme",
+  ],
   run: async (terminal, values, operands) => {
     const selection = parseSelection(operands);
     const time = timeOf(values);
-    const client = connect(terminal, values);
+    const selected = selectionOf(values);
+    const access = accessOf(terminal, values);
+    const client = clientOf(terminal, access);
     const names = await namesOf(terminal, client, selection);
-    const answer = await suggesting(client, () =>
-      measured(terminal, time, () => client.forecast(names, { duration: time })),
+    const answer = await whileMeasuring(terminal, time, () =>
+      suggesting(client, () => client.forecast(names, { duration: time, ...selected })),
     );
-    present(terminal, values, answer, () => terminal.show(forecastTable(terminal, answer)));
+    present(terminal, values, answer, () => showForecast(terminal, answer));
     noteGaps(terminal, answer);
-    return isWhole(answer) ? EXIT.done : EXIT.partial;
+    if (answer.tenantKnown === false) await noteUnknownTenant(terminal, access);
+    return answer.instances.answered < answer.instances.asked ? EXIT.partial : EXIT.done;
   },
-};
+});
 
 function timeOf(values: Values): string {
   const time = duration(values, 'for') ?? USUAL;
   if ((parseDuration(time) ?? 0) > MAX_FORECAST_SECONDS)
     throw new UsageError(`--for must be at most ${MAX_FORECAST_SECONDS}s`);
   return time;
-}
-
-/** Nobody should wonder why nothing happens. */
-function measured<T>(terminal: Terminal, time: string, measure: () => Promise<T>): Promise<T> {
-  if (terminal.interactive) terminal.note(`Measuring for ${time}.`);
-  return measure();
-}
-
-function isWhole({ instances }: ForecastResponse): boolean {
-  return instances.answered >= instances.asked;
 }

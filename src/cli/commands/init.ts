@@ -9,7 +9,7 @@ export const init: Command = {
   operands: '[directory]',
   completes: 'files',
   options: {
-    write: { type: 'boolean', help: 'change the start scripts of package.json; nothing else is touched' },
+    write: { help: 'change the start scripts of package.json; nothing else is touched' },
   },
   notes: [
     'A file that starts an OpenTelemetry SDK, a Dockerfile or a PM2 ecosystem file is never edited: the line is shown.',
@@ -34,10 +34,9 @@ export const init: Command = {
     }
     for (const step of plan.steps) terminal.out(`\n${step}`);
     if (plan.scripts.length > 0 && !written)
-      terminal.out(`\nTo write the scripts: npx rdcp init --write${asWord(directory)}`);
+      terminal.out(`\nTo write the scripts: npx opentelemetry-instrumentation-rdcp init --write${asWord(directory)}`);
     if (plan.done) terminal.out('\nNothing to do: the project is under control.');
     else if (plan.service) terminal.out('\nThen start the service, and list its categories:\n  npx rdcp list');
-    return 0;
   },
 };
 

@@ -1,33 +1,136 @@
-import type { BudgetState, DiscoveredCategory } from '../../protocol/messages.ts';
-import type { Command } from '../command.ts';
-import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import type { RdcpClient } from '../../client/client.ts';
+import type { BudgetState, DiscoveredCategory, DiscoveryResponse } from '../../protocol/messages.ts';
+import type { ForecastResponse } from '../../protocol/streams.ts';
+import { type Command, EXIT, type Terminal } from '../command.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
+import { noteGaps, whileMeasuring } from '../forecast-table.ts';
+import { assertKnown, isSelected, parseSelection, type Selection } from '../names.ts';
 import { present } from '../output.ts';
-import { type Cell, state, table } from '../table.ts';
-import { remaining } from '../times.ts';
+import { type Cell, state } from '../table.ts';
+import { isOn, type ShownState, statesOf } from '../tenant-settings.ts';
 
-export const list: Command = {
-  summary: 'list the debug categories of the service and their state',
-  options: CONNECTION_OPTIONS,
-  notes: ['-o wide adds why a category has its state, its default, its budget and what was dropped.'],
-  examples: ['rdcp list', 'rdcp list -o wide --tenant acme'],
-  run: async (terminal, values) => {
-    const answer = await connect(terminal, values).discovery();
-    present(terminal, values, answer, (wide) => {
-      const shown = columns(answer.categories, wide, terminal.now());
-      const rows = answer.categories.map((category) => shown.map(({ cell }) => cell(category)));
-      const header = shown.map(({ name }) => name);
-      terminal.show(table(terminal, header, rows));
-    });
-    return 0;
+/** How long --measure takes. */
+const MEASURED_FOR = '2s';
+/** Lines of a terminal beside the categories: the header, the note and the prompt. */
+const OTHER_ROWS = 3;
+
+export const list: Command = ofServices({
+  summary: 'list the debug categories of the service and their state, those that are on first',
+  operands: '[name...]',
+  completes: 'categories',
+  options: {
+    on: { help: 'only what is on, for everybody, a tenant or some work' },
+    measure: { help: `measure CALLS/S for ${MEASURED_FOR}, of what is off too: what it would write` },
+    all: { help: 'include categories of Node.js and of libraries that are off, and what the screen has no room for' },
+    ...CONNECTION_OPTIONS,
   },
-};
+  notes: [
+    "Lists the application's categories, and all that are on; with names or patterns those alone. CALLS/S is that of the last",
+    'minute; what is off is not measured. -o wide adds why a category has its state, its default, its budget and what was',
+    'dropped. PROCESSES counts those that have a category, if not all processes have it.',
+  ],
+  examples: ['rdcp list', "rdcp list 'DB_*' --measure", 'rdcp list --on', 'rdcp list -o wide --tenant acme'],
+  run: async (terminal, values, operands) => {
+    const selection = parseSelection(operands);
+    const client = await connectToRead(terminal, values);
+    const discovered = await client.discovery();
+    const isNarrowed = operands.length > 0 || values.on === true;
+    const answer = isNarrowed ? narrowed(discovered, selection, values.on === true) : discovered;
+    const isWhole = values.all === true || operands.length > 0;
+    const measured =
+      values.measure === true ? await measure(terminal, client, listedOf(answer.categories, isWhole)) : undefined;
+    present(terminal, values, measured === undefined ? answer : { ...answer, measured }, (wide) => {
+      const listed = listedOf(answer.categories, isWhole);
+      const shown = columns(listed, wide, measured);
+      const groups = onFirst(listed).map((category) => rowsOf(category, shown, terminal.now()));
+      const fitting = values.all === true ? groups : startOf(groups, roomOf(terminal));
+      const header = shown.map(({ name }) => name);
+      terminal.table(header, fitting.flat(), { cutsLast: !wide });
+      const folded = answer.categories.length - listed.length;
+      const hidden = groups.length - fitting.length;
+      if (hidden > 0) terminal.note(`${hidden} more: rdcp list --all`);
+      else if (folded > 0) terminal.note(`${folded} more of Node.js and libraries: rdcp list --all`);
+      if (measured !== undefined) noteGaps(terminal, measured);
+    });
+    return measured !== undefined && measured.instances.answered < measured.instances.asked ? EXIT.partial : EXIT.done;
+  },
+});
+
+/** @throws where a selected category does not exist */
+function narrowed(answer: DiscoveryResponse, selection: Selection, on: boolean): DiscoveryResponse {
+  const { categories } = answer;
+  assertKnown(
+    selection,
+    categories.map(({ name }) => name),
+  );
+  const isWanted = (category: DiscoveredCategory) => isSelected(selection, category.name) && (!on || isOn(category));
+  return { ...answer, categories: categories.filter(isWanted) };
+}
+
+/** The application's first; unless all are wanted or there are no others, without those of Node.js and libraries that are off. */
+function listedOf(categories: readonly DiscoveredCategory[], all: boolean): DiscoveredCategory[] {
+  const [own = [], others = []] = partition(categories);
+  return [...own, ...(all || own.length === 0 ? others : others.filter(isSwitched))];
+}
+
+function onFirst(categories: readonly DiscoveredCategory[]): DiscoveredCategory[] {
+  return [...categories].sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
+}
+
+async function measure(terminal: Terminal, client: RdcpClient, categories: readonly DiscoveredCategory[]) {
+  if (categories.length === 0) return undefined;
+  const names = categories.map(({ name }) => name);
+  return whileMeasuring(terminal, MEASURED_FOR, () => client.forecast(names, { duration: MEASURED_FOR }));
+}
+
+/** A row for the category, and one for each further state that it has. */
+function rowsOf(category: DiscoveredCategory, shown: readonly Column[], now: number): Cell[][] {
+  const [first, ...others] = statesOf(category, now);
+  const more = others.map(({ enabled, whom }): Cell[] => [category.name, state(enabled), whom]);
+  return [shown.map(({ cell }) => cell(category, first)), ...more];
+}
+
+/** Rows that a terminal has for categories. */
+function roomOf({ screen }: Terminal): number {
+  return screen.isTTY === true && screen.rows ? Math.max(1, screen.rows - OTHER_ROWS) : Number.POSITIVE_INFINITY;
+}
+
+/** As many categories as have room with all their rows, and at least one. */
+function startOf(groups: readonly Cell[][][], room: number): readonly Cell[][][] {
+  let taken = 0;
+  const end = groups.findIndex((rows) => {
+    taken += rows.length;
+    return taken > room;
+  });
+  return end === -1 ? groups : groups.slice(0, Math.max(1, end));
+}
+
+/** The application's categories, and those of Node.js and libraries. */
+function partition(categories: readonly DiscoveredCategory[]): DiscoveredCategory[][] {
+  const isOwn = ({ otelrdcp_source: source }: DiscoveredCategory) =>
+    source === undefined || (source.kind !== 'channel' && source.name !== 'otel:diag' && source.package === undefined);
+  return [categories.filter(isOwn), categories.filter((category) => !isOwn(category))];
+}
+
+/** Whether it is on, also by itself, or was switched off. */
+function isSwitched(category: DiscoveredCategory): boolean {
+  const { enabled, temporary, otelrdcp_origin, otelrdcp_settings, otelrdcp_activations, otelrdcp_source } = category;
+  const isSet =
+    (otelrdcp_origin ?? 'default') !== 'default' || (otelrdcp_settings ?? otelrdcp_activations) !== undefined;
+  return enabled || temporary || isSet || otelrdcp_source?.onByItself !== undefined;
+}
 
 interface Column {
   readonly name: string;
-  readonly cell: (category: DiscoveredCategory) => Cell;
+  readonly cell: (category: DiscoveredCategory, shown: ShownState) => Cell;
 }
 
-function columns(categories: readonly DiscoveredCategory[], wide: boolean, now: number): Column[] {
+function columns(
+  categories: readonly DiscoveredCategory[],
+  wide: boolean,
+  measured: ForecastResponse | undefined,
+): Column[] {
   const limited = categories.some(
     ({ otelrdcp_budget, otelrdcp_dropped }) => otelrdcp_budget !== undefined || otelrdcp_dropped !== undefined,
   );
@@ -42,18 +145,35 @@ function columns(categories: readonly DiscoveredCategory[], wide: boolean, now: 
       cell: ({ otelrdcp_default: enabled }) => (enabled === undefined ? '-' : enabled ? 'on' : 'off'),
     },
   ];
+  const parts: Column[] = [
+    { name: 'PROCESSES', cell: ({ otelrdcp_instances: one }) => (one ? `${one.having} of ${one.of}` : '-') },
+  ];
+  const unevaluated: Column[] = [
+    { name: 'NOT EVALUATED', cell: ({ otelrdcp_unevaluated: lines }) => String(lines ?? '-') },
+  ];
+  const filtered = categories.some(({ otelrdcp_unevaluated: lines }) => lines !== undefined);
+  const partial = categories.some(({ otelrdcp_instances: instances }) => instances !== undefined);
   const adopted = categories.some(({ otelrdcp_source: source }) => source !== undefined);
   return [
     { name: 'CATEGORY', cell: ({ name }) => name },
-    { name: 'STATE', cell: ({ enabled }) => state(enabled) },
-    { name: 'FOR', cell: (category) => timeLeft(category, now) },
+    { name: 'STATE', cell: (_, { enabled }) => state(enabled) },
+    { name: 'FOR', cell: (_, { whom }) => whom },
     { name: 'CALLS', cell: ({ metrics }) => String(metrics.callsTotal) },
-    { name: 'CALLS/S', cell: ({ metrics }) => metrics.callsPerSecond.toFixed(1) },
+    { name: 'CALLS/S', cell: (category) => rate(category, measured) },
+    ...(partial ? parts : []),
     ...(limited || wide ? limits : []),
+    ...(wide && filtered ? unevaluated : []),
     ...(wide ? reasons : []),
     ...(wide && adopted ? [{ name: 'SOURCE', cell: source }] : []),
     { name: 'DESCRIPTION', cell: ({ description }) => description },
   ];
+}
+
+/** `-` where it was not measured: a category that is off has no calls, whatever it would write. */
+function rate(category: DiscoveredCategory, measured: ForecastResponse | undefined): string {
+  const { callsPerSecond } = measured?.categories[category.name] ?? {};
+  if (callsPerSecond !== undefined) return callsPerSecond.value.toFixed(1);
+  return isOn(category) ? category.metrics.callsPerSecond.toFixed(1) : '-';
 }
 
 /** Allowed calls per second, and what is left of the totals. */
@@ -61,7 +181,7 @@ function budget(
   { otelrdcp_budget: inForce, otelrdcp_configuredBudget: configured }: DiscoveredCategory,
   wide: boolean,
 ): string {
-  // Of a category that is off it is only what would hold.
+  // While a category is off, its configured budget is what would apply.
   const given: BudgetState | false | undefined = inForce ?? (wide ? configured : undefined);
   if (given === undefined) return '-';
   if (given === false) return 'none';
@@ -75,14 +195,10 @@ function budget(
 }
 
 /** The library that made the statements, such as `pino db 10.4.0`, and how many loggers share the category. */
-function source({ otelrdcp_source: from }: DiscoveredCategory): string {
+function source({ otelrdcp_source: from, otelrdcp_origin: origin }: DiscoveredCategory): string {
   if (from === undefined) return '-';
-  const { kind, name, version, count } = from;
-  return `${kind} ${name}${version === undefined ? '' : ` ${version}`}${count > 1 ? ` (${count})` : ''}`;
-}
-
-/** Other implementations of the protocol may send no expiry for a temporary control. */
-export function timeLeft({ temporary, otelrdcp_expiresAt }: DiscoveredCategory, now: number): string {
-  if (!temporary) return '-';
-  return otelrdcp_expiresAt === undefined ? 'a while' : remaining(otelrdcp_expiresAt, now);
+  const { kind, name, version, count, onByItself } = from;
+  const isByItself = onByItself !== undefined && origin === 'default';
+  const own = isByItself ? `, on by itself in ${onByItself} of ${count} ${count === 1 ? 'source' : 'sources'}` : '';
+  return `${kind} ${name}${version === undefined ? '' : ` ${version}`}${count > 1 ? ` (${count})` : ''}${own}`;
 }

@@ -1,31 +1,32 @@
 import { resolve } from 'node:path';
 import { inspectApiKey } from '../../auth/api-key.ts';
 import { isRdcpError } from '../../errors.ts';
+import { allowText } from '../../protocol/allow-text.ts';
 import type { SessionResponse } from '../../protocol/messages.ts';
-import { isIdentifier } from '../../protocol/names.ts';
 import { type Command, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
-import { CREDENTIAL_OPTIONS, clientOf, DEFAULT_URL, oneWord, setting, tlsFilesOf } from '../connection.ts';
+import { clientOf, DEFAULT_URL, oneWord, PROFILE_OPTION, setting, tlsFilesOf } from '../connection.ts';
+import { identifier } from '../option-values.ts';
 import { type Profile, profileName, updateProfiles } from '../profiles.ts';
 
 const TLS_OPTIONS = {
-  ca: { type: 'string', value: 'FILE', help: 'authorities to trust (PEM), and no others' },
-  cert: { type: 'string', value: 'FILE', help: 'client certificate (PEM)' },
-  'cert-key': { type: 'string', value: 'FILE', help: 'key of the client certificate (PEM)' },
+  ca: { value: 'FILE', help: 'authorities to trust (PEM), and no others' },
+  cert: { value: 'FILE', help: 'client certificate (PEM)' },
+  'cert-key': { value: 'FILE', help: 'key of the client certificate (PEM)' },
 } as const satisfies Record<string, Option>;
 
 export const login: Command = {
   summary: 'store the address and credential of a service as a profile',
   options: {
-    profile: { ...CREDENTIAL_OPTIONS.profile, help: 'name of the profile (default: RDCP_PROFILE, else default)' },
-    url: { type: 'string', value: 'URL', help: `service address (default: asked, else RDCP_URL, else ${DEFAULT_URL})` },
-    tenant: { type: 'string', value: 'ID', help: 'act for this tenant unless --tenant says otherwise' },
-    token: { type: 'boolean', help: 'the credential is a bearer token (a JWT is known as one)' },
+    profile: PROFILE_OPTION,
+    url: { value: 'URL', help: `service address (default: asked, else RDCP_URL, else ${DEFAULT_URL})` },
+    tenant: { value: 'ID', help: 'act for this tenant unless --tenant says otherwise' },
+    token: { help: 'the credential is a bearer token (a JWT is recognized without it)' },
     ...TLS_OPTIONS,
   },
   notes: [
-    'The credential is asked for without showing it, or is the first line of the standard input; with a client certificate it',
-    'may be empty. It is tried, then stored in $XDG_CONFIG_HOME/rdcp/profiles.json (else ~/.config), readable by you alone, and',
-    'sent to its own address only. The profile "default" is used where none is named.',
+    'It asks for the credential and does not show it, or reads the first line of the standard input. With a client',
+    'certificate it may be empty. It is tried, then stored in $XDG_CONFIG_HOME/rdcp/profiles.json (else ~/.config), readable by you alone, and',
+    'sent to its own address only. Without a name the profile "default" is used, or the only one.',
   ],
   examples: [
     'rdcp login --url https://shop.example:9465',
@@ -38,7 +39,7 @@ export const login: Command = {
     const { url, apiKey, token, tenant } = profile;
     const credential = apiKey !== undefined ? { apiKey } : token !== undefined ? { token } : undefined;
     const client = clientOf(terminal, { url, credential, tenantId: tenant, tls: tlsFilesOf(profile) });
-    const who = identity(await client.session().catch(unlessUnknown));
+    const who = asWhom(await client.session().catch(unlessUnknown));
     let before: string | undefined;
     await updateProfiles(terminal, (profiles) => {
       before = profiles.get(name)?.url;
@@ -56,15 +57,11 @@ export const login: Command = {
         `${set.join(' and ')} of the environment ${set.length === 1 ? 'comes' : 'come'} first: name the profile with --profile ${name}.`,
       );
     }
-    return 0;
   },
 };
 
 async function profileOf(terminal: Terminal, values: Values): Promise<Profile> {
-  const tenant = text(values, 'tenant');
-  if (tenant !== undefined && !isIdentifier(tenant)) {
-    throw new UsageError('--tenant must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
-  }
+  const tenant = identifier(values, 'tenant');
   const { ca, cert, 'cert-key': certKey } = values;
   if ((cert === undefined) !== (certKey === undefined)) throw new UsageError('--cert and --cert-key come together');
   const file = (name: string, value: typeof ca) =>
@@ -101,11 +98,13 @@ async function credentialOf(terminal: Terminal, values: Values): Promise<Pick<Pr
   return form === 'foreign' && isToken ? { token: credential } : { apiKey: credential };
 }
 
-/** Another implementation of the protocol may not say who somebody is. */
+/** Other implementations of the protocol may have no session endpoint. */
 function unlessUnknown(error: unknown): undefined {
   if (!isRdcpError(error) || error.code !== 'RDCP_NOT_FOUND') throw error;
 }
 
-function identity(session: SessionResponse | undefined): string {
-  return session === undefined ? '' : ` as ${session.userId} (${session.scopes.join(', ')})`;
+function asWhom(session: SessionResponse | undefined): string {
+  if (session === undefined) return '';
+  const { userId, scopes, otelrdcp_allow: allow } = session;
+  return ` as ${userId} (${scopes.join(', ')}${allow === undefined ? '' : `; only ${allowText(allow)}`})`;
 }

@@ -1,6 +1,6 @@
 import type { MetricValue } from '../../protocol/messages.ts';
 import type { Command } from '../command.ts';
-import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { present } from '../output.ts';
 import { table } from '../table.ts';
 
@@ -9,10 +9,10 @@ export const metrics: Command = {
   options: CONNECTION_OPTIONS,
   examples: ['rdcp metrics', 'rdcp metrics -o json'],
   run: async (terminal, values) => {
-    const answer = await connect(terminal, values).metrics();
+    const answer = await (await connectToRead(terminal, values)).metrics();
     present(terminal, values, answer, (wide) => {
       const own = Object.entries(answer.metrics).map(([name, metric]) => rowOf(name, metric, wide));
-      terminal.show(table(terminal, ['METRIC', 'VALUE', ...(wide ? ['MEASURED AT'] : [])], own));
+      terminal.table(['METRIC', 'VALUE', ...(wide ? ['MEASURED AT'] : [])], own);
       const categories = Object.entries(answer.categories).map(([name, { callsTotal, callsPerSecond }]) => [
         name,
         String(callsTotal.value),
@@ -20,7 +20,6 @@ export const metrics: Command = {
       ]);
       if (categories.length > 0) terminal.show(`\n${table(terminal, ['CATEGORY', 'CALLS', 'CALLS/S'], categories)}`);
     });
-    return 0;
   },
 };
 

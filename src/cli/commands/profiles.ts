@@ -1,25 +1,46 @@
 import type { Command } from '../command.ts';
+import { PROFILE_OPTION } from '../connection.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
-import { type Profile, readProfiles } from '../profiles.ts';
-import { table } from '../table.ts';
+import { type Profile, profileName, readProfiles, readProfilesFile, updateProfiles } from '../profiles.ts';
 
 export const profiles: Command = {
   summary: 'list the profiles, without their credentials',
   options: OUTPUT_OPTIONS,
   examples: ['rdcp profiles'],
   run: async (terminal, values) => {
-    const known = [...readProfiles(terminal)].sort(([a], [b]) => (a < b ? -1 : 1));
+    const { profiles: found, groups } = readProfilesFile(terminal);
+    const known = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
     const shown = known.map(([name, profile]) => ({
       name,
       url: profile.url,
       ...(profile.tenant !== undefined && { tenant: profile.tenant }),
       credential: credentialsOf(profile),
     }));
-    present(terminal, values, { profiles: shown }, () => {
+    const answer = { profiles: shown, ...(groups.size > 0 && { groups: Object.fromEntries(groups) }) };
+    present(terminal, values, answer, () => {
       const rows = shown.map(({ name, url, tenant, credential }) => [name, url, tenant ?? '-', credential.join(', ')]);
-      terminal.show(table(terminal, ['PROFILE', 'ADDRESS', 'TENANT', 'CREDENTIAL'], rows));
+      terminal.table(['PROFILE', 'ADDRESS', 'TENANT', 'CREDENTIAL'], rows);
+      if (groups.size === 0) return;
+      terminal.out('');
+      terminal.table(
+        ['GROUP', 'SERVICES'],
+        [...groups].map(([name, members]) => [`@${name}`, members.join(', ')]),
+      );
     });
-    return 0;
+  },
+};
+
+export const logout: Command = {
+  summary: 'remove a profile with its credential',
+  options: { profile: PROFILE_OPTION },
+  notes: ['The credential stays valid: revoke it with rdcp keys revoke, or rdcp token revoke.'],
+  examples: ['rdcp logout --profile staging'],
+  run: async (terminal, values) => {
+    const known = readProfiles(terminal);
+    const name = profileName(terminal, values, known);
+    if (!known.has(name)) throw new Error(`there is no profile '${name}'; see 'rdcp profiles'`);
+    await updateProfiles(terminal, (profiles) => profiles.delete(name));
+    terminal.note(`Removed profile ${name}.`);
   },
 };
 

@@ -1,21 +1,31 @@
 import type { Command } from '../command.ts';
-import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
-import { state, table } from '../table.ts';
+import { state } from '../table.ts';
+import { statesOf } from '../tenant-settings.ts';
 
-export const status: Command = {
+export const status: Command = ofServices({
   summary: 'show which categories are on',
   options: CONNECTION_OPTIONS,
   examples: ['rdcp status -o json'],
   run: async (terminal, values) => {
-    const answer = await connect(terminal, values).status();
+    const answer = await (await connectToRead(terminal, values)).status();
     present(terminal, values, answer, () => {
-      const rows = Object.entries(answer.categories).map(([name, on]) => [name, state(on)]);
-      terminal.show(table(terminal, ['CATEGORY', 'STATE'], rows));
+      const { otelrdcp_settings: settings, otelrdcp_activations: activations } = answer;
+      const rows = Object.entries(answer.categories).flatMap(([name, on]) => {
+        const category = {
+          enabled: on,
+          temporary: false,
+          ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
+          ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
+        };
+        return statesOf(category, terminal.now()).map(({ enabled, whom }) => [name, state(enabled), whom]);
+      });
+      terminal.table(['CATEGORY', 'STATE', ...(settings || activations ? ['FOR'] : [])], rows);
       const { totalCalls, callsPerSecond } = answer.performance;
       terminal.out(`\n${totalCalls} debug calls so far, ${callsPerSecond.toFixed(1)} per second now`);
       if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
     });
-    return 0;
   },
-};
+});

@@ -1,99 +1,138 @@
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
-import { escapeUnprintable } from '../../printable.ts';
 import { type ControlAction, EVERYBODY, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../protocol/constants.ts';
 import type { ControlResponse } from '../../protocol/messages.ts';
+import { escapeUnprintable } from '../../protocol/printable.ts';
+import { partText } from '../../protocol/target-text.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
-import { forecastTable, noteGaps } from '../forecast-table.ts';
-import { namesOf, parseSelection, type Selection, suggesting } from '../names.ts';
-import { wholeNumber } from '../numbers.ts';
+import { ofServices } from '../each-service.ts';
+import { forecastTable, noteGaps, whileMeasuring } from '../forecast-table.ts';
+import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
+import { duration, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
-import { state, table } from '../table.ts';
-import { unknownTenant } from '../tenant.ts';
-import { between, clockTime, duration, remaining } from '../times.ts';
+import { processNames } from '../process-names.ts';
+import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../selection-options.ts';
+import { state } from '../table.ts';
+import { isOn, statesOf } from '../tenant-settings.ts';
+import { between, clockTime, remaining } from '../times.ts';
 import { some } from '../words.ts';
 
-/** How long `enable` and `toggle` last unless something else is said: nobody can forget a category on. */
+/** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
 const LEASE = '15m';
 
 const LASTING = {
-  for: { type: 'string', value: '5m', help: `duration, after which the change ends (default: ${LEASE})` },
-  permanent: { type: 'boolean', help: 'until it is switched again' },
+  for: { value: '5m', help: `duration, after which the change ends (default: ${LEASE})` },
+  permanent: { help: 'until it is switched again' },
 } as const satisfies Record<string, Option>;
 const BUDGET = {
-  rate: { type: 'string', value: 'N', help: 'maximum calls per second; more than configured needs admin' },
-  calls: { type: 'string', value: 'N', help: 'end after N calls' },
-  bytes: { type: 'string', value: 'N', help: 'end after N bytes' },
-  unlimited: { type: 'boolean', help: 'no limit on calls (needs admin)' },
+  rate: { value: 'N', help: 'maximum calls per second; more than configured needs admin' },
+  calls: { value: 'N', help: 'end after N calls' },
+  bytes: { value: 'N', help: 'end after N bytes' },
+  unlimited: { help: 'no limit on calls (needs admin)' },
 } as const satisfies Record<string, Option>;
-const FOR: Option = { type: 'string', value: '5m', help: 'duration, after which the change ends (default: permanent)' };
-const ALL: Option = { type: 'boolean', help: 'every category' };
+const FOR: Option = { value: '5m', help: 'duration, after which the change ends (default: permanent)' };
+const ALL: Option = { help: 'every category' };
 const COMMON = {
-  reason: { type: 'string', value: 'TEXT', help: 'reason, for the audit trail' },
-  'dry-run': { type: 'boolean', help: 'only show what would change' },
-  yes: { type: 'boolean', short: 'y', help: 'do not ask' },
+  reason: { value: 'TEXT', help: 'reason, for the audit trail' },
+  'dry-run': { help: 'only show what would change' },
+  yes: { short: 'y', help: 'do not ask' },
 } as const satisfies Record<string, Option>;
+
+/** Where the store is not shared. */
+const ALONE = 'in this process alone: other processes of the service, if there are any, do not share its store';
 
 const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and asked about before it is sent.";
 
-export const enable = switching('enable', {
-  summary: `switch categories on, for ${LEASE} unless another time is given`,
-  options: {
-    ...LASTING,
-    ...BUDGET,
-    forecast: { type: 'boolean', help: 'measure for 10s what it would emit, show that, and on a terminal ask' },
-  },
-  examples: ["rdcp enable DATABASE --for 5m --reason 'slow checkout'", "rdcp enable 'DB_*' --rate 20 --calls 5000"],
-});
-export const disable = switching('disable', {
-  summary: 'switch categories off',
-  options: { for: FOR },
-  examples: ['rdcp disable DATABASE', "rdcp disable 'DB_*' --for 1h --yes"],
-});
+export const enable = ofServices(
+  switching('enable', {
+    summary: `switch categories on, for ${LEASE} unless another time is given`,
+    options: {
+      ...LASTING,
+      ...BUDGET,
+      ...SELECTION_OPTIONS,
+      ...OUTCOME_OPTIONS,
+      forecast: { help: 'measure for 10s what it would emit, show the figures, and ask on a terminal' },
+    },
+    examples: [
+      "rdcp enable DATABASE --for 5m --reason 'slow checkout'",
+      'rdcp enable DATABASE -m user.id=42',
+      'rdcp enable DATABASE --one',
+      'rdcp enable DATABASE --on-error --for 24h',
+      "rdcp enable 'DB_*' --rate 20 --calls 5000",
+    ],
+  }),
+);
+export const disable = ofServices(
+  switching('disable', {
+    summary: 'switch categories off',
+    options: { for: FOR },
+    notes: [
+      "To undo an enable, use 'rdcp end'. disable makes a setting of its own, which stays until it is reset; with --tenant",
+      'the category then stays off for that tenant when it is switched on for everybody.',
+    ],
+    examples: ['rdcp disable DATABASE', "rdcp disable 'DB_*' --for 1h --yes"],
+  }),
+);
 export const toggle = switching('toggle', {
   summary: `switch each category to its opposite state, for ${LEASE} unless another time is given`,
   options: { ...LASTING, ...BUDGET },
   examples: ['rdcp toggle DATABASE', 'rdcp toggle DATABASE --permanent'],
 });
-export const reset = switching('reset', {
-  summary: 'remove settings: categories return to the state that they inherit',
-  options: { all: ALL },
-  examples: ['rdcp reset DATABASE', "rdcp reset --all --reason 'incident over'"],
-});
+export const reset = ofServices(
+  switching('reset', {
+    summary: 'remove settings: categories return to the state that they inherit',
+    options: { all: ALL },
+    examples: ['rdcp reset DATABASE', "rdcp reset --all --reason 'incident over'"],
+  }),
+);
+export const end = ofServices(
+  switching('end', {
+    summary: 'end what was switched for a while; permanent settings stay',
+    options: { all: ALL, id: { value: 'ID', help: 'only the activation with this id' } },
+    examples: [
+      'rdcp end DATABASE',
+      'rdcp end DATABASE --tenant acme',
+      'rdcp end --id 1f0c2e9ab34d',
+      "rdcp end --all --reason 'incident over'",
+    ],
+  }),
+);
+
+/** `end` is a reset of temporary settings alone. */
+type Verb = Exclude<ControlAction, 'status'> | 'end';
 
 function switching(
-  action: Exclude<ControlAction, 'status'>,
-  { summary, options, examples }: Pick<Command, 'summary' | 'options' | 'examples'>,
+  verb: Verb,
+  { summary, options, notes = [], examples }: Pick<Command, 'summary' | 'options' | 'notes' | 'examples'>,
 ): Command {
   return {
     summary,
-    operands: action === 'reset' ? '[name...]' : '<name...>',
+    operands: 'all' in options ? '[name...]' : '<name...>',
     completes: 'categories',
     options: { ...options, ...COMMON, ...CONNECTION_OPTIONS },
-    notes: [NAMES],
+    notes: [...notes, NAMES],
     examples,
     run: async (terminal, values, operands) => {
-      const selection = selectionOf(action, values, operands);
-      const settings = settingsOf(action, values);
+      const selection = selectionOf(verb, values, operands);
+      const settings = settingsOf(verb, values);
       const access = accessOf(terminal, values);
       const client = clientOf(terminal, access);
-      const categories = selection && (await confirmed(terminal, values, client, { action, selection, settings }));
-      if (selection !== undefined && categories === undefined) {
+      const categories = await confirmed(terminal, values, client, { verb, selection, settings });
+      if (categories === undefined) {
         terminal.note('Nothing was changed.');
         return EXIT.refused;
       }
       if (settings.otelrdcp_dryRun === true) await assertKnowsDryRuns(client);
       const command: ControlCommand = {
-        action,
-        ...(categories && { categories }),
+        action: verb === 'end' ? 'reset' : verb,
+        ...(categories !== 'all' && { categories }),
         ...(Object.keys(settings).length > 0 && { options: settings }),
       };
       const answer = await suggesting(client, () => client.control(command));
-      show(terminal, values, answer);
-      if (answer.otelrdcp_tenantKnown === false && access.tenantId !== undefined) {
-        const everybody = clientOf(terminal, { ...access, tenantId: undefined });
-        terminal.note(`rdcp: ${escapeUnprintable(await unknownTenant(everybody, access.tenantId))}`);
-      }
+      const pending = await processNames(client, answer.otelrdcp_fleet?.pending ?? []);
+      show(terminal, values, answer, pending);
+      if (verb !== 'enable') await noteStillOn(terminal, client, verb, answer);
+      if (answer.otelrdcp_tenantKnown === false) await noteUnknownTenant(terminal, access);
       if (answer.status === 'failed') return EXIT.refused;
       if (answer.status !== 'partial') return EXIT.done;
       terminal.note(`rdcp: partially applied: ${escapeUnprintable(answer.message)}`);
@@ -103,28 +142,41 @@ function switching(
 }
 
 /** `undefined` for every category. */
-function selectionOf(action: ControlAction, values: Values, words: readonly string[]): Selection | undefined {
-  if (values.all !== true) {
-    if (words.length === 0) throw new UsageError(`${action} needs at least one category name; see 'rdcp list'`);
+function selectionOf(verb: Verb, values: Values, words: readonly string[]): Selection | undefined {
+  if (values.all !== true && values.id === undefined) {
+    if (words.length === 0) throw new UsageError(`${verb} needs at least one category name; see 'rdcp list'`);
     return parseSelection(words);
   }
-  if (words.length > 0) throw new UsageError('--all cannot be combined with category names');
+  if (words.length > 0) {
+    throw new UsageError(`--${values.all === true ? 'all' : 'id'} cannot be combined with category names`);
+  }
+  if (values.all === true && values.id !== undefined) throw new UsageError('--all cannot be combined with --id');
   return undefined;
 }
 
-function settingsOf(action: ControlAction, values: Values): ControlOptions {
+function settingsOf(verb: Verb, values: Values): ControlOptions {
   const reason = text(values, 'reason');
   const budget = budgetOf(values);
   const given = duration(values, 'for');
+  const { target, filter, when } = partOf(values);
+  const id = text(values, 'id');
+  if (values.permanent === true && (target ?? filter ?? when) !== undefined) {
+    throw new UsageError('--permanent cannot be combined with what selects work, lines or processes');
+  }
   if (values.permanent === true && (given !== undefined || budget.otelrdcp_budget !== undefined)) {
     throw new UsageError('--permanent cannot be combined with --for, --rate, --calls, --bytes or --unlimited');
   }
-  const leased = action === 'enable' || action === 'toggle';
+  const leased = verb === 'enable' || verb === 'toggle';
   const lasting = given ?? (leased && values.permanent !== true ? LEASE : undefined);
   return {
     ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
     ...(reason === undefined ? {} : { reason }),
     ...budget,
+    ...(target !== undefined && { otelrdcp_target: target }),
+    ...(filter !== undefined && { otelrdcp_filter: filter }),
+    ...(when !== undefined && { otelrdcp_when: when }),
+    ...(id !== undefined && { otelrdcp_id: id }),
+    ...(verb === 'end' && id === undefined && { otelrdcp_only: 'temporary' }),
     ...(values['dry-run'] === true && { otelrdcp_dryRun: true }),
   };
 }
@@ -142,35 +194,42 @@ function budgetOf(values: Values): Pick<ControlOptions, 'otelrdcp_budget'> {
 }
 
 interface Intent {
-  readonly action: ControlAction;
-  readonly selection: Selection;
+  readonly verb: Verb;
+  /** `undefined` for every category. */
+  readonly selection: Selection | undefined;
   readonly settings: ControlOptions;
 }
 
-/** The names to send; `undefined` when the person does not want that, having seen what a pattern stands for or what it costs. */
+/** The names to send, or `all`; `undefined` when the person does not want that, having seen what a pattern stands for or what it costs. */
 async function confirmed(
   terminal: Terminal,
   values: Values,
   client: RdcpClient,
-  { action, selection, settings }: Intent,
-): Promise<readonly string[] | undefined> {
-  const { patterns } = selection;
+  { verb, selection, settings }: Intent,
+): Promise<readonly string[] | 'all' | undefined> {
+  if (settings.otelrdcp_id !== undefined) return 'all';
   const asking = values.yes !== true && settings.otelrdcp_dryRun !== true;
+  const patterns = selection?.patterns ?? ['--all'];
   if (asking && patterns.length > 0 && !terminal.interactive) {
-    throw new UsageError(`a pattern needs --yes without a terminal: ${patterns.join(', ')}`);
+    const what = selection === undefined ? '--all' : `a pattern (${patterns.join(', ')})`;
+    throw new UsageError(`${what} needs --yes without a terminal`);
+  }
+  if (selection === undefined) {
+    return !asking || (await agrees(terminal, `${verb} every category?`)) ? 'all' : undefined;
   }
   const names = await namesOf(terminal, client, selection);
   if (values.forecast === true) {
-    if (terminal.interactive) terminal.note('Measuring for 10s.');
     const plain = { paint: (text: string) => terminal.paint(text, undefined), screen: terminal.screen };
-    const expected = await suggesting(client, () => client.forecast(names));
+    const expected = await whileMeasuring(terminal, '10s', () =>
+      suggesting(client, () => client.forecast(names, partOf(values))),
+    );
     terminal.note(`${forecastTable(plain, expected)}\n`);
     noteGaps(terminal, expected);
   }
   if (!asking || !terminal.interactive || (patterns.length === 0 && values.forecast !== true)) return names;
   const time = settings.duration === undefined ? '' : ` for ${settings.duration}`;
   const what = names.length === 1 ? 'this category' : `these ${names.length} categories`;
-  return (await agrees(terminal, `${action} ${what}${time}?`)) ? names : undefined;
+  return (await agrees(terminal, `${verb} ${what}${time}?`)) ? names : undefined;
 }
 
 async function agrees(terminal: Terminal, question: string): Promise<boolean> {
@@ -184,26 +243,31 @@ async function assertKnowsDryRuns(client: RdcpClient): Promise<void> {
   }
 }
 
-function show(terminal: Terminal, values: Values, answer: ControlResponse): void {
+/** @param pending names of the processes that have not applied the change */
+function show(terminal: Terminal, values: Values, answer: ControlResponse, pending: readonly string[]): void {
   const now = terminal.now();
   const { otelrdcp_fleet: fleet } = answer;
   present(terminal, values, answer, (wide) => {
-    terminal.show(changesTable(terminal, answer, { wide, now }));
-    for (const line of endings(answer, now)) terminal.show(terminal.paint(line, 'bold'));
-    const whom = affected(answer);
-    if (whom !== undefined) terminal.show(escapeUnprintable(whom));
-    if (fleet === undefined) return;
-    const missing = fleet.pending.length === 0 ? '' : `; still pending: ${fleet.pending.join(', ')}`;
-    terminal.out(`\napplied by ${fleet.applied} of ${fleet.instances} processes${escapeUnprintable(missing)}`);
+    if (answer.changes.length > 0) showChanges(terminal, answer, { wide, now });
+    for (const line of [...endings(answer, now), ...activationLines(answer, now)])
+      terminal.show(terminal.paint(line, 'bold'));
+    const tenants = affected(answer);
+    if (tenants !== undefined) terminal.show(escapeUnprintable(tenants));
+    const lasting = lastingOffs(answer);
+    if (lasting !== undefined) terminal.show(terminal.paint(escapeUnprintable(lasting), 'bold'));
+    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(ALONE);
+    if (fleet === undefined || (fleet.instances === 1 && pending.length === 0)) return;
+    const missing = pending.length === 0 ? '' : `; still pending: ${pending.join(', ')}`;
+    terminal.out(`\napplied by ${fleet.applied} of ${fleet.instances} processes${missing}`);
   });
   if (answer.otelrdcp_dryRun === true) terminal.note('Dry run: nothing was changed.');
 }
 
-function changesTable(
+function showChanges(
   terminal: Terminal,
   { changes }: ControlResponse,
   { wide, now }: { readonly wide: boolean; readonly now: number },
-): string {
+): void {
   const rows = changes.map(({ category, previousState, newState, expiresAt }) => [
     category,
     state(previousState),
@@ -211,14 +275,44 @@ function changesTable(
     expiresAt === undefined ? '-' : remaining(expiresAt, now),
     ...(wide ? [expiresAt ?? '-'] : []),
   ]);
-  return table(terminal, ['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
+  terminal.table(['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
 }
 
-/** Whom the changes affect, where they were asked for one tenant. */
+/** The tenants that changes affect, where they were requested for one tenant. */
 function affected({ tenant }: ControlResponse): string | undefined {
   if (tenant === undefined || tenant.id === EVERYBODY) return undefined;
   if (tenant.scope === 'tenant-isolated') return `for tenant ${tenant.id} alone`;
   return `for everybody, not for tenant ${tenant.id} alone: this service has one state for all tenants`;
+}
+
+/** Explains a tenant's permanent off, and how to undo it. */
+function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: ControlResponse): string | undefined {
+  const off = changes.filter(({ newState, temporary }) => !newState && !temporary).map(({ category }) => category);
+  if (action === 'reset' || tenant?.scope !== 'tenant-isolated' || dryRun === true || off.length === 0)
+    return undefined;
+  const stays = `${some(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
+  return `${stays}; 'rdcp reset ${some(off, ' ')} --tenant ${tenant.id}' removes the setting`;
+}
+
+/** Names the categories that are still on after `end`. */
+async function noteStillOn(terminal: Terminal, client: RdcpClient, verb: Verb, answer: ControlResponse): Promise<void> {
+  const { tenant, changes, otelrdcp_dryRun: dryRun } = answer;
+  if (dryRun === true) return;
+  const stillOn = verb === 'end' ? changes.filter(({ newState }) => newState).map(({ category }) => category) : [];
+  if (stillOn.length > 0) {
+    const off = `'rdcp disable ${some(stillOn, ' ')}${tenant?.scope === 'tenant-isolated' ? ` --tenant ${tenant.id}` : ''}'`;
+    terminal.note(`Still on, by a permanent setting or by default: ${some(stillOn)}; ${off} switches off.`);
+  }
+  if (tenant?.id !== EVERYBODY) return;
+  const ended = new Set(changes.filter(({ newState }) => !newState).map(({ category }) => category));
+  const ask = async () => (await client.discovery()).categories ?? [];
+  const known = ended.size === 0 ? [] : await ask().catch(() => []);
+  for (const category of known.filter(({ name }) => ended.has(name)).filter(isOn)) {
+    const { name } = category;
+    terminal.note(
+      `${name} is still on for ${statesOf(category, terminal.now())[0].whom}: 'rdcp ${verb} ${name} --tenant ID'.`,
+    );
+  }
 }
 
 /** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
@@ -231,4 +325,16 @@ function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: num
     names.set(ending, [...(names.get(ending) ?? []), category]);
   }
   return [...names].map(([ending, categories]) => `${some(categories)} ${ending}`);
+}
+
+/** Shows what an activation switches on and how to end it, or what was ended. */
+function activationLines(answer: ControlResponse, now: number): string[] {
+  const { action, message, categories, otelrdcp_activation: activation, otelrdcp_dryRun: dryRun, timestamp } = answer;
+  // The service says what it ended: activations leave no record of a change.
+  if (action !== 'enable') return answer.changes.length === 0 || /activations? ended/.test(message) ? [message] : [];
+  if (activation === undefined) return [];
+  const { id, expiresAt } = activation;
+  const time = `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
+  const line = `${some(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
+  return [dryRun === true ? line : `${line} (rdcp end --id ${id})`].map(escapeUnprintable);
 }

@@ -5,8 +5,9 @@ import type { FleetResponse } from '../../protocol/messages.ts';
 import { parseDuration } from '../../protocol/time.ts';
 import { type Command, EXIT, UsageError } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { duration } from '../option-values.ts';
 import { present } from '../output.ts';
-import { duration } from '../times.ts';
+import { processNames } from '../process-names.ts';
 
 const PAUSE_MS = 250;
 const PATIENCE = '30s';
@@ -18,10 +19,10 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
 
 export const wait: Command = {
-  summary: 'wait until every process of the fleet has applied a revision; exit code 3 if the time is over first',
+  summary: 'wait until every process of the fleet has applied a revision; exit code 3 if the time runs out',
   operands: '<revision>',
   options: {
-    timeout: { type: 'string', value: '30s', help: `how long to wait (default: ${PATIENCE})` },
+    timeout: { value: '30s', help: `how long to wait (default: ${PATIENCE})` },
     ...CONNECTION_OPTIONS,
   },
   notes: [
@@ -67,7 +68,7 @@ export const wait: Command = {
     terminal.note(
       revision > newest
         ? `The newest revision of this service is ${newest}: is ${revision} of another one?`
-        : `Still pending: ${behind.join(', ')}.`,
+        : `Still pending: ${(await processNames(client, behind)).join(', ')}.`,
     );
     return EXIT.partial;
   },
@@ -78,7 +79,7 @@ const GREATEST = 999_999_999_999_999;
 
 function revisionOf(operand: string): number {
   if (/^\d{1,15}$/.test(operand)) return Number(operand);
-  // What `jq` prints for a field that is not there.
+  // `jq` prints this for a missing field.
   const why = operand === 'null' ? ': a service that shares its state with no other process has none' : '';
   throw new UsageError(`the revision must be a whole number from 0 to ${GREATEST}, not '${operand}'${why}`);
 }
@@ -96,7 +97,9 @@ async function asked(client: RdcpClient, ms: number, interrupted?: AbortSignal):
 
 function progress(answer: FleetResponse, revision: number): string {
   const { length } = answer.instances;
-  return `revision ${revision} applied by ${length - lagging(answer, revision).length} of ${length} processes`;
+  const applied = length - lagging(answer, revision).length;
+  if (length === 1 && applied === 1) return `revision ${revision} is applied`;
+  return `revision ${revision} applied by ${applied} of ${length} processes`;
 }
 
 function lagging({ instances }: FleetResponse, revision: number): string[] {

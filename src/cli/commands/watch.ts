@@ -5,31 +5,33 @@ import type { AuditEntry } from '../../protocol/audit-messages.ts';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
-import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { ofServicesUntilInterrupted } from '../each-service.ts';
 import { folded, widthOf } from '../fold.ts';
 import { assertKnown, isSelected, parseSelection, withNearest } from '../names.ts';
 import { formatOf } from '../output.ts';
 import { type Cell, state, table } from '../table.ts';
+import { isOn, statesOf } from '../tenant-settings.ts';
 import { clockTime } from '../times.ts';
-import { timeLeft } from './list.ts';
 
-export const watch: Command = {
+export const watch: Command = ofServicesUntilInterrupted({
   summary: 'watch categories: state, time left, rate and who switched them, until Ctrl-C',
   operands: '[name...]',
   completes: 'categories',
   options: CONNECTION_OPTIONS,
   notes: [
-    'On a terminal it is a table that is painted again each second, elsewhere one line for each change, with -o json as JSON.',
-    'Who switched a category is known to a credential with the scope admin.',
+    'On a terminal it shows a table that is redrawn each second, elsewhere one line for each change, as JSON with -o json.',
+    'Of several services it shows lines on a terminal too, each with its service.',
+    'A credential with the scope admin also shows who switched a category.',
   ],
   examples: ['rdcp watch', "rdcp watch 'DB_*'", 'rdcp watch -o json | jq .'],
   run: async (terminal, values, operands) => {
     const selection = parseSelection(operands);
-    const client = connect(terminal, values);
+    const client = await connectToRead(terminal, values);
     const interrupted = terminal.interruption();
     const view =
       formatOf(values) === 'json'
-        ? lines(terminal, ({ category }) => terminal.out(JSON.stringify(category)))
+        ? lines(terminal, ({ category }) => terminal.json(category))
         : terminal.repaints
           ? painting(terminal, operands.length > 0)
           : lines(terminal, (change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
@@ -59,9 +61,9 @@ export const watch: Command = {
       view.end();
     }
   },
-};
+});
 
-/** Who switched what is on, by the trail, which is read again when something was switched. */
+/** The identity that switched each category, from the trail, which is read again after each change. */
 class Actors {
   readonly #client: RdcpClient;
   #known: ReadonlyMap<string, string> = new Map();
@@ -74,7 +76,13 @@ class Actors {
 
   async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
     const seen = JSON.stringify(
-      categories.map(({ name, enabled, otelrdcp_expiresAt }) => [name, enabled, otelrdcp_expiresAt]),
+      categories.map(({ name, enabled, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations }) => [
+        name,
+        enabled,
+        otelrdcp_expiresAt,
+        otelrdcp_settings,
+        otelrdcp_activations,
+      ]),
     );
     if (!this.#allowed || seen === this.#seen) return this.#known;
     this.#seen = seen;
@@ -90,9 +98,10 @@ class Actors {
 
 function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string> {
   const who = new Map<string, string>();
-  for (const { changes, identity, outcome } of entries) {
+  for (const { categories, changes, identity, outcome, otelrdcp_activation: activation } of entries) {
     if (outcome !== 'success' && outcome !== 'partial') continue;
-    for (const { category } of changes) {
+    // An activation leaves no record of a change.
+    for (const category of activation === undefined ? changes.map((change) => change.category) : categories) {
       if (!who.has(category)) who.set(category, identity.userId ?? identity.clientId ?? '');
     }
   }
@@ -115,14 +124,16 @@ interface Change {
 function lines(terminal: Terminal, print: (change: Change) => void): View {
   let lost = false;
   let before: ReadonlyMap<string, string> | undefined;
-  const mark = ({ enabled, temporary, otelrdcp_expiresAt: until }: DiscoveredCategory) =>
-    JSON.stringify([enabled, temporary, until]);
+  const mark = (category: DiscoveredCategory) => {
+    const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
+    return JSON.stringify([enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
+  };
   return {
     show: (categories, who) => {
       if (lost) terminal.note('The service answers again.');
       lost = false;
       for (const category of categories) {
-        const changed = before === undefined ? category.enabled : before.get(category.name) !== mark(category);
+        const changed = before === undefined ? isOn(category) : before.get(category.name) !== mark(category);
         if (changed) print({ category, who: who.get(category.name) ?? '' });
       }
       before = new Map(categories.map((category) => [category.name, mark(category)]));
@@ -136,9 +147,12 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
 }
 
 function sentence({ category, who }: Change, now: number): string {
-  const left = category.enabled && category.temporary ? ` for ${timeLeft(category, now)}` : '';
+  const states = statesOf(category, now).map(({ enabled, whom }) => {
+    const everybodyOff = !enabled && !category.enabled;
+    return `${enabled ? 'on' : 'off'}${whom === '-' || everybodyOff ? '' : ` for ${whom}`}`;
+  });
   const by = who === '' ? '' : ` by ${who}`;
-  return `${clockTime(new Date(now).toISOString(), now)} ${category.name} ${category.enabled ? 'on' : 'off'}${left}${by}`;
+  return `${clockTime(new Date(now).toISOString(), now)} ${category.name} ${states.join(' and ')}${by}`;
 }
 
 const HEADER = ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'];
@@ -147,7 +161,7 @@ const HEADER = ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'];
 const HIDE = '\u001b[?25l\u001b[?7l';
 const SHOW = '\u001b[?25h\u001b[?7h';
 
-/** Paints over the lines before. What is on comes first; what has no room is counted. */
+/** Paints over the lines before. Categories that are on come first; rows without room are counted. */
 function painting(terminal: Terminal, named: boolean): View {
   const { screen } = terminal;
   let painted: readonly string[] = [];
@@ -167,10 +181,10 @@ function painting(terminal: Terminal, named: boolean): View {
   });
   return {
     show: (categories, who) => {
-      const room = Math.max(2, (screen.rows ?? 24) - 3);
-      const sorted = named ? categories : [...categories].sort((a, b) => Number(b.enabled) - Number(a.enabled));
-      const rows = sorted.slice(0, room).map((category) => rowOf(category, who, terminal.now()));
-      const linesOf = (some: readonly Cell[][]) => table(terminal, HEADER, some).split('\n');
+      const room = Math.max(2, (screen.rows || 24) - 3);
+      const sorted = named ? categories : [...categories].sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
+      const rows = sorted.slice(0, room).map((category) => rowsOf(category, who, terminal.now()));
+      const linesOf = (some: readonly Cell[][][]) => table(terminal, HEADER, some.flat()).split('\n');
       // On a narrow terminal a category takes several lines.
       while (rows.length > 1 && linesOf(rows).length > room) rows.pop();
       const left = sorted.slice(rows.length);
@@ -179,7 +193,7 @@ function painting(terminal: Terminal, named: boolean): View {
     },
     lost: ({ message }) => {
       // The terminal does not wrap lines meanwhile, because each must be one row.
-      const problem = folded(`${message}; asking again until it answers.`, screen.columns ?? 80);
+      const problem = folded(`${message}; asking again until it answers.`, screen.columns || 80);
       paint([...last, ...problem.map((line) => terminal.paint(line, 'red'))]);
     },
     end: () => {
@@ -191,23 +205,23 @@ function painting(terminal: Terminal, named: boolean): View {
 
 /** Rows that painted lines take: a terminal that became narrower has folded them. */
 function height(lines: readonly string[], columns: number | undefined): number {
-  if (columns === undefined) return lines.length;
+  if (!columns) return lines.length;
   const rowsOf = (line: string) => Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(line)) / columns));
   return lines.reduce((sum, line) => sum + rowsOf(line), 0);
 }
 
 function remainder(left: readonly DiscoveredCategory[]): string {
-  const on = left.filter(({ enabled }) => enabled).length;
+  const on = left.filter(isOn).length;
   return `and ${left.length} more, ${on === 0 ? 'off or quiet' : `${on} of them on`}`;
 }
 
-function rowOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[] {
-  const { name, enabled, metrics } = category;
-  return [
+/** One for everybody, and one for tenants with another state. */
+function rowsOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[][] {
+  const { name, metrics } = category;
+  return statesOf(category, now).map(({ enabled, whom }, at) => [
     name,
     state(enabled),
-    timeLeft(category, now),
-    metrics.callsPerSecond.toFixed(1),
-    (enabled && who.get(name)) || '-',
-  ];
+    whom,
+    ...(at === 0 ? [metrics.callsPerSecond.toFixed(1), (enabled && who.get(name)) || '-'] : []),
+  ]);
 }

@@ -9,9 +9,9 @@ const START_SCRIPTS = ['start', 'start:prod'];
 const DOCKERFILE = 'Dockerfile';
 const ECOSYSTEM = ['ecosystem.config.js', 'ecosystem.config.cjs', 'ecosystem.config.json'];
 
-/** What puts a project under control. */
+/** Changes that put a project under control. */
 export interface Plan {
-  /** What the project is, in a few words. */
+  /** The project in a few words. */
   readonly found: string;
   /** The command that installs what is missing. */
   readonly install: string | undefined;
@@ -19,7 +19,7 @@ export interface Plan {
   readonly scripts: readonly { readonly name: string; readonly before: string; readonly after: string }[];
   /** The text of package.json with these scripts. */
   readonly manifest: string;
-  /** What is left to do by hand, and commands to run. */
+  /** Manual steps, and commands to run. */
   readonly steps: readonly string[];
   /** Whether there is nothing to do. */
   readonly done: boolean;
@@ -81,7 +81,7 @@ function describe({ frameworks, loggers, sdkFile, typescript, esModules }: Proje
 function installCommand({ packages, manager, sdkFile }: Project): string | undefined {
   // Where there is an SDK, ours attaches to it.
   const hasSdk = sdkFile !== undefined || packages.has('@opentelemetry/auto-instrumentations-node');
-  const wanted = [NAME, ...(hasSdk ? [] : ['@opentelemetry/sdk-node', '@opentelemetry/exporter-prometheus'])];
+  const wanted = [NAME, ...(hasSdk ? [] : ['@opentelemetry/sdk-node'])];
   const missing = wanted.filter((name) => !packages.has(name));
   return missing.length === 0 ? undefined : `${manager} ${manager === 'npm' ? 'install' : 'add'} ${missing.join(' ')}`;
 }

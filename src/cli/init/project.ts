@@ -4,7 +4,7 @@ import { preloadedBy } from './scripts.ts';
 /** Reads the files of a project, by their path in it. `undefined` for one that is not there. */
 export type ReadText = (path: string) => string | undefined;
 
-/** What is known of a project folder. */
+/** Facts about a project folder. */
 export interface Project {
   /** The text of package.json. */
   readonly manifest: string;

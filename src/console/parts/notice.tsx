@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
+import { useErrorBoundary } from 'preact/hooks';
+import { now } from '../page.ts';
 import type { Problem } from '../state/problem.ts';
-import { useNow } from '../state/use-now.ts';
 import { Button } from './button.tsx';
 import { Text } from './text.tsx';
 
-/** What went wrong, and what can be done. */
+/** A problem, and the way to try again. */
 export function Notice({ problem, onRetry }: { readonly problem: Problem; readonly onRetry?: () => void }) {
   const tone = problem.kind === 'offline' || problem.kind === 'unavailable' ? 'warning' : 'error';
   return (
@@ -22,7 +23,7 @@ export function Notice({ problem, onRetry }: { readonly problem: Problem; readon
 }
 
 function Countdown({ until }: { readonly until: number }) {
-  const seconds = Math.max(0, Math.ceil((until - useNow()) / 1000));
+  const seconds = Math.max(0, Math.ceil((until - now.value) / 1000));
   return <p class="muted">{seconds === 0 ? 'You can try again now.' : `Possible again in ${seconds} s.`}</p>;
 }
 
@@ -41,5 +42,16 @@ export function Loading({ what }: { readonly what: string }) {
     <div class="loading" role="status">
       Loading {what} …
     </div>
+  );
+}
+
+/** Shows a notice in place of a part of the page that throws. The rest of the page goes on. */
+export function Boundary({ children }: { readonly children: ComponentChildren }) {
+  const [failure] = useErrorBoundary((error) => console.error(error));
+  if (failure === undefined) return <>{children}</>;
+  return (
+    <p class="notice error" role="alert">
+      This part of the page failed. Reload the page.
+    </p>
   );
 }

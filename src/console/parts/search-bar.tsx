@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 
-export interface SearchBarProps {
+interface SearchBarProps {
   readonly label: string;
   readonly value: string;
   readonly onSearch: (text: string) => void;
-  /** What else narrows the list down, and how much it found. */
+  /** Other filters, and the number of results. */
   readonly children?: ComponentChildren;
 }
 

@@ -1,6 +1,5 @@
-import { useNow } from '../state/use-now.ts';
-import { clockSpan, roughSpan } from './spans.ts';
-import { clockTime, utcTime } from './times.ts';
+import { now } from '../page.ts';
+import { clockSpan, clockTime, roughSpan, utcTime } from './format.ts';
 
 /** A point in time: in the browser's zone, with UTC in the title. */
 export function Time({ at }: { readonly at: string }) {
@@ -15,7 +14,7 @@ export function Time({ at }: { readonly at: string }) {
 
 /** A clock that runs down. */
 export function TimeLeft({ until }: { readonly until: string }) {
-  const left = Date.parse(until) - useNow();
+  const left = Date.parse(until) - now.value;
   const end = new Date(until);
   return (
     <time class="clock" dateTime={until} title={`until ${clockTime(end)} (${utcTime(end)})`}>

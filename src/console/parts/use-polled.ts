@@ -1,44 +1,33 @@
-import { useEffect, useRef } from 'preact/hooks';
-import type { Connection } from '../state/connection.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { connection } from '../page.ts';
 import type { Problem } from '../state/problem.ts';
-import { useRedraw } from '../state/use-redraw.ts';
 
-export interface Polled<T> {
+interface Answer<T> {
   /** The newest answer; it stays while the next one fails. */
-  readonly value: T | undefined;
-  readonly problem: Problem | undefined;
+  readonly value?: T;
+  readonly problem?: Problem | undefined;
   readonly isLoading: boolean;
   /** When the answer came, in milliseconds since the epoch. */
-  readonly at: number | undefined;
-  readonly refresh: () => void;
+  readonly at?: number;
 }
 
 /**
- * Asks again and again while the page is seen; after a failure not before the server allows it.
+ * Asks again and again while the page is visible; after a failure not before the server allows it.
  * @param key asks at once when it is another one
  * @param everyMs `undefined` asks once
  */
 export function usePolled<T>(
-  connection: Connection,
   ask: (signal: AbortSignal) => Promise<T>,
-  { key, everyMs }: { readonly key?: unknown; readonly everyMs?: number | undefined } = {},
-): Polled<T> {
-  const [, redraw] = useRedraw();
-  const state = useRef<Omit<Polled<T>, 'refresh'>>({
-    value: undefined,
-    problem: undefined,
-    isLoading: true,
-    at: undefined,
-  });
+  { key, everyMs }: { readonly key?: unknown; readonly everyMs?: number } = {},
+): Answer<T> & { readonly refresh: () => void } {
+  const [answer, setAnswer] = useState<Answer<T>>({ isLoading: true });
   const refresh = useRef(() => {});
   useEffect(() => {
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isAsking = false;
-    const set = (change: Partial<Omit<Polled<T>, 'refresh'>>) => {
-      if (controller.signal.aborted) return;
-      state.current = { ...state.current, ...change };
-      redraw();
+    const set = (change: Partial<Answer<T>>) => {
+      if (!controller.signal.aborted) setAnswer((known) => ({ ...known, ...change }));
     };
     const run = async () => {
       if (isAsking || document.hidden) return;
@@ -47,10 +36,10 @@ export function usePolled<T>(
       set({ isLoading: true });
       let wait = everyMs;
       try {
-        set({ value: await ask(controller.signal), problem: undefined, at: connection.now() });
+        set({ value: await ask(controller.signal), problem: undefined, at: Date.now() });
       } catch (error) {
         const problem = connection.problemOf(error);
-        if (problem.retryAt !== undefined) wait = Math.max(wait ?? 0, problem.retryAt - connection.now());
+        if (problem.retryAt !== undefined) wait = Math.max(wait ?? 0, problem.retryAt - Date.now());
         set({ problem });
       }
       isAsking = false;
@@ -68,6 +57,6 @@ export function usePolled<T>(
       document.removeEventListener('visibilitychange', seen);
       removeEventListener('online', seen);
     };
-  }, [connection, key]);
-  return { ...state.current, refresh: () => refresh.current() };
+  }, [key]);
+  return { ...answer, refresh: () => refresh.current() };
 }

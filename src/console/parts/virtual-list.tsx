@@ -6,13 +6,13 @@ export interface VirtualListProps<T> {
   readonly items: readonly T[];
   readonly keyOf: (item: T) => string;
   readonly renderRow: (item: T, index: number) => ComponentChildren;
-  /** Of a row, in pixels. */
+  /** Height of a row, in pixels. */
   readonly rowHeight: number | ((item: T) => number);
   /** A row that stays drawn wherever the page is scrolled to, because it has the focus. */
   readonly keep?: number | undefined;
 }
 
-/** What is seen is looked at in such steps, in pixels: most frames of a scroll then draw nothing. */
+/** The list follows the scrolling in steps of this size, in pixels, so that most frames draw nothing. */
 const STEP = 200;
 
 /** Draws the rows of a long list that can be seen. They scroll with the page. */
@@ -20,8 +20,9 @@ export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: Vir
   const list = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
   const heightOf = typeof rowHeight === 'number' ? () => rowHeight : rowHeight;
-  const tall = heightOf(items[0] as T);
-  const edges = useMemo(() => edgesOf(items.map(heightOf)), [items, tall]);
+  const heights = items.map(heightOf);
+  const shape = heights.join();
+  const edges = useMemo(() => edgesOf(heights), [items, shape]);
   const measure = () => {
     const top = Math.floor(-(list.current?.getBoundingClientRect().top ?? 0) / STEP) * STEP;
     const height = innerHeight + STEP;
@@ -35,14 +36,14 @@ export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: Vir
       removeEventListener('resize', measure);
     };
   }, []);
-  // What stands above the list may have changed its place.
+  // Elements above the list may have changed its place.
   useLayoutEffect(measure);
   const { from, to } = visibleUnevenRange({ ...view, edges });
   const indices = Array.from({ length: to - from }, (_, at) => from + at);
   if (keep !== undefined && keep < items.length && keep < from) indices.unshift(keep);
   else if (keep !== undefined && keep < items.length && keep >= to) indices.push(keep);
   // Rows that were drawn stay as they are while the page is scrolled.
-  const drawn = useMemo(() => new Map<number, ComponentChildren>(), [items, renderRow, tall]);
+  const drawn = useMemo(() => new Map<number, ComponentChildren>(), [items, renderRow, shape]);
   const rowAt = (index: number) => {
     const item = items[index] as T;
     const style = { transform: `translateY(${edges[index]}px)`, height: `${heightOf(item)}px` };

@@ -1,22 +1,31 @@
-export interface Viewport {
-  /** How far the list's top is above the top of what it is seen through, in pixels. */
+/** Drawn beyond each edge, in pixels, so that a quick scroll shows no blank. */
+const MARGIN = 400;
+
+/** The part of a list that is in sight. */
+interface Viewport {
+  /** How far the list's top is above the top of its window, in pixels. */
   readonly top: number;
-  /** Of what it is seen through, in pixels. */
+  /** Height of the window, in pixels. */
   readonly height: number;
 }
 
-export interface EvenRows extends Viewport {
-  readonly rowHeight: number;
-  readonly count: number;
+/** The rows to draw: from `from`, before `to`. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
 }
 
-export interface UnevenRows extends Viewport {
-  /** Where each row begins, and where the last one ends, in pixels. */
-  readonly edges: readonly number[];
+/** The range of a list whose rows have one height. */
+export function visibleRange({
+  top,
+  height,
+  rowHeight,
+  count,
+}: Viewport & { readonly rowHeight: number; readonly count: number }): Range {
+  const from = Math.floor((top - MARGIN) / rowHeight);
+  const to = Math.ceil((top + height + MARGIN) / rowHeight);
+  return { from: Math.min(Math.max(from, 0), count), to: Math.max(Math.min(to, count), 0) };
 }
-
-/** Drawn beyond each edge, in pixels, so that a quick scroll shows no blank. */
-const MARGIN = 400;
 
 /** Where each row begins, and where the last one ends. */
 export function edgesOf(heights: readonly number[]): number[] {
@@ -25,32 +34,41 @@ export function edgesOf(heights: readonly number[]): number[] {
   return edges;
 }
 
-/** Which rows to draw: from `from`, before `to`. */
-export interface Range {
-  readonly from: number;
-  readonly to: number;
-}
-
-export function visibleRange({ top, height, rowHeight, count }: EvenRows): Range {
-  const from = Math.floor((top - MARGIN) / rowHeight);
-  const to = Math.ceil((top + height + MARGIN) / rowHeight);
-  return { from: Math.min(Math.max(from, 0), count), to: Math.max(Math.min(to, count), 0) };
-}
-
-export function visibleUnevenRange({ top, height, edges }: UnevenRows): Range {
-  const from = firstAfter(edges, top - MARGIN) - 1;
-  const to = firstAfter(edges, top + height + MARGIN);
+/** The range of a list whose rows have the edges of {@link edgesOf}. */
+export function visibleUnevenRange({ top, height, edges }: Viewport & { readonly edges: readonly number[] }): Range {
+  const from = firstIndex(edges, (edge) => edge > top - MARGIN) - 1;
+  const to = firstIndex(edges, (edge) => edge > top + height + MARGIN);
   const last = edges.length - 1;
   return { from: Math.min(Math.max(from, 0), last), to: Math.min(to, last) };
 }
 
-/** The index of the first edge beyond a place. */
-function firstAfter(edges: readonly number[], place: number): number {
+interface Identified {
+  readonly id: number;
+}
+
+/** The place of a row, or of the next newer one if it is gone. Ids ascend. */
+export function indexOf(rows: readonly Identified[], id: number): number {
+  return firstIndex(rows, (row) => row.id >= id);
+}
+
+/** The row at the top of the window, and how much of it is scrolled out, in pixels. */
+export function anchorAt(
+  rows: readonly Identified[],
+  scrollTop: number,
+  rowHeight: number,
+): { readonly id: number; readonly offset: number } | undefined {
+  const index = Math.floor(scrollTop / rowHeight);
+  const row = rows[index];
+  return row && { id: row.id, offset: scrollTop - index * rowHeight };
+}
+
+/** The first item that passes, by bisection: all items behind it pass too. */
+function firstIndex<T>(items: readonly T[], passes: (item: T) => boolean): number {
   let low = 0;
-  let high = edges.length;
+  let high = items.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((edges[middle] ?? 0) > place) high = middle;
+    if (passes(items[middle] as T)) high = middle;
     else low = middle + 1;
   }
   return low;

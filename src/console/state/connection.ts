@@ -1,81 +1,72 @@
-import { type ControlCommand, createRdcpClient, isRdcpError, type RdcpClient, type Scope } from '../../client.ts';
+import { batch } from '@preact/signals';
+import { randomId } from '../../client/random-id.ts';
+import {
+  type ControlCommand,
+  createRdcpClient,
+  isRdcpError,
+  type RdcpClient,
+  type RdcpClientOptions,
+  type Scope,
+} from '../../client.ts';
 import { EVERYBODY } from '../../protocol/constants.ts';
-import type { ControlResponse, SessionResponse } from '../../protocol/messages.ts';
+import type { ControlResponse, DiscoveredCategory, SessionResponse } from '../../protocol/messages.ts';
 import type { StateEvent } from '../../protocol/streams.ts';
-import type { Intent } from './change.ts';
+import { type Intent, receiptOf } from './change.ts';
 import { type Credential, type SignedIn, signInWith } from './credential.ts';
-import { Follower, type FollowerState } from './follower.ts';
-import { type Problem, problemOf } from './problem.ts';
+import { Follower, type FollowerState, REAL_TIME } from './follower.ts';
+import { isAllowed } from './intents.ts';
+import { askedForMs, type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
-import { type Action, INITIAL, type Receipt, reduce, type State } from './state.ts';
-import { Store } from './store.ts';
-
-export interface Environment {
-  /** Everything before `rdcp/console/` in the page's own address. */
-  readonly baseUrl: string;
-  readonly fetch: typeof globalThis.fetch;
-  /** In milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly after: (milliseconds: number, task: () => void) => () => void;
-}
+import { isPartlyOn } from './reach.ts';
+import { PageState, type Receipt } from './state.ts';
 
 /** How often health is asked for, in milliseconds. */
 const HEALTH_MS = 15_000;
 /** How long a receipt that needs no attention stays, in milliseconds. */
 const RECEIPT_MS = 10_000;
 /** Several changes in this time ask for the tenants once, in milliseconds. */
-const TENANTS_MS = 1000;
+const TENANTS_MS = 500;
+/** How long "Measure all" measures, in seconds. */
+const MEASURE_SECONDS = 2;
+/** Events after which tenants may have other settings. */
+const CHANGES: ReadonlySet<string> = new Set<StateEvent['event']>(['snapshot', 'category', 'audit']);
 /** Where the server does not say how long a temporary control may be. */
 const USUAL_MAX_SECONDS = 24 * 3600;
 
-/** The page's connection to its endpoint: who is signed in, the client, and the state that the server sends. */
+/** The page's connection to its endpoint: the client, who is signed in, and the state that the server sends. */
 export class Connection {
-  readonly store = new Store<State, Action>(INITIAL, reduce);
+  readonly state = new PageState();
   readonly history = new RateHistory();
-  readonly #environment: Environment;
+  /** For the credential and the tenant that are in force; another one after a change of either. */
+  client: RdcpClient;
+  readonly #options: RdcpClientOptions;
   readonly #follower: Follower<StateEvent>;
   #signedIn: SignedIn | undefined;
-  #client: RdcpClient;
-  #cancelHealth: (() => void) | undefined;
-  #cancelTenants: (() => void) | undefined;
+  #healthTimer: ReturnType<typeof setTimeout> | undefined;
+  #tenantsTimer: ReturnType<typeof setTimeout> | undefined;
   #receipts = 0;
   #visible = true;
 
-  constructor(environment: Environment) {
-    this.#environment = environment;
-    const { after, random, now } = environment;
-    this.#client = this.#clientOf({});
+  /** @param baseUrl everything before `rdcp/console/` in the page's own address */
+  constructor(baseUrl: string) {
+    this.#options = { baseUrl, clientId: 'console' };
+    this.client = this.#clientOf({});
     this.#follower = new Follower<StateEvent>({
-      open: (lastEventId, signal) => this.#client.events({ signal, ...(lastEventId !== undefined && { lastEventId }) }),
+      ...REAL_TIME,
+      open: (lastEventId, signal) => this.client.events({ signal, ...(lastEventId !== undefined && { lastEventId }) }),
       receive: (event) => this.#receive(event),
       changed: (state) => this.#linkChanged(state),
       isFinal: (error) => isRdcpError(error) && (error.status === 401 || error.status === 403),
-      askedFor: (error) => {
-        const { retryAt } = problemOf(error, now());
-        return retryAt === undefined ? undefined : retryAt - now();
-      },
-      after,
-      random,
+      askedFor: (error) => askedForMs(error, Date.now()),
     });
   }
 
-  /** Of the credential and the tenant that are in force; another one after a change of either. */
-  get client(): RdcpClient {
-    return this.#client;
-  }
-
   get session(): SessionResponse | undefined {
-    return this.store.state.session;
+    return this.state.session.value;
   }
 
   get tenant(): string | undefined {
-    return this.store.state.tenant;
-  }
-
-  /** In milliseconds since the epoch. */
-  now(): number {
-    return this.#environment.now();
+    return this.state.tenant.value;
   }
 
   /** Whether the credential has a scope. `admin` is every scope. */
@@ -86,7 +77,7 @@ export class Connection {
 
   /** Whether the server has an endpoint of ours, such as `tail`. */
   has(endpoint: string): boolean {
-    return this.store.state.server?.otelrdcp_endpoints[endpoint] !== undefined;
+    return this.state.server.value?.otelrdcp_endpoints[endpoint] !== undefined;
   }
 
   /** Whether the credential may see lines. */
@@ -101,10 +92,10 @@ export class Connection {
 
   /** Whether settings are kept for each tenant. */
   get hasTenants(): boolean {
-    return this.store.state.server?.capabilities.multiTenancy === true;
+    return this.state.server.value?.capabilities.multiTenancy === true;
   }
 
-  /** Whether settings are kept for each tenant, and this credential is of none and may choose one. */
+  /** Whether settings are kept for each tenant, and this credential belongs to none and may choose one. */
   get choosesTenants(): boolean {
     const tenant = this.session?.tenantId ?? EVERYBODY;
     return this.hasTenants && tenant === EVERYBODY && this.can('admin');
@@ -123,93 +114,121 @@ export class Connection {
     return this.can('control') && (!everybody || !this.hasTenants || this.can('admin'));
   }
 
+  /** Whether the credential may switch this category. */
+  mayChange(name: string): boolean {
+    return this.maySwitch && isAllowed(name, this.session ?? {});
+  }
+
   /** Sends a change. With the same request id it takes effect once, however often it is sent. */
   async change(command: ControlCommand, tenant: string | undefined, requestId: string): Promise<ControlResponse> {
     const answer = await this.clientFor(tenant).control(command, { requestId });
-    if (tenant !== undefined) this.#askTenantsSoon();
+    this.#askTenantsSoon();
     return answer;
+  }
+
+  /** Takes a change back, and says so. */
+  async undo(command: ControlCommand, tenant: string | undefined): Promise<void> {
+    try {
+      const answer = await this.change(command, tenant, randomId());
+      const whom = tenant === undefined ? '' : `for ${tenant}`;
+      const receipt = receiptOf(answer, whom, (id) => this.processName(id));
+      this.showReceipt({ ...receipt, categories: answer.categories });
+    } catch (error) {
+      this.showProblem(error);
+    }
   }
 
   /** A client for one tenant; `undefined` for everybody. */
   clientFor(tenant: string | undefined): RdcpClient {
-    return tenant === this.tenant ? this.#client : this.#clientOf(this.#signedIn?.options ?? {}, tenant);
+    return tenant === this.tenant ? this.client : this.#clientOf(this.#signedIn?.options ?? {}, tenant);
   }
 
-  /** Puts into the state what is known now. */
-  know(known: Extract<Action, { type: 'known' }>['known']): void {
-    this.store.dispatch({ type: 'known', known });
+  /** Calls a second of a category: the newest of one that is on, what was measured of one that is off, if it was. */
+  rateOf(category: DiscoveredCategory): number | undefined {
+    const { name, enabled, metrics } = category;
+    if (!enabled && !isPartlyOn(category)) return this.state.measured.value?.rates.get(name);
+    const rates = this.state.rates.value;
+    return rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
   }
 
-  /** What a process is called: its host and process id, where the credential may know them. */
+  /** Whether the credential may measure. */
+  get mayMeasure(): boolean {
+    return this.can('control') || this.can('tail');
+  }
+
+  /** Measures how much each category writes, or would write if it were on. */
+  async measureAll(): Promise<void> {
+    const { client, state } = this;
+    const names = [...(state.categories.value?.keys() ?? [])];
+    const { categories } = await client.forecast(names, { duration: MEASURE_SECONDS });
+    if (client !== this.client) return;
+    const rates = Object.entries(categories).map(([name, { callsPerSecond }]) => [name, callsPerSecond.value] as const);
+    state.measured.value = { at: Date.now(), rates: new Map(rates) };
+  }
+
+  /** The name of a process: its host and process id, where the credential may know them. */
   processName(id: string): string {
-    const member = this.store.state.fleet?.members?.find((each) => each.id === id);
+    const member = this.state.fleet.value?.members?.find((each) => each.id === id);
     return member === undefined ? id.slice(0, 8) : `${member.host}:${member.pid}`;
   }
 
   /** Opens the dialog for a change. */
-  ask(intent: Intent, categories: readonly string[]): void {
-    this.know({ asked: { intent, categories } });
+  ask(intent: Intent, categories: readonly string[], tenant = this.tenant): void {
+    this.state.asked.value = { intent, categories, tenant };
   }
 
-  /** Closes the dialog for a change. */
-  askNothing(): void {
-    this.know({ asked: undefined });
+  /** Shows why something was not done. */
+  showProblem(error: unknown): void {
+    const { title, detail } = this.problemOf(error);
+    this.showReceipt({ tone: 'error', title, ...(detail !== undefined && { detail }) });
   }
 
-  /** Shows the answer to a change. One that is as it should be goes by itself. */
+  /** Shows the answer to a change. One that needs no attention goes by itself. */
   showReceipt(receipt: Omit<Receipt, 'id'>): void {
     this.#receipts += 1;
     const id = this.#receipts;
-    this.store.dispatch({ type: 'receipt', receipt: { ...receipt, id } });
+    this.state.addReceipt({ ...receipt, id });
     // One that needs attention is an alert by itself.
     if (receipt.tone !== 'good') return;
-    this.announce(`${receipt.title}. ${receipt.detail ?? ''}`);
-    this.#environment.after(RECEIPT_MS, () => this.dismissReceipt(id));
-  }
-
-  dismissReceipt(id: number): void {
-    this.store.dispatch({ type: 'receipt-seen', id });
-  }
-
-  /** Says something to users of screen readers. */
-  announce(text: string): void {
-    this.know({ announcement: text });
+    this.state.announcement.value = `${receipt.title}. ${receipt.detail ?? ''}`;
+    setTimeout(() => this.state.dismissReceipt(id), RECEIPT_MS);
   }
 
   /**
-   * Finds out who the server is, and whether it knows this browser already by its connection.
+   * Asks the server who it is, and whether it knows this browser already by its connection.
    * @param code the one-time code of `rdcp console`
    */
   async begin(code?: string): Promise<void> {
+    const { state } = this;
     try {
-      const server = await this.#client.wellKnown();
-      this.know({ server });
+      const server = await this.client.wellKnown();
+      state.server.value = server;
       if (code !== undefined) await this.signIn({ kind: 'code', code });
       else if (server.otelrdcp_authenticated === true) await this.signIn({ kind: 'connection' });
-      else this.store.dispatch({ type: 'signed-out' });
+      else state.signOut();
     } catch (error) {
-      this.store.dispatch({ type: 'unreachable', problem: this.problemOf(error) });
+      state.problem.value = this.problemOf(error);
+      state.stage.value = 'unreachable';
     }
   }
 
   /** @returns why the credential was not accepted */
   async signIn(credential: Credential): Promise<Problem | undefined> {
-    const { server, stage } = this.store.state;
-    const options = this.#common();
-    const createClient = (given: SignedIn['options']) => createRdcpClient({ ...options, ...given });
+    const { stage, server } = this.state;
+    const before = stage.value;
     try {
-      const signedIn = await signInWith(credential, server?.security.tokenRefresh === true, { options, createClient });
-      const session = await createClient(signedIn.options).session();
+      const signedIn = await signInWith(credential, server.value?.security.tokenRefresh === true, this.#options);
+      const session = await createRdcpClient({ ...this.#options, ...signedIn.options }).session();
       if (this.session?.userId !== session.userId) this.history.clear();
       this.#signedIn = signedIn;
-      this.store.dispatch({ type: 'signed-in', session });
-      this.#client = this.#clientOf(signedIn.options, this.tenant);
+      this.state.signIn(session);
+      this.client = this.#clientOf(signedIn.options, this.tenant);
       this.#follow();
       return undefined;
     } catch (error) {
       const problem = this.problemOf(error);
       // Where a session has expired, the views stay as they are.
-      if (stage !== 'expired') this.store.dispatch({ type: 'signed-out', problem });
+      if (before !== 'expired') this.state.signOut(problem);
       return problem;
     }
   }
@@ -217,46 +236,50 @@ export class Connection {
   /** Forgets the credential, and ends its session where the server has one. */
   async signOut(): Promise<void> {
     const signedIn = this.#signedIn;
-    this.#forget();
-    this.store.dispatch({ type: 'signed-out' });
+    this.#follower.stop();
+    clearTimeout(this.#healthTimer);
+    this.#signedIn = undefined;
+    this.client = this.#clientOf({});
+    this.history.clear();
+    this.state.signOut();
     await signedIn?.end();
   }
 
   /** Shows one tenant; `undefined` for everybody. */
   chooseTenant(tenant: string | undefined): void {
     if (this.#signedIn === undefined || tenant === this.tenant) return;
-    this.store.dispatch({ type: 'tenant', tenant });
+    this.state.chooseTenant(tenant);
     this.history.clear();
-    this.#client = this.#clientOf(this.#signedIn.options, tenant);
+    this.client = this.#clientOf(this.#signedIn.options, tenant);
     this.#follower.restart();
     void this.#askHealth();
   }
 
-  /** While nobody sees the page it asks for nothing. */
+  /** A hidden page asks for nothing. */
   setVisible(visible: boolean): void {
     this.#visible = visible;
-    if (this.store.state.stage !== 'signed-in') return;
+    if (this.state.stage.value !== 'signed-in') return;
     if (visible) this.#follow();
     else {
       this.#follower.pause();
-      this.#cancelHealth?.();
+      clearTimeout(this.#healthTimer);
     }
   }
 
   /** The network may be back. */
   wake(): void {
-    if (this.store.state.stage === 'unreachable') void this.begin();
+    if (this.state.stage.value === 'unreachable') void this.begin();
     else this.#follower.wake();
   }
 
   /** Categories with their totals, which events do not repeat. */
   async refresh(): Promise<void> {
-    const { categories } = await this.#client.discovery();
-    this.store.dispatch({ type: 'categories', categories });
+    const { categories } = await this.client.discovery();
+    this.state.takeCategories(categories);
   }
 
   problemOf(error: unknown): Problem {
-    return problemOf(error, this.now());
+    return problemOf(error, Date.now());
   }
 
   #follow(): void {
@@ -267,10 +290,11 @@ export class Connection {
   }
 
   #askTenantsSoon(): void {
-    this.#cancelTenants ??= this.#environment.after(TENANTS_MS, () => {
-      this.#cancelTenants = undefined;
+    this.state.tenantsStale.value = true;
+    this.#tenantsTimer ??= setTimeout(() => {
+      this.#tenantsTimer = undefined;
       if (this.#visible) void this.#askTenants();
-    });
+    }, TENANTS_MS);
   }
 
   async #askTenants(): Promise<void> {
@@ -278,29 +302,22 @@ export class Connection {
     const answer = await this.clientFor(undefined)
       .tenants()
       .catch(() => undefined);
-    if (answer !== undefined && this.choosesTenants) this.know({ tenants: answer.tenants });
-  }
-
-  #forget(): void {
-    this.#follower.stop();
-    this.#cancelHealth?.();
-    this.#signedIn = undefined;
-    this.#client = this.#clientOf({});
-    this.history.clear();
-  }
-
-  #common() {
-    return { baseUrl: this.#environment.baseUrl, clientId: 'console', fetch: this.#environment.fetch };
+    if (answer === undefined || !this.choosesTenants) return;
+    batch(() => {
+      this.state.tenants.value = answer.tenants;
+      // A change since it was asked asks again.
+      this.state.tenantsStale.value = this.#tenantsTimer !== undefined;
+    });
   }
 
   #clientOf(options: SignedIn['options'], tenantId?: string): RdcpClient {
     const { token } = options;
     return createRdcpClient({
-      ...this.#common(),
+      ...this.#options,
       ...options,
       ...(tenantId !== undefined && { tenantId }),
       fetch: async (url, init) => {
-        const response = await this.#environment.fetch(url, init);
+        const response = await fetch(url, init);
         if (response.status === 401 && options === this.#signedIn?.options) this.#expired();
         return response;
       },
@@ -319,43 +336,41 @@ export class Connection {
   }
 
   #expired(): void {
-    if (this.store.state.stage !== 'signed-in') return;
-    this.#cancelHealth?.();
+    if (this.state.stage.value !== 'signed-in') return;
+    clearTimeout(this.#healthTimer);
     this.#follower.pause();
-    this.store.dispatch({ type: 'expired' });
+    this.state.stage.value = 'expired';
   }
 
   #receive(event: StateEvent): void {
     if (event.event === 'rates') this.history.add(event.data);
-    if (event.event === 'audit' && event.data.tenant !== undefined) this.#askTenantsSoon();
-    this.store.dispatch({ type: 'event', event });
+    if (CHANGES.has(event.event)) this.#askTenantsSoon();
+    this.state.receive(event);
   }
 
-  #linkChanged(state: FollowerState): void {
-    const now = this.now();
-    const { link } = this.store.state;
-    if (state.state === 'stopped') return;
-    if (state.state === 'lost') {
-      const since = link.state === 'lost' ? link.since : now;
-      const problem = this.problemOf(state.error);
-      this.know({ link: { state: 'lost', since, retryAt: now + state.delayMs, problem } });
-      return;
+  #linkChanged(change: FollowerState): void {
+    const { link } = this.state;
+    const known = link.value;
+    if (change.state === 'lost') {
+      const now = Date.now();
+      const since = known.state === 'lost' ? known.since : now;
+      link.value = { state: 'lost', since, retryAt: now + change.delayMs, problem: this.problemOf(change.error) };
+      // An attempt after a failure stays a lost connection until it succeeds.
+    } else if (change.state !== 'stopped' && !(change.state === 'connecting' && known.state === 'lost')) {
+      if (change.state !== known.state) link.value = { state: change.state };
     }
-    // An attempt after a failure stays a lost connection until it succeeds.
-    if (state.state === 'connecting' && link.state === 'lost') return;
-    if (state.state !== link.state) this.know({ link: { state: state.state } });
   }
 
   async #askHealth(): Promise<void> {
-    this.#cancelHealth?.();
-    const client = this.#client;
+    clearTimeout(this.#healthTimer);
+    const client = this.client;
     if (this.can('status') || this.can('discovery')) {
       const health = await client.health().catch(() => undefined);
-      if (client !== this.#client || this.store.state.stage !== 'signed-in') return;
-      if (health !== undefined) this.know({ health });
+      if (client !== this.client || this.state.stage.value !== 'signed-in') return;
+      if (health !== undefined) this.state.health.value = health;
     }
-    this.#cancelHealth?.();
-    if (this.#visible) this.#cancelHealth = this.#environment.after(HEALTH_MS, () => void this.#askHealth());
+    clearTimeout(this.#healthTimer);
+    if (this.#visible) this.#healthTimer = setTimeout(() => void this.#askHealth(), HEALTH_MS);
   }
 }
 

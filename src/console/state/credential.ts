@@ -1,8 +1,8 @@
 import { createTransport } from '../../client/transport.ts';
-import type { RdcpClient, RdcpClientOptions } from '../../client.ts';
+import { createRdcpClient, type RdcpClientOptions } from '../../client.ts';
 import type { ConsoleSessionResponse } from '../../protocol/messages.ts';
 
-/** What somebody signs in with. */
+/** A credential that a person signs in with. */
 export type Credential =
   | { readonly kind: 'api-key' | 'bearer'; readonly value: string }
   /** Shown once by `rdcp console`. */
@@ -11,15 +11,10 @@ export type Credential =
   | { readonly kind: 'connection' };
 
 export interface SignedIn {
-  /** Of the client. The credential is kept in here, and nowhere else. */
+  /** Options of the client. Only they hold the credential. */
   readonly options: Pick<RdcpClientOptions, 'apiKey' | 'token'>;
   /** Ends its session at the server, if there is one. Never rejects. */
   end(): Promise<void>;
-}
-
-export interface SignInParts {
-  readonly options: Pick<RdcpClientOptions, 'baseUrl' | 'clientId' | 'fetch'>;
-  readonly createClient: (options: SignedIn['options']) => RdcpClient;
 }
 
 const CODE_PATH = '/rdcp/v1/console/session';
@@ -33,13 +28,13 @@ export function credentialOf(text: string, methods: readonly string[]): Credenti
 }
 
 /**
- * Makes of a credential what the client sends from then on. Where the server issues tokens, an API key is exchanged for a
- * session and forgotten.
+ * Exchanges a credential for the options that the client sends from then on. Where the server issues tokens, an API key is
+ * exchanged for a session and forgotten.
  */
 export async function signInWith(
   credential: Credential,
   issuesTokens: boolean,
-  { options, createClient }: SignInParts,
+  options: RdcpClientOptions,
 ): Promise<SignedIn> {
   if (credential.kind === 'connection') return { options: {}, end: async () => undefined };
   if (credential.kind === 'code') {
@@ -48,15 +43,13 @@ export async function signInWith(
       path: CODE_PATH,
       body: { code: credential.code },
     });
-    return signInWith(exchanged, issuesTokens, { options, createClient });
+    return signInWith(exchanged, issuesTokens, options);
   }
   if (credential.kind === 'bearer') return { options: { token: credential.value }, end: async () => undefined };
   if (!issuesTokens) return { options: { apiKey: credential.value }, end: async () => undefined };
-  const { tokens } = createClient({ apiKey: credential.value });
-  const session = await tokens.exchange();
-  const { refresh_token } = session;
-  const withoutKey = createClient({}).tokens;
-  const token = refresh_token === undefined ? session.access_token : withoutKey.keptFresh(session);
+  const session = await createRdcpClient({ ...options, apiKey: credential.value }).tokens.exchange();
+  const withoutKey = createRdcpClient(options).tokens;
+  const token = session.refresh_token === undefined ? session.access_token : withoutKey.keptFresh(session);
   return {
     options: { token },
     end: async () => {

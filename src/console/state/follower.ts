@@ -1,9 +1,27 @@
-import { retryDelay } from './retry-delay.ts';
-
 /** A connection that lived for this long begins with the shortest pause again, in milliseconds. */
 const STABLE_MS = 10_000;
+/** Longest pause between two attempts, in milliseconds. */
+const LONGEST_MS = 30_000;
 
-export interface FollowerParts<E extends { readonly id?: string }> {
+export interface Timing {
+  /** In milliseconds since the epoch. */
+  readonly now: () => number;
+  /** @returns a function that cancels the task */
+  readonly after: (milliseconds: number, task: () => void) => () => void;
+  /** Between 0 and 1. */
+  readonly random: () => number;
+}
+
+export const REAL_TIME: Timing = {
+  now: Date.now,
+  after: (milliseconds, task) => {
+    const timer = setTimeout(task, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};
+
+interface FollowerParts<E extends object> extends Pick<Timing, 'after' | 'random'> {
   /** Opens the stream where the last one stopped. */
   readonly open: (lastEventId: string | undefined, signal: AbortSignal) => AsyncIterable<E>;
   readonly receive: (event: E) => void;
@@ -12,16 +30,16 @@ export interface FollowerParts<E extends { readonly id?: string }> {
   readonly isFinal: (error: unknown) => boolean;
   /** The server's `Retry-After`, as time from now in milliseconds. */
   readonly askedFor: (error: unknown) => number | undefined;
-  readonly after: (milliseconds: number, task: () => void) => () => void;
-  readonly random: () => number;
 }
 
 export type FollowerState =
-  | { readonly state: 'connecting' | 'live' | 'paused' | 'stopped' }
-  | { readonly state: 'lost'; readonly error: unknown; readonly delayMs: number; readonly failures: number };
+  | { readonly state: 'connecting' | 'live' | 'paused' }
+  /** After `stop()` or a final error. */
+  | { readonly state: 'stopped'; readonly error?: unknown }
+  | { readonly state: 'lost'; readonly error: unknown; readonly delayMs: number };
 
-/** Follows a stream of events: opens it again when it breaks, and lets go of it while nobody looks. */
-export class Follower<E extends { readonly id?: string }> {
+/** Follows a stream of events: opens it again when it breaks, and closes it while it is paused. */
+export class Follower<E extends object> {
   readonly #parts: FollowerParts<E>;
   #lastEventId: string | undefined;
   #failures = 0;
@@ -29,7 +47,6 @@ export class Follower<E extends { readonly id?: string }> {
   /** The timer of the next attempt, or of the time after which a connection counts as stable. */
   #cancelTimer: (() => void) | undefined;
   #waiting = false;
-  #running = false;
 
   constructor(parts: FollowerParts<E>) {
     this.#parts = parts;
@@ -37,35 +54,33 @@ export class Follower<E extends { readonly id?: string }> {
 
   /** Begins, or begins again from where it was. */
   start(): void {
-    this.#running = true;
     this.#failures = 0;
     void this.#connect();
   }
 
-  /** Forgets where it was, for another scope. */
+  /** Begins without the last position, for another scope. */
   restart(): void {
     this.#lastEventId = undefined;
     this.start();
   }
 
   pause(): void {
-    if (this.#running) this.#end('paused');
+    if (this.#current !== undefined || this.#waiting) this.#end({ state: 'paused' });
   }
 
   stop(): void {
     this.#lastEventId = undefined;
-    this.#end('stopped');
+    this.#end({ state: 'stopped' });
   }
 
-  /** Tries at once where it waits for the next attempt: the network is back, or somebody looks. */
+  /** Tries at once where it waits for the next attempt: the network is back, or the page is visible again. */
   wake(): void {
     if (this.#waiting) this.start();
   }
 
-  #end(state: 'paused' | 'stopped'): void {
-    this.#running = false;
+  #end(state: FollowerState): void {
     this.#abandon();
-    this.#parts.changed({ state });
+    this.#parts.changed(state);
   }
 
   #abandon(): void {
@@ -82,14 +97,15 @@ export class Follower<E extends { readonly id?: string }> {
     this.#current = attempt;
     const { open, receive, changed, after } = this.#parts;
     changed({ state: 'connecting' });
+    if (this.#current !== attempt) return;
     let failure: unknown = new Error('the stream ended');
     let live = false;
     try {
       for await (const event of open(this.#lastEventId, attempt.signal)) {
         if (this.#current !== attempt) return;
-        if (event.id !== undefined) this.#lastEventId = event.id;
+        if ('id' in event) this.#lastEventId = event.id as string;
         receive(event);
-        if (live) continue;
+        if (live || this.#current !== attempt) continue;
         live = true;
         changed({ state: 'live' });
         this.#cancelTimer = after(STABLE_MS, () => {
@@ -105,7 +121,7 @@ export class Follower<E extends { readonly id?: string }> {
   #retry(error: unknown): void {
     const { isFinal, askedFor, after, random, changed } = this.#parts;
     if (isFinal(error)) {
-      this.#end('stopped');
+      this.#end({ state: 'stopped', error });
       return;
     }
     this.#abandon();
@@ -113,6 +129,20 @@ export class Follower<E extends { readonly id?: string }> {
     const delayMs = retryDelay({ failures: this.#failures, askedForMs: askedFor(error) }, random());
     this.#waiting = true;
     this.#cancelTimer = after(delayMs, () => void this.#connect());
-    changed({ state: 'lost', error, delayMs, failures: this.#failures });
+    changed({ state: 'lost', error, delayMs });
   }
+}
+
+/**
+ * The pause before the next attempt, in milliseconds: doubled with each failure, and spread, so that not all pages come back
+ * at once.
+ * @param failure `failures` in a row, from 1; `askedForMs` is the server's `Retry-After`, as time from now
+ * @param random between 0 and 1
+ */
+export function retryDelay(
+  { failures, askedForMs = 0 }: { readonly failures: number; readonly askedForMs?: number | undefined },
+  random: number,
+): number {
+  const doubled = Math.min(LONGEST_MS, 500 * 2 ** Math.min(failures, 16));
+  return Math.max(askedForMs, doubled * (0.5 + random / 2));
 }

@@ -1,4 +1,5 @@
-import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import type { DiscoveredCategory, SessionResponse } from '../../protocol/messages.ts';
+import { matchesAny } from '../../protocol/names.ts';
 import type { Intent } from './change.ts';
 
 type Offered = readonly [intent: Intent, text: string];
@@ -7,7 +8,7 @@ const END: Offered = ['end', 'End now…'];
 
 /**
  * Whether what is shown is set for everybody.
- * @param tenant whose settings are shown. It does not see who made a control for everybody, so one without a maker is no own one.
+ * @param tenant whose settings are shown. It cannot see who made a control for everybody, so a control without a maker is not its own.
  */
 export function isForEverybody(
   { otelrdcp_origin: origin, otelrdcp_control: control }: DiscoveredCategory,
@@ -17,12 +18,20 @@ export function isForEverybody(
 }
 
 /**
- * What can be done with a category as it is: first what is done most. A tenant's own control can be ended, one for everybody
- * only overruled.
+ * The changes that a category offers, the most frequent first. A tenant's own control can be ended, one for everybody can
+ * only be overruled.
  */
 export function intentsOf(category: DiscoveredCategory, tenant: string | undefined): readonly Offered[] {
   const { enabled, temporary } = category;
   const ends = temporary && (tenant === undefined || !isForEverybody(category, tenant));
   if (!enabled) return ends ? [['enable', 'Enable…'], END] : [['enable', 'Enable…']];
-  return ends ? [['prolong', 'Prolong…'], END] : [['disable', 'Disable…']];
+  return ends ? [['extend', 'Extend…'], END] : [['disable', 'Disable…']];
+}
+
+/** Whether a credential may switch a category, alone or with the approval of somebody else. */
+export function isAllowed(
+  name: string,
+  { otelrdcp_allow: allow, otelrdcp_approval: approval }: Pick<SessionResponse, 'otelrdcp_allow' | 'otelrdcp_approval'>,
+): boolean {
+  return allow === undefined || approval === true || matchesAny(allow.categories, name);
 }

@@ -1,4 +1,5 @@
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import { endOf, isPartlyOn } from './reach.ts';
 import type { Query } from './route.ts';
 
 export const GROUPINGS = ['prefix', 'source', 'none'] as const;
@@ -8,7 +9,7 @@ export type Sorting = (typeof SORTINGS)[number];
 export const FILTERS = ['on', 'adopted', 'calls'] as const;
 export type Filter = (typeof FILTERS)[number];
 
-/** What is to be listed, and how. */
+/** The search, filters and order of the list. */
 export interface Listing {
   readonly search: string;
   readonly filters: readonly Filter[];
@@ -18,7 +19,7 @@ export interface Listing {
 
 export type Row =
   | { readonly kind: 'group'; readonly title: string; readonly count: number; readonly on: number }
-  | { readonly kind: 'category'; readonly category: DiscoveredCategory };
+  | { readonly kind: 'category'; readonly name: string; readonly category: DiscoveredCategory };
 
 /** The listing that an address asks for. */
 export function listingOf(query: URLSearchParams): Listing {
@@ -31,7 +32,7 @@ export function listingOf(query: URLSearchParams): Listing {
   };
 }
 
-/** The address's query for a listing; what is usual is left out. */
+/** The address's query for a listing; defaults are left out. */
 export function queryOf({ search, filters, grouping, sorting }: Listing): Query {
   return {
     q: search,
@@ -41,24 +42,19 @@ export function queryOf({ search, filters, grouping, sorting }: Listing): Query 
   };
 }
 
-/** What is known of a category besides itself. */
-export interface Calls {
-  /** Calls a second. */
-  readonly rateOf: (category: DiscoveredCategory) => number;
-  /** Whether it is on for some tenant, although off for everybody. */
-  readonly isOnForSome: (category: DiscoveredCategory) => boolean;
-}
+/** Calls a second; `undefined` where they are not measured. */
+type RateOf = (category: DiscoveredCategory) => number | undefined;
 
-/** The categories that are asked for, in groups. Those that somebody switched on come first. */
-export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listing, calls: Calls): Row[] {
+/** The categories that the listing finds, in groups. Categories that were switched on come first. */
+export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listing, rateOf: RateOf): Row[] {
   const words = listing.search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [...categories].filter(
-    (category) => listing.filters.every((filter) => passes(category, filter, calls)) && matches(category, words),
+    (category) => listing.filters.every((filter) => passes(category, filter, rateOf)) && matches(category, words),
   );
-  found.sort(orderBy(listing.sorting, calls));
+  found.sort(orderBy(listing.sorting, rateOf));
   if (listing.grouping === 'none') return found.map(rowOf);
   const titleOf = listing.grouping === 'source' ? sourceTitle : prefixTitles(found);
-  const isOn = (category: DiscoveredCategory) => isSwitchedOn(category) || calls.isOnForSome(category);
+  const isOn = (category: DiscoveredCategory) => isSwitchedOn(category) || isPartlyOn(category);
   return [...Map.groupBy(found, (category) => (isOn(category) ? ON_NOW : titleOf(category)))]
     .sort(([a], [b]) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1))
     .flatMap(([title, members]) => [
@@ -67,7 +63,7 @@ export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listin
     ]);
 }
 
-/** Those that somebody switched on, for everybody or for some tenant. */
+/** Categories that were switched on, for everybody, for some tenant or for some work. */
 export const ON_NOW = 'On now';
 const OTHERS = 'Others';
 const OWN = 'The service itself';
@@ -77,7 +73,7 @@ function placeOf(title: string): number {
 }
 
 function rowOf(category: DiscoveredCategory): Row {
-  return { kind: 'category', category };
+  return { kind: 'category', name: category.name, category };
 }
 
 /** On, and not only because that is its default. */
@@ -85,10 +81,10 @@ export function isSwitchedOn({ enabled, otelrdcp_origin }: DiscoveredCategory): 
   return enabled && otelrdcp_origin !== 'default';
 }
 
-function passes(category: DiscoveredCategory, filter: Filter, { rateOf, isOnForSome }: Calls): boolean {
-  if (filter === 'on') return category.enabled || isOnForSome(category);
+function passes(category: DiscoveredCategory, filter: Filter, rateOf: RateOf): boolean {
+  if (filter === 'on') return category.enabled || isPartlyOn(category);
   if (filter === 'adopted') return category.otelrdcp_source !== undefined;
-  return category.metrics.callsTotal > 0 || rateOf(category) > 0;
+  return category.metrics.callsTotal > 0 || (rateOf(category) ?? 0) > 0;
 }
 
 /** Whether each word is in the name, the description or the source. */
@@ -101,13 +97,15 @@ function matches(
   return words.every((word) => text.includes(word));
 }
 
-function orderBy(sorting: Sorting, { rateOf }: Calls): (a: DiscoveredCategory, b: DiscoveredCategory) => number {
+function orderBy(sorting: Sorting, rateOf: RateOf): (a: DiscoveredCategory, b: DiscoveredCategory) => number {
   const byName = (a: DiscoveredCategory, b: DiscoveredCategory) => (a.name < b.name ? -1 : 1);
   if (sorting === 'name') return byName;
-  const weightOf =
-    sorting === 'calls'
-      ? (category: DiscoveredCategory) => -rateOf(category)
-      : ({ otelrdcp_expiresAt: at }: DiscoveredCategory) => (at === undefined ? Number.MAX_VALUE : Date.parse(at));
+  const weightOf = (category: DiscoveredCategory): number => {
+    // What is not measured comes after what is silent.
+    if (sorting === 'calls') return -(rateOf(category) ?? -1);
+    const end = endOf(category);
+    return end === undefined ? Number.MAX_VALUE : Date.parse(end);
+  };
   return (a, b) => weightOf(a) - weightOf(b) || byName(a, b);
 }
 

@@ -1,6 +1,6 @@
 import { isRdcpError, RdcpResponseError } from '../../client.ts';
 
-/** What went wrong, for the reader of the page. */
+/** An error in words for the reader of the page. */
 export interface Problem {
   readonly kind:
     | 'offline'
@@ -14,7 +14,7 @@ export interface Problem {
     | 'unavailable'
     | 'failed';
   readonly title: string;
-  /** What the server said of it. */
+  /** The server's message. */
   readonly detail?: string;
   /** When it is worth trying again, in milliseconds since the epoch. */
   readonly retryAt?: number;
@@ -41,6 +41,12 @@ export function problemOf(error: unknown, now: number): Problem {
   const failed = error.status >= 500 ? (['failed', 'The server failed'] as const) : undefined;
   const [kind, title] = OF_STATUS[error.status] ?? failed ?? ['invalid', 'The server did not accept the request'];
   return { kind, title, ...rest };
+}
+
+/** The pause that the server asks for with `Retry-After`, in milliseconds. */
+export function askedForMs(error: unknown, now: number): number | undefined {
+  const { retryAt } = problemOf(error, now);
+  return retryAt === undefined ? undefined : retryAt - now;
 }
 
 /** `Retry-After` is a number of seconds or a date (RFC 9110, section 10.2.3). */

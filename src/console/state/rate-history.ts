@@ -35,7 +35,7 @@ export class RateHistory {
     return this.#categories.get(category) ?? this.#silent();
   }
 
-  /** Of all categories together. */
+  /** The rates of all categories together. */
   get total(): Float32Array {
     return this.#total;
   }
@@ -46,7 +46,7 @@ export class RateHistory {
     this.#newest = undefined;
   }
 
-  /** Of a category without calls: nothing where something was seen. */
+  /** The rates of a category without calls: zero in each second that was seen. */
   #silent(): Float32Array {
     return this.#total.map((rate) => rate * 0);
   }

@@ -1,7 +1,7 @@
 export const VIEWS = ['categories', 'tail', 'audit', 'fleet', 'health', 'tenants'] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-/** What the address names after `#`: `#/categories/NAME?q=text`. */
+/** The part of the address after `#`: `#/categories/NAME?q=text`. */
 export interface Route {
   readonly view: ViewName;
   /** Such as the category of `#/categories/NAME`. */
@@ -18,7 +18,7 @@ export function parseRoute(hash: string): Route {
   return { view, ...(item !== undefined && { item }), query: new URLSearchParams(search) };
 }
 
-/** What an address asks a view for; what is empty is left out. */
+/** The query of an address; empty values are left out. */
 export type Query = Readonly<Record<string, string | undefined>>;
 
 /** The address of a view, for links. */

@@ -1,4 +1,4 @@
-/** What single keys do: `/`, `?`, or two in a row such as `g c`. */
+/** Functions by their keys: `/`, `?`, or two in a row such as `g c`. */
 export type Shortcuts = Readonly<Record<string, () => void>>;
 
 /** How long the second key of two is waited for, in milliseconds. */

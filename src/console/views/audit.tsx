@@ -1,23 +1,20 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useId, useMemo, useReducer, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../protocol/audit-messages.ts';
+import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
+import { connection, replaceQuery, route, state } from '../page.ts';
+import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/counted.ts';
+import { counted } from '../parts/format.ts';
 import { Loading, Notice } from '../parts/notice.tsx';
-import type { Connection } from '../state/connection.ts';
-import { useRedraw } from '../state/use-redraw.ts';
-import { replaceQuery } from '../state/use-route.ts';
-import { useStore } from '../state/use-store.ts';
+import { Fields } from '../parts/tables.tsx';
 import { type Wanted, wantedOf } from './audit/audit-filter.ts';
-import { AuditForm } from './audit/audit-form.tsx';
 import { AuditPages } from './audit/audit-pages.ts';
-import { ChainPanel } from './audit/chain-panel.tsx';
+import type { ChainState } from './audit/chain-check.ts';
 import { EntryTable } from './audit/entry-table.tsx';
-import type { ViewProps } from './view.ts';
 
-/** The entries of a search. It is begun again when another one is wanted. */
-function useAudit(connection: Connection, wanted: Wanted): AuditPages {
-  const [, redraw] = useRedraw();
-  const key = JSON.stringify(wanted);
+/** The entries of a search. Another search begins with new ones. */
+function useAudit(wanted: Wanted): AuditPages {
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
   const pages = useMemo(
     () =>
       new AuditPages(wanted, {
@@ -26,10 +23,10 @@ function useAudit(connection: Connection, wanted: Wanted): AuditPages {
         problemOf: (error) => connection.problemOf(error),
         changed: redraw,
       }),
-    [connection, key],
+    [JSON.stringify(wanted)],
   );
-  const live = useStore(connection, (state) => state.entries);
-  const link = useStore(connection, (state) => state.link.state);
+  const live = state.entries.value;
+  const link = state.link.value.state;
   useEffect(() => {
     void pages.more();
     return () => pages.close();
@@ -41,36 +38,31 @@ function useAudit(connection: Connection, wanted: Wanted): AuditPages {
   return pages;
 }
 
-export function AuditView({ connection, route }: ViewProps) {
-  const wanted = wantedOf(route.query);
-  const pages = useAudit(connection, wanted);
-  const categories = useStore(connection, (state) => state.categories);
+export function AuditView() {
+  const wanted = wantedOf(route.value.query);
+  const pages = useAudit(wanted);
   const { entries, isLoading, isComplete, problem } = pages;
+  const isIdle = !isLoading && problem === undefined;
   return (
     <div class="stack">
-      <AuditForm
-        wanted={wanted}
-        categories={categories?.keys() ?? []}
-        onChange={(change) => replaceQuery('audit', { ...wanted, ...change })}
-        onReset={() => replaceQuery('audit', {})}
-      />
+      <AuditForm wanted={wanted} />
       <ChainPanel chain={pages.chain} isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined} />
       <EntryTable label="Audit trail" entries={entries} faultOf={(entry) => faultOf(pages, entry)} />
       {problem && <Notice problem={problem} onRetry={() => void pages.more()} />}
       {isLoading && <Loading what="entries" />}
-      {!isLoading && problem === undefined && isComplete && (
+      {isIdle && isComplete && (
         <p class="muted">
           {entries.length === 0 ? 'No entry' : counted(entries.length, 'entry', 'entries')}, back to the oldest one.
         </p>
       )}
-      {!isLoading && problem === undefined && !isComplete && (
-        <div class="bar">
-          <Button onClick={() => void pages.more()}>Load older entries</Button>
-          <span class="muted">{counted(pages.searched, 'entry', 'entries')} searched</span>
-        </div>
-      )}
-      {!isComplete && !isLoading && problem === undefined && (
-        <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
+      {isIdle && !isComplete && (
+        <>
+          <div class="bar">
+            <Button onClick={() => void pages.more()}>Load older entries</Button>
+            <span class="muted">{counted(pages.searched, 'entry', 'entries')} searched</span>
+          </div>
+          <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
+        </>
       )}
     </div>
   );
@@ -93,4 +85,90 @@ function Sentinel({ onSeen }: { readonly onSeen: () => void }) {
     return () => observer.disconnect();
   }, [element]);
   return <div ref={setElement} />;
+}
+
+/** The fields of a search. They stand in the address. */
+function AuditForm({ wanted }: { readonly wanted: Wanted }) {
+  const id = useId();
+  const onChange = (change: Wanted) => replaceQuery('audit', { ...wanted, ...change });
+  const field = (name: keyof Wanted, label: string, rest: Readonly<Record<string, unknown>> = {}) => (
+    <label>
+      {label}
+      <input
+        {...rest}
+        value={wanted[name] ?? ''}
+        autocomplete="off"
+        spellcheck={false}
+        onChange={(event) => onChange({ [name]: event.currentTarget.value })}
+      />
+    </label>
+  );
+  const choice = (name: 'action' | 'outcome', label: string, values: readonly string[]) => (
+    <label>
+      {label}
+      <select value={wanted[name] ?? ''} onChange={(event) => onChange({ [name]: event.currentTarget.value })}>
+        <option value="">any</option>
+        {values.map((value) => (
+          <option key={value}>{value}</option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <search class="audit-form">
+      {field('category', 'Category', { list: `${id}-categories` })}
+      <datalist id={`${id}-categories`}>
+        {[...(state.categories.value?.keys() ?? [])].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {choice('action', 'Action', AUDIT_ACTIONS)}
+      {choice('outcome', 'Result', ['success', 'partial', 'failed', 'denied'])}
+      {field('who', 'Who')}
+      {field('text', 'Text', { type: 'search' })}
+      {field('since', 'From', { type: 'datetime-local' })}
+      {field('until', 'To', { type: 'datetime-local' })}
+      {Object.keys(wanted).length > 0 && <Button onClick={() => replaceQuery('audit', {})}>Clear filters</Button>}
+    </search>
+  );
+}
+
+interface ChainPanelProps {
+  /** `undefined` before the first result, and where the browser computes no hashes. */
+  readonly chain: ChainState | undefined;
+  /** Whether filters leave entries out. */
+  readonly isFiltered: boolean;
+}
+
+/** The result of checking the hashes of the loaded entries, and what it does not show. */
+function ChainPanel({ chain, isFiltered }: ChainPanelProps) {
+  if (chain === undefined) {
+    return crypto.subtle ? null : <p class="muted">Hashes are checked here over HTTPS and on loopback.</p>;
+  }
+  const { checked, changed, unlinked, links, missing } = chain;
+  const isBroken = changed.length + unlinked.length > 0;
+  const gaps = missing > 0 && !isFiltered;
+  return (
+    <details class="chain" open={isBroken}>
+      <summary>
+        <Badge tone={isBroken ? 'error' : gaps ? 'warning' : 'good'}>
+          {isBroken ? 'Chain broken' : gaps ? 'Entries missing' : 'Chain intact'}
+        </Badge>{' '}
+        {checked} entries checked
+      </summary>
+      <Fields
+        of={{
+          'Match their hash': checked - changed.length,
+          'Changed since written': changed.length,
+          'Link to the entry before': links,
+          'Do not, as one was removed, added or replaced': unlinked.length,
+          'Not loaded between them': missing,
+        }}
+      />
+      <p>
+        This shows whether loaded entries were changed, not that none is missing at either end, nor that this server
+        shows the true trail. For that: <code>rdcp audit verify --store … --checkpoints …</code>
+      </p>
+    </details>
+  );
 }

@@ -1,45 +1,39 @@
 import { useEffect, useState } from 'preact/hooks';
+import { connection, now, state } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { someOf } from '../parts/counted.ts';
+import { someOf } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
-import type { Connection } from '../state/connection.ts';
 import { href } from '../state/route.ts';
-import { useNow } from '../state/use-now.ts';
-import { useStore } from '../state/use-store.ts';
+import type { Receipt } from '../state/state.ts';
+import { tailOf } from './tail/running-tail.ts';
 
 /** How long something must last before a banner says so, in milliseconds: most changes are everywhere sooner. */
 const SETTLE_MS = 2000;
 
-interface BannersProps {
-  readonly connection: Connection;
-}
-
-/** What everybody should know now: a lost connection, an outage, a change that is not everywhere, whose settings these are. */
-export function Banners({ connection }: BannersProps) {
+/** A lost connection, an outage, a change that is not everywhere yet, the tenant whose settings these are. */
+export function Banners() {
   return (
     <div class="banners">
-      <LostLink connection={connection} />
-      <Outage connection={connection} />
-      <Behind connection={connection} />
-      <ChosenTenant connection={connection} />
+      <LostLink />
+      <Outage />
+      <Behind />
+      <ChosenTenant />
     </div>
   );
 }
 
-function LostLink({ connection }: BannersProps) {
-  const link = useStore(connection, (state) => state.link);
-  const known = useStore(connection, (state) => state.categories !== undefined);
-  const since = link.state === 'lost' ? link.since : undefined;
-  const now = useNow();
-  if (link.state !== 'lost' || since === undefined || now - since < SETTLE_MS / 2) return null;
-  const seconds = Math.max(0, Math.ceil((link.retryAt - now) / 1000));
+function LostLink() {
+  const link = state.link.value;
+  if (link.state !== 'lost' || now.value - link.since < SETTLE_MS / 2) return null;
+  const seconds = Math.max(0, Math.ceil((link.retryAt - now.value) / 1000));
   return (
     <div class="banner error" role="status">
       <strong>{link.problem.title}.</strong>{' '}
-      {known && (
+      {state.categories.value && (
         <>
-          What you see is as of <Time at={new Date(since).toISOString()} />.{' '}
+          What you see is as of <Time at={new Date(link.since).toISOString()} />.{' '}
         </>
       )}
       <span aria-hidden="true">{seconds === 0 ? 'Trying now …' : `Trying again in ${seconds} s.`}</span>{' '}
@@ -50,8 +44,8 @@ function LostLink({ connection }: BannersProps) {
   );
 }
 
-function Outage({ connection }: BannersProps) {
-  const health = useStore(connection, (state) => state.health);
+function Outage() {
+  const health = state.health.value;
   const failing = health?.checks.filter(({ status }) => status !== 'pass') ?? [];
   if (failing.length === 0) return null;
   const store = failing.some(({ name }) => name === 'store');
@@ -73,8 +67,8 @@ function Outage({ connection }: BannersProps) {
   );
 }
 
-function Behind({ connection }: BannersProps) {
-  const fleet = useStore(connection, (state) => state.fleet);
+function Behind() {
+  const fleet = state.fleet.value;
   const behind = useLasting(fleet !== undefined && fleet.pending.length > 0);
   if (!behind || fleet === undefined) return null;
   return (
@@ -88,8 +82,8 @@ function Behind({ connection }: BannersProps) {
   );
 }
 
-function ChosenTenant({ connection }: BannersProps) {
-  const tenant = useStore(connection, (state) => state.tenant);
+function ChosenTenant() {
+  const tenant = state.tenant.value;
   if (tenant === undefined) return null;
   return (
     <div class="banner one-tenant" role="status">
@@ -114,4 +108,66 @@ function useLasting(value: boolean): boolean {
     return () => clearTimeout(timer);
   }, [value]);
   return value && lasting;
+}
+
+/** Answers to changes. Those that need attention stay until they are dismissed. */
+export function Toasts() {
+  const receipts = state.receipts.value;
+  return (
+    <section class="toasts" aria-label="Answers" hidden={receipts.length === 0}>
+      {receipts.map((receipt) => (
+        <Toast key={receipt.id} receipt={receipt} />
+      ))}
+    </section>
+  );
+}
+
+function Toast({ receipt: { id, tone, title, detail, categories, undo } }: { readonly receipt: Receipt }) {
+  const dismiss = () => state.dismissReceipt(id);
+  const [only, another] = categories ?? [];
+  const isOne = only !== undefined && another === undefined;
+  return (
+    <div class={`bar tight toast ${tone}`} role={tone === 'good' ? undefined : 'alert'}>
+      <Icon name={tone} />
+      <div>
+        <strong>
+          <Text value={title} />
+        </strong>
+        {detail && (
+          <p>
+            <Text value={detail} most={1000} />
+          </p>
+        )}
+        {categories && (
+          <div class="bar">
+            <a
+              class="button quiet"
+              href={isOne ? href('categories', only) : href('categories', undefined, { show: 'on' })}
+            >
+              Show
+            </a>
+            {connection.mayTail && (
+              <Button kind="quiet" onClick={() => tailOf(categories)}>
+                Tail
+              </Button>
+            )}
+            {undo && (
+              <Button
+                kind="quiet"
+                onClick={() => {
+                  dismiss();
+                  void undo();
+                }}
+              >
+                Undo
+              </Button>
+            )}
+          </div>
+        )}
+      </div>
+      <button type="button" class="button quiet close" aria-label="Dismiss" onClick={dismiss}>
+        ×
+      </button>
+    </div>
+  );
 }

@@ -1,18 +1,18 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import { connection, replaceQuery, route, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/counted.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { counted, shortNumber } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
-import { shortNumber } from '../parts/numbers.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import type { Intent } from '../state/change.ts';
-import type { Connection } from '../state/connection.ts';
-import { differingTenants } from '../state/differing.ts';
 import { intentsOf } from '../state/intents.ts';
 import {
   FILTERS,
   type Filter,
   GROUPINGS,
+  type Grouping,
   type Listing,
   listingOf,
   ON_NOW,
@@ -20,17 +20,15 @@ import {
   rowsOf,
   type Sorting,
 } from '../state/listing.ts';
-import { replaceQuery } from '../state/use-route.ts';
-import { useShortcuts } from '../state/use-shortcuts.ts';
-import { useStore } from '../state/use-store.ts';
-import { useCalmOrder } from './calm-order.ts';
-import { CategoryRow } from './category-row.tsx';
-import { useListKeys } from './list-keys.ts';
-import type { ViewProps } from './view.ts';
+import { isPartlyOn } from '../state/reach.ts';
+import { CategoryRow, isPlain } from './category-row.tsx';
+import { Forecast } from './forecast.tsx';
+import { useCalmOrder, useListKeys } from './list-keys.ts';
+import { tailOf } from './tail/running-tail.ts';
 
 const FILTER_TITLES: Readonly<Record<Filter, string>> = { on: 'On', adopted: 'Adopted', calls: 'Has calls' };
 const GROUPING_TITLES = { prefix: 'Group by prefix', source: 'Group by source', none: 'No groups' } as const;
-/** What each column is, and which order it stands for. */
+/** The columns, and the order that each stands for. */
 const COLUMNS: readonly (readonly [title: string, sorting?: Sorting, more?: string])[] = [
   ['Selection'],
   ['State'],
@@ -42,28 +40,25 @@ const COLUMNS: readonly (readonly [title: string, sorting?: Sorting, more?: stri
   ['Actions'],
 ];
 
-/** Row heights in rem: in one line, and as a card. */
-const ROW_REM = 3.5;
+/** Row heights in rem: in one line for what is off, in two, and as a card. */
+const LINE_REM = 1.8;
+const ROW_REM = 3.1;
 const CARD_REM = 8;
-const GROUP_REM = 2.75;
+const GROUP_REM = 2;
 /** Width of the window below which rows are cards. */
-const NARROW_REM = 75;
+const NARROW_REM = 48;
 
 /** All categories, and what is on. */
-export function CategoriesView({ connection, route }: ViewProps) {
-  const categories = useStore(connection, (state) => state.categories);
+export function CategoriesView() {
+  const categories = state.categories.value;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const listing = listingOf(route.query);
+  const listing = listingOf(route.value.query);
   const show = (changed: Partial<Listing>) => replaceQuery('categories', queryOf({ ...listing, ...changed }));
-  const search = useRef<HTMLInputElement>(null);
-  useShortcuts(connection, { '/': () => search.current?.focus() });
-
   if (categories === undefined) return <Loading what="categories" />;
   return (
     <>
       <div class="bar">
         <input
-          ref={search}
           type="search"
           class="search"
           aria-label="Search categories"
@@ -95,46 +90,22 @@ export function CategoriesView({ connection, route }: ViewProps) {
             );
           })}
         </fieldset>
-        <Choice
-          label="Groups"
-          of={GROUPINGS}
-          titles={GROUPING_TITLES}
+        <select
+          aria-label="Groups"
           value={listing.grouping}
-          onChoose={(grouping) => show({ grouping })}
-        />
+          onChange={({ currentTarget }) => show({ grouping: currentTarget.value as Grouping })}
+        >
+          {GROUPINGS.map((grouping) => (
+            <option key={grouping} value={grouping}>
+              {GROUPING_TITLES[grouping]}
+            </option>
+          ))}
+        </select>
+        {connection.mayMeasure && categories.size > 0 && <MeasureAll />}
       </div>
-      <List
-        connection={connection}
-        categories={categories}
-        listing={listing}
-        selected={selected}
-        onSelected={setSelected}
-        onShow={show}
-      />
-      {selected.size > 0 && (
-        <SelectionBar connection={connection} selected={selected} onClear={() => setSelected(new Set())} />
-      )}
+      <List categories={categories} listing={listing} selected={selected} onSelected={setSelected} onShow={show} />
+      {selected.size > 0 && <SelectionBar selected={selected} onClear={() => setSelected(new Set())} />}
     </>
-  );
-}
-
-interface ChoiceProps<T extends string> {
-  readonly label: string;
-  readonly of: readonly T[];
-  readonly titles: Readonly<Record<T, string>>;
-  readonly value: T;
-  readonly onChoose: (value: T) => void;
-}
-
-function Choice<T extends string>({ label, of, titles, value, onChoose }: ChoiceProps<T>) {
-  return (
-    <select aria-label={label} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value as T)}>
-      {of.map((each) => (
-        <option key={each} value={each}>
-          {titles[each]}
-        </option>
-      ))}
-    </select>
   );
 }
 
@@ -144,7 +115,6 @@ function focusList(event: KeyboardEvent): void {
 }
 
 interface ListProps {
-  readonly connection: Connection;
   readonly categories: ReadonlyMap<string, DiscoveredCategory>;
   readonly listing: Listing;
   readonly selected: ReadonlySet<string>;
@@ -152,43 +122,54 @@ interface ListProps {
   readonly onShow: (changed: Partial<Listing>) => void;
 }
 
-function List({ connection, categories, listing, selected, onSelected, onShow }: ListProps) {
-  const rates = useStore(connection, (state) => state.rates);
-  const tenants = useStore(connection, (state) => state.tenants);
-  const tenant = useStore(connection, (state) => state.tenant);
+function List({ categories, listing, selected, onSelected, onShow }: ListProps) {
+  const rates = state.rates.value;
   const grid = useRef<HTMLDivElement>(null);
   const order = useCalmOrder(grid);
-  const rateOf = ({ name, metrics }: DiscoveredCategory) =>
-    rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
-  const differing = useMemo(
-    () => (tenants === undefined || tenant !== undefined ? undefined : differingTenants(categories, tenants)),
-    [categories, tenants, tenant],
-  );
   const listed = JSON.stringify(listing);
-  const ordered = listing.sorting === 'calls' || listing.filters.includes('calls') ? order : 0;
-  const isOnForSome = ({ name, enabled }: DiscoveredCategory) => !enabled && differing?.has(name) === true;
+  // A row that is switched stays in its place while it is looked at.
   const rows = useMemo(
-    () => rowsOf(categories.values(), listing, { rateOf, isOnForSome }),
-    [categories, listed, ordered, differing],
+    () => rowsOf(categories.values(), listing, (category) => connection.rateOf(category)),
+    [categories.size, listed, order, state.measured.value],
   );
   const { maySwitch } = connection;
-  const toggle = (name: string) => {
+  const maySelect = maySwitch || connection.mayTail;
+  const names = rows.map((row) => (row.kind === 'category' ? row.name : undefined));
+  const anchor = useRef<string>(undefined);
+  /** @param extend whether all rows from the one that was selected last are meant */
+  const toggle = (name: string, extend: boolean) => {
     const next = new Set(selected);
-    if (!next.delete(name)) next.add(name);
+    const [from, to] = [names.indexOf(anchor.current ?? name), names.indexOf(name)].sort((a, b) => a - b);
+    if (extend && from !== undefined && from >= 0) {
+      for (const each of names.slice(from, (to ?? from) + 1)) if (each !== undefined) next.add(each);
+    } else if (!next.delete(name)) next.add(name);
+    anchor.current = name;
     onSelected(next);
   };
+  const selectAll = () =>
+    onSelected(selected.size > 0 ? new Set() : new Set(names.filter((name) => name !== undefined)));
+  useShortcuts({
+    ...(maySelect && { a: selectAll }),
+    ...(connection.mayMeasure && { m: () => document.querySelector<HTMLElement>('.measure-all')?.click() }),
+  });
   const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const narrow = innerWidth < NARROW_REM * rem;
-  const names = rows.map((row) => (row.kind === 'category' ? row.category.name : undefined));
   const keys = useListKeys({
     names,
     grid,
     onKey: (key, name) => {
       const category = categories.get(name);
-      if (category === undefined || !maySwitch || !connection.store.state.shortcuts) return false;
-      const wanted = { e: ['enable', 'prolong'], d: ['end', 'disable'] }[key];
-      if (key === 'x') toggle(name);
-      else if (wanted === undefined) return false;
+      if (category === undefined || !state.shortcuts.value) return false;
+      if (key === 't' && connection.mayTail) {
+        tailOf(selected.has(name) ? [...selected] : [name]);
+        return true;
+      }
+      if (maySelect && key.toLowerCase() === 'x') {
+        toggle(name, key === 'X');
+        return true;
+      }
+      const wanted = { e: ['enable', 'extend'], d: ['end', 'disable'] }[key];
+      if (wanted === undefined || !connection.mayChange(name)) return false;
       const intent = intentsOf(category, connection.shownTenant).find(([each]) => wanted?.includes(each))?.[0];
       if (intent !== undefined) connection.ask(intent, [name]);
       return true;
@@ -197,7 +178,7 @@ function List({ connection, categories, listing, selected, onSelected, onShow }:
 
   const shown = rows.reduce((count, { kind }) => (kind === 'category' ? count + 1 : count), 0);
   let on = 0;
-  for (const { enabled } of categories.values()) if (enabled) on += 1;
+  for (const category of categories.values()) if (category.enabled || isPartlyOn(category)) on += 1;
   return (
     <>
       <p class="summary muted">
@@ -220,7 +201,7 @@ function List({ connection, categories, listing, selected, onSelected, onShow }:
           class={narrow ? 'grid cards' : 'grid'}
           aria-label="Categories"
           aria-rowcount={rows.length + 1}
-          aria-multiselectable={maySwitch}
+          aria-multiselectable={maySelect}
           onKeyDown={keys.onKeyDown}
           onFocusIn={keys.onFocusIn}
         >
@@ -231,21 +212,34 @@ function List({ connection, categories, listing, selected, onSelected, onShow }:
                 role="columnheader"
                 aria-sort={sorting !== listing.sorting ? undefined : sorting === 'calls' ? 'descending' : 'ascending'}
               >
-                {sorting === undefined ? (
+                {title === 'Selection' && maySelect ? (
+                  <input
+                    type="checkbox"
+                    aria-label="Select all"
+                    tabIndex={-1}
+                    checked={selected.size > 0}
+                    indeterminate={selected.size > 0 && selected.size < shown}
+                    onChange={selectAll}
+                  />
+                ) : sorting === undefined ? (
                   title
                 ) : (
                   <button type="button" class="link" onClick={() => onShow({ sorting })}>
                     {title}
                   </button>
                 )}
-                {more}
+                {more && <span class="more">{more}</span>}
               </div>
             ))}
           </div>
           <VirtualList
             items={rows}
-            keyOf={(row) => (row.kind === 'group' ? `group ${row.title}` : row.category.name)}
-            rowHeight={({ kind }) => rem * (kind === 'group' ? GROUP_REM : narrow ? CARD_REM : ROW_REM)}
+            keyOf={(row) => (row.kind === 'group' ? `group ${row.title}` : row.name)}
+            rowHeight={(row) => {
+              if (row.kind === 'group') return rem * GROUP_REM;
+              if (narrow) return rem * CARD_REM;
+              return rem * (isPlain(categories.get(row.name) ?? row.category) ? LINE_REM : ROW_REM);
+            }}
             keep={keys.index}
             renderRow={(row, index) =>
               row.kind === 'group' ? (
@@ -260,18 +254,11 @@ function List({ connection, categories, listing, selected, onSelected, onShow }:
                 </div>
               ) : (
                 <CategoryRow
-                  category={row.category}
+                  category={categories.get(row.name) ?? row.category}
                   index={index + 2}
                   current={index === keys.index}
-                  selected={selected.has(row.category.name)}
-                  maySwitch={maySwitch}
-                  rate={rateOf(row.category)}
-                  live={rates?.budgets?.[row.category.name]}
-                  rates={connection.history.of(row.category.name)}
-                  tenant={connection.shownTenant}
-                  differing={differing?.get(row.category.name) ?? []}
-                  onSelect={() => toggle(row.category.name)}
-                  onAsk={(intent) => connection.ask(intent, [row.category.name])}
+                  selected={selected.has(row.name)}
+                  onSelect={maySelect ? (extend) => toggle(row.name, extend) : undefined}
                 />
               )
             }
@@ -282,8 +269,34 @@ function List({ connection, categories, listing, selected, onSelected, onShow }:
   );
 }
 
+/** Measures for two seconds what the categories that are off would write. */
+function MeasureAll() {
+  const [busy, setBusy] = useState(false);
+  const measure = async () => {
+    setBusy(true);
+    try {
+      await connection.measureAll();
+      state.announcement.value = 'Measured';
+    } catch (error) {
+      connection.showProblem(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <button
+      type="button"
+      class="button plain measure-all"
+      aria-disabled={busy}
+      aria-busy={busy}
+      title="Measures for two seconds what each category would write"
+      onClick={() => void (busy || measure())}
+    >
+      {busy ? 'Measuring …' : 'Measure all'}
+    </button>
+  );
+}
+
 interface SelectionBarProps {
-  readonly connection: Connection;
   readonly selected: ReadonlySet<string>;
   readonly onClear: () => void;
 }
@@ -295,20 +308,32 @@ const SELECTED: readonly (readonly [Intent, string])[] = [
   ['end', 'End now…'],
 ];
 
-/** What can be done with several at once. */
-function SelectionBar({ connection, selected, onClear }: SelectionBarProps) {
+/** What can be done with several categories at once. */
+function SelectionBar({ selected, onClear }: SelectionBarProps) {
   const names = [...selected].sort();
+  const [measures, setMeasures] = useState(false);
   return (
     <section class="bar selection" aria-label="Selected categories">
       <strong>{names.length} selected</strong>
-      {SELECTED.map(([intent, title]) => (
-        <Button key={intent} onClick={() => connection.ask(intent, names)}>
-          {title}
-        </Button>
-      ))}
+      {connection.mayTail && <Button onClick={() => tailOf(names)}>Tail</Button>}
+      {connection.mayMeasure && <Button onClick={() => setMeasures(true)}>Measure…</Button>}
+      {names.every((name) => connection.mayChange(name)) &&
+        SELECTED.map(([intent, title]) => (
+          <Button key={intent} onClick={() => connection.ask(intent, names)}>
+            {title}
+          </Button>
+        ))}
       <Button kind="quiet" onClick={onClear}>
         Clear
       </Button>
+      {measures && (
+        <Dialog title="Measure the selected categories" onClose={() => setMeasures(false)}>
+          <div class="switch">
+            <p class="muted">What they would write if they were on. Nothing is switched.</p>
+            <Forecast categories={names} tenant={connection.tenant} part={{}} />
+          </div>
+        </Dialog>
+      )}
     </section>
   );
 }

@@ -1,14 +1,15 @@
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
-import type { EventsBudget } from '../../protocol/streams.ts';
+import { connection, now, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
-import { shortNumber } from '../parts/numbers.ts';
+import { roughSpan } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Text } from '../parts/text.tsx';
-import type { Intent } from '../state/change.ts';
 import { intentsOf } from '../state/intents.ts';
+import { isPartlyOn } from '../state/reach.ts';
 import { href } from '../state/route.ts';
-import { Budget, Until, Who, Whom } from './facts.tsx';
-import { OnBadge } from './on-badge.tsx';
+import { Budget, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
+import { tailOf } from './tail/running-tail.ts';
 
 interface CategoryRowProps {
   readonly category: DiscoveredCategory;
@@ -16,41 +17,41 @@ interface CategoryRowProps {
   readonly index: number;
   readonly current: boolean;
   readonly selected: boolean;
-  readonly maySwitch: boolean;
-  readonly rate: number;
-  readonly live: EventsBudget | undefined;
-  readonly rates: Float32Array;
-  readonly tenant: string | undefined;
-  readonly differing: readonly string[];
-  readonly onSelect: () => void;
-  readonly onAsk: (intent: Intent) => void;
+  /** Absent where there is nothing to do with a selection. @param extend whether the rows before are meant too */
+  readonly onSelect: ((extend: boolean) => void) | undefined;
 }
 
-export function CategoryRow(props: CategoryRowProps) {
-  const { category, index, current, selected, maySwitch, rate, rates, tenant, differing } = props;
+/** Off, and not set: there is nothing to say but what it is. Such a row has one line. */
+export function isPlain(category: DiscoveredCategory): boolean {
+  const { enabled, otelrdcp_origin: origin, otelrdcp_control: control } = category;
+  return !enabled && !isPartlyOn(category) && origin === 'default' && control === undefined;
+}
+
+export function CategoryRow({ category, index, current, selected, onSelect }: CategoryRowProps) {
   const { name, description, enabled, otelrdcp_source: source } = category;
   const tabIndex = current ? 0 : -1;
+  const isMeasured = !enabled && !isPartlyOn(category) && connection.rateOf(category) !== undefined;
   return (
     <div
       role="row"
       aria-rowindex={index}
-      aria-selected={maySwitch ? selected : undefined}
+      aria-selected={onSelect && selected}
       data-name={name}
-      class={`row category ${enabled ? 'is-on' : ''} ${selected ? 'is-selected' : ''}`}
+      class={`row category ${enabled ? 'is-on' : ''} ${isPlain(category) ? 'is-plain' : ''} ${selected ? 'is-selected' : ''}`}
     >
       <div role="gridcell" class="cell select">
-        {maySwitch && (
+        {onSelect && (
           <input
             type="checkbox"
             aria-label={`Select ${name}`}
             tabIndex={tabIndex}
             checked={selected}
-            onChange={props.onSelect}
+            onClick={(event) => onSelect(event.shiftKey)}
           />
         )}
       </div>
       <div role="gridcell" class="cell state">
-        <OnBadge enabled={enabled} differs={differing.length > 0} />
+        <OnBadge category={category} />
       </div>
       <div role="rowheader" class="cell title">
         <a class="name" href={href('categories', name)} tabIndex={tabIndex}>
@@ -62,37 +63,52 @@ export function CategoryRow(props: CategoryRowProps) {
         </span>
       </div>
       <div role="gridcell" class="cell whom">
-        <Whom category={category} tenant={tenant} differing={differing} />
+        <Whom category={category} />
       </div>
       <div role="gridcell" class="cell until">
         <Until category={category} />
-        <Who control={category.otelrdcp_control} />
+        <WhoAndWhy category={category} />
       </div>
       <div role="gridcell" class="cell bar tight calls">
-        <span class="rate">
-          {shortNumber(rate)}
-          <span class="muted">/s</span>
-        </span>
-        <Sparkline rates={rates} />
+        <Rate category={category} />
+        {isMeasured ? <Measured /> : <Sparkline rates={connection.history.of(name)} />}
       </div>
       <div role="gridcell" class="cell budget">
-        <Budget category={category} rate={rate} live={props.live} />
+        <Budget category={category} />
       </div>
       <div role="gridcell" class="cell bar tight actions">
-        {maySwitch &&
-          intentsOf(category, tenant).map(([intent, text]) => (
+        {connection.mayChange(name) &&
+          intentsOf(category, connection.shownTenant).map(([intent, text]) => (
             <button
               key={intent}
               type="button"
               class={`button ${intent === 'end' || intent === 'disable' ? 'danger' : 'plain'}`}
               aria-label={`${text.replace('…', '')} ${name}`}
               tabIndex={tabIndex}
-              onClick={() => props.onAsk(intent)}
+              onClick={() => connection.ask(intent, [name])}
             >
               {text}
             </button>
           ))}
+        {connection.mayTail && (
+          <button
+            type="button"
+            class="button quiet"
+            aria-label={`Tail ${name}`}
+            title="Tail"
+            tabIndex={tabIndex}
+            onClick={() => tailOf([name])}
+          >
+            <Icon name="tail" />
+          </button>
+        )}
       </div>
     </div>
   );
+}
+
+/** How long ago the calls of what is off were measured. */
+function Measured() {
+  const { at = 0 } = state.measured.value ?? {};
+  return <span class="muted measured">{roughSpan(now.value - at)} ago</span>;
 }

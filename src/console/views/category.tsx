@@ -1,47 +1,45 @@
-import { useMemo } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { randomId } from '../../client/random-id.ts';
+import type { ControlCommand } from '../../client.ts';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
+import { connection, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/counted.ts';
-import { Fields } from '../parts/fields.tsx';
-import { LongText } from '../parts/long-text.tsx';
-import { Empty, Loading } from '../parts/notice.tsx';
-import { shortNumber, wholeNumber } from '../parts/numbers.ts';
+import { counted, wholeNumber } from '../parts/format.ts';
+import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
-import { Text } from '../parts/text.tsx';
-import { Time } from '../parts/time.tsx';
+import { Fields, Table } from '../parts/tables.tsx';
+import { LongText, Text } from '../parts/text.tsx';
+import { Time, TimeLeft } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
-import type { Connection } from '../state/connection.ts';
-import { differingTenants } from '../state/differing.ts';
+import { receiptOf } from '../state/change.ts';
 import { intentsOf, isForEverybody } from '../state/intents.ts';
 import { HISTORY_SECONDS } from '../state/rate-history.ts';
+import { countOfParts, endOf, isPartlyOn, type Part, partsOf } from '../state/reach.ts';
 import { href } from '../state/route.ts';
-import { useShortcuts } from '../state/use-shortcuts.ts';
-import { useStore } from '../state/use-store.ts';
-import { CategoryHistory } from './category-history.tsx';
-import { Budget, Until, Who, Whom } from './facts.tsx';
-import { OnBadge } from './on-badge.tsx';
+import { EntryTable } from './audit/entry-table.tsx';
+import { Budget, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
+import { tailOf } from './tail/running-tail.ts';
 
 /** How often totals are read again, in milliseconds. */
 const REFRESH_MS = 10_000;
-
-interface CategoryViewProps {
-  readonly connection: Connection;
-  readonly name: string;
-}
+/** Entries of the history. */
+const NEWEST = 8;
 
 /** Everything about one category. */
-export function CategoryView({ connection, name }: CategoryViewProps) {
-  const categories = useStore(connection, (state) => state.categories);
+export function CategoryView({ name }: { readonly name: string }) {
+  const categories = state.categories.value;
   const category = categories?.get(name);
-  usePolled(connection, () => connection.refresh(), { everyMs: REFRESH_MS });
-  const intents = category === undefined || !connection.maySwitch ? [] : intentsOf(category, connection.shownTenant);
-  useShortcuts(connection, {
+  usePolled(() => connection.refresh(), { everyMs: REFRESH_MS });
+  const intents =
+    category === undefined || !connection.mayChange(name) ? [] : intentsOf(category, connection.shownTenant);
+  useShortcuts({
     ...Object.fromEntries(
       intents.map(([intent]) => [
-        intent === 'enable' || intent === 'prolong' ? 'e' : 'd',
+        intent === 'enable' || intent === 'extend' ? 'e' : 'd',
         () => connection.ask(intent, [name]),
       ]),
     ),
+    ...(connection.mayTail && category !== undefined && { t: () => tailOf([name]) }),
     Escape: () => location.assign(href('categories')),
   });
 
@@ -58,38 +56,32 @@ export function CategoryView({ connection, name }: CategoryViewProps) {
           </p>
         </Empty>
       ) : (
-        <Details connection={connection} category={category} />
+        <Details category={category} />
       )}
     </>
   );
 }
 
-function Details({ connection, category }: { readonly connection: Connection; readonly category: DiscoveredCategory }) {
+function Details({ category }: { readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
-  const rates = useStore(connection, (state) => state.rates);
-  const tenants = useStore(connection, (state) => state.tenants);
-  const differing = useMemo(
-    () =>
-      (connection.tenant === undefined && differingTenants(new Map([[name, category]]), tenants ?? []).get(name)) || [],
-    [tenants, connection.tenant, category],
-  );
   const { otelrdcp_control: control } = category;
-  const tenant = connection.shownTenant;
-  const rate = rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
   return (
     <>
       <div class="bar">
         <h1 class="name">{name}</h1>
-        <OnBadge enabled={enabled} differs={differing.length > 0} />
+        <OnBadge category={category} />
         <Until category={category} />
-        {category.otelrdcp_expiresAt && <span aria-hidden="true">left</span>}
+        {endOf(category) && <span aria-hidden="true">left</span>}
       </div>
       {description !== '' && <LongText value={description} />}
-      <Actions connection={connection} category={category} />
+      <Actions category={category} />
+      <Parts category={category} />
       <section aria-label="Calls" class="chart">
         <p>
-          <strong class="big">{shortNumber(rate)}</strong> calls/s{' '}
-          <span class="muted">now, and in the last {HISTORY_SECONDS / 60} minutes</span>
+          <strong class="big">
+            <Rate category={category} />
+          </strong>{' '}
+          calls <span class="muted">now, and in the last {HISTORY_SECONDS / 60} minutes</span>
         </p>
         <Sparkline rates={connection.history.of(name)} tall />
       </section>
@@ -108,17 +100,18 @@ function Details({ connection, category }: { readonly connection: Connection; re
           ),
           'Who and why': control && <Who control={control} />,
           Until: category.otelrdcp_expiresAt && <Time at={category.otelrdcp_expiresAt} />,
-          'For whom': (enabled || differing.length > 0) && (
-            <Whom category={category} tenant={tenant} differing={differing} />
-          ),
+          'For whom': (enabled || isPartlyOn(category)) && <Whom category={category} />,
           Default: byDefault ? 'On' : 'Off',
           Calls: `${wholeNumber(metrics.callsTotal)} since the start`,
           Budget: enabled && (
             <>
-              {category.otelrdcp_budget === false && 'as much as it likes '}
-              <Budget category={category} rate={rate} live={rates?.budgets?.[name]} />
+              {category.otelrdcp_budget === false && 'no limit '}
+              <Budget category={category} />
             </>
           ),
+          'Recording failures':
+            category.otelrdcp_recorder &&
+            `${wholeNumber(category.otelrdcp_recorder.written)} lines written, ${wholeNumber(category.otelrdcp_recorder.forgotten)} of work that ended well, ${wholeNumber(category.otelrdcp_recorder.cut)} beyond a limit`,
           Source:
             source === undefined ? (
               'the service itself'
@@ -126,12 +119,76 @@ function Details({ connection, category }: { readonly connection: Connection; re
               <>
                 {source.kind} <Text value={`${source.name} ${source.version ?? ''}`} />
                 {source.count > 1 && `, ${counted(source.count, 'logger', 'loggers')}`}
+                {source.onByItself !== undefined &&
+                  category.otelrdcp_origin === 'default' &&
+                  `, on by itself in ${source.onByItself} of ${counted(source.count, 'source', 'sources')}`}
               </>
             ),
         }}
       />
-      {connection.can('admin') && <CategoryHistory connection={connection} category={name} />}
+      {connection.can('admin') && <CategoryHistory category={name} />}
     </>
+  );
+}
+
+/** The tenants and the work that it is on for, beside everybody: how long, who, why, and the way to end each. */
+function Parts({ category }: { readonly category: DiscoveredCategory }) {
+  const parts = partsOf(category);
+  const more = countOfParts(category) - parts.length;
+  if (parts.length === 0) return null;
+  return (
+    <section aria-label="On for">
+      <h2>On for</h2>
+      <Table
+        caption="Tenants and work that it is on for"
+        head={['For whom', 'Time left', 'Who and why', 'Action']}
+        rows={parts.map((part) => [
+          part.activation ?? part.whom,
+          [
+            part.expiresAt === undefined ? 'permanent' : <TimeLeft until={part.expiresAt} />,
+            <Who control={part.control} />,
+            connection.mayChange(category.name) && <EndButton category={category.name} part={part} />,
+          ],
+        ])}
+        nameOf={(key) => <Text value={parts.find((part) => (part.activation ?? part.whom) === key)?.whom ?? key} />}
+      />
+      {more > 0 && <p class="muted">and {counted(more, 'more tenant', 'more tenants')}</p>}
+    </section>
+  );
+}
+
+/** Ends an activation, in all its categories, at once. A tenant's setting asks first, as for everybody. */
+function EndButton({
+  category,
+  part: { whom, tenant, activation, expiresAt },
+}: {
+  readonly category: string;
+  readonly part: Part;
+}) {
+  const [busy, setBusy] = useState(false);
+  const end = async (id: string) => {
+    setBusy(true);
+    try {
+      const command: ControlCommand = { action: 'disable', categories: [category], options: { otelrdcp_id: id } };
+      const answer = await connection.change(command, tenant, randomId());
+      connection.showReceipt(receiptOf(answer, '', (id) => connection.processName(id)));
+    } catch (error) {
+      connection.showProblem(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <Button
+      kind="danger"
+      aria-label={`End for ${whom}`}
+      busy={busy}
+      onClick={() => {
+        if (activation === undefined) connection.ask(expiresAt === undefined ? 'reset' : 'end', [category], tenant);
+        else if (!busy) void end(activation);
+      }}
+    >
+      {activation === undefined ? 'End…' : 'End'}
+    </Button>
   );
 }
 
@@ -142,10 +199,11 @@ const ORIGINS: Readonly<Record<DiscoveredCategory['otelrdcp_origin'], string>> =
   temporary: 'for a while',
 };
 
-function Actions({ connection, category }: { readonly connection: Connection; readonly category: DiscoveredCategory }) {
+function Actions({ category }: { readonly category: DiscoveredCategory }) {
   const { name } = category;
   const tail = connection.mayTail;
-  if (!connection.maySwitch && !tail) return null;
+  const mayChange = connection.mayChange(name);
+  if (!mayChange && !tail) return null;
   const tenant = connection.shownTenant;
   const main = intentsOf(category, tenant);
   const isOwn =
@@ -154,7 +212,7 @@ function Actions({ connection, category }: { readonly connection: Connection; re
     (tenant === undefined || !isForEverybody(category, tenant));
   return (
     <div class="bar">
-      {connection.maySwitch && (
+      {mayChange && (
         <>
           {main.map(([intent, text], at) => (
             <Button
@@ -169,11 +227,26 @@ function Actions({ connection, category }: { readonly connection: Connection; re
           {isOwn && <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>}
         </>
       )}
-      {tail && (
-        <a class="button plain" href={href('tail', undefined, { categories: name })}>
-          Tail
-        </a>
-      )}
+      {tail && <Button onClick={() => tailOf([name])}>Tail</Button>}
     </div>
+  );
+}
+
+/** The last changes of a category: when, what, who and why. Asked for again when there is another one. */
+function CategoryHistory({ category }: { readonly category: string }) {
+  const newest = state.entries.value.find(({ categories }) => categories.includes(category));
+  const { value, problem, refresh } = usePolled(
+    (signal) => connection.client.audit({ category, limit: NEWEST }, { signal }),
+    { key: newest },
+  );
+  return (
+    <section aria-label="Last changes">
+      <h2>Last changes</h2>
+      {problem && <Notice problem={problem} onRetry={refresh} />}
+      <EntryTable label="Last changes" entries={value?.entries ?? []} />
+      {value === undefined && problem === undefined && <Loading what="changes" />}
+      {value?.entries.length === 0 && <p class="muted">None yet.</p>}
+      <a href={href('audit', undefined, { category })}>All in the audit trail</a>
+    </section>
   );
 }

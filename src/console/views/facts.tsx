@@ -1,14 +1,12 @@
 import type { BudgetState, DiscoveredCategory, DiscoveredControl } from '../../protocol/messages.ts';
-import type { EventsBudget } from '../../protocol/streams.ts';
-import { counted, someOf } from '../parts/counted.ts';
-import { Meter } from '../parts/meter.tsx';
-import { shortBytes, shortNumber } from '../parts/numbers.ts';
-import { printable } from '../parts/printable.ts';
+import { connection, state } from '../page.ts';
+import { Badge } from '../parts/badge.tsx';
+import { counted, printable, shortBytes, shortNumber } from '../parts/format.ts';
 import { Text } from '../parts/text.tsx';
 import { TimeLeft } from '../parts/time.tsx';
-import { isForEverybody } from '../state/intents.ts';
+import { countOfParts, endOf, isPartlyOn, partsOf, whomOf } from '../state/reach.ts';
 
-/** Who switched it, and why. */
+/** The person who switched it, and the reason. */
 export function Who({ control }: { readonly control: DiscoveredControl | undefined }) {
   if (control === undefined) return null;
   const text = `${control.userId ?? control.clientId ?? ''}${control.reason ? `: ${control.reason}` : ''}`;
@@ -19,47 +17,58 @@ export function Who({ control }: { readonly control: DiscoveredControl | undefin
   );
 }
 
-/** Until when it is so. */
+/** The end of the present setting; the first one, where a category is on for some tenants or some work alone. */
 export function Until({ category }: { readonly category: DiscoveredCategory }) {
-  const { enabled, temporary, otelrdcp_expiresAt: until, otelrdcp_origin: origin } = category;
+  const { enabled, temporary, otelrdcp_origin: origin } = category;
+  const until = endOf(category);
   if (until !== undefined) return <TimeLeft until={until} />;
-  if (!enabled && origin === 'default') return null;
-  return <span class="muted">{origin === 'default' ? 'by default' : temporary ? 'for a while' : 'permanent'}</span>;
-}
-
-/** For whom it is on, as far as is known: everybody, and those tenants whose setting differs. */
-export function Whom({
-  category,
-  tenant,
-  differing,
-}: {
-  readonly category: DiscoveredCategory;
-  readonly tenant: string | undefined;
-  readonly differing: readonly string[];
-}) {
-  const { enabled } = category;
-  if (differing.length === 0) {
-    if (!enabled) return null;
-    return isForEverybody(category, tenant) ? 'everybody' : <Text value={tenant ?? ''} most={80} />;
-  }
+  if (!enabled && origin === 'default' && !isPartlyOn(category)) return null;
   return (
-    <>
-      {enabled ? 'everybody but ' : 'only '}
-      <Text value={someOf(differing, 2)} most={80} />
-    </>
+    <span class="muted">
+      {origin === 'default' && enabled ? 'by default' : temporary ? 'for a while' : 'permanent'}
+    </span>
   );
 }
 
-interface BudgetProps {
-  readonly category: DiscoveredCategory;
-  readonly rate: number;
-  /** What is left of it now. */
-  readonly live: EventsBudget | undefined;
+/** Who switched it and why. Of several parts that it is on for, how many there are. */
+export function WhoAndWhy({ category }: { readonly category: DiscoveredCategory }) {
+  if (!isPartlyOn(category)) return <Who control={category.otelrdcp_control} />;
+  const count = countOfParts(category);
+  const parts = partsOf(category);
+  if (count === 1) return <Who control={parts[0]?.control} />;
+  return (
+    <span class="who" title={printable(parts.map(({ whom }) => whom).join('\n'), 2000).text}>
+      the first of {count}
+    </span>
+  );
 }
 
-/** What a budget allows, and how much of it is used. */
-export function Budget({ category, rate, live }: BudgetProps) {
+/** For whom it is on. */
+export function Whom({ category }: { readonly category: DiscoveredCategory }) {
+  const text = whomOf(category, connection.shownTenant);
+  return text === '' ? null : (
+    <span title={printable(text, 2000).text}>
+      <Text value={text} />
+    </span>
+  );
+}
+
+/** Calls a second; `-` where they are not measured. */
+export function Rate({ category }: { readonly category: DiscoveredCategory }) {
+  const rate = connection.rateOf(category);
+  return (
+    <span class="rate">
+      {rate === undefined ? '-' : shortNumber(rate)}
+      {rate !== undefined && <span class="muted">/s</span>}
+    </span>
+  );
+}
+
+/** The limits of a budget, and how much of them is used. */
+export function Budget({ category }: { readonly category: DiscoveredCategory }) {
   const { otelrdcp_budget: budget } = category;
+  const live = state.rates.value?.budgets?.[category.name];
+  const rate = connection.rateOf(category) ?? 0;
   const dropped = live?.dropped ?? category.otelrdcp_dropped;
   const left = budget ? leftOf({ ...budget, ...live }) : [];
   return (
@@ -71,6 +80,11 @@ export function Budget({ category, rate, live }: BudgetProps) {
         </span>
       )}
       {left.length > 0 && <span class="budget-left">{left.join(', ')} left</span>}
+      {category.otelrdcp_recorder && (
+        <span title="Lines of work that failed or was slow, in the process that answers">
+          {counted(category.otelrdcp_recorder.written, 'line', 'lines')} of failures
+        </span>
+      )}
       {dropped !== undefined && dropped > 0 && (
         <span class="wrong" title="Calls whose line was not written">
           {shortNumber(dropped)} dropped
@@ -85,4 +99,23 @@ function leftOf({ callsLeft, bytesLeft }: BudgetState): string[] {
     ...(callsLeft === undefined ? [] : [counted(callsLeft, 'line', 'lines')]),
     ...(bytesLeft === undefined ? [] : [shortBytes(bytesLeft)]),
   ];
+}
+
+/** A bar for the used part of a limit. The words beside it say the same. */
+function Meter({ used, limit }: { readonly used: number; readonly limit: number }) {
+  const share = Math.min(1, limit > 0 ? used / limit : 0);
+  return (
+    <span class="meter" aria-hidden="true">
+      <span style={{ inlineSize: `${Math.round(share * 100)}%` }} />
+    </span>
+  );
+}
+
+/** Whether a category is on; partly when it is off for everybody and on for a tenant or some work. */
+export function OnBadge({ category }: { readonly category: DiscoveredCategory }) {
+  const { enabled } = category;
+  const { otelrdcp_activations: activations = [], otelrdcp_settings: settings } = category;
+  const records = settings === undefined && activations.length > 0 && activations.every(({ when }) => when);
+  if (isPartlyOn(category)) return <Badge tone="one-tenant">{records ? 'Failures' : 'Partly'}</Badge>;
+  return <Badge tone={enabled ? 'on' : 'off'}>{enabled ? 'On' : 'Off'}</Badge>;
 }

@@ -1,38 +1,29 @@
 import type { FleetMember } from '../../protocol/messages.ts';
+import { connection, now, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
-import { counted } from '../parts/counted.ts';
-import { LongRow, LongTable } from '../parts/long-table.tsx';
+import { counted, roughSpan, utcTime } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
-import { roughSpan } from '../parts/spans.ts';
+import { LongRow, LongTable } from '../parts/tables.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
-import { utcTime } from '../parts/times.ts';
 import { usePolled } from '../parts/use-polled.ts';
-import { useNow } from '../state/use-now.ts';
-import { replaceQuery } from '../state/use-route.ts';
-import { useStore } from '../state/use-store.ts';
-import { behind, foundIn, summaryOf } from './fleet/members.ts';
-import type { ViewProps } from './view.ts';
+import { behind, foundIn, summaryOf } from './search.ts';
 
 const HEAD = ['Host', 'Process', 'Version', 'Revision', 'Last seen', 'Started'];
 const ROW_HEIGHT = 44;
-/** The event stream tells of changes, but not when a process was last seen. In milliseconds. */
+/** How often the list is read again, in milliseconds: the event stream does not say when a process was last seen. */
 const REFRESH_MS = 10_000;
 /** A process that was silent for this long is shown as such, in milliseconds. */
 const SILENT_MS = 10_000;
 
-export function FleetView({ connection, route }: ViewProps) {
-  const live = useStore(connection, (state) => state.fleet);
-  const { value, problem, isLoading, at, refresh } = usePolled(
-    connection,
-    (signal) => connection.client.fleet({ signal }),
-    {
-      key: live,
-      everyMs: REFRESH_MS,
-    },
-  );
-  const search = route.query.get('q') ?? '';
+export function FleetView() {
+  const live = state.fleet.value;
+  const { value, problem, isLoading, at, refresh } = usePolled((signal) => connection.client.fleet({ signal }), {
+    key: live,
+    everyMs: REFRESH_MS,
+  });
+  const search = route.value.query.get('q') ?? '';
   if (problem?.kind === 'forbidden' && live !== undefined) {
     return (
       <Empty title={counted(live.instances, 'process', 'processes')}>
@@ -45,13 +36,17 @@ export function FleetView({ connection, route }: ViewProps) {
   }
   if (value === undefined)
     return problem ? <Notice problem={problem} onRetry={refresh} /> : <Loading what="processes" />;
-  const { instances, revision } = value;
+  const { instances, lost = [], revision } = value;
   const { total, pending, versions } = summaryOf(instances);
-  const found = foundIn(instances, search);
+  const found = [...foundIn(lost, search), ...foundIn(instances, search)];
+  const all = total + lost.length;
   return (
     <div class="stack" aria-busy={isLoading}>
       <div class="bar">
-        <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
+        {lost.length > 0 && <Badge tone="error">{lost.length} lost</Badge>}
+        {(pending > 0 || lost.length === 0) && (
+          <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
+        )}
         <span>{counted(total, 'process', 'processes')}</span>
         <span>revision {revision}</span>
         <span class="bar">
@@ -65,7 +60,7 @@ export function FleetView({ connection, route }: ViewProps) {
       {problem && <Notice problem={problem} onRetry={refresh} />}
       <SearchBar label="Search host, process id, version" value={search} onSearch={(q) => replaceQuery('fleet', { q })}>
         <span class="muted" role="status">
-          {found.length < total && `${found.length} of ${total}`}
+          {found.length < all && `${found.length} of ${all}`}
         </span>
       </SearchBar>
       {found.length === 0 ? (
@@ -78,7 +73,9 @@ export function FleetView({ connection, route }: ViewProps) {
           items={found}
           keyOf={({ id }) => id}
           rowHeight={ROW_HEIGHT}
-          renderRow={(member, index) => <MemberRow member={member} index={index} revision={revision} asOf={at} />}
+          renderRow={(member, index) => (
+            <MemberRow member={member} isLost={lost.includes(member)} index={index} revision={revision} asOf={at} />
+          )}
         />
       )}
     </div>
@@ -87,30 +84,33 @@ export function FleetView({ connection, route }: ViewProps) {
 
 function MemberRow({
   member,
+  isLost,
   index,
   revision,
   asOf,
 }: {
   readonly member: FleetMember;
+  readonly isLost: boolean;
   readonly index: number;
   readonly revision: number;
   readonly asOf: number | undefined;
 }) {
-  const now = useNow();
   const { host, pid, id, service, version = '—', pending, applied, lastSeenAt, startedAt } = member;
   const lacks = behind(member, revision);
-  const silent = Math.max(0, (asOf ?? now) - Date.parse(lastSeenAt));
+  const silent = Math.max(0, (asOf ?? now.value) - Date.parse(lastSeenAt));
   return (
     <LongRow
-      kind={`fleet-row ${pending ? 'behind' : ''}`}
+      kind={`fleet-row ${isLost ? 'broken' : pending ? 'behind' : ''}`}
       index={index}
       cells={[
         <Text value={host} most={120} />,
         <span title={`${service}, ${id}`}>{pid}</span>,
         <Text value={version} most={40} />,
         <>
-          {applied ?? 'none'}{' '}
-          {pending && <Badge tone="warning">{lacks === undefined ? 'has applied none' : `behind by ${lacks}`}</Badge>}
+          {applied ?? 'none'} {isLost && <Badge tone="error">lost</Badge>}
+          {pending && !isLost && (
+            <Badge tone="warning">{lacks === undefined ? 'has applied none' : `behind by ${lacks}`}</Badge>
+          )}
         </>,
         <span class={silent > SILENT_MS ? 'wrong' : ''} title={utcTime(new Date(lastSeenAt))}>
           {silent < 2000 ? 'now' : `${roughSpan(silent)} ago`}

@@ -1,22 +1,21 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ForecastResponse } from '../../protocol/streams.ts';
+import { connection, now } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/counted.ts';
-import { Fields } from '../parts/fields.tsx';
+import { counted, shortBytes, shortNumber } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
-import { shortBytes, shortNumber } from '../parts/numbers.ts';
-import { Table } from '../parts/table.tsx';
-import type { Connection } from '../state/connection.ts';
+import { Fields, Table } from '../parts/tables.tsx';
+import type { ReadPart } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
-import { useNow } from '../state/use-now.ts';
 
 /** How long is measured, in seconds. */
 const SECONDS = 10;
 
 interface ForecastProps {
-  readonly connection: Connection;
   readonly categories: readonly string[];
   readonly tenant: string | undefined;
+  /** The work and lines to measure; what is wrong with them as text, which measures all. */
+  readonly part: ReadPart | string;
 }
 
 type Measuring =
@@ -25,8 +24,8 @@ type Measuring =
   | { readonly state: 'done'; readonly answer: ForecastResponse }
   | { readonly state: 'failed'; readonly problem: Problem };
 
-/** What the categories would write if they were on: measured, without a line. */
-export function Forecast({ connection, categories, tenant }: ForecastProps) {
+/** Measures how much the categories would write if they were on, without writing a line. */
+export function Forecast({ categories, tenant, part }: ForecastProps) {
   const [measuring, setMeasuring] = useState<Measuring>({ state: 'idle' });
   const running = useRef<AbortController | undefined>(undefined);
   const abort = () => {
@@ -34,10 +33,10 @@ export function Forecast({ connection, categories, tenant }: ForecastProps) {
     running.current = undefined;
   };
   useEffect(() => {
-    // What was measured is of one tenant.
+    // A measurement belongs to one tenant, and to the work and lines that were chosen.
     setMeasuring({ state: 'idle' });
     return abort;
-  }, [tenant]);
+  }, [tenant, JSON.stringify(part)]);
 
   async function measure(): Promise<void> {
     const controller = new AbortController();
@@ -45,7 +44,15 @@ export function Forecast({ connection, categories, tenant }: ForecastProps) {
     setMeasuring({ state: 'running', since: Date.now() });
     try {
       const client = connection.clientFor(tenant);
-      const answer = await client.forecast(categories, { duration: SECONDS, signal: controller.signal });
+      const { target, filter, when } = typeof part === 'string' ? {} : part;
+      const answer = await client.forecast(categories, {
+        duration: SECONDS,
+        signal: controller.signal,
+        filter,
+        when,
+        // How much one request writes is not known before.
+        ...(target?.match && { target: { match: target.match } }),
+      });
       setMeasuring({ state: 'done', answer });
     } catch (error) {
       setMeasuring(
@@ -76,7 +83,7 @@ export function Forecast({ connection, categories, tenant }: ForecastProps) {
 }
 
 function Progress({ since, onStop }: { readonly since: number; readonly onStop: () => void }) {
-  const passed = Math.min(SECONDS, Math.floor((useNow() - since) / 1000));
+  const passed = Math.min(SECONDS, Math.floor((now.value - since) / 1000));
   return (
     <div class="bar tight">
       <progress max={SECONDS} value={passed} aria-label="Measuring" />

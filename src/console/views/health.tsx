@@ -1,33 +1,27 @@
 import type { HealthCheckRecord, HealthResponse } from '../../protocol/messages.ts';
+import { connection, now } from '../page.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
+import { roughSpan } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
-import { roughSpan } from '../parts/spans.ts';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
-import { useNow } from '../state/use-now.ts';
-import type { ViewProps } from './view.ts';
 
 const REFRESH_MS = 5000;
 
 const OF_STATUS: Readonly<Record<HealthResponse['status'], readonly [Tone, string, string]>> = {
   healthy: ['good', 'Healthy', 'Every check passes.'],
-  degraded: ['warning', 'Degraded', 'The service works, with less than it should have.'],
+  degraded: ['warning', 'Degraded', 'The service works, but some of its parts do not.'],
   unhealthy: ['error', 'Unhealthy', 'A check of the application fails. The endpoint answers 503 to probes.'],
 };
 const OF_CHECK: Readonly<Record<HealthCheckRecord['status'], Tone>> = { pass: 'good', warn: 'warning', fail: 'error' };
 const ORDER: readonly HealthCheckRecord['status'][] = ['fail', 'warn', 'pass'];
 
-export function HealthView({ connection }: ViewProps) {
-  const { value, problem, isLoading, at, refresh } = usePolled(
-    connection,
-    (signal) => connection.client.health({ signal }),
-    {
-      everyMs: REFRESH_MS,
-    },
-  );
-  const now = useNow();
+export function HealthView() {
+  const { value, problem, isLoading, at, refresh } = usePolled((signal) => connection.client.health({ signal }), {
+    everyMs: REFRESH_MS,
+  });
   if (value === undefined) return problem ? <Notice problem={problem} onRetry={refresh} /> : <Loading what="health" />;
   const [tone, title, text] = OF_STATUS[value.status];
   const checks = value.checks.toSorted((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
@@ -43,18 +37,20 @@ export function HealthView({ connection }: ViewProps) {
           {text}{' '}
           {since !== undefined && (
             <>
-              Since <Time at={since} />, {roughSpan(now - Date.parse(since))}.
+              Since <Time at={since} />, {roughSpan(now.value - Date.parse(since))}.
             </>
           )}
         </p>
         <Button busy={isLoading} onClick={refresh}>
           Check now
         </Button>
-        {at !== undefined && <span class="muted">{now - at < 1500 ? 'just now' : `${roughSpan(now - at)} ago`}</span>}
+        {at !== undefined && (
+          <span class="muted">{now.value - at < 1500 ? 'just now' : `${roughSpan(now.value - at)} ago`}</span>
+        )}
       </header>
       {problem && <Notice problem={problem} onRetry={refresh} />}
       {checks.length === 0 ? (
-        <Empty title="No check is shown to this credential" />
+        <Empty title="This credential may not see the checks" />
       ) : (
         <ul class="checks">
           {checks.map(({ name, status, duration, otelrdcp_reason: reason, otelrdcp_since: since }) => (

@@ -1,21 +1,26 @@
+import { state } from '../page.ts';
 import { Dialog } from '../parts/dialog.tsx';
-import type { Connection } from '../state/connection.ts';
-import { useStore } from '../state/use-store.ts';
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['/', 'search'],
+  ['Ctrl K', 'go to or do anything'],
+  ['/', 'search or filter'],
+  ['g and c t a f h n', 'categories, tail, audit, fleet, health, tenants'],
+  ['n', 'choose a tenant'],
   ['↑ ↓ or k j', 'move in a list'],
   ['Enter', 'open a category'],
-  ['e', 'enable, or prolong what is on'],
-  ['d', 'end now, or disable what has no end'],
-  ['x', 'select'],
-  ['g and c t a f h n', 'categories, tail, audit, fleet, health, tenants'],
+  ['e', 'enable, or extend what is on'],
+  ['d', 'end now, or disable if permanent'],
+  ['t', 'tail; in the lines: only this trace'],
+  ['m', 'measure all'],
+  ['x, Shift x', 'select, select up to here'],
+  ['a', 'select all, or none'],
+  ['s p f', 'in the tail: start or stop, pause, follow'],
   ['Esc', 'close, or clear the search'],
   ['?', 'this overview'],
 ];
 
-export function Help({ connection, onClose }: { readonly connection: Connection; readonly onClose: () => void }) {
-  const on = useStore(connection, (state) => state.shortcuts);
+export function Help({ onClose }: { readonly onClose: () => void }) {
+  const on = state.shortcuts.value;
   return (
     <Dialog title="Keyboard" onClose={onClose}>
       <dl class="keys">
@@ -32,9 +37,11 @@ export function Help({ connection, onClose }: { readonly connection: Connection;
         <input
           type="checkbox"
           checked={on}
-          onChange={({ currentTarget }) => connection.know({ shortcuts: currentTarget.checked })}
+          onChange={({ currentTarget }) => {
+            state.shortcuts.value = currentTarget.checked;
+          }}
         />
-        Single keys do something
+        Single-key shortcuts
       </label>
     </Dialog>
   );

@@ -1,18 +1,20 @@
 import type { RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface ListKeys {
-  /** Of the rows that can have the focus; `undefined` for others. */
+  /** Names of the rows that can have the focus; `undefined` for others. */
   readonly names: readonly (string | undefined)[];
   readonly grid: RefObject<HTMLElement | null>;
   /** @returns whether the key did something */
   readonly onKey: (key: string, name: string) => boolean;
 }
 
+/** How often an order by calls may change, in milliseconds. */
+const ORDER_MS = 10_000;
 /** Rows that a page key moves by. */
 const PAGE = 10;
 
-/** One row of a list is in the order of the Tab key; arrows go to others, drawn or not. */
+/** One row of a list is reached by the Tab key; arrows go to others, drawn or not. */
 export function useListKeys({ names, grid, onKey }: ListKeys) {
   const [current, setCurrent] = useState<string | undefined>();
   const toFocus = useRef<string | undefined>(undefined);
@@ -20,7 +22,7 @@ export function useListKeys({ names, grid, onKey }: ListKeys) {
   const found = current === undefined ? -1 : names.indexOf(current);
   const index = found === -1 ? first : found;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const name = toFocus.current;
     if (name === undefined) return;
     const link = grid.current?.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"] a`);
@@ -65,4 +67,16 @@ export function useListKeys({ names, grid, onKey }: ListKeys) {
       event.preventDefault();
     },
   };
+}
+
+/** Counts up when rows may change their places: not while the pointer or the focus is in the list. */
+export function useCalmOrder(list: RefObject<HTMLElement | null>): number {
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden && list.current?.matches(':hover, :focus-within') !== true) setCount((known) => known + 1);
+    }, ORDER_MS);
+    return () => clearInterval(timer);
+  }, [list]);
+  return count;
 }

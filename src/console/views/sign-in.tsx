@@ -1,22 +1,18 @@
 import { useState } from 'preact/hooks';
+import { connection, state } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { useFocus } from '../parts/use-focus.ts';
-import type { Connection } from '../state/connection.ts';
 import { type Credential, credentialOf } from '../state/credential.ts';
 import type { Problem } from '../state/problem.ts';
-import { useStore } from '../state/use-store.ts';
 
-interface SignInProps {
-  readonly connection: Connection;
-  /** Over the views, because a session has ended. */
-  readonly again?: boolean;
-}
-
-/** Asks for a credential. It stays in the memory of this page alone. */
-export function SignIn({ connection, again = false }: SignInProps) {
-  const server = useStore(connection, (state) => state.server);
-  const before = useStore(connection, (state) => state.problem);
+/**
+ * Asks for a credential. It stays in the memory of this page alone.
+ * @param again over the views, because a session has ended
+ */
+export function SignIn({ again = false }: { readonly again?: boolean }) {
+  const server = state.server.value;
+  const before = state.problem.value;
   const [refused, setRefused] = useState<Problem | undefined>();
   const [busy, setBusy] = useState(false);
   const field = useFocus<HTMLInputElement>();
@@ -65,6 +61,28 @@ export function SignIn({ connection, again = false }: SignInProps) {
         </Button>
         {again && <Button onClick={() => void connection.signOut()}>Sign out</Button>}
       </div>
+      {!again && <WaysIn />}
     </form>
+  );
+}
+
+/** Where a credential comes from. */
+function WaysIn() {
+  const isLocal = /^(?:localhost|127\.|\[::1\])/.test(location.hostname);
+  return (
+    <div class="muted ways-in">
+      <p>
+        On the machine of the service, <code>npx rdcp console</code> opens this page signed in.
+      </p>
+      {isLocal && (
+        <p>
+          A service without configured credentials has its development key in <code>.rdcp/dev-key</code>, in the folder
+          that it was started in.
+        </p>
+      )}
+      <p>
+        The owner of the service creates an API key with <code>npx rdcp keys create</code>.
+      </p>
+    </div>
   );
 }

@@ -1,22 +1,28 @@
 import { useRef, useState } from 'preact/hooks';
 import { MAX_REASON_LENGTH } from '../../protocol/constants.ts';
-import type { ControlBudget } from '../../protocol/messages.ts';
+import type { ControlBudget, RequestTicket } from '../../protocol/messages.ts';
 import { formatDuration, parseDuration } from '../../protocol/time.ts';
-import { Button } from '../parts/button.tsx';
-import { counted, someOf } from '../parts/counted.ts';
+import { connection, now, state } from '../page.ts';
+import { Button, CopyButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { clockTime, counted, exactSpan, someOf } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
-import { exactSpan } from '../parts/spans.ts';
-import { clockTime } from '../parts/times.ts';
-import { type ChangeForm, commandOf, type Intent, isReset, receiptOf } from '../state/change.ts';
-import type { Connection } from '../state/connection.ts';
-import { readDuration } from '../state/durations.ts';
+import { Time } from '../parts/time.tsx';
+import {
+  type ChangeForm,
+  commandOf,
+  type Intent,
+  isReset,
+  RequestIds,
+  readDuration,
+  receiptOf,
+  undoOf,
+} from '../state/change.ts';
+import { EVERYTHING, readPart as partOf } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
-import { RequestIds } from '../state/request-ids.ts';
 import type { Asked } from '../state/state.ts';
-import { useNow } from '../state/use-now.ts';
-import { useStore } from '../state/use-store.ts';
 import { Forecast } from './forecast.tsx';
+import { PartFields } from './part-fields.tsx';
 import { TenantChoice } from './tenant-choice.tsx';
 
 const PRESETS = [5 * 60, 15 * 60, 3600, 4 * 3600];
@@ -26,80 +32,105 @@ const NO_END = 'none';
 
 const VERBS: Readonly<Record<Intent, string>> = {
   enable: 'Enable',
-  prolong: 'Prolong',
+  extend: 'Extend',
   disable: 'Disable',
   toggle: 'Toggle',
   end: 'End now',
   reset: 'Reset',
 };
 
-interface SwitchDialogProps {
-  readonly connection: Connection;
-  readonly asked: Asked;
-}
-
-/** Asks for whom, how long and why, shows what it would write, and sends the change. */
-export function SwitchDialog({ connection, asked: { intent, categories } }: SwitchDialogProps) {
+/** Asks for whom, how long and why, offers a forecast, and sends the change. */
+export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }: { readonly asked: Asked }) {
   const maxSeconds = connection.maxSeconds;
-  const [tenant, setTenant] = useState(connection.tenant);
+  const [tenant, setTenant] = useState(proposed);
   const [time, setTime] = useState(maxSeconds >= 900 ? PROPOSED : formatDuration(maxSeconds));
   const [typed, setTyped] = useState('');
   const [reason, setReason] = useState('');
   const [limit, setLimit] = useState<Limits>({});
+  const [part, setPart] = useState(EVERYTHING);
+  const [ticket, setTicket] = useState<RequestTicket | undefined>();
   const [sure, setSure] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | undefined>();
   const [checked, setChecked] = useState(false);
+  const close = () => {
+    state.asked.value = undefined;
+  };
   const requestIds = useRef(new RequestIds());
-  const expired = useStore(connection, ({ stage }) => stage === 'expired');
+  const expired = state.stage.value === 'expired';
 
   const timed = !isReset(intent);
+  const readPart = partOf(part);
+  const wrongPart = typeof readPart === 'string' ? readPart : undefined;
+  const isPart = typeof readPart === 'object' && Object.keys(readPart).length > 0;
   const noEnd = timed && time === NO_END;
   const read = readDuration(time === OTHER_TIME ? typed : time, maxSeconds);
   const seconds = timed && !noEnd && typeof read === 'number' ? read : undefined;
-  const wrongTime = timed && !noEnd && typeof read === 'string' ? read : undefined;
+  const wrongTime = !timed
+    ? undefined
+    : noEnd && isPart
+      ? 'For some work or lines alone it always ends: choose a time'
+      : !noEnd && typeof read === 'string'
+        ? read
+        : undefined;
   const budget = budgetOf(limit);
   const wrongLimit = budget === 'wrong' ? 'Limits are whole numbers from 1' : undefined;
-  const whom = tenant === undefined ? everybodyOf(connection) : `for ${tenant}`;
+  const whom = tenant === undefined ? everybodyOf() : `for ${tenant}`;
   const verb = VERBS[intent];
-  const form: ChangeForm = { intent, categories, seconds, reason, budget: budget === 'wrong' ? undefined : budget };
+  const form: ChangeForm = {
+    intent,
+    categories,
+    seconds,
+    reason,
+    budget: budget === 'wrong' ? undefined : budget,
+    ...(typeof readPart === 'object' && { part: readPart }),
+  };
 
   async function submit(event: Event): Promise<void> {
     event.preventDefault();
     setChecked(true);
-    if (busy || wrongTime !== undefined || wrongLimit !== undefined) return;
+    if (busy || wrongTime !== undefined || wrongLimit !== undefined || wrongPart !== undefined) return;
     if (noEnd && !sure) {
       setSure(true);
       return;
     }
     const command = commandOf(form);
     const requestId = requestIds.current.of(JSON.stringify([command, tenant]));
+    const known = tenant === connection.tenant ? state.categories.value : undefined;
+    const before = known && categories.flatMap((name) => known.get(name) ?? []);
     setBusy(true);
     setProblem(undefined);
     try {
       const answer = await connection.change(command, tenant, requestId);
-      connection.askNothing();
-      connection.showReceipt(receiptOf(answer, whom, (id) => connection.processName(id)));
+      setTicket(answer.otelrdcp_request);
+      if (answer.otelrdcp_request === undefined) close();
+      const undo = undoOf(form, answer, before, Date.now());
+      connection.showReceipt({
+        ...receiptOf(answer, whom, (id) => connection.processName(id)),
+        categories,
+        ...(undo && { undo: () => connection.undo(undo, tenant) }),
+      });
     } catch (error) {
       setProblem(connection.problemOf(error));
       setBusy(false);
     }
   }
 
+  if (ticket !== undefined) return <Ticket ticket={ticket} onClose={close} />;
   return (
     <Dialog
       title={
         <>
-          {verb} <Names categories={categories} />
+          {verb} <span class="name">{someOf(categories)}</span>
         </>
       }
-      onClose={() => connection.askNothing()}
+      onClose={close}
     >
       <form class="switch" onSubmit={(event) => void submit(event)} noValidate>
         {connection.choosesTenants && (
           <div class="field">
             <span aria-hidden="true">For whom</span>
-            <TenantChoice connection={connection} label="For whom" value={tenant} onChoose={setTenant} />
+            <TenantChoice label="For whom" value={tenant} onChoose={setTenant} />
           </div>
         )}
         {timed && !sure && (
@@ -116,7 +147,7 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
         {sure && (
           <p class="notice warning">
             <strong>Permanent.</strong> {counted(categories.length, 'category', 'categories')}{' '}
-            {intent === 'disable' ? 'stays off' : 'stays on'} {whom} until somebody switches it again.
+            {intent === 'disable' ? 'stays off' : 'stays on'} {whom} until it is switched again.
           </p>
         )}
         <label class="field">
@@ -132,8 +163,11 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
           />
         </label>
         {timed && intent !== 'disable' && !noEnd && <LimitChoice limit={limit} wrong={wrongLimit} onLimit={setLimit} />}
+        {intent === 'enable' && (
+          <PartFields value={part} onChange={setPart} wrong={checked ? wrongPart : undefined} offersRequest />
+        )}
         {(intent === 'enable' || intent === 'toggle') && (
-          <Forecast connection={connection} categories={categories} tenant={tenant} />
+          <Forecast categories={categories} tenant={tenant} part={readPart} />
         )}
         {problem && !(expired && problem.kind === 'unauthenticated') && <Notice problem={problem} />}
         {problem?.kind === 'unauthenticated' && !expired && (
@@ -147,9 +181,36 @@ export function SwitchDialog({ connection, asked: { intent, categories } }: Swit
                 ? `Yes, ${verb.toLowerCase()} permanently`
                 : buttonText(verb, whom, noEnd, seconds)}
           </Button>
-          <Button onClick={() => (sure ? setSure(false) : connection.askNothing())}>{sure ? 'Back' : 'Cancel'}</Button>
+          <Button onClick={() => (sure ? setSure(false) : close())}>{sure ? 'Back' : 'Cancel'}</Button>
         </div>
       </form>
+    </Dialog>
+  );
+}
+
+/** The header that one request has to carry, and until when it works. */
+function Ticket({
+  ticket: { baggage, expiresAt },
+  onClose,
+}: {
+  readonly ticket: RequestTicket;
+  readonly onClose: () => void;
+}) {
+  const header = `baggage: ${baggage}`;
+  return (
+    <Dialog title="Header for the request" onClose={onClose}>
+      <div class="switch">
+        <p>
+          A request with this header gets the lines, in every service that it passes, until <Time at={expiresAt} />.
+          Keep it like a password.
+        </p>
+        <code class="long-text">{header}</code>
+        <div class="bar">
+          <CopyButton label="Copy the header" text={() => header} />
+          <CopyButton label="Copy for curl" text={() => `-H '${header}'`} />
+          <Button onClick={onClose}>Done</Button>
+        </div>
+      </div>
     </Dialog>
   );
 }
@@ -159,15 +220,11 @@ function buttonText(verb: string, whom: string, noEnd: boolean, seconds: number 
   return `${verb}${whom && ' '}${whom}${seconds === undefined ? '' : ` for ${exactSpan(seconds)}`}`;
 }
 
-/** Without tenants there is nobody to name. */
-function everybodyOf({ session, hasTenants }: Connection): string {
-  const own = session?.tenant?.id;
-  if (!hasTenants) return '';
+/** Empty without tenants. */
+function everybodyOf(): string {
+  const own = connection.session?.tenant?.id;
+  if (!connection.hasTenants) return '';
   return own === undefined || own === 'global' ? 'for everybody' : `for ${own}`;
-}
-
-function Names({ categories }: { readonly categories: readonly string[] }) {
-  return <span class="name">{someOf(categories)}</span>;
 }
 
 interface TimeChoiceProps {
@@ -181,7 +238,6 @@ interface TimeChoiceProps {
 }
 
 function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }: TimeChoiceProps) {
-  const now = useNow();
   const presets = PRESETS.filter((preset) => preset <= maxSeconds).map(formatDuration);
   if (time !== OTHER_TIME && time !== NO_END && !presets.includes(time)) presets.push(time);
   const choice = (value: string, text: string) => (
@@ -212,8 +268,8 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }
       <p id="time-help" class={wrong === undefined ? 'muted' : 'wrong'}>
         {wrong ??
           (seconds === undefined
-            ? 'Stays until somebody switches it again.'
-            : `Goes back by itself at ${clockTime(new Date(now + seconds * 1000))}.`)}
+            ? 'Stays until it is switched again.'
+            : `Goes back by itself at ${clockTime(new Date(now.value + seconds * 1000))}.`)}
       </p>
     </fieldset>
   );
@@ -243,7 +299,7 @@ interface LimitChoiceProps {
 function LimitChoice({ limit, wrong, onLimit }: LimitChoiceProps) {
   return (
     <details class="limits">
-      <summary>Limit what it may write</summary>
+      <summary>Limit its output</summary>
       <div class="limit-fields">
         {LIMITS.map(([name, label]) => (
           <label class="field" key={name}>

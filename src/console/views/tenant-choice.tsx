@@ -1,14 +1,12 @@
 import { useId, useState } from 'preact/hooks';
 import { isIdentifier } from '../../protocol/names.ts';
+import { state } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { printable } from '../parts/printable.ts';
+import { printable } from '../parts/format.ts';
 import { useFocus } from '../parts/use-focus.ts';
-import type { Connection } from '../state/connection.ts';
-import { useStore } from '../state/use-store.ts';
 
 interface TenantChoiceProps {
-  readonly connection: Connection;
   readonly label: string;
   /** `undefined` for everybody. */
   readonly value: string | undefined;
@@ -19,8 +17,8 @@ interface TenantChoiceProps {
 const OTHER = '?';
 
 /** Everybody, one of the known tenants, or another one by its id. */
-export function TenantChoice({ connection, label, value, onChoose }: TenantChoiceProps) {
-  const tenants = useStore(connection, (state) => state.tenants) ?? [];
+export function TenantChoice({ label, value, onChoose }: TenantChoiceProps) {
+  const tenants = state.tenants.value ?? [];
   const known = tenants.some(({ id }) => id === value);
   const [asks, setAsks] = useState(false);
   return (

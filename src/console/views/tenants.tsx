@@ -1,28 +1,27 @@
 import type { TenantSummary } from '../../protocol/messages.ts';
+import { connection, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/counted.ts';
-import { LongRow, LongTable } from '../parts/long-table.tsx';
+import { counted } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
+import { LongRow, LongTable } from '../parts/tables.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import { href } from '../state/route.ts';
-import { replaceQuery } from '../state/use-route.ts';
-import { useStore } from '../state/use-store.ts';
-import { foundTenants, namesOn } from './tenants/found-tenants.ts';
-import type { ViewProps } from './view.ts';
+import { foundTenants, namesOn } from './search.ts';
 
 const HEAD = ['Tenant', 'Categories that are on', 'Changes', 'Show'];
 const ROW_HEIGHT = 56;
 /** Categories that a row names. */
 const MOST_NAMES = 6;
 
-export function TenantsView({ connection, route }: ViewProps) {
+export function TenantsView() {
   const chosen = connection.tenant;
-  const tenants = useStore(connection, (state) => state.tenants);
-  const categories = useStore(connection, (state) => state.categories);
-  const search = route.query.get('q') ?? '';
+  const tenants = state.tenants.value;
+  const stale = state.tenantsStale.value;
+  const categories = state.categories.value;
+  const search = route.value.query.get('q') ?? '';
   if (tenants === undefined) return <Loading what="tenants" />;
   const found = foundTenants(tenants, search);
   const total = tenants.length;
@@ -54,6 +53,7 @@ export function TenantsView({ connection, route }: ViewProps) {
             <TenantRow
               tenant={tenant}
               index={index}
+              stale={stale}
               isOwn={(name) => chosen === undefined && categories?.get(name)?.enabled === false}
               isChosen={tenant.id === chosen}
               onChoose={() => choose(tenant.id)}
@@ -68,13 +68,15 @@ export function TenantsView({ connection, route }: ViewProps) {
 interface TenantRowProps {
   readonly tenant: TenantSummary;
   readonly index: number;
+  /** What is on for it is being asked again. */
+  readonly stale: boolean;
   /** Whether a category is on for this tenant, and not because it is for everybody. */
   readonly isOwn: (category: string) => boolean;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
 }
 
-function TenantRow({ tenant, index, isOwn, isChosen, onChoose }: TenantRowProps) {
+function TenantRow({ tenant, index, stale, isOwn, isChosen, onChoose }: TenantRowProps) {
   const on = namesOn(tenant).toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   const { id, name, temporaryControls, lastChangedAt } = tenant;
   const text = isChosen ? 'Chosen' : 'Choose';
@@ -89,15 +91,19 @@ function TenantRow({ tenant, index, isOwn, isChosen, onChoose }: TenantRowProps)
           </strong>{' '}
           {name !== undefined && <span class="muted">{id}</span>}
         </>,
-        <>
-          <Badge tone={on.length > 0 ? 'on' : 'off'}>{on.length} on</Badge>{' '}
-          {on.slice(0, MOST_NAMES).map((each) => (
-            <span key={each} class={isOwn(each) ? 'chip one-tenant' : 'chip'}>
-              {each}
-            </span>
-          ))}
-          {on.length > MOST_NAMES && <span class="muted">+{on.length - MOST_NAMES}</span>}
-        </>,
+        stale ? (
+          <span class="muted">…</span>
+        ) : (
+          <>
+            <Badge tone={on.length > 0 ? 'on' : 'off'}>{on.length} on</Badge>{' '}
+            {on.slice(0, MOST_NAMES).map((each) => (
+              <span key={each} class={isOwn(each) ? 'chip one-tenant' : 'chip'}>
+                {each}
+              </span>
+            ))}
+            {on.length > MOST_NAMES && <span class="muted">+{on.length - MOST_NAMES}</span>}
+          </>
+        ),
         <span class="muted">
           {temporaryControls > 0 && `${temporaryControls} temporary, `}
           {lastChangedAt !== undefined && (

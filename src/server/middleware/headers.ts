@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../../clock.ts';
-import { RdcpError } from '../../errors.ts';
+import type { Socket } from 'node:net';
+import type { RouterContext } from '@koa/router';
+import { RdcpError, unavailable } from '../../errors.ts';
+import { createHostCheck, hostNameOf, isLoopback } from '../../net/hosts.ts';
+import type { ServerConfig } from '../../options/config.ts';
 import {
+  CONSOLE_PATHS,
   EVENT_STREAM_MEDIA_TYPE,
   HEADERS,
   JSON_MEDIA_TYPE,
@@ -12,18 +16,23 @@ import {
 } from '../../protocol/constants.ts';
 import { isIdentifier } from '../../protocol/names.ts';
 import { timestamp } from '../../protocol/time.ts';
-import { rawPath, versionUnsupported } from '../request-target.ts';
-import { contentType, type Step } from '../steps.ts';
+import type { Clock } from '../../time/clock.ts';
+import { contentType } from '../error-answer.ts';
+import { endConnection } from '../request.ts';
+import type { Context, Step } from '../steps.ts';
 
 /** The value of a single-valued header. {@link singleHeaders} has refused duplicates. */
 export function header(req: IncomingMessage, name: Lowercase<string>): string | undefined {
   return req.headersDistinct[name]?.[0];
 }
 
-/** The client's request id, if it sent a valid one. */
-export function requestIdOf(req: IncomingMessage): string | undefined {
-  const [given, ...more] = req.headersDistinct[REQUEST_HEADERS.requestId] ?? [];
-  return given !== undefined && more.length === 0 && isIdentifier(given) ? given : undefined;
+/** Refuses new requests while the server closes; accepted ones are still answered. */
+export function refuseWhileClosing(closing: AbortSignal): Step {
+  return (ctx) => {
+    if (!closing.aborted) return;
+    endConnection(ctx.res);
+    throw unavailable('The server is shutting down', undefined, 1);
+  };
 }
 
 /**
@@ -48,8 +57,6 @@ export function singleHeaders(judgedLater: readonly string[] = []): Step {
     if (rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
       throw new RdcpError('RDCP_MALFORMED_REQUEST', `The request has more than ${MAX_HEADER_FIELDS} header fields`);
     }
-    // All field names are distinct, so there are no duplicates.
-    if (2 * Object.keys(headers).length === rawHeaders.length) return;
     for (const { name, key } of single) {
       if ((headers[key]?.length ?? 0) > 1) throw malformed(name, 'was sent more than once');
     }
@@ -107,9 +114,16 @@ const AVAILABLE = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE].flatMap((type) => [type, co
 const STREAM = [EVENT_STREAM_MEDIA_TYPE, contentType(EVENT_STREAM_MEDIA_TYPE)];
 const VERSIONED = /^application\/vnd\.rdcp\.v\d+\+json$/i;
 
+/** The media type of answers and errors that a request prefers; JSON if it accepts neither, as for the error that says so. */
+export function preferredMediaType(ctx: Context): string {
+  const { accept } = ctx.req.headers;
+  // Fast path for the usual values.
+  if (accept === undefined || accept === '*/*' || accept === JSON_MEDIA_TYPE) return JSON_MEDIA_TYPE;
+  return String(ctx.accepts(AVAILABLE)).startsWith(RDCP_MEDIA_TYPE) ? RDCP_MEDIA_TYPE : JSON_MEDIA_TYPE;
+}
+
 /**
- * Negotiates the media type of the answer. The error for no acceptable type is `application/json`, as are all errors of
- * event streams.
+ * Refuses a request that accepts no media type of the answer.
  * @param streams paths that answer with an event stream
  * @param files paths that answer with a file, whatever the client accepts
  */
@@ -123,19 +137,14 @@ export function contentNegotiation({
   return (ctx) => {
     const { accept } = ctx.req.headers;
     if (accept === undefined || accept === '*/*') return;
-    const path = rawPath(ctx.req.url);
+    const { path } = ctx.state.facts;
     if (files.has(path)) return;
     if (streams.has(path)) {
       if (ctx.accepts(STREAM) === false) throw notAcceptable([EVENT_STREAM_MEDIA_TYPE]);
       return;
     }
-    // Fast path for the usual value; the state already has the default.
-    if (accept === JSON_MEDIA_TYPE) return;
-    const accepted = ctx.accepts(AVAILABLE);
-    if (accepted !== false) {
-      ctx.state.mediaType = String(accepted).startsWith(RDCP_MEDIA_TYPE) ? RDCP_MEDIA_TYPE : JSON_MEDIA_TYPE;
-      return;
-    }
+    // Fast path for the usual value.
+    if (accept === JSON_MEDIA_TYPE || ctx.accepts(AVAILABLE) !== false) return;
     if ([ctx.accepts()].flat().some((type) => VERSIONED.test(String(type)))) throw versionUnsupported();
     throw notAcceptable([JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE]);
   };
@@ -149,4 +158,165 @@ function notAcceptable(available: readonly string[]): RdcpError {
 
 function malformed(field: string, problem: string, details: Readonly<Record<string, unknown>> = {}): RdcpError {
   return new RdcpError('RDCP_MALFORMED_REQUEST', `${field} ${problem}`, { details: { field, ...details } });
+}
+
+const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
+
+/** Accepts only exact paths of this server. */
+export function knownPath(known: ReadonlySet<string>): Step {
+  return (ctx) => {
+    const { path } = ctx.state.facts;
+    if (known.has(path)) return;
+    const version = VERSION.exec(path)?.[1];
+    if (version !== undefined && version !== '1') throw versionUnsupported();
+    throw new RdcpError('RDCP_NOT_FOUND', 'There is no such resource');
+  };
+}
+
+/** The error for a protocol version that the server does not support. */
+export function versionUnsupported(): RdcpError {
+  return new RdcpError('RDCP_VERSION_UNSUPPORTED', `This server speaks ${PROTOCOL}`, {
+    details: { supported: [PROTOCOL] },
+  });
+}
+
+/** Runs after the router: a known path with an unsupported method. `OPTIONS` has no special meaning. */
+export function methodNotAllowed(): Step {
+  return (ctx) => {
+    const { matched = [] } = ctx as Partial<RouterContext>;
+    const allow = matched
+      .flatMap(({ methods }) => methods)
+      .sort()
+      .join(', ');
+    throw new RdcpError('RDCP_METHOD_NOT_ALLOWED', `This resource allows ${allow}`, { headers: { Allow: allow } });
+  };
+}
+
+/** Requirements of our own listener for `Host` and `Origin`. */
+export interface HostPolicy {
+  /** Whether the server accepts a host name, given in lower case and without its port. */
+  allows(host: string, socket: Socket): boolean;
+  /** Schemes by which clients reach the server. */
+  readonly schemes: readonly ('http' | 'https')[];
+}
+
+export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {
+  return {
+    allows: createHostCheck({ host, allowedHosts }),
+    schemes: tls !== undefined ? ['https'] : behindTlsProxy ? ['http', 'https'] : ['http'],
+  };
+}
+
+/**
+ * Blocks web pages. A DNS rebinding attack sends a foreign `Host`; a cross-site request sends a foreign `Origin`. When
+ * an application mounts the endpoint, it decides on its hosts, and an `Origin` must match the request's host.
+ */
+export function hostAndOrigin(): Step {
+  return (ctx) => {
+    const { policy, target } = ctx.state.facts;
+    const stated = header(ctx.req, 'host')?.toLowerCase();
+    // RFC 9112, section 3.2.2: with an absolute target, Host must be present but is ignored.
+    const host = target?.authority ?? stated;
+    if (policy !== undefined) {
+      const optional = isHttp10(ctx.req);
+      const name = nameOf(host, optional);
+      if (target !== undefined) nameOf(stated, optional);
+      if (name !== undefined && !policy.allows(name, ctx.req.socket)) {
+        throw new RdcpError(
+          'RDCP_FORBIDDEN',
+          'This host name is not allowed: add it to server.allowedHosts if clients should use it',
+          { details: { field: 'Host', option: 'server.allowedHosts' } },
+        );
+      }
+      if (target !== undefined && !policy.schemes.includes(target.scheme)) {
+        throw new RdcpError('RDCP_FORBIDDEN', `This server does not answer for ${target.scheme} here`);
+      }
+    }
+    const origin = header(ctx.req, 'origin')?.toLowerCase();
+    const schemes = policy?.schemes ?? ['http', 'https'];
+    if (origin !== undefined && !schemes.some((scheme) => origin === `${scheme}://${host}`)) {
+      throw new RdcpError('RDCP_FORBIDDEN', 'Requests from other origins are not accepted');
+    }
+  };
+}
+
+/** The host without its port. @param optional whether it may be missing */
+function nameOf(host: string | undefined, optional: boolean): string | undefined {
+  if (host === undefined && optional) return undefined;
+  const name = hostNameOf(host ?? '');
+  if (name === undefined) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'Host must be a host name and a port');
+  return name;
+}
+
+/** HTTP/1.0 has no `Host`. Browsers, which this check is for, do not use it. */
+function isHttp10({ httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.0';
+}
+
+/**
+ * Refuses what pages of other origins make a browser send (Fetch Metadata). Unlike `Origin`, these headers come with every
+ * request, also of images, scripts and frames. A link to the console works from anywhere: its page is the same for everybody.
+ */
+export function fetchMetadata(): Step {
+  return (ctx) => {
+    const sites = valuesOf(ctx, 'sec-fetch-site');
+    if (!sites.some((site) => site === 'cross-site' || site === 'same-site')) return;
+    if (isLinkToConsole(ctx)) return;
+    throw new RdcpError('RDCP_FORBIDDEN', 'Requests from other sites are not accepted');
+  };
+}
+
+function isLinkToConsole(ctx: Context): boolean {
+  const { path } = ctx.state.facts;
+  return (
+    ctx.method === 'GET' &&
+    (path === CONSOLE_PATHS.page || path === CONSOLE_PATHS.folder) &&
+    only(valuesOf(ctx, 'sec-fetch-mode'), 'navigate') &&
+    only(valuesOf(ctx, 'sec-fetch-dest'), 'document')
+  );
+}
+
+function only(values: readonly string[], value: string): boolean {
+  return values.length === 1 && values[0] === value;
+}
+
+function valuesOf({ req }: Context, name: Lowercase<string>): readonly string[] {
+  return (req.headersDistinct[name] ?? []).flatMap((value) => value.split(',')).map((value) => value.trim());
+}
+
+/**
+ * Refuses connections from beyond loopback: without a configured credential, only the developer on this machine has
+ * access. Checks the socket, never a header.
+ */
+export function loopbackOnly(): Step {
+  return ({ req: { socket } }) => {
+    if (isLocal(socket)) return;
+    throw new RdcpError('RDCP_FORBIDDEN', 'Without a configured credential only loopback is served', {
+      details: { option: 'security.apiKeys' },
+    });
+  };
+}
+
+/** Headers that proxies add. */
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const;
+
+/**
+ * Refuses requests that did not come straight from this machine: a proxy on it connects from loopback as well, with the name
+ * that its clients use, or names its client in a header.
+ */
+export function sameMachineOnly(): Step {
+  return ({ req }) => {
+    const host = hostNameOf(header(req, 'host') ?? '');
+    const straight = FORWARDED.every((name) => req.headers[name] === undefined);
+    if (isLocal(req.socket) && straight && host !== undefined && isLoopback(host)) return;
+    throw new RdcpError('RDCP_FORBIDDEN', 'One-time codes are for browsers on the machine of the service', {
+      details: { reason: 'not_local' },
+    });
+  };
+}
+
+/** Unix sockets and broken connections have no addresses. */
+function isLocal({ remoteAddress, localAddress, destroyed }: Socket): boolean {
+  const addresses = [remoteAddress, localAddress];
+  return addresses.every((address) => address === undefined || isLoopback(address)) && !destroyed;
 }

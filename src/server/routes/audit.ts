@@ -1,38 +1,45 @@
 import type { AuditTrail } from '../../audit/types.ts';
-import type { Clock } from '../../clock.ts';
 import type { AuditOutcome, AuditResponse } from '../../protocol/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
-import { isCategoryName, isIdentifier } from '../../protocol/names.ts';
+import { ANY_CATEGORY_NAME, IDENTIFIER } from '../../protocol/names.ts';
 import { parseTimestamp } from '../../protocol/time.ts';
 import type { AuditQuery } from '../../store/state-store.ts';
-import { parseQuery, type Rules, wholeNumber } from '../query.ts';
-import { type Handler, required } from '../steps.ts';
-import { opening } from './opening.ts';
+import type { Clock } from '../../time/clock.ts';
+import { type Handler, opening, required } from '../steps.ts';
+import { parseQuery, type Rule, type Rules, wholeNumber } from './query.ts';
 
 const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 const MAX_CURSOR_LENGTH = 1024;
 const OUTCOMES: readonly AuditOutcome[] = ['success', 'partial', 'failed', 'denied'];
 
-const RULES: Rules<Omit<AuditQuery, 'tenant'>> = {
+const INSTANT: Rule<number> = {
+  parse: parseTimestamp,
+  allowed: 'a timestamp such as 2026-01-31T00:00:00.000Z',
+  schema: { type: 'string', format: 'date-time', pattern: '\\.\\d{3}Z$' },
+};
+
+/** Parameters of the query. */
+export const AUDIT_QUERY: Rules<Omit<AuditQuery, 'tenant'>> = {
   limit: wholeNumber(1, MAX_LIMIT),
   cursor: {
     parse: (value) => (value !== '' && value.length <= MAX_CURSOR_LENGTH ? value : undefined),
     allowed: 'otelrdcp_next of an earlier answer',
+    schema: { type: 'string', minLength: 1, maxLength: MAX_CURSOR_LENGTH },
   },
-  since: { parse: parseTimestamp, allowed: 'a timestamp such as 2026-01-31T00:00:00.000Z' },
-  until: { parse: parseTimestamp, allowed: 'a timestamp such as 2026-01-31T00:00:00.000Z' },
-  action: { parse: oneOf(AUDIT_ACTIONS), allowed: `one of ${AUDIT_ACTIONS.join(', ')}` },
-  category: { parse: (value) => (isCategoryName(value) ? value : undefined), allowed: 'a category name' },
-  client: { parse: (value) => (isIdentifier(value) ? value : undefined), allowed: '1 to 255 of a-z A-Z 0-9 . _ -' },
-  outcome: { parse: oneOf(OUTCOMES), allowed: `one of ${OUTCOMES.join(', ')}` },
+  since: INSTANT,
+  until: INSTANT,
+  action: oneOf(AUDIT_ACTIONS),
+  category: matching(ANY_CATEGORY_NAME, 'a category name'),
+  client: matching(IDENTIFIER, '1 to 255 of a-z A-Z 0-9 . _ -'),
+  outcome: oneOf(OUTCOMES),
 };
 
 /** `GET /rdcp/v1/audit`: the trail, newest first. */
-export function audit({ trail, clock }: { trail: AuditTrail; clock: Clock }): Handler {
+export function audit(trail: Pick<AuditTrail, 'query'>, clock: Clock): Handler {
   return async (ctx) => {
     const { tenantId } = required(ctx, 'tenancy');
-    const query: AuditQuery = { limit: DEFAULT_LIMIT, ...parseQuery(ctx.querystring, RULES) };
+    const query: AuditQuery = { limit: DEFAULT_LIMIT, ...parseQuery(ctx.querystring, AUDIT_QUERY) };
     const page = await trail.query(tenantId === undefined ? query : { ...query, tenant: tenantId });
     const body: AuditResponse = {
       ...opening(ctx, clock),
@@ -43,6 +50,18 @@ export function audit({ trail, clock }: { trail: AuditTrail; clock: Clock }): Ha
   };
 }
 
-function oneOf<T extends string>(values: readonly T[]): (value: string) => T | undefined {
-  return (value) => values.find((candidate) => candidate === value);
+function oneOf<T extends string>(values: readonly T[]): Rule<T> {
+  return {
+    parse: (value) => values.find((candidate) => candidate === value),
+    allowed: `one of ${values.join(', ')}`,
+    schema: { enum: values },
+  };
+}
+
+function matching(pattern: RegExp, allowed: string): Rule<string> {
+  return {
+    parse: (value) => (pattern.test(value) ? value : undefined),
+    allowed,
+    schema: { type: 'string', pattern: pattern.source },
+  };
 }

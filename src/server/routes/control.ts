@@ -1,41 +1,55 @@
 import { hash } from 'node:crypto';
-import { assertScope, identityKey, type Principal } from '../../auth/principal.ts';
-import type { Clock } from '../../clock.ts';
-import type { CommandContext, ControlPlane } from '../../control/types.ts';
+import { assertScope, identityKey } from '../../auth/principal.ts';
+import { withDefaultsOf } from '../../control/allow.ts';
+import type { Approvals } from '../../control/approvals.ts';
+import type { CommandContext, ControlOutcome } from '../../control/types.ts';
 import { isRdcpError } from '../../errors.ts';
+import type { Choosing } from '../../fleet/choosing.ts';
 import type { Fleet } from '../../fleet/types.ts';
-import type { ControlInstruments } from '../../metrics/types.ts';
 import { HEADERS } from '../../protocol/constants.ts';
 import { type ControlRequest, controlRequestSchema } from '../../protocol/control-request.ts';
-import { acknowledged } from '../acknowledgement.ts';
+import type { ControlResponse } from '../../protocol/messages.ts';
+import type { AppDependencies } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
 import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../steps.ts';
-import type { Budgets } from './discovery.ts';
-import { type TenantSources, tenantKnown } from './known-tenants.ts';
-
-interface Sources extends TenantSources {
-  readonly plane: ControlPlane;
-  readonly instruments: ControlInstruments;
-  readonly fleet?: Fleet | undefined;
-  readonly budgets?: Budgets | undefined;
-  readonly clock: Clock;
-}
+import type { Budgets } from './categories.ts';
+import { tenantKnown } from './tenants.ts';
 
 /** `POST /rdcp/v1/control`: passes the request to the control plane and counts the result. */
-export function control(sources: Sources): Handler {
-  const { plane, instruments, fleet, budgets, clock } = sources;
+export function control(sources: AppDependencies): Handler {
+  const {
+    config,
+    state: { plane, fleet, choosing, relay, approvals },
+    debug: { budgets },
+    host: { instruments },
+    time: { clock },
+  } = sources;
   return async (ctx) => {
-    const request = validBody(ctx, controlRequestSchema);
     const started = clock.monotonic();
+    const asked = validBody(ctx, controlRequestSchema);
+    const allow = ctx.state.principal?.allow;
+    const { configuredRate } = budgets;
+    const request = allow === undefined ? asked : withDefaultsOf(allow, asked, { ...config.controls, configuredRate });
+    assertWithinQuota(ctx, request);
     const seconds = () => (clock.monotonic() - started) / 1000;
     try {
-      if (budgets !== undefined) assertMayRaise(required(ctx, 'principal'), request, budgets);
-      const outcome = await plane.control(request, commandContext(ctx, request, sources));
+      assertMayRaise(ctx, request, budgets);
+      const context = commandContext(ctx, request, sources);
+      const { otelrdcp_target: target, otelrdcp_filter: filter } = request.options ?? {};
+      if (target !== undefined || filter !== undefined) {
+        await relay.check({ match: target?.match, filter }, 'options.otelrdcp_');
+      }
+      const { categories } = request;
+      if (fleet !== undefined && (categories === undefined || !plane.hasAll(categories))) await fleet.refresh(true);
+      const changing = plane.control(request, context);
+      const mayWait = ctx.state.principal?.approval === true;
+      const outcome = await (mayWait
+        ? changing.catch((error) => held(ctx, approvals, asked, context, error))
+        : changing);
       if (outcome.response.otelrdcp_dryRun === true) return { body: outcome.response };
-      const response = await acknowledged(outcome, fleet);
+      const response = await acknowledged(outcome, fleet, choosing);
       instruments.controlRequest(request.action, response.status, seconds());
-      const body = response === outcome.response ? (outcome.json ?? response) : response;
-      return { body, ...(outcome.replayed && { headers: { [HEADERS.replayed]: 'true' } }) };
+      return { body: response, ...(outcome.replayed && { headers: { [HEADERS.replayed]: 'true' } }) };
     } catch (error) {
       const refused = isRdcpError(error) && error.status < 500;
       instruments.controlRequest(request.action, refused ? 'denied' : 'failed', seconds());
@@ -44,16 +58,39 @@ export function control(sources: Sources): Handler {
   };
 }
 
+/** What became of a change that was refused, and waits for an approval. Its entry in the trail stands for the refusal. */
+async function held(
+  { state }: Context,
+  approvals: Pick<Approvals, 'hold'>,
+  request: ControlRequest,
+  context: CommandContext,
+  refusal: unknown,
+): Promise<ControlOutcome> {
+  try {
+    return await approvals.hold(request, context, refusal);
+  } catch (error) {
+    state.refusalRepeated = error !== refusal;
+    throw error;
+  }
+}
+
+/** Beyond the quota only what switches off or removes settings passes. */
+function assertWithinQuota({ state }: Context, { action }: ControlRequest): void {
+  const { overQuota } = state;
+  state.overQuota = undefined;
+  if (overQuota !== undefined && action !== 'reset' && action !== 'disable') throw overQuota;
+}
+
 /** Raising a limit that the service's owner has set requires `admin`. */
-function assertMayRaise(principal: Principal, { categories = [], options }: ControlRequest, budgets: Budgets): void {
+function assertMayRaise(ctx: Context, { categories = [], options }: ControlRequest, budgets: Budgets): void {
   const budget = options?.otelrdcp_budget;
   if (budget === undefined) return;
   const asked = budget === false ? Number.POSITIVE_INFINITY : (budget.callsPerSecond ?? 0);
   const raised = categories.some((name) => asked > (budgets.configuredRate(name) ?? Number.POSITIVE_INFINITY));
-  if (raised) assertScope(principal, ['admin'], 'A larger budget');
+  if (raised) assertScope(required(ctx, 'principal'), ['admin'], 'A larger budget');
 }
 
-function commandContext(ctx: Context, request: ControlRequest, sources: TenantSources): CommandContext {
+function commandContext(ctx: Context, request: ControlRequest, sources: AppDependencies): CommandContext {
   const principal = required(ctx, 'principal');
   const tenancy = required(ctx, 'tenancy');
   const { requestId, requestIdGiven } = ctx.state;
@@ -62,8 +99,9 @@ function commandContext(ctx: Context, request: ControlRequest, sources: TenantSo
     // With settings that all tenants share, the scope names none: the change takes effect whichever tenant was named.
     ...(tenancy.scope.tenantId !== undefined && tenantKnown(principal, tenancy.scope.tenantId, sources)),
     identity: identityOf(principal),
+    ...(principal.allow !== undefined && { allow: principal.allow }),
     requestId,
-    source: sourceOf(ctx.req),
+    source: sourceOf(ctx),
     // The same id may then be used for the change itself.
     ...(requestIdGiven &&
       request.options?.otelrdcp_dryRun !== true && {
@@ -77,7 +115,52 @@ function commandContext(ctx: Context, request: ControlRequest, sources: TenantSo
 
 /** Identifies the content of a request, independent of the order and spelling of fields, to compare retries. */
 function fingerprint({ action, categories, options }: ControlRequest, { tenantId }: Tenancy): string {
-  const { temporary, duration, reason, otelrdcp_budget: budget } = options ?? {};
+  const { temporary, duration, reason, otelrdcp_budget: budget, otelrdcp_only: only } = options ?? {};
   const limits = budget && [budget.callsPerSecond, budget.calls, budget.bytes];
-  return hash('sha256', JSON.stringify([tenantId, action, categories, temporary, duration, reason, limits]), 'hex');
+  const { otelrdcp_target: target, otelrdcp_filter: filter, otelrdcp_when: when, otelrdcp_id: id } = options ?? {};
+  const part = [
+    target?.request,
+    Object.entries(target?.match ?? {}).sort(),
+    target?.instances && Object.entries(target.instances).sort(),
+    filter?.where,
+    filter?.text,
+    filter?.sample,
+    when?.failed,
+    when?.slowerThan,
+    id,
+  ];
+  const content = [tenantId, action, categories, temporary, duration, reason, limits, only, part];
+  return hash('sha256', JSON.stringify(content), 'hex');
+}
+
+/**
+ * Adds the fleet's state to the answer of a change. A stored change stays `partial` until every process has applied it.
+ * A retry reports the fleet's present state, for the newest change. Local changes need no acknowledgement.
+ */
+export async function acknowledged(
+  { response, position }: ControlOutcome,
+  fleet: Fleet | undefined,
+  choosing: Pick<Choosing, 'chosen'>,
+): Promise<ControlResponse> {
+  const { otelrdcp_activation: activation, categories } = response;
+  const instances = activation?.target?.instances;
+  const meant = instances && (() => choosing.chosen({ id: activation?.id ?? '', categories, instances }));
+  if (response.status !== 'success') return response;
+  if (fleet === undefined) return meant?.().length === 0 ? partial(response, NOT_RUNNING) : response;
+  const summary = await fleet.acknowledged(position, meant);
+  if (summary === undefined) {
+    return partial(response, 'who has applied it is not known: the store does not answer');
+  }
+  const answer = { ...response, otelrdcp_fleet: summary };
+  const { instances: number, pending } = summary;
+  if (number === 0) return partial(answer, NOT_RUNNING);
+  if (pending.length === 0) return answer;
+  const have = pending.length === 1 ? 'has' : 'have';
+  return partial(answer, `${pending.length} of ${number} processes ${have} not applied it yet`);
+}
+
+const NOT_RUNNING = 'none of the processes that it is for is running';
+
+function partial(response: ControlResponse, why: string): ControlResponse {
+  return { ...response, status: 'partial', message: `${response.message}; ${why}` };
 }

@@ -1,60 +1,42 @@
-import { hasScope, identityKey } from '../../auth/principal.ts';
-import type { Clock, Delay, Schedule } from '../../clock.ts';
-import type { CategoryView, ControlPlane } from '../../control/types.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { hasScope, identityKey, isOfTenants } from '../../auth/principal.ts';
+import type { CategoryView } from '../../control/types.ts';
 import type { Members } from '../../fleet/types.ts';
-import type { Measurements } from '../../metrics/types.ts';
-import type { EventsBudget, EventsCategory, EventsFleet, EventsRates } from '../../protocol/streams.ts';
-import type { WatchCredential } from '../credential-watch.ts';
-import { answerHead, EventStream } from '../event-stream.ts';
+import type { EventsBudget, EventsCategory, EventsFleet, EventsRates, EventsSnapshot } from '../../protocol/streams.ts';
+import type { StreamDependencies } from '../app.ts';
 import { header } from '../middleware/headers.ts';
-import type { OpenStreams } from '../open-streams.ts';
-import { type Context, type Handler, required, type Step } from '../steps.ts';
-import type { StreamPlaces } from '../stream-places.ts';
-import type { Watcher, Watchers } from '../watchers.ts';
-import { visibleCalls } from './calls.ts';
-import { type Budgets, described, limitsOf, type SourceOf } from './discovery.ts';
-import { shown } from './fleet.ts';
-import { timestampNow } from './opening.ts';
+import { type Context, required, type Step, timestampNow } from '../steps.ts';
+import { answerHead, EventStream } from '../streams/event-stream.ts';
+import { StreamPlaces } from '../streams/places.ts';
+import type { Watcher } from '../streams/watchers.ts';
+import { described, discovered, limitsOf, visibleCalls } from './categories.ts';
+import { shown } from './service.ts';
 
-export interface EventsSources {
-  readonly plane: ControlPlane;
-  readonly measurements: Measurements;
-  readonly sourceOf?: SourceOf | undefined;
-  readonly budgets?: Budgets | undefined;
-  readonly watchers: Watchers;
-  readonly places: StreamPlaces;
-  readonly streams: OpenStreams;
-  readonly watchCredential: WatchCredential;
-  /** The answer of discovery, as JSON. */
-  readonly snapshot: Handler;
-  readonly clock: Clock;
-  readonly schedule: Schedule;
-  readonly delay: Delay;
-}
+/** Most streams of events. */
+const MAX_WATCHERS = { total: 32, perIdentity: 8 };
 
 /** `GET /rdcp/v1/events`: the state, and how it changes. */
-export function events(sources: EventsSources): Step {
-  const { watchers, places, streams, watchCredential, schedule, delay } = sources;
+export function events(sources: StreamDependencies): Step {
+  const places = new StreamPlaces({ name: 'event streams', ...MAX_WATCHERS });
+  const { state, time, watchers, watchCredential } = sources;
   return async (ctx) => {
     if (ctx.method === 'HEAD') {
       answerHead(ctx);
       return;
     }
     const principal = required(ctx, 'principal');
-    const ends = [places.take(identityKey(principal))];
+    const leave = places.take({ identity: identityKey(principal) });
     const members = await watchers.prepare(hasScope(principal, 'admin'));
-    const end = () => {
-      for (const task of ends.splice(0)) task();
-      stream.end();
-    };
-    const stream = new EventStream(ctx, { schedule, delay, closed: end });
+    const stream = new EventStream(ctx, time);
+    const end = () => stream.end();
     const reader = new EventsReader(ctx, sources, stream, members);
-    ends.push(watchers.add(reader), streams.add(end), watchCredential(ctx, 'discovery', end));
+    stream.whenOver(leave, watchers.add(reader), state.streams.add(end), watchCredential(ctx, ['discovery'], end));
     reader.begin(header(ctx.req, 'last-event-id'));
   };
 }
 
-const NO_LIMITS = { budget: undefined, dropped: 0 };
+/** Over how many of the last samples, one a second, events compute calls a second. */
+const RATE_SAMPLES = 5;
 
 /** One reader. When it was too slow for an event, it gets a new snapshot as soon as it has room. */
 class EventsReader implements Watcher {
@@ -62,15 +44,17 @@ class EventsReader implements Watcher {
   readonly tenantId: string | undefined;
   readonly audits: boolean;
   readonly #ctx: Context;
-  readonly #sources: EventsSources;
+  readonly #sources: StreamDependencies;
   readonly #stream: EventStream;
   readonly #isTenant: boolean;
   #members: Members | undefined;
-  #fleet: string | undefined;
+  #fleet: EventsFleet | undefined;
   #stale = false;
+  /** The calls since the start at points in time, the oldest first. */
+  readonly #samples: { readonly at: number; readonly totals: ReadonlyMap<string, number> }[] = [];
   #revision: number | undefined;
 
-  constructor(ctx: Context, sources: EventsSources, stream: EventStream, members: Members | undefined) {
+  constructor(ctx: Context, sources: StreamDependencies, stream: EventStream, members: Members | undefined) {
     const principal = required(ctx, 'principal');
     const { scope, tenantId } = required(ctx, 'tenancy');
     this.#ctx = ctx;
@@ -79,13 +63,14 @@ class EventsReader implements Watcher {
     this.scope = scope;
     this.tenantId = tenantId;
     this.audits = hasScope(principal, 'admin');
-    this.#isTenant = principal.tenantId !== undefined;
+    this.#isTenant = isOfTenants(principal);
     this.#members = members;
   }
 
   begin(lastEventId: string | undefined): void {
     const { watchers } = this.#sources;
-    this.#fleet = this.#fleetText();
+    this.#fleet = this.#visibleFleet();
+    this.#recentRates();
     if (!watchers.missedNothing(this.scope, lastEventId)) {
       this.#snapshot();
       return;
@@ -100,48 +85,74 @@ class EventsReader implements Watcher {
       this.#snapshot();
       return;
     }
+    this.#stream.together(() => this.#sendAll(changed, revision));
+    this.#revision = revision;
+  }
+
+  #sendAll(changed: readonly CategoryView[], revision: number): void {
     const last = changed.at(-1);
     for (const view of changed) {
-      const source = this.#sources.sourceOf?.(view.name);
+      if (!this.#stream.hasRoom) {
+        this.#stale = true;
+        break;
+      }
+      const source = this.#sources.debug.sourceOf(view.name) ?? view.source;
       const { budget, dropped } = this.#limitsOf(view);
       const data: EventsCategory = {
-        ...described(view),
+        ...described(this.#ctx, view),
         ...(budget !== undefined && { otelrdcp_budget: budget }),
         ...(dropped > 0 && { otelrdcp_dropped: dropped }),
         ...(source && { otelrdcp_source: source }),
       };
-      // With the last one the reader has all of the revision. What changes without one has no id.
+      // After the last one the reader has the whole revision. Changes without a revision have no id.
       const id = view === last && revision !== this.#revision ? String(revision) : undefined;
-      this.#send('category', JSON.stringify(data), id);
+      this.#send('category', data, id);
     }
-    this.#revision = revision;
+  }
+
+  replaced(): void {
+    this.#snapshot();
   }
 
   fleet(members: Members): void {
     this.#members = members;
-    const text = this.#fleetText();
-    if (text === this.#fleet || text === undefined) return;
-    if (this.#send('fleet', text)) this.#fleet = text;
+    const fleet = this.#visibleFleet();
+    if (fleet === undefined || isDeepStrictEqual(fleet, this.#fleet)) return;
+    if (this.#send('fleet', fleet)) this.#fleet = fleet;
   }
 
   rates(): void {
+    if (!this.#stream.hasRoom) return;
     if (this.#stale) this.#snapshot();
-    const { plane, measurements, clock } = this.#sources;
-    const calls = visibleCalls(required(this.#ctx, 'tenancy'), measurements);
-    const views = plane.view(this.scope);
-    const measured = views.map(({ name, index }) => [name, calls.callsPerSecond(index)] as const);
+    const { state, time } = this.#sources;
+    const views = state.plane.view(this.scope);
+    const measured = this.#recentRates();
     const data: EventsRates = {
-      timestamp: timestampNow(clock),
+      timestamp: timestampNow(time.clock),
       callsPerSecond: measured.reduce((sum, [, rate]) => sum + rate, 0),
       categories: Object.fromEntries(measured.filter(([, rate]) => rate > 0)),
       ...this.#budgetsInUse(views),
     };
     // The next ones come in a second.
-    this.#stream.send('rates', JSON.stringify(data));
+    this.#stream.send('rates', data);
   }
 
   audit(entry: Parameters<Watcher['audit']>[0]): void {
-    this.#stream.send('audit', JSON.stringify(entry));
+    this.#stream.send('audit', entry);
+  }
+
+  /** Takes a sample. @returns the calls a second of each category since the oldest sample that is kept */
+  #recentRates(): readonly (readonly [category: string, rate: number])[] {
+    const { state, host, time } = this.#sources;
+    const calls = visibleCalls(required(this.#ctx, 'tenancy'), host.measurements);
+    const at = time.clock.monotonic();
+    const totals = new Map(state.plane.view(this.scope).map((view) => [view.name, calls(view).callsTotal]));
+    const oldest = this.#samples[0];
+    if (this.#samples.push({ at, totals }) > RATE_SAMPLES) this.#samples.shift();
+    if (oldest === undefined || at <= oldest.at) return [];
+    const seconds = (at - oldest.at) / 1000;
+    // Fewer calls than before: a worker of the cluster has gone.
+    return [...totals].map(([name, total]) => [name, Math.max(0, total - (oldest.totals.get(name) ?? 0)) / seconds]);
   }
 
   #budgetsInUse(views: readonly CategoryView[]): Pick<EventsRates, 'budgets'> {
@@ -164,27 +175,30 @@ class EventsReader implements Watcher {
   }
 
   #limitsOf(view: CategoryView): ReturnType<typeof limitsOf> {
-    const { budgets } = this.#sources;
-    return budgets === undefined ? NO_LIMITS : limitsOf(view, required(this.#ctx, 'tenancy'), budgets);
+    return limitsOf(view, required(this.#ctx, 'tenancy'), this.#sources.debug.budgets);
   }
 
   #snapshot(): void {
-    const { snapshot, watchers } = this.#sources;
-    const answer = snapshot(this.#ctx);
-    if (answer instanceof Promise || typeof answer.body !== 'string') throw new TypeError('discovery answers at once');
-    const { revision } = watchers;
-    const fleet = this.#fleet === undefined ? '' : `,"fleet":${this.#fleet}`;
-    const text = `${answer.body.slice(0, -1)},"revision":${revision}${fleet}}`;
-    if (!this.#send('snapshot', text, String(revision))) return;
+    if (!this.#stream.hasRoom) {
+      this.#stale = true;
+      return;
+    }
+    const { revision } = this.#sources.watchers;
+    const data: EventsSnapshot = {
+      ...discovered(this.#ctx, this.#sources),
+      revision,
+      ...(this.#fleet !== undefined && { fleet: this.#fleet }),
+    };
+    if (!this.#send('snapshot', data, String(revision))) return;
     this.#stale = false;
     this.#revision = revision;
   }
 
-  #fleetText(): string | undefined {
+  #visibleFleet(): EventsFleet | undefined {
     if (this.#members === undefined) return undefined;
     const { revision, members } = this.#members;
     const pending = members.filter((member) => member.pending).map(({ id }) => id);
-    const fleet: EventsFleet = {
+    return {
       revision,
       instances: members.length,
       applied: members.length - pending.length,
@@ -196,10 +210,9 @@ class EventsReader implements Watcher {
         }),
       }),
     };
-    return JSON.stringify(fleet);
   }
 
-  #send(event: string, data: string, id?: string): boolean {
+  #send(event: string, data: object, id?: string): boolean {
     const sent = this.#stream.send(event, data, id);
     if (!sent) this.#stale = true;
     return sent;

@@ -1,60 +1,65 @@
-import type { Clock, Delay } from '../../clock.ts';
-import type { ControlPlane } from '../../control/types.ts';
+import { identityKey } from '../../auth/principal.ts';
+import { assertMayRead } from '../../control/allow.ts';
 import { RdcpError, unavailable } from '../../errors.ts';
-import type { Fleet } from '../../fleet/types.ts';
 import { MAX_FORECAST_SECONDS } from '../../protocol/constants.ts';
 import { forecastRequestSchema } from '../../protocol/forecast-request.ts';
 import type { MetricUnit, MetricValue } from '../../protocol/messages.ts';
 import type { CategoryForecast, ForecastResponse } from '../../protocol/streams.ts';
 import { formatDuration } from '../../protocol/time.ts';
 import { type CategoryLoad, runForecast } from '../../tail/forecasts.ts';
-import type { Relay } from '../../tail/relay.ts';
-import type { RecordAccess } from '../access-audit.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { AppDependencies } from '../app.ts';
+import type { RecordAccess } from '../audit.ts';
 import { validBody } from '../middleware/body.ts';
-import type { OpenStreams } from '../open-streams.ts';
-import { type Handler, required } from '../steps.ts';
-import { assertKnownHere } from './known-categories.ts';
-import { type TenantSources, tenantKnown } from './known-tenants.ts';
-import { opening, timestampNow } from './opening.ts';
-
-interface Sources extends TenantSources {
-  readonly plane: ControlPlane;
-  readonly fleet?: Fleet | undefined;
-  readonly relay: () => Promise<Relay>;
-  readonly streams: OpenStreams;
-  readonly recordAccess: RecordAccess;
-  readonly clock: Clock;
-  readonly delay: Delay;
-}
+import { type Handler, opening, required, timestampNow } from '../steps.ts';
+import { StreamPlaces } from '../streams/places.ts';
+import { selectionText } from './tail.ts';
+import { tenantKnown } from './tenants.ts';
 
 const SECONDS_A_DAY = 86_400;
 const BYTES_IN_A_GIGABYTE = 1e9;
 
+/** Most forecasts at a time: each slows down every call of its categories. */
+const MAX_FORECASTS = { total: 8, perIdentity: 2 };
+
 /** `POST /rdcp/v1/forecast`: what categories emit, or would emit if they were on. */
-export function forecast(sources: Sources): Handler {
-  const { plane, fleet, relay, streams, recordAccess, clock, delay } = sources;
+export function forecast(sources: AppDependencies, recordAccess: RecordAccess): Handler {
+  const { plane, fleet, choosing, relay, streams } = sources.state;
+  const { clock, delay } = sources.time;
+  const places = new StreamPlaces({ name: 'forecasts', ...MAX_FORECASTS });
   return async (ctx) => {
-    const { categories, duration: seconds } = validBody(ctx, forecastRequestSchema);
+    const { categories, duration: seconds, target, filter, when } = validBody(ctx, forecastRequestSchema);
     if (seconds > MAX_FORECAST_SECONDS) {
       throw new RdcpError('RDCP_MALFORMED_REQUEST', `duration must be at most ${MAX_FORECAST_SECONDS}s`, {
         details: { field: 'duration', maximum: formatDuration(MAX_FORECAST_SECONDS) },
       });
     }
-    const { scope, tenantId } = required(ctx, 'tenancy');
-    assertKnownHere(plane, scope, categories);
+    const { tenantId } = required(ctx, 'tenancy');
+    const { allow, method } = required(ctx, 'principal');
+    const { match } = target ?? {};
+    if (allow) assertMayRead({ allow, method }, { action: 'forecast', categories, tenantId, seconds, match, filter });
+    await fleet?.refresh(true);
+    plane.assertKnown(categories);
+    const selected = { categories, tenantId, ...target, filter, when };
+    await relay.check(selected);
+    const leave = places.take({ identity: identityKey(required(ctx, 'principal')) });
     const over = new AbortController();
     const left = () => over.abort();
     ctx.res.once('close', left);
     const remove = streams.add(() => over.abort(unavailable('The server is shutting down', undefined, 1)));
     try {
-      const [running, summary] = await Promise.all([relay(), fleet?.summary()]);
-      await recordAccess(ctx, { action: 'forecast', categories, reason: `for ${formatDuration(seconds)}` });
+      await recordAccess(ctx, {
+        action: 'forecast',
+        categories,
+        reason: `for ${formatDuration(seconds)}${selectionText(selected)}`,
+      });
       ctx.state.extend?.(seconds * 1000);
-      const result = await runForecast(
-        running,
-        { categories, tenantId },
-        { milliseconds: seconds * 1000, processes: summary?.instances ?? 1, delay, signal: over.signal },
-      );
+      const result = await runForecast(relay, selected, {
+        milliseconds: seconds * 1000,
+        processes: choosing.number(categories, target?.instances),
+        delay,
+        signal: over.signal,
+      });
       const metric = metricAt(clock);
       const body: ForecastResponse = {
         ...opening(ctx, clock),
@@ -65,12 +70,13 @@ export function forecast(sources: Sources): Handler {
       };
       return { body };
     } catch (error) {
-      // Nobody reads the answer.
+      // The client has left.
       if (ctx.res.destroyed) return { body: {} };
       throw error;
     } finally {
       ctx.res.off('close', left);
       remove();
+      leave();
     }
   };
 }

@@ -1,29 +1,27 @@
-import type { Clock } from '../../clock.ts';
-import type { ResolvedConfig } from '../../config.ts';
+import type { Principal } from '../../auth/principal.ts';
 import type { ControlPlane } from '../../control/types.ts';
+import type { ResolvedConfig } from '../../options/config.ts';
 import { EVERYBODY } from '../../protocol/constants.ts';
 import type { TenantSummary, TenantsResponse } from '../../protocol/messages.ts';
+import { isIdentifier } from '../../protocol/names.ts';
 import { timestamp } from '../../protocol/time.ts';
-import type { Isolation } from '../../tenancy/isolation.ts';
-import { type Handler, required } from '../steps.ts';
-import { knownTenants } from './known-tenants.ts';
-import { opening } from './opening.ts';
+import type { AppDependencies } from '../app.ts';
+import { type Handler, opening, required } from '../steps.ts';
 
 /** Most states, one per category and tenant, in an answer: about 5 MB. More would block the service for seconds. */
 const MAX_STATES = 250_000;
 
-interface Sources {
-  readonly config: Pick<ResolvedConfig, 'tenancy'>;
-  readonly plane: ControlPlane;
-  readonly isolation: Isolation;
-  readonly clock: Clock;
-}
-
 /**
- * `GET /rdcp/v1/tenants`: the configured tenants and those with settings of their own. A tenant's caller sees only its
- * own. Without multi-tenancy there is a single one for all.
+ * `GET /rdcp/v1/tenants`: the configured tenants, those with settings of their own, and those that the application has worked
+ * for in this process. A tenant's caller sees only its own. Without multi-tenancy there is a single one for all.
  */
-export function tenants({ config, plane, isolation, clock }: Sources): Handler {
+export function tenants({
+  config,
+  state: { plane },
+  debug: { namedTenants },
+  host: { isolation },
+  time: { clock },
+}: AppDependencies): Handler {
   const configured = config.tenancy === false ? {} : config.tenancy.tenants;
 
   function summary(tenantId: string | undefined): TenantSummary {
@@ -34,21 +32,29 @@ export function tenants({ config, plane, isolation, clock }: Sources): Handler {
       isolationLevel,
       scope: reach,
     } = isolation.contextOf(tenantId) ?? ({ id: EVERYBODY, isolationLevel: 'global', scope: 'global' } as const);
+    const everybody = plane.view(isolation.scopeOf(undefined));
+    const view = plane.view(scope);
+    const off = view.filter(({ enabled }, at) => !enabled && everybody[at]?.enabled === true);
     const name = Object.hasOwn(configured, id) ? configured[id]?.name : undefined;
     return {
       id,
       ...(name !== undefined && { name }),
       isolationLevel,
       scope: reach,
-      categories: Object.fromEntries(plane.view(scope).map(({ name, enabled }) => [name, plane.enabled && enabled])),
+      categories: Object.fromEntries(view.map(({ name, enabled }) => [name, plane.enabled && enabled])),
+      ...(off.length > 0 && { otelrdcp_off: off.map(({ name }) => name) }),
       temporaryControls: plane.temporaryControls(scope),
       ...(changedAt !== undefined && { lastChangedAt: timestamp(changedAt) }),
     };
   }
 
+  // The application may pass anything to `runWithTenant`.
+  const served = () => [...namedTenants].filter((id) => isIdentifier(id) && id !== EVERYBODY);
+
   return (ctx) => {
     const { tenantId, scope } = required(ctx, 'tenancy');
-    const known = isolation.level === undefined ? [undefined] : [...knownTenants({ config, plane })].sort();
+    const known =
+      isolation.level === undefined ? [undefined] : [...new Set([...knownTenants(config, plane), ...served()])].sort();
     const addressed = tenantId === undefined ? known : [tenantId];
     const room = Math.max(1, Math.floor(MAX_STATES / Math.max(1, plane.view(scope).length)));
     const body: TenantsResponse = {
@@ -58,4 +64,26 @@ export function tenants({ config, plane, isolation, clock }: Sources): Handler {
     };
     return { body };
   };
+}
+
+/** The configured tenants and those with settings of their own. */
+function knownTenants(config: ResolvedConfig, plane: Pick<ControlPlane, 'scopes'>): Set<string> {
+  const configured = config.tenancy === false ? {} : config.tenancy.tenants;
+  return new Set([...Object.keys(configured), ...plane.scopes()]);
+}
+
+/**
+ * Warns an operator who may have misspelt the tenant that a request names: it is neither configured, nor has settings, nor has
+ * the application worked for it in this process. Credentials of a tenant learn nothing of others.
+ */
+export function tenantKnown(
+  principal: Principal,
+  tenantId: string,
+  { config, state: { plane }, debug }: Pick<AppDependencies, 'config' | 'state' | 'debug'>,
+): { readonly tenantKnown?: false } {
+  if (principal.tenantId !== undefined || config.tenancy === false) return {};
+  const known = knownTenants(config, plane);
+  if (known.has(tenantId) || debug.hasNamed(tenantId)) return {};
+  // Tenants in baggage are read only where something depends on them.
+  return config.tenancy.baggageKey === undefined || known.size > 0 ? { tenantKnown: false } : {};
 }

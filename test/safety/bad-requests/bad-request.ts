@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import type { ErrorCode } from '../../../src/errors.ts';
+import fc from '../../support/fast-check.ts';
 import { BODY_FAULTS } from './bodies.ts';
 import { bytesOf, type Fault, rightRequest } from './draft.ts';
 import { FRAMING_FAULTS } from './framing.ts';

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { MAX_BODY_BYTES } from '../../../src/protocol/constants.ts';
 import { CATEGORIES } from '../../support/categories.ts';
+import fc from '../../support/fast-check.ts';
 import { faults, MALFORMED, withField } from './draft.ts';
 import { fieldValue, isObject, noise } from './text.ts';
 

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import type { ErrorCode } from '../../../src/errors.ts';
 import { HEADERS, PATHS } from '../../../src/protocol/constants.ts';
 import { CATEGORIES } from '../../support/categories.ts';
+import fc from '../../support/fast-check.ts';
 import { KEYS } from '../../support/server.ts';
 
 export type Header = readonly [name: string, value: string];

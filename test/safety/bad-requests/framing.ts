@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { HEADERS, PATHS } from '../../../src/protocol/constants.ts';
+import fc from '../../support/fast-check.ts';
 import { KEYS } from '../../support/server.ts';
 import { type Draft, faults, MALFORMED } from './draft.ts';
 

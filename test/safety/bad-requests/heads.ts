@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import type { ErrorCode } from '../../../src/errors.ts';
 import { HEADERS, PATHS } from '../../../src/protocol/constants.ts';
+import fc from '../../support/fast-check.ts';
 import { KEYS } from '../../support/server.ts';
 import { faults, type Header, MALFORMED, withHeader } from './draft.ts';
 import { CANARY, fieldValue, madeUp, unlike } from './text.ts';

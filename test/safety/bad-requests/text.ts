@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../support/fast-check.ts';
 
 /** Part of every credential that is made up: it may turn up nowhere. */
 export const CANARY = 'canary5f1e93b7';

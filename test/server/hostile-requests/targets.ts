@@ -1,10 +1,7 @@
 import { METHODS as NODE_METHODS } from 'node:http';
-import { HEADERS, PATHS } from '../../../src/protocol/constants.ts';
+import { PATHS } from '../../../src/protocol/constants.ts';
 import { requestText } from '../../support/raw-http.ts';
-import { KEYS } from '../../support/server.ts';
-import { cases, get, type Header, HOST, type HostileRequest, KEY, MALFORMED } from './request.ts';
-
-const ADMIN: Header = [HEADERS.apiKey, KEYS.admin];
+import { cases, get, HOST, type HostileRequest, KEY, MALFORMED } from './request.ts';
 
 /** All that Node reads, without the one that asks for a tunnel, and the one whose answers have no body. */
 const METHODS = NODE_METHODS.filter((method) => method !== 'CONNECT' && method !== 'HEAD');
@@ -58,14 +55,12 @@ export const paths: HostileRequest[] = [
     (path) => get(path),
   ),
   ...cases('target', 400, MALFORMED, ['\\rdcp\\v1\\status', 'status', '?x=1'], (target) => get(target)),
-  ...[PATHS.status, PATHS.wellKnown, PATHS.audit].flatMap((path) =>
-    cases(
-      `method on ${path}`,
-      405,
-      'RDCP_METHOD_NOT_ALLOWED',
-      METHODS.filter((method) => method !== 'GET'),
-      (method) => requestText(method, path, [HOST, KEY]),
-    ),
+  ...cases(
+    'method on status',
+    405,
+    'RDCP_METHOD_NOT_ALLOWED',
+    METHODS.filter((method) => method !== 'GET'),
+    (method) => requestText(method, PATHS.status, [HOST, KEY]),
   ),
   ...cases(
     'method on control',
@@ -75,11 +70,3 @@ export const paths: HostileRequest[] = [
     (method) => requestText(method, PATHS.control, [HOST, KEY]),
   ),
 ];
-
-export const queries: HostileRequest[] = cases(
-  'audit query',
-  400,
-  MALFORMED,
-  ['limit=-1', 'limit=1e3', 'limit=0x10', 'limit=1&limit=1', 'cursor=../../x', 'since=0', 'tenant=acme', '$where=1'],
-  (query) => requestText('GET', `${PATHS.audit}?${query}`, [HOST, ADMIN]),
-);

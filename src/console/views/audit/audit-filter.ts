@@ -4,12 +4,12 @@ import type { AuditEntry } from '../../../protocol/audit-messages.ts';
 const NAMES = ['category', 'action', 'outcome', 'since', 'until', 'who', 'text'] as const;
 
 /**
- * What the reader looks for, as it stands in the address. `since` and `until` are in the browser's zone, as
+ * The search, as it stands in the address. `since` and `until` are in the browser's zone, as
  * `datetime-local` has them: `2026-01-31T12:30`. `who` is a part of the user or the client, `text` of anything.
  */
 export type Wanted = Partial<Readonly<Record<(typeof NAMES)[number], string>>>;
 
-/** What is empty, and times that are none, are left out. */
+/** Reads the search from an address, without empty values and invalid times. */
 export function wantedOf(query: URLSearchParams): Wanted {
   const given = NAMES.map((name) => [name, query.get(name)?.trim() ?? ''] as const);
   return Object.fromEntries(

@@ -3,14 +3,13 @@ import type { AuditEntry, AuditResponse } from '../../../protocol/audit-messages
 import type { Problem } from '../../state/problem.ts';
 import { isWanted, serverFilter, type Wanted } from './audit-filter.ts';
 import { ChainCheck, type ChainState, type Digest } from './chain-check.ts';
-import { merged, overlaps } from './entry-list.ts';
 
 /** Entries of one page. */
 const PAGE = 200;
 /** Pages that are read in a row while the page's own filters find nothing new. */
 const MAX_SEARCHED_PAGES = 10;
 
-export interface AuditPagesParts {
+interface AuditPagesParts {
   readonly fetch: (filter: AuditFilter, signal: AbortSignal) => Promise<AuditResponse>;
   /** `undefined` where the browser has no hashes: on a page that came over plain HTTP from another host. */
   readonly digest: Digest | undefined;
@@ -30,8 +29,9 @@ export class AuditPages {
   #live: readonly AuditEntry[] = [];
   #hasPage = false;
   #next: string | undefined;
-  #isComplete = false;
-  #loading = false;
+  isLoading = false;
+  /** Whether the oldest entry is loaded. */
+  isComplete = false;
   entries: readonly AuditEntry[] = [];
   chain: ChainState | undefined;
   problem: Problem | undefined;
@@ -41,15 +41,6 @@ export class AuditPages {
     this.#isWanted = isWanted(wanted);
     this.#parts = parts;
     this.#check = parts.digest && new ChainCheck(parts.digest);
-  }
-
-  get isLoading(): boolean {
-    return this.#loading;
-  }
-
-  /** Whether the oldest entry is loaded. */
-  get isComplete(): boolean {
-    return this.#isComplete;
   }
 
   /** Entries that were loaded, also those that the page's own filters leave out. */
@@ -63,13 +54,12 @@ export class AuditPages {
 
   /** Loads the next page, and further ones until the page's own filters have found something. */
   async more(): Promise<void> {
-    if (this.#loading || this.#isComplete) return;
+    if (this.isLoading || this.isComplete) return;
     const before = this.entries.length;
     await this.#load(async () => {
-      for (let pages = 0; pages < MAX_SEARCHED_PAGES && !this.#isComplete; pages++) {
+      for (let pages = 0; pages < MAX_SEARCHED_PAGES && !this.isComplete; pages++) {
         const page = await this.#page(this.#next);
-        this.#next = page.otelrdcp_next;
-        this.#isComplete = page.otelrdcp_next === undefined;
+        this.#end(page);
         this.#take(merged(this.#loaded, page.entries, 'after'));
         this.#hasPage = true;
         this.add(this.#live);
@@ -78,17 +68,16 @@ export class AuditPages {
     });
   }
 
-  /** What came since: after a lost connection, whose entries are not sent again. */
+  /** Loads newer entries after a lost connection, whose events are not sent again. */
   async refresh(): Promise<void> {
-    if (this.#loading) return;
+    if (this.isLoading) return;
     await this.#load(async () => {
       const page = await this.#page(undefined);
       if (this.#loaded.length > 0 && overlaps(this.#loaded, page.entries)) {
         this.#take(merged(this.#loaded, page.entries, 'before'));
         return;
       }
-      this.#next = page.otelrdcp_next;
-      this.#isComplete = page.otelrdcp_next === undefined;
+      this.#end(page);
       this.#take(page.entries);
     });
   }
@@ -108,6 +97,12 @@ export class AuditPages {
     return this.#parts.fetch(filter, this.#controller.signal);
   }
 
+  /** Notes where the next older page begins. */
+  #end({ otelrdcp_next: next }: AuditResponse): void {
+    this.#next = next;
+    this.isComplete = next === undefined;
+  }
+
   #take(loaded: readonly AuditEntry[]): void {
     this.#loaded = loaded;
     this.entries = loaded.filter(this.#isWanted);
@@ -119,7 +114,7 @@ export class AuditPages {
   }
 
   async #load(run: () => Promise<void>): Promise<void> {
-    this.#loading = true;
+    this.isLoading = true;
     this.problem = undefined;
     this.#parts.changed();
     try {
@@ -127,8 +122,26 @@ export class AuditPages {
     } catch (error) {
       if (!this.#controller.signal.aborted) this.problem = this.#parts.problemOf(error);
     } finally {
-      this.#loading = false;
+      this.isLoading = false;
       this.#parts.changed();
     }
   }
+}
+
+/** Puts entries before or behind those that are known, each once. */
+function merged(
+  known: readonly AuditEntry[],
+  more: readonly AuditEntry[],
+  where: 'before' | 'after',
+): readonly AuditEntry[] {
+  const ids = new Set(known.map(({ id }) => id));
+  const fresh = more.filter(({ id }) => !ids.has(id));
+  if (fresh.length === 0) return known;
+  return where === 'before' ? [...fresh, ...known] : [...known, ...fresh];
+}
+
+/** Whether nothing lies between the known entries and newer ones. */
+function overlaps(known: readonly AuditEntry[], newer: readonly AuditEntry[]): boolean {
+  const ids = new Set(known.map(({ id }) => id));
+  return newer.some(({ id }) => ids.has(id));
 }

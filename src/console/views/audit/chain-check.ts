@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../../protocol/audit-messages.ts';
 
-/** What the hashes of the loaded entries show. */
+/** The result of checking the hashes of the loaded entries. */
 export interface ChainState {
   /** Entries whose content was compared with their hash. */
   readonly checked: number;
@@ -17,13 +17,13 @@ export interface ChainState {
 export type Digest = (data: Uint8Array<ArrayBuffer>) => Promise<ArrayBuffer>;
 
 /** Whether the content of an entry matches its hash. */
-export async function isIntact(entry: AuditEntry, digest: Digest): Promise<boolean> {
+async function isIntact(entry: AuditEntry, digest: Digest): Promise<boolean> {
   const { hash, signature: _, ...compliance } = entry.compliance;
   const bytes = new Uint8Array(await digest(new TextEncoder().encode(canonical({ ...entry, compliance }))));
   return hash === Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** RFC 8785: names sorted by UTF-16 units; numbers and strings as ECMAScript writes them. What checks the server has it on its own. */
+/** RFC 8785: names sorted by UTF-16 units; numbers and strings as ECMAScript writes them. The verifier of the server is another implementation. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

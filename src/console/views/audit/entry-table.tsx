@@ -1,15 +1,16 @@
 import { useState } from 'preact/hooks';
-import type { AuditEntry } from '../../../protocol/audit-messages.ts';
-import { LongRow, LongTable } from '../../parts/long-table.tsx';
+import type { AuditEntry, AuditOutcome } from '../../../protocol/audit-messages.ts';
+import { Badge, type Tone } from '../../parts/badge.tsx';
+import { CopyButton } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Fields, LongRow, LongTable, Table } from '../../parts/tables.tsx';
 import { Text } from '../../parts/text.tsx';
 import { Time } from '../../parts/time.tsx';
 import { href } from '../../state/route.ts';
-import { EntryDialog } from './entry-dialog.tsx';
-import { changesText, whoOf } from './entry-text.ts';
-import { OutcomeBadge } from './outcome-badge.tsx';
+import { changesText, stateText, whoOf } from './entry-text.ts';
 
 const HEAD = ['Time', 'Action', 'Categories', 'For whom', 'Change', 'Who', 'Reason'];
-/** Of a row, in pixels. */
+/** Height of a row, in pixels. */
 const HEIGHT = 44;
 /** Categories that a row names. */
 const MOST_CATEGORIES = 2;
@@ -17,7 +18,7 @@ const MOST_CATEGORIES = 2;
 interface EntryTableProps {
   readonly label: string;
   readonly entries: readonly AuditEntry[];
-  /** What is wrong with the place of an entry in the chain. */
+  /** The fault of an entry in the chain. */
   readonly faultOf?: (entry: AuditEntry) => string | undefined;
 }
 
@@ -81,4 +82,66 @@ function cellsOf(entry: AuditEntry, onOpen: () => void) {
     <Text value={whoOf(entry)} most={80} />,
     reason !== undefined && <Text value={reason} most={200} />,
   ];
+}
+
+const TONES: Readonly<Record<AuditOutcome, Tone>> = {
+  success: 'good',
+  partial: 'warning',
+  failed: 'error',
+  denied: 'error',
+};
+
+function OutcomeBadge({ outcome }: { readonly outcome: AuditOutcome }) {
+  return <Badge tone={TONES[outcome] ?? 'neutral'}>{outcome}</Badge>;
+}
+
+/** Most changes that are listed. */
+const MOST = 200;
+
+interface EntryDialogProps {
+  readonly entry: AuditEntry;
+  /** Its fault in the chain. */
+  readonly fault: string | undefined;
+  readonly onClose: () => void;
+}
+
+function EntryDialog({ entry, fault, onClose }: EntryDialogProps) {
+  const { identity, source, tenant, changes } = entry;
+  const json = JSON.stringify(entry, undefined, 2);
+  return (
+    <Dialog title={entry.action} onClose={onClose}>
+      <Fields
+        of={{
+          Time: <Time at={entry.timestamp} />,
+          Result: <OutcomeBadge outcome={entry.outcome} />,
+          Error: entry.error,
+          Who: whoOf(entry),
+          Credential: identity.method,
+          Address: source?.address,
+          Tenant: tenant?.name ?? tenant?.id,
+          Reason: entry.reason,
+          Chain: fault !== undefined && <strong class="wrong">{fault}</strong>,
+        }}
+      />
+      {changes.length > 0 && (
+        <Table
+          caption="Changes"
+          head={['Category', 'Before', 'After', 'Until']}
+          nameOf={(category) => <a href={href('categories', category)}>{category}</a>}
+          rows={changes
+            .slice(0, MOST)
+            .map(({ category, previousState, newState, temporary, expiresAt }) => [
+              category,
+              [
+                stateText(previousState),
+                stateText(newState),
+                expiresAt === undefined ? !temporary && 'for good' : <Time at={expiresAt} />,
+              ],
+            ])}
+        />
+      )}
+      <Fields of={{ Everything: json }} />
+      <CopyButton label="Copy JSON" text={() => json} />
+    </Dialog>
+  );
 }

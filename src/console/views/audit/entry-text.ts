@@ -20,7 +20,7 @@ export function stateText(enabled: boolean): string {
   return enabled ? 'on' : 'off';
 }
 
-/** What an entry changed, in a few words; empty where it changed nothing. */
+/** The changes of an entry in a few words; empty without changes. */
 export function changesText(changes: readonly ChangeRecord[]): string {
   const texts = new Set(changes.map(changeText));
   const [only = ''] = texts;

@@ -1,8 +1,8 @@
 import { useId, useRef } from 'preact/hooks';
 import type { DiscoveredCategory } from '../../../protocol/messages.ts';
-import { matching } from './matching.ts';
+import { matching } from '../search.ts';
 
-export interface CategoryPickerProps {
+interface CategoryPickerProps {
   readonly categories: ReadonlyMap<string, DiscoveredCategory>;
   readonly chosen: readonly string[];
   readonly disabled: boolean;

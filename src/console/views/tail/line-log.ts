@@ -1,22 +1,42 @@
 import type { TailLine } from '../../../protocol/streams.ts';
-import { counted } from '../../parts/counted.ts';
+import { counted, dayTime } from '../../parts/format.ts';
 import type { Filter } from './filter.ts';
 import { attributesText } from './text-of-line.ts';
 
 export type Row = { readonly id: number } & (
   | {
       readonly kind: 'line';
+      /** Without what it says about its work. */
       readonly line: TailLine;
+      /** When the call was made, in milliseconds since the epoch. */
+      readonly at: number;
+      /** The same in the browser's zone: hours, minutes, seconds and milliseconds. */
+      readonly clock: string;
+      /** Name of its process. */
+      readonly process: string;
       /** Its attributes on one line. */
       readonly attributes: string;
+      /** The work that it was recorded for, which failed or was slow. */
+      readonly work: RecordedWork | undefined;
+      /** How many equal lines it stands for. @default 1 */
+      readonly times?: number;
     }
-  /** What happened to the tail, between the lines. */
+  /** Status messages of the tail, between the lines. */
   | { readonly kind: 'note'; readonly text: string; readonly isWarning: boolean; readonly at: number }
+  /** Lines of a trace or of a piece of work, before the first of them. */
+  | { readonly kind: 'group'; readonly key: string; readonly lines: readonly LineRow[]; readonly isOpen: boolean }
 );
 
 export type LineRow = Extract<Row, { kind: 'line' }>;
+export type GroupRow = Extract<Row, { kind: 'group' }>;
 
-export interface LogLimits {
+interface RecordedWork {
+  readonly id: string;
+  /** What it was and how it ended. */
+  readonly outcome: string;
+}
+
+interface LogLimits {
   readonly rows: number;
   /** UTF-16 code units of all lines together. */
   readonly characters: number;
@@ -30,25 +50,31 @@ export class LineLog {
   readonly #limits: LogLimits;
   #rows: Row[] = [];
   #held: Row[] = [];
-  #holding = false;
   #unseen = 0;
   #size = 0;
   #heldSize = 0;
   #nextId = 1;
-  #forgotten = 0;
   #filter: Filter | undefined;
-  #shown: Row[] = this.#rows;
   /** Rows before this one have not been looked at since the filter was set. */
   #unfiltered = 0;
-  #lines = 0;
+  #shown: Row[] = this.#rows;
+  /** Lines that were received in all. */
+  lines = 0;
+  /** Oldest rows that were given up for newer ones. */
+  forgotten = 0;
+  isHolding = false;
 
   constructor(limits: LogLimits = { rows: 20_000, characters: 24_000_000 }) {
     this.#limits = limits;
   }
 
-  /** What the filter lets through. The array is replaced or appended to. */
+  /** The rows that pass the filter. The array is replaced or appended to. */
   get shown(): readonly Row[] {
     return this.#shown;
+  }
+
+  get rows(): readonly Row[] {
+    return this.#rows;
   }
 
   /** All rows. */
@@ -61,28 +87,26 @@ export class LineLog {
     return this.#held.length;
   }
 
-  /** Oldest rows that were given up for newer ones. */
-  get forgotten(): number {
-    return this.#forgotten;
-  }
-
-  /** Lines that were received in all. */
-  get lines(): number {
-    return this.#lines;
-  }
-
-  get isHolding(): boolean {
-    return this.#holding;
-  }
-
   /** Whether {@link work} has something to do. */
   get isFiltering(): boolean {
     return this.#unfiltered > 0;
   }
 
-  line(line: TailLine): void {
-    this.#lines += 1;
-    this.#take({ id: this.#nextId++, kind: 'line', line, attributes: attributesText(line.attributes) });
+  /** @param process the name of the line's process */
+  line(received: TailLine, process = received.instance): void {
+    this.lines += 1;
+    const { line, work } = recordedOf(received);
+    const at = Date.parse(line.timestamp);
+    const date = new Date(at);
+    const clock = `${dayTime(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+    const attributes = attributesText(line.attributes);
+    this.#take({ id: this.#nextId++, kind: 'line', line, at, clock, process, attributes, work });
+  }
+
+  /** A line of an earlier page. */
+  restore(row: LineRow): void {
+    this.lines += 1;
+    this.#take({ ...row, id: this.#nextId++ });
   }
 
   /** @param at milliseconds since the epoch */
@@ -90,17 +114,17 @@ export class LineLog {
     this.#take({ id: this.#nextId++, kind: 'note', text, isWarning, at });
   }
 
-  /** Keeps what comes from now on apart, so that nothing moves under the reader's eyes. */
+  /** Keeps new lines apart, so that nothing moves while it is read. */
   hold(): void {
-    this.#holding = true;
+    this.isHolding = true;
   }
 
   release(at: number): void {
-    this.#holding = false;
+    this.isHolding = false;
     const held = this.#held;
     this.#held = [];
     this.#heldSize = 0;
-    if (this.#unseen > 0) this.note(`${counted(this.#unseen, 'line', 'lines')} given up during the pause`, true, at);
+    if (this.#unseen > 0) this.note(`${counted(this.#unseen, 'line', 'lines')} dropped during the pause`, true, at);
     this.#unseen = 0;
     for (const row of held) this.#append(row);
   }
@@ -110,9 +134,9 @@ export class LineLog {
     this.#held = [];
     this.#size = 0;
     this.#heldSize = 0;
-    this.#forgotten = 0;
+    this.forgotten = 0;
     this.#unseen = 0;
-    this.#lines = 0;
+    this.lines = 0;
     this.setFilter(this.#filter);
   }
 
@@ -141,7 +165,7 @@ export class LineLog {
   }
 
   #take(row: Row): void {
-    if (!this.#holding) {
+    if (!this.isHolding) {
       this.#append(row);
       return;
     }
@@ -167,7 +191,7 @@ export class LineLog {
   /** Many at a time, because removing from the front moves all others. */
   #forget(count: number): void {
     for (const row of this.#rows.splice(0, count)) this.#size -= sizeOf(row);
-    this.#forgotten += count;
+    this.forgotten += count;
     this.#unfiltered = Math.max(0, this.#unfiltered - count);
     if (this.#filter === undefined) return;
     const oldest = this.#rows[0]?.id ?? Number.POSITIVE_INFINITY;
@@ -176,17 +200,26 @@ export class LineLog {
   }
 
   #passes(row: Row): boolean {
-    return row.kind === 'note' || this.#filter === undefined || this.#filter.matches(searchedText(row));
+    return row.kind !== 'line' || this.#filter === undefined || this.#filter.matches(row);
   }
 }
 
-/** What a filter looks through. */
-export function searchedText({ line, attributes }: LineRow): string {
-  const { message, category, tenant = '', traceId = '', instance, source = '' } = line;
-  return `${message}\n${attributes}\n${category} ${tenant} ${traceId} ${instance} ${source}`;
+/** A line without what it says about its work, and that work. */
+function recordedOf(received: TailLine): Pick<LineRow, 'line' | 'work'> {
+  if (received.attributes['rdcp.recorded'] !== true) return { line: received, work: undefined };
+  const {
+    'rdcp.recorded': _,
+    'rdcp.work.id': id = '',
+    'rdcp.work.outcome': outcome = '',
+    ...attributes
+  } = received.attributes;
+  return {
+    line: { ...received, attributes },
+    work: { id: `${received.instance} ${id}`, outcome: String(outcome) },
+  };
 }
 
 function sizeOf(row: Row): number {
   // Attributes are there twice: as they came, and as text.
-  return row.kind === 'note' ? FIXED_SIZE : FIXED_SIZE + row.line.message.length + 2 * row.attributes.length;
+  return row.kind !== 'line' ? FIXED_SIZE : FIXED_SIZE + row.line.message.length + 2 * row.attributes.length;
 }

@@ -1,23 +1,30 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../../parts/button.tsx';
-import { dayTime } from '../../parts/times.ts';
-import { visibleRange } from '../../parts/visible-range.ts';
-import type { Filter } from './filter.ts';
-import type { LineRow, Row } from './line-log.ts';
-import { Marked } from './marked.tsx';
-import { anchorAt, indexOf } from './row-index.ts';
+import { counted, dayTime, printable } from '../../parts/format.ts';
+import { anchorAt, indexOf, visibleRange } from '../../parts/visible-range.ts';
+import { durationOf } from './arrange.ts';
+import { type Filter, fieldOf, termFor } from './filter.ts';
+import type { GroupRow, LineRow, Row } from './line-log.ts';
 
-export interface LogListProps {
-  /** Replaced or appended to; `version` tells that it is another one. */
+interface LogListProps {
+  /** Replaced or appended to; `version` changes with it. */
   readonly rows: readonly Row[];
   readonly version: number;
   readonly filter: Filter | undefined;
-  /** Id of the row whose details are shown. */
+  /** Id of the row that is chosen. */
   readonly selected: number | undefined;
-  readonly onSelect: (row: LineRow | undefined) => void;
+  /** Fields that stand in columns of their own. */
+  readonly columns: readonly string[];
+  /** Whether long lines take three lines. */
+  readonly wrap: boolean;
+  readonly onSelect: (row: Row | undefined) => void;
+  /** Opens or closes a group. */
+  readonly onToggle: (group: GroupRow) => void;
+  /** Adds a word to the filter. */
+  readonly onTerm: (term: string) => void;
   readonly follow: boolean;
   readonly onFollow: (follow: boolean) => void;
-  readonly nameOf: (process: string) => string;
   readonly numberOf: (process: string) => number;
   /** Whether screen readers read new lines. */
   readonly live: boolean;
@@ -25,8 +32,10 @@ export interface LogListProps {
 
 /** How many colours processes have. */
 const COLOURS = 6;
+/** Characters of a message that a row shows. */
+const MOST = 400;
 
-/** The lines, newest at the bottom. Only those that can be seen are drawn; what is looked at stays where it is. */
+/** The lines, newest at the bottom. Only visible rows are drawn, and they keep their place. */
 export function LogList(props: LogListProps) {
   const { rows, version, filter, selected, follow, onFollow, live } = props;
   const scroller = useRef<HTMLDivElement>(null);
@@ -51,9 +60,24 @@ export function LogList(props: LogListProps) {
     if (element === null) return;
     const kept = anchor.current;
     if (follow) element.scrollTop = element.scrollHeight;
-    else if (kept !== undefined) element.scrollTop = indexOf(rows, kept.id) * rowHeight + kept.offset;
+    else if (kept !== undefined) element.scrollTop = placeOf(rows, kept.id) * rowHeight + kept.offset;
     setTop(element.scrollTop);
-  }, [version, follow, height, rowHeight]);
+  }, [version, rows.length, follow, height, rowHeight]);
+  // Details beside or below the list leave the chosen line in sight.
+  useLayoutEffect(() => {
+    if (selected !== undefined && !follow && rows.some(({ id }) => id === selected)) {
+      reveal(placeOf(rows, selected));
+    }
+  }, [selected, height, rowHeight]);
+
+  function reveal(at: number): void {
+    const element = scroller.current;
+    if (element === null) return;
+    const start = at * rowHeight;
+    element.scrollTop = Math.max(start + rowHeight - element.clientHeight, Math.min(start, element.scrollTop));
+    anchor.current = anchorAt(rows, element.scrollTop, rowHeight);
+    setTop(element.scrollTop);
+  }
 
   function onScroll(): void {
     const element = scroller.current;
@@ -69,24 +93,33 @@ export function LogList(props: LogListProps) {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (event.key === 'Escape' || event.key === 'End') props.onSelect(undefined);
     if (event.key === 'End') onFollow(true);
-    const element = scroller.current;
-    if (step === undefined || element === null) return;
+    const chosen = selected === undefined ? undefined : rows[placeOf(rows, selected)];
+    if (chosen?.kind === 'group' && (event.key === 'Enter' || event.key === ' ')) {
+      event.preventDefault();
+      props.onToggle(chosen);
+    }
+    const trace = chosen?.kind === 'line' ? fieldOf(chosen, 'trace') : undefined;
+    if (trace !== undefined && event.key === 't') props.onTerm(termFor('trace', trace));
+    if (step === undefined) return;
     event.preventDefault();
-    let at = selected === undefined ? rows.length - 1 : indexOf(rows, selected) + step;
+    let at = selected === undefined ? rows.length - 1 : placeOf(rows, selected) + step;
     while (rows[at]?.kind === 'note') at += step;
     const row = rows[at];
-    if (row?.kind !== 'line') return;
+    if (row === undefined) return;
     props.onSelect(row);
-    const start = at * rowHeight;
-    element.scrollTop = Math.max(start + rowHeight - height, Math.min(start, element.scrollTop));
-    anchor.current = anchorAt(rows, element.scrollTop, rowHeight);
+    reveal(at);
   }
 
   const { from, to } = visibleRange({ top, height, rowHeight, count: rows.length });
   const drawn = rows.slice(from, to);
   const isDrawn = selected !== undefined && drawn.some(({ id }) => id === selected);
   return (
-    <div class="log" role="log" aria-live={live && follow ? 'polite' : 'off'} aria-label="Lines">
+    <div
+      class={props.wrap ? 'log wrap' : 'log'}
+      role="log"
+      aria-live={live && follow ? 'polite' : 'off'}
+      aria-label="Lines"
+    >
       <div
         ref={scroller}
         class="log-lines"
@@ -108,9 +141,20 @@ export function LogList(props: LogListProps) {
               row={row}
               filter={filter}
               isSelected={row.id === selected}
-              process={props.nameOf(row.line.instance)}
+              columns={props.columns}
               colour={props.numberOf(row.line.instance) % COLOURS}
               onSelect={props.onSelect}
+              onTerm={props.onTerm}
+            />
+          ) : row.kind === 'group' ? (
+            <Group
+              key={row.id}
+              row={row}
+              isSelected={row.id === selected}
+              onToggle={() => {
+                props.onSelect(row);
+                props.onToggle(row);
+              }}
             />
           ) : (
             <NoteRow key={row.id} {...row} />
@@ -127,19 +171,28 @@ export function LogList(props: LogListProps) {
   );
 }
 
+/** The place of a row, or of the next newer one if it is gone. In groups ids do not ascend. */
+function placeOf(rows: readonly Row[], id: number): number {
+  const at = indexOf(rows, id);
+  if (rows[at]?.id === id) return at;
+  const exact = rows.findIndex((row) => row.id === id);
+  return exact === -1 ? at : exact;
+}
+
 interface LineProps {
   readonly row: LineRow;
   readonly filter: Filter | undefined;
   readonly isSelected: boolean;
-  readonly process: string;
+  readonly columns: readonly string[];
   readonly colour: number;
   readonly onSelect: (row: LineRow) => void;
+  readonly onTerm: (term: string) => void;
 }
 
 /** Drawn once: a flood draws only the new ones. */
-function Line({ row, filter, isSelected, process, colour, onSelect }: LineProps) {
+function Line({ row, filter, isSelected, columns, colour, onSelect, onTerm }: LineProps) {
   return useMemo(() => {
-    const { line, attributes } = row;
+    const { line, attributes, process, clock, times } = row;
     return (
       // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
       <div
@@ -149,11 +202,30 @@ function Line({ row, filter, isSelected, process, colour, onSelect }: LineProps)
         aria-selected={isSelected}
         onClick={() => onSelect(row)}
       >
-        <LineTime at={line.timestamp} />
+        <LineTime at={line.timestamp} clock={clock} />
         <span class="process">{process}</span>
         <span class="category">{line.category}</span>
+        {columns.map((name) => (
+          <span key={name} class="column" title={name}>
+            <bdi>{printable(fieldOf(row, name) ?? '', 80).text}</bdi>
+          </span>
+        ))}
         <span class="message">
-          {line.tenant !== undefined && <bdi class="tenant">{line.tenant} </bdi>}
+          {times !== undefined && <span class="times">×{times} </span>}
+          {line.tenant !== undefined && (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the details and the list of fields have a button for it
+            // biome-ignore lint/a11y/noStaticElementInteractions: as above
+            <bdi
+              class="tenant"
+              title={`Only ${line.tenant}`}
+              onClick={(event) => {
+                event.stopPropagation();
+                onTerm(termFor('tenant', line.tenant ?? ''));
+              }}
+            >
+              {line.tenant}{' '}
+            </bdi>
+          )}
           <Marked value={line.message} filter={filter} />
           {attributes !== '' && (
             <span class="attributes">
@@ -164,16 +236,55 @@ function Line({ row, filter, isSelected, process, colour, onSelect }: LineProps)
         </span>
       </div>
     );
-  }, [row, filter, isSelected, process]);
+  }, [row, filter, isSelected, columns.join()]);
+}
+
+interface GroupProps {
+  readonly row: GroupRow;
+  readonly isSelected: boolean;
+  readonly onToggle: () => void;
+}
+
+/** A trace or a piece of work that failed: how long it took, and how many lines it has. */
+function Group({ row: { id, lines, isOpen }, isSelected, onToggle }: GroupProps) {
+  const [first] = lines;
+  if (first === undefined) return null;
+  const { line, work, clock } = first;
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
+    <div
+      id={`line-${id}`}
+      class={`log-row group ${work === undefined ? '' : 'failed'}`}
+      role="option"
+      aria-selected={isSelected}
+      onClick={onToggle}
+    >
+      <LineTime at={line.timestamp} clock={clock} />
+      <span class="message">
+        <span aria-hidden="true">{isOpen ? '▾ ' : '▸ '}</span>
+        <span class="visually-hidden">{isOpen ? 'Open: ' : 'Closed: '}</span>
+        {work === undefined ? (
+          `trace ${line.traceId}`
+        ) : (
+          <Marked value={work.outcome || 'recorded work'} filter={undefined} />
+        )}
+        {` · ${counted(lines.length, 'line', 'lines')} · ${durationOf(lines).toLocaleString()} ms`}
+        {line.tenant !== undefined && <bdi class="tenant"> {line.tenant}</bdi>}
+        <span class="attributes">
+          {' '}
+          <Marked value={line.message} filter={undefined} />
+        </span>
+      </span>
+    </div>
+  );
 }
 
 /** With milliseconds, in the browser's zone, with UTC in the title. */
-export function LineTime({ at }: { readonly at: string }) {
-  const date = new Date(at);
-  if (Number.isNaN(date.getTime())) return <span class="time">?</span>;
+function LineTime({ at, clock }: { readonly at: string; readonly clock: string }) {
+  if (Number.isNaN(Date.parse(at))) return <span class="time">?</span>;
   return (
     <time class="time" dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
-      {dayTime(date)}.{String(date.getMilliseconds()).padStart(3, '0')}
+      {clock}
     </time>
   );
 }
@@ -181,8 +292,26 @@ export function LineTime({ at }: { readonly at: string }) {
 function NoteRow({ text, isWarning, at }: Extract<Row, { kind: 'note' }>) {
   return (
     <div class={`log-row note ${isWarning ? 'warning' : ''}`} role="option" aria-disabled="true" aria-selected={false}>
-      <LineTime at={new Date(at).toISOString()} />
+      <span class="time">{dayTime(new Date(at))}</span>
       <bdi>{text}</bdi>
     </div>
   );
+}
+
+/** Text from elsewhere on one line, with what the filter found marked. */
+function Marked({ value, filter }: { readonly value: string; readonly filter: Filter | undefined }) {
+  const text = value.slice(0, MOST);
+  const parts: ComponentChildren[] = [];
+  let from = 0;
+  for (const [start, end] of filter?.ranges(text) ?? []) {
+    parts.push(shown(text.slice(from, start)), <mark>{shown(text.slice(start, end))}</mark>);
+    from = end;
+  }
+  parts.push(shown(text.slice(from)));
+  if (value.length > MOST) parts.push('…');
+  return <bdi>{parts}</bdi>;
+}
+
+function shown(text: string): string {
+  return printable(text.replaceAll('\n', ' ↵ '), Number.POSITIVE_INFINITY).text;
 }

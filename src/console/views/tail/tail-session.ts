@@ -1,31 +1,36 @@
 import { isRdcpError } from '../../../client.ts';
 import type { TailEndReason } from '../../../protocol/audit-messages.ts';
 import type { TailEvent, TailLine } from '../../../protocol/streams.ts';
-import { counted } from '../../parts/counted.ts';
-import { type Problem, problemOf } from '../../state/problem.ts';
-import { retryDelay } from '../../state/retry-delay.ts';
-import { LineLog } from './line-log.ts';
+import type { LineFilter, Target, When } from '../../../protocol/target.ts';
+import { counted } from '../../parts/format.ts';
+import { Follower, type FollowerState, type Timing } from '../../state/follower.ts';
+import { askedForMs, type Problem, problemOf } from '../../state/problem.ts';
+import { LineLog, type LineRow } from './line-log.ts';
 
 export interface TailSettings {
   readonly categories: readonly string[];
-  /** For how long, in seconds. */
+  /** Duration in seconds. */
   readonly seconds: number;
   /** Most lines a second. @default the server's */
   readonly rate?: number | undefined;
   /** Whether the lines also go to the service's own outputs. */
   readonly log: boolean;
+  /** Lines of this work alone. @default all work */
+  readonly target?: Target | undefined;
+  /** Lines that pass it alone. @default all lines */
+  readonly filter?: LineFilter | undefined;
+  /** Lines of work that ends so alone. @default all lines, at once */
+  readonly when?: When | undefined;
+  /** Whose lines. @default everybody's, or the credential's own tenant's */
+  readonly tenant?: string | undefined;
 }
 
-export interface TailSessionParts {
+interface TailSessionParts extends Timing {
   readonly open: (settings: TailSettings, signal: AbortSignal) => AsyncIterable<TailEvent>;
   /** Called with every change, which may be a thousand times a second. */
   readonly changed: () => void;
-  /** What a process is called. */
+  /** The name of a process. */
   readonly nameOf: (process: string) => string;
-  /** In milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly after: (milliseconds: number, task: () => void) => () => void;
-  readonly random: () => number;
 }
 
 export type TailPhase = 'idle' | 'opening' | 'running' | 'lost' | 'ended';
@@ -40,39 +45,48 @@ type End = TailEndReason | 'stopped' | 'refused';
 const ENDS: { readonly [R in End]?: string } = {
   expired: 'the time is over',
   revoked: 'the credential is no longer accepted',
-  shutdown: 'the server shuts down',
+  shutdown: 'the server is shutting down',
+  replaced: 'this browser has started another tail',
 };
 
-/** One tail after the other, each over as many connections as it takes, and what they have shown. */
+/** One tail after the other, each over as many connections as it takes, and the lines that they brought. */
 export class TailSession {
   readonly log = new LineLog();
   phase: TailPhase = 'idle';
-  /** Why it could not begin or go on. */
+  /** The error because of which it could not begin or go on. */
   problem: Problem | undefined;
-  /** When it is over, in milliseconds since the epoch. */
+  /** The end of the tail, in milliseconds since the epoch. */
   deadline = 0;
-  /** Of the tail that runs, or the last one. */
-  settings: TailSettings | undefined;
-  /** Those that sent their lines, and whether they still do, in the order in which they came. */
+  /** The settings of the running tail, or of the last one. */
+  settings: TailSettings = { categories: [], seconds: 0, log: false };
+  /** Processes that sent their lines, and whether they still do, in the order in which they came. */
   readonly processes = new Map<string, boolean>();
   /** Processes that were asked for their lines. */
   asked = 0;
   dropped = 0;
   readonly #parts: TailSessionParts;
-  #attempt: AbortController | undefined;
-  #cancelTimer: (() => void) | undefined;
+  readonly #follower: Follower<TailEvent>;
   /** Whether the server has opened it once. */
   #isOpen = false;
-  #failures = 0;
-  /** When the last few lines came. */
+  /** The times of the last few lines. */
   readonly #arrivals: number[] = [];
 
   constructor(parts: TailSessionParts) {
     this.#parts = parts;
+    const { open, now } = parts;
+    this.#follower = new Follower<TailEvent>({
+      ...parts,
+      open: (_, signal) => open({ ...this.settings, seconds: Math.ceil((this.deadline - now()) / 1000) }, signal),
+      receive: (event) => this.#receive(event),
+      changed: (state) => this.#linkChanged(state),
+      // A tail that never began is not tried again. After a later limit it is: the server may still count the lost connection.
+      isFinal: (error) => !this.#isOpen || (isRdcpError(error) && error.status < 500 && error.status !== 429),
+      askedFor: (error) => askedForMs(error, now()),
+    });
   }
 
   get isRunning(): boolean {
-    return this.#attempt !== undefined || this.#cancelTimer !== undefined;
+    return this.phase === 'opening' || this.phase === 'running' || this.phase === 'lost';
   }
 
   /** Whether lines come so slowly that a screen reader can read them out. */
@@ -87,12 +101,18 @@ export class TailSession {
     this.log.release(now);
     this.settings = settings;
     this.deadline = now + settings.seconds * 1000;
-    this.problem = undefined;
     this.dropped = 0;
     this.#isOpen = false;
-    this.#failures = 0;
     this.phase = 'opening';
-    void this.#connect(settings);
+    this.#follower.start();
+  }
+
+  /** Shows the lines of a tail from before the page was loaded. */
+  restore(settings: TailSettings, rows: readonly LineRow[]): void {
+    this.settings = settings;
+    this.phase = 'ended';
+    for (const row of rows) this.log.restore(row);
+    this.#note('The lines above are from before this page was loaded again');
   }
 
   /** Closes the connection, which ends the tail on the server. */
@@ -100,49 +120,32 @@ export class TailSession {
     if (this.isRunning) this.#end('stopped');
   }
 
-  /** Tries at once where it waits for the next attempt. */
-  wake(): void {
-    if (this.#cancelTimer && this.settings) void this.#connect(this.settings);
+  /** Ends it, and forgets its lines. */
+  reset(): void {
+    this.stop();
+    this.log.release(this.#parts.now());
+    this.log.clear();
+    this.phase = 'idle';
+    this.problem = undefined;
+    this.processes.clear();
+    this.dropped = 0;
+    this.#parts.changed();
   }
 
-  #abandon(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    this.#attempt?.abort();
-    this.#attempt = undefined;
-    for (const id of this.processes.keys()) this.processes.set(id, false);
+  /** Tries at once where it waits for the next attempt. */
+  wake(): void {
+    this.#follower.wake();
   }
 
   #end(reason: End): void {
-    this.#abandon();
     this.phase = 'ended';
+    this.#follower.stop();
     this.#note(`The tail has ended: ${ENDS[reason] ?? reason}`);
   }
 
   #note(text: string, isWarning = false): void {
     this.log.note(text, isWarning, this.#parts.now());
     this.#parts.changed();
-  }
-
-  async #connect(settings: TailSettings): Promise<void> {
-    this.#abandon();
-    const { open, now } = this.#parts;
-    const seconds = Math.ceil((this.deadline - now()) / 1000);
-    if (seconds <= 0) {
-      this.#end('expired');
-      return;
-    }
-    const attempt = new AbortController();
-    this.#attempt = attempt;
-    this.#parts.changed();
-    try {
-      for await (const event of open({ ...settings, seconds }, attempt.signal)) {
-        if (this.#attempt !== attempt) return;
-        this.#receive(event);
-      }
-    } catch (error) {
-      if (this.#attempt === attempt) this.#failed(error, settings);
-    }
   }
 
   #receive({ event, data }: TailEvent): void {
@@ -165,35 +168,29 @@ export class TailSession {
   }
 
   #line(line: TailLine): void {
-    this.#failures = 0;
-    this.log.line(line);
+    this.log.line(line, this.#parts.nameOf(line.instance));
     this.#arrivals.push(this.#parts.now());
     if (this.#arrivals.length > QUIET_LINES) this.#arrivals.shift();
     this.#parts.changed();
   }
 
-  /** What was running is tried again; what never began, and what is no longer allowed, is over. */
-  #failed(error: unknown, settings: TailSettings): void {
-    const { now, after, random } = this.#parts;
-    this.#abandon();
-    this.problem = problemOf(error, now());
-    if (!this.#isOpen || isFinal(error)) {
+  #linkChanged(link: FollowerState): void {
+    if (link.state === 'connecting') {
+      this.problem = undefined;
+      if (this.deadline <= this.#parts.now()) this.#end('expired');
+      else this.#parts.changed();
+      return;
+    }
+    if (link.state === 'live') return;
+    for (const id of this.processes.keys()) this.processes.set(id, false);
+    if (!('error' in link)) return;
+    this.problem = problemOf(link.error, this.#parts.now());
+    if (link.state === 'stopped') {
       this.#end('refused');
       return;
     }
+    // One note for all attempts in a row.
+    if (this.phase !== 'lost') this.#note(this.problem.title, true);
     this.phase = 'lost';
-    if (this.#failures === 0) this.#note(this.problem.title, true);
-    this.#failures += 1;
-    const askedForMs = this.problem.retryAt && this.problem.retryAt - now();
-    const delay = retryDelay({ failures: this.#failures, askedForMs }, random());
-    this.#cancelTimer = after(delay, () => {
-      this.problem = undefined;
-      void this.#connect(settings);
-    });
   }
-}
-
-/** Whether another attempt would be answered the same way. A limit is not: the server may still count the lost connection. */
-function isFinal(error: unknown): boolean {
-  return isRdcpError(error) && error.status < 500 && error.status !== 429;
 }

@@ -9,7 +9,7 @@ export function attributesText(attributes: TailLine['attributes']): string {
 }
 
 /** A string as it is where that is clear, anything else as JSON. */
-export function valueText(value: JsonValue): string {
+function valueText(value: JsonValue): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }
 
@@ -37,4 +37,19 @@ export function ndjson(lines: readonly TailLine[]): string {
 export function fileName(categories: readonly string[], now: number): string {
   const names = categories.slice(0, 3).join('-');
   return `tail-${names}-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}.ndjson`;
+}
+
+/**
+ * The address of a trace, by the server's template such as `https://traces.example.com/trace/{traceId}`.
+ * @returns `undefined` where there is none, or where it is not an http or https address
+ */
+export function traceLink(
+  template: string | undefined,
+  { traceId, spanId = '' }: Pick<TailLine, 'traceId' | 'spanId'>,
+): string | undefined {
+  if (template === undefined || traceId === undefined) return undefined;
+  const ids: Readonly<Record<string, string>> = { traceId, spanId };
+  const address = template.replace(/\{(traceId|spanId)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''));
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : undefined;
 }

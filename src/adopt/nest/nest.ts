@@ -1,0 +1,73 @@
+import { loggerAdopter } from '../loggers.ts';
+import type { AdoptedModule, Adoption, Source } from '../types.ts';
+import { givenContext, NestAdapterCopy, type NestCommon, NestCopy, ownContext } from './loggers.ts';
+
+interface Class {
+  readonly prototype: object;
+}
+
+interface Adapter {
+  readonly PinoLogger?: Class;
+  readonly Logger?: Class;
+  readonly WinstonLogger?: Class;
+}
+
+export const NEST: Source = {
+  kind: 'nest',
+  option: 'nest',
+  modules: [
+    { name: '@nestjs/common', versions: '>=10 <12', file: 'index.js' },
+    { name: '@nestjs/common', versions: '>=12 <13', file: 'index.js', esm: true },
+    ...['services/logger.service.js', 'services/console-logger.service.js'].map(
+      (file): AdoptedModule => ({
+        name: '@nestjs/common',
+        versions: '>=12 <13',
+        file,
+        esm: true,
+        edit: withoutContextField,
+      }),
+    ),
+    { name: 'nestjs-pino', versions: '>=3 <5', file: 'index.js' },
+    { name: 'nestjs-pino', versions: '>=5 <6', file: 'dist/cjs/index.js' },
+    { name: 'nestjs-pino', versions: '>=5 <6', file: 'dist/esm/index.js', esm: true },
+    { name: 'nest-winston', versions: '>=1.9 <3', file: 'dist/winston.classes.js' },
+  ],
+  recognizes: (exports) => {
+    const { Logger, ConsoleLogger } = Object(exports) as Partial<NestCommon>;
+    return typeof Logger === 'function' && typeof ConsoleLogger === 'function';
+  },
+  adopt(exports, { name, version }, adoption) {
+    const copies =
+      name === '@nestjs/common' ? adoptNest(exports, version, adoption) : adoptAdapter(exports, version, adoption);
+    return () => {
+      for (const copy of copies) copy.restore();
+    };
+  },
+};
+
+function adoptNest(exports: unknown, version: string, adoption: Adoption): readonly NestCopy[] {
+  const { Logger, ConsoleLogger } = exports as Partial<NestCommon>;
+  if (typeof Logger !== 'function' || typeof ConsoleLogger !== 'function') {
+    throw new Error(`@nestjs/common ${version} has no Logger`);
+  }
+  return [new NestCopy({ Logger, ConsoleLogger }, loggerAdopter(adoption, [], version))];
+}
+
+function adoptAdapter(exports: unknown, version: string, adoption: Adoption): readonly NestAdapterCopy[] {
+  const { PinoLogger, Logger, WinstonLogger } = exports as Adapter;
+  const adopter = loggerAdopter(adoption, [], version);
+  return [
+    ...(PinoLogger === undefined ? [] : [new NestAdapterCopy(PinoLogger, ownContext, adopter)]),
+    ...[Logger, WinstonLogger].flatMap((each) =>
+      each === undefined ? [] : [new NestAdapterCopy(each, givenContext, adopter)],
+    ),
+  ];
+}
+
+/**
+ * Nest 12 declares `context` as a class field, which a setter of the prototype does not see. Without the declaration the
+ * constructor's assignment makes the same property, as in Nest 11.
+ */
+function withoutContextField(source: string): string {
+  return source.replace(/^ +context;$/m, '');
+}

@@ -1,0 +1,171 @@
+import type { ArgumentRedaction } from '../../emit/arguments.ts';
+import type { LogProcessor, LogRecord } from '../../emit/debug-lane.ts';
+import { gate } from '../../gate/gate.ts';
+import { SEVERITY } from '../../telemetry/telemetry.ts';
+import type { AdoptedCategory } from '../types.ts';
+import { scopeCategory } from './scopes.ts';
+
+/** The configuration of one scope's logger, in the words of both lines of OpenTelemetry. */
+export interface LoggerConfig {
+  /** In 3.x. */
+  readonly enabled: boolean;
+  /** In 2.x. */
+  readonly disabled: boolean;
+  /** Records of a lower severity number are dropped; 0 drops none. */
+  readonly minimumSeverity: number;
+  /** Whether records of traces that are not sampled are dropped. */
+  readonly traceBased: boolean;
+}
+
+/**
+ * Logger configurator for OpenTelemetry's `LoggerProvider`: log records below INFO of an instrumentation scope pass while the
+ * scope's category, `OTEL_` and its name, is on, and so do those below a `minimumSeverity` of `configurator`. The provider reads the configuration of a scope once, and its fields for
+ * each record, so that switching takes effect at once. It cannot see which records are emitted: {@link gateLogs} counts
+ * and limits them as well.
+ *
+ *     new LoggerProvider({ loggerConfigurator: loggerConfigurator(), processors: [gateLogs(processor)] })
+ *
+ * @param configurator what else applies to a scope. @default nothing
+ */
+export function loggerConfigurator(
+  configurator: (scope: { readonly name: string }) => Partial<LoggerConfig> = () => ({}),
+): (scope: { readonly name: string }) => LoggerConfig {
+  return (scope) => {
+    const given = configurator(scope);
+    return {
+      get enabled() {
+        return given.enabled ?? given.disabled !== true;
+      },
+      get disabled() {
+        return !this.enabled;
+      },
+      get minimumSeverity() {
+        const { minimumSeverity = 0 } = given;
+        const category = scopeCategory(scope.name);
+        if (category === undefined) return minimumSeverity;
+        return isOn(category) ? 0 : Math.max(minimumSeverity, INFO);
+      },
+      get traceBased() {
+        return given.traceBased ?? false;
+      },
+    };
+  };
+}
+
+/**
+ * Lets log records below INFO of an instrumentation scope pass to a processor only while the scope's category, `OTEL_` and its
+ * name, is on. They are counted and have a budget as any debug call. Records of INFO and above, those without a severity,
+ * and those of this package always pass. `Logger.enabled()` answers accordingly if every processor is wrapped.
+ *
+ *     new NodeSDK({ logRecordProcessors: [gateLogs(debugLane(new BatchLogRecordProcessor({ exporter })))] })
+ *
+ * @param processor of either line of OpenTelemetry
+ * @throws {TypeError} when it is none, such as an exporter
+ */
+export function gateLogs(processor: LogProcessor): LogProcessor {
+  return new LogGate(processor);
+}
+
+const INFO = SEVERITY.INFO.severityNumber;
+/** The first severity number of ERROR: https://opentelemetry.io/docs/specs/otel/logs/data-model/#field-severitynumber. */
+const ERROR = 17;
+
+class LogGate implements LogProcessor {
+  /** Lets exporter detection look behind the gate. */
+  readonly processor: LogProcessor;
+
+  constructor(processor: LogProcessor) {
+    if (typeof processor?.onEmit !== 'function') {
+      throw new TypeError('gateLogs: processor must be a log record processor, such as BatchLogRecordProcessor');
+    }
+    this.processor = processor;
+  }
+
+  onEmit(record: LogRecord, context?: unknown): void {
+    if (!isBelowInfo(record.severityNumber)) {
+      if (Number(record.severityNumber) >= ERROR) gate.work.fail(undefined);
+      this.processor.onEmit(record, context);
+      return;
+    }
+    const decision = decide(record);
+    if (decision.passes) this.processor.onEmit(record, context);
+    // The processor may have emitted records of its own.
+    last = decision;
+  }
+
+  enabled(options: {
+    readonly severityNumber?: number;
+    readonly instrumentationScope?: { readonly name: string };
+  }): boolean {
+    if (isBelowInfo(options?.severityNumber) && !passes(options?.instrumentationScope?.name)) return false;
+    return this.processor.enabled?.(options) ?? true;
+  }
+
+  forceFlush(options?: unknown): Promise<void> {
+    return this.processor.forceFlush(options);
+  }
+
+  shutdown(): Promise<void> {
+    return this.processor.shutdown();
+  }
+}
+
+interface Decision {
+  readonly record: LogRecord | undefined;
+  readonly passes: boolean;
+}
+
+/** A record goes to one processor after the other, and is one call. */
+let last: Decision = { record: undefined, passes: false };
+
+function decide(record: LogRecord): Decision {
+  if (last.record !== record) last = { record, passes: admit(record) };
+  return last;
+}
+
+function admit(record: LogRecord): boolean {
+  const scope = record.instrumentationScope?.name ?? '';
+  const category = scopeCategory(scope);
+  if (category === undefined) return true;
+  if (!category.wanted) return false;
+  const body = typeof record.body === 'string' ? record.body : undefined;
+  const passes = category.passes((body ?? scope).length, () => ({
+    message: body ?? record.eventName ?? '',
+    attributes: {
+      ...record.attributes,
+      ...(body === undefined && record.body !== undefined && { body: record.body }),
+      'otel.scope.name': scope,
+    },
+  }));
+  if (passes) redact(record, category.redaction);
+  return passes;
+}
+
+/** The setters of the SDK's records. */
+interface WritableRecord {
+  setBody?(body: unknown): unknown;
+  setAttribute?(name: string, value: unknown): unknown;
+}
+
+/** Masks secrets in a record that is there because its category is on. */
+function redact(record: LogRecord & WritableRecord, redaction: ArgumentRedaction): void {
+  const { body, attributes = {} } = record;
+  const shownBody = redaction.value(body);
+  if (!Object.is(shownBody, body)) record.setBody?.(shownBody);
+  for (const [name, shown] of Object.entries(redaction.fields(attributes))) {
+    if (!Object.is(shown, attributes[name])) record.setAttribute?.(name, shown);
+  }
+}
+
+/** Whether records of the scope that are below INFO pass here and now. */
+function passes(scope: string | undefined): boolean {
+  const category = scopeCategory(scope ?? '');
+  return category === undefined || isOn(category);
+}
+
+const isOn = (category: AdoptedCategory) => category.wanted && category.enabled;
+
+/** Records without a severity have 0, or none. */
+function isBelowInfo(severityNumber: number | undefined): boolean {
+  return severityNumber !== undefined && severityNumber > 0 && severityNumber < INFO;
+}

@@ -1,0 +1,75 @@
+import type { Described } from '../../gate/types.ts';
+import { decision, writeLast } from '../decision.ts';
+import type { AdoptedCategory } from '../types.ts';
+import { type PinoLevel, PinoLevels } from './levels.ts';
+import { describeLine, type LogMethod, type PinoLogger, type PinoParts, type PinoSymbols } from './logger.ts';
+import { redactedCall } from './redacted-call.ts';
+
+interface PinoMethodsOptions {
+  /** The category of a logger at this moment. `undefined` for a logger that is not adopted. */
+  readonly categoryOf: (logger: PinoLogger) => AdoptedCategory | undefined;
+  /** Reports a line that pino could not write, and would not have written without us. */
+  readonly failed: (error: unknown, category: AdoptedCategory) => void;
+}
+
+/** Replacements of pino's methods: a bit test, then a decision, then pino's own method. */
+export class PinoMethods {
+  /** Methods that cannot be reached any more behave as pino's own while this is false. */
+  active = false;
+  readonly levels: PinoLevels;
+  readonly #symbols: PinoSymbols;
+  readonly #options: PinoMethodsOptions;
+
+  constructor(parts: PinoParts, options: PinoMethodsOptions) {
+    this.levels = new PinoLevels(parts, (level) => this.#gated(level));
+    this.#symbols = parts.symbols;
+    this.#options = options;
+  }
+
+  #gated({ value, isDebug, method }: Omit<PinoLevel, 'gated'>): LogMethod {
+    const methods = this;
+    const { categoryOf } = this.#options;
+    return function (...args) {
+      const admitted = methods.levels.admits(this, value);
+      const category = methods.active && !(admitted && !isDebug) ? categoryOf(this) : undefined;
+      if (category === undefined) return admitted ? method.apply(this, args) : undefined;
+      if (category.wanted || decision.taken) return methods.#decide(this, category, method, admitted, args);
+      return admitted && !category.decided ? method.apply(this, args) : undefined;
+    };
+  }
+
+  /** @param admitted whether the logger's own level admits the line */
+  #decide(logger: PinoLogger, category: AdoptedCategory, method: LogMethod, admitted: boolean, args: unknown[]) {
+    if (!admitted && this.levels.isSilent(logger)) return undefined;
+    const { taken } = decision;
+    const asItIs = admitted && (taken || !category.decided);
+    const call = [logger, args] as const;
+    const redacted = asItIs && !category.tapped ? call : redactedCall(logger, args, category, this.#symbols);
+    const describe = () => describeLine(redacted[0], method, redacted[1], this.#symbols);
+    const passes = taken
+      ? admitted || decision.passes?.() !== false
+      : this.#passes(logger, category, admitted, args, describe);
+    if (!passes) return undefined;
+    const write = () => method.apply(...(asItIs ? call : redacted));
+    try {
+      return taken ? writeLast(write) : write();
+    } catch (error) {
+      if (admitted) throw error;
+      this.#options.failed(error, category);
+      return undefined;
+    }
+  }
+
+  #passes(
+    logger: PinoLogger,
+    category: AdoptedCategory,
+    admitted: boolean,
+    [first, second]: readonly unknown[],
+    describe: () => Described | undefined,
+  ): boolean {
+    const text = typeof first === 'string' ? first : typeof second === 'string' ? second : '';
+    const bindings = logger[this.#symbols.chindings];
+    const bytes = text.length + 64 + (typeof bindings === 'string' ? bindings.length : 0);
+    return category.passes(bytes, describe, admitted);
+  }
+}

@@ -1,0 +1,396 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { ArgumentRedaction } from '../../emit/arguments.ts';
+import type { Described } from '../../gate/types.ts';
+import { decision, writeLast } from '../decision.ts';
+import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../loggers.ts';
+import { Patches } from '../patches.ts';
+import type { AdoptedCategory } from '../types.ts';
+import { WeakList } from '../weak-list.ts';
+import { admits, isBelowInfo, type LeveledLogger, reachOf, transportsOf } from './levels.ts';
+import { LetThrough } from './transports.ts';
+
+/** A logger or a transport. */
+interface Formatting {
+  readonly format?: { transform(info: Info, options: unknown): unknown; readonly options?: unknown };
+}
+
+/** The parts of a winston logger that are used here. */
+export interface WinstonLogger extends LeveledLogger, Formatting {
+  readonly silent?: boolean;
+  readonly defaultMeta?: unknown;
+  write(info: unknown, ...rest: unknown[]): boolean;
+  [key: symbol]: unknown;
+}
+
+interface Info {
+  readonly level?: unknown;
+  readonly message?: unknown;
+  [key: string | symbol]: unknown;
+}
+
+/** Returns the prototype that all loggers of one copy of winston 3 share. @param value a logger, or the module */
+export function findWinston(value: unknown): object | undefined {
+  const { startTimer, configure } = value as { startTimer?(): { logger?: unknown }; configure?: unknown };
+  if (typeof configure !== 'function' || typeof startTimer !== 'function') return undefined;
+  // The module has the methods of its default logger, which a timer refers to.
+  const logger = 'Container' in (value as object) ? startTimer().logger : value;
+  for (let at: unknown = logger; typeof at === 'object' && at !== null; at = Object.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, 'configure') && Object.hasOwn(at, '_transform')) return at;
+  }
+  return undefined;
+}
+
+/** A property of an adopted logger. Children inherit it. */
+interface State {
+  readonly category: AdoptedCategory | undefined;
+  /** The default meta that named the category: the application may assign another. */
+  readonly meta: unknown;
+  /** The adopter, which gives its children their categories. */
+  readonly adopter: LoggerAdopter;
+}
+
+const LEVEL = Symbol.for('level');
+/** The arguments behind the message, which the format `splat()` puts into it. */
+const SPLAT = Symbol.for('splat');
+/** The text that a transport writes. */
+const MESSAGE = Symbol.for('message');
+
+/**
+ * The loggers of one copy of winston. Everything that winston writes passes `write`; there a line below INFO, or one that
+ * the logger's level holds back, is let through or dropped. No level is changed: a line that is let through is marked, and the transports that take INFO
+ * accept it.
+ */
+export class WinstonCopy {
+  readonly #prototype: object;
+  #adopter: LoggerAdopter = UNADOPTED;
+  readonly #patches = new Patches();
+  readonly #loggers = new WeakList<WinstonLogger>();
+  readonly #state = Symbol('rdcp.adopted');
+  readonly #letThrough = new LetThrough((error) => this.#adopter.failed(error));
+  /** Names of the children with a category of their own, by relay. */
+  readonly #relayNames = new WeakMap<object, string>();
+  #active = false;
+  /** The decision of a child about the line that it passes on to its parent. */
+  #decided: 'let through' | 'as it is' | undefined;
+  /** Whether the line that is being formatted is let through. */
+  #formatting = false;
+  /** The id in a container of the logger that is being made. */
+  #id: string | undefined;
+
+  constructor(prototype: object) {
+    this.#prototype = prototype;
+  }
+
+  start(): void {
+    this.#active = true;
+    this.#patch(this.#prototype);
+  }
+
+  /**
+   * Adopts the loggers that are made from now on, and those of before as soon as they write.
+   * @param Container of the module
+   */
+  adoptAll(adopter: LoggerAdopter, Container: unknown): void {
+    this.#adopter = adopter;
+    this.#forget(UNADOPTED);
+    if (typeof Container === 'function') this.#patchContainer(Container.prototype);
+  }
+
+  /** Adopts a logger that exists, and its children. @param name of its category @default by its default meta */
+  adopt(logger: WinstonLogger, name: string | undefined, adopter: LoggerAdopter): void {
+    this.#begin(logger, name, adopter);
+  }
+
+  /** Puts the loggers back that were adopted by one adopter. */
+  release(adopter: LoggerAdopter): void {
+    if (this.#adopter === adopter) this.#adopter = UNADOPTED;
+    this.#forget(adopter);
+  }
+
+  stop(): void {
+    this.#active = false;
+    this.#patches.restore();
+    this.#letThrough.restore();
+    for (const logger of this.#loggers) delete logger[this.#state];
+    this.#loggers.clear();
+  }
+
+  #forget(adopter: LoggerAdopter): void {
+    for (const logger of this.#loggers) {
+      const own = Object.hasOwn(logger, this.#state) ? (logger[this.#state] as State) : undefined;
+      if (own?.adopter === adopter) delete logger[this.#state];
+    }
+  }
+
+  #patch(prototype: object): void {
+    this.#patches.around<WinstonLogger>(prototype, 'configure', (logger, _args, proceed) => {
+      const result = proceed();
+      if (this.#active) this.#guard(() => this.#begin(logger));
+      return result;
+    });
+    this.#patches.around<WinstonLogger>(prototype, 'write', (logger, args, proceed) =>
+      this.#active ? this.#write(logger, proceed, args) : proceed(),
+    );
+    this.#patches.wrap<WinstonLogger>(prototype, 'child', (original) => {
+      const copy = this;
+      return function child(this: WinstonLogger, ...args: unknown[]) {
+        const name = copy.#active ? nameOf(args[0], copy.#adopter.names) : undefined;
+        return original.apply(name === undefined ? this : copy.#relay(this, name), args);
+      };
+    });
+    this.#patches.around<WinstonLogger>(prototype, 'isLevelEnabled', (logger, [level], proceed) => {
+      const admitted = proceed() as boolean;
+      return this.#active ? this.#isEnabled(logger, String(level), admitted) : admitted;
+    });
+    // Follows marked lines through the logger's format, which may return another object for a line.
+    this.#patches.around(prototype, '_transform', (_logger, [line], proceed) => {
+      const outer = this.#formatting;
+      this.#formatting = this.#letThrough.isMarked(line);
+      try {
+        return this.#formatting ? this.#letThrough.contained(proceed) : proceed();
+      } finally {
+        this.#formatting = outer;
+      }
+    });
+    this.#patches.around(prototype, 'push', (_logger, [formatted], proceed) => {
+      if (this.#formatting) this.#letThrough.mark(formatted);
+      return proceed();
+    });
+  }
+
+  #patchContainer(prototype: object): void {
+    this.#patches.around(prototype, 'add', (_container, [id], proceed) => {
+      const outer = this.#id;
+      this.#id = typeof id === 'string' && id !== '' ? id : undefined;
+      try {
+        return proceed();
+      } finally {
+        this.#id = outer;
+      }
+    });
+  }
+
+  /** Gives a logger its category. A later change of its default meta gives it another. */
+  #begin(logger: WinstonLogger, name?: string, given?: LoggerAdopter): State {
+    const adopter = given ?? (logger[this.#state] as State | undefined)?.adopter ?? this.#adopter;
+    const meta = logger.defaultMeta;
+    const label = (logger.format?.options as { readonly label?: unknown } | undefined)?.label;
+    const own = name ?? nameOf(meta, adopter.names) ?? nameOf({ label }, ['label']) ?? this.#id ?? APPLICATION;
+    return this.#keep(logger, own, meta, adopter);
+  }
+
+  #keep(logger: WinstonLogger, name: string, meta: unknown, adopter: LoggerAdopter, parent?: AdoptedCategory): State {
+    const state = { category: adopter.category(name, admits(logger, 'debug'), parent), meta, adopter };
+    if (Object.isExtensible(logger)) {
+      Object.defineProperty(logger, this.#state, { value: state, configurable: true, writable: true });
+      this.#loggers.add(logger);
+    }
+    return state;
+  }
+
+  #stateOf(logger: WinstonLogger): State {
+    const name = Object.hasOwn(logger, 'write') ? this.#relayNames.get(logger) : undefined;
+    if (name !== undefined && !Object.hasOwn(logger, this.#state)) {
+      const { adopter, category } = this.#stateOf(Object.getPrototypeOf(logger));
+      return this.#keep(logger, name, logger.defaultMeta, adopter, category);
+    }
+    const state = logger[this.#state] as State | undefined;
+    return state !== undefined && (name !== undefined || state.meta === logger.defaultMeta)
+      ? state
+      : this.#begin(logger);
+  }
+
+  /**
+   * A parent for a child with a category of its own: winston's child passes its lines on to `write` of the parent, and its
+   * own `write` cannot be replaced.
+   */
+  #relay(parent: WinstonLogger, name: string): WinstonLogger {
+    const relay: WinstonLogger = Object.create(parent, {
+      write: {
+        configurable: true,
+        writable: true,
+        value: (...args: [unknown]) => (this.#active ? this.#relayed(relay, parent, args) : parent.write(...args)),
+      },
+    });
+    this.#relayNames.set(relay, name);
+    this.#stateOf(relay);
+    return relay;
+  }
+
+  #relayed(relay: WinstonLogger, parent: WinstonLogger, args: [unknown]): boolean {
+    const decided = this.#decided ?? this.#decide(relay, args[0]);
+    if (decided === 'drop') return true;
+    const [info, ...rest] = args;
+    const shown = this.#shown(relay, info, decided);
+    this.#decided = decided;
+    try {
+      return parent.write(shown, ...rest);
+    } finally {
+      this.#decided = undefined;
+    }
+  }
+
+  #write(logger: WinstonLogger, proceed: () => unknown, args: unknown[]): unknown {
+    this.#noteError(logger, args[0]);
+    const decided = this.#decided ?? this.#decide(logger, args[0]);
+    this.#decided = undefined;
+    const info = this.#shown(logger, args[0], decided);
+    args[0] = info;
+    if (decided !== 'let through') this.#letThrough.unmark(info);
+    if (decided === 'as it is') return proceed();
+    if (decided === 'drop') {
+      const callback = args.at(-1);
+      if (typeof callback === 'function') process.nextTick(callback as () => void);
+      return true;
+    }
+    this.#letThrough.mark(info);
+    this.#letThrough.open(logger.transports);
+    try {
+      return decision.taken ? writeLast(proceed) : proceed();
+    } catch (error) {
+      this.#adopter.failed(error, this.#categoryOf(logger));
+      return true;
+    }
+  }
+
+  #noteError({ levels }: WinstonLogger, info: unknown): void {
+    const level = String((info as Info | undefined)?.[LEVEL]);
+    const { error } = levels;
+    // The more urgent level has the smaller number.
+    if (error !== undefined && levels[level]! <= error) this.#adopter.workFailed(errorOf(info));
+  }
+
+  /** The line with secrets masked, where it is written because its category is on. */
+  #shown(logger: WinstonLogger, info: unknown, decided: 'drop' | 'let through' | 'as it is'): unknown {
+    const category = this.#categoryOf(logger);
+    if (typeof info !== 'object' || info === null || category === undefined || decided === 'drop') return info;
+    const level = String((info as Info)[LEVEL] ?? (info as Info).level);
+    const isOurs = decided === 'let through' || (isBelowInfo(logger.levels, level) && category.decided);
+    return isOurs ? redactedLine(info as Info, category.redaction) : info;
+  }
+
+  #decide(logger: WinstonLogger, info: unknown): 'drop' | 'let through' | 'as it is' {
+    try {
+      if (typeof info !== 'object' || info === null) return 'as it is';
+      const line = info as Info;
+      const level = line[LEVEL] ?? line.level;
+      if (typeof level !== 'string' || !Object.hasOwn(logger.levels, level)) return 'as it is';
+      const { category } = this.#stateOf(logger);
+      if (category === undefined || logger.silent) return 'as it is';
+      if (!isBelowInfo(logger.levels, level)) return this.#decideOrdinary(logger, level, line, category);
+      if (decision.taken) return written(reachOf(logger, level));
+      const { decided } = category;
+      if (!category.wanted) return decided ? 'drop' : 'as it is';
+      const reach = decided ? reachOf(logger, level) : 'as it is';
+      // A line that no transport writes is no call.
+      if (reach === 'nowhere' && !category.tapped) return 'as it is';
+      const admitted = decided || admits(logger, level);
+      const passes = passesLine(logger, line, category, admitted);
+      // An activation lets a line pass that the logger would not write.
+      if (!decided) return passes && !admitted ? written(reachOf(logger, level)) : 'as it is';
+      return passes ? written(reach) : 'drop';
+    } catch (error) {
+      this.#adopter.failed(error, this.#categoryOf(logger));
+      return 'as it is';
+    }
+  }
+
+  /** Lines of INFO and above are let through where the logger's level holds them back, and never dropped. */
+  #decideOrdinary(
+    logger: WinstonLogger,
+    level: string,
+    line: Info,
+    category: AdoptedCategory,
+  ): 'let through' | 'as it is' {
+    if ((!category.wanted && !decision.taken) || reachOf(logger, level) !== 'let through') return 'as it is';
+    if (decision.taken) return decision.passes?.() === false ? 'as it is' : 'let through';
+    return passesLine(logger, line, category, false) ? 'let through' : 'as it is';
+  }
+
+  #isEnabled(logger: WinstonLogger, level: string, admitted: boolean): boolean {
+    try {
+      if (logger.silent || !Object.hasOwn(logger.levels, level)) return admitted;
+      if (admitted && !isBelowInfo(logger.levels, level)) return true;
+      const { category } = this.#stateOf(logger);
+      if (category === undefined) return admitted;
+      const allowed = category.allows(admitted);
+      return allowed && !admitted && reachOf(logger, level) === 'nowhere' ? category.tapped : allowed;
+    } catch (error) {
+      this.#adopter.failed(error, this.#categoryOf(logger));
+      return admitted;
+    }
+  }
+
+  #categoryOf(logger: WinstonLogger): AdoptedCategory | undefined {
+    return (logger[this.#state] as State | undefined)?.category;
+  }
+
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#adopter.failed(error);
+    }
+  }
+}
+
+/** @param admitted whether the line is written where the category is not switched */
+function passesLine(logger: WinstonLogger, line: Info, category: AdoptedCategory, admitted: boolean): boolean {
+  const text = typeof line.message === 'string' ? line.message : '';
+  return category.passes(text.length + 64, () => describe(logger, redactedLine(line, category.redaction)), admitted);
+}
+
+/** A line that no transport writes reaches readers of the logger's stream, as without us. */
+function written(reach: ReturnType<typeof reachOf>): 'let through' | 'as it is' {
+  return reach === 'let through' ? reach : 'as it is';
+}
+
+/**
+ * The line as the logger's format makes it, and the formats of its transports after it: taps see no more than any of the
+ * application's outputs. `undefined` if one of them filters it.
+ */
+function describe(logger: WinstonLogger, info: Info): Described | undefined {
+  const formatted = transformed(logger, Object.assign({}, info));
+  if (formatted === undefined) return undefined;
+  const { level: _level, message: own, ...attributes }: Record<string | symbol, unknown> = formatted;
+  let message = own;
+  for (const transport of transportsOf(logger) as readonly Formatting[]) {
+    if (transport.format === undefined) continue;
+    const written = transformed(transport, Object.assign({}, formatted));
+    if (written === undefined) return undefined;
+    const text = written[MESSAGE];
+    const isPrinted =
+      typeof text !== 'string' || text === formatted[MESSAGE] || text.includes(String(formatted.message));
+    if (written.message !== formatted.message) message = written.message;
+    // A format that masks as it prints.
+    else if (!isPrinted) message = text;
+    for (const name of Object.keys(attributes)) {
+      if (!Object.hasOwn(written, name)) delete attributes[name];
+      else if (written[name] !== formatted[name]) attributes[name] = written[name];
+    }
+  }
+  return {
+    message: stripVTControlCharacters(String(message)),
+    attributes: { ...attributes } as Record<string, string>,
+  };
+}
+
+function transformed({ format }: Formatting, info: Info): Info | undefined {
+  const formatted = format === undefined ? info : format.transform(info, format.options);
+  return typeof formatted === 'object' && formatted !== null ? (formatted as Info) : undefined;
+}
+
+/** The line with secrets masked. A message that forms a credential with its arguments, as `Bearer %s`, is formatted at once. */
+function redactedLine(line: Info, redaction: ArgumentRedaction): Info {
+  const { message, [SPLAT]: values } = line;
+  const shown = redaction.fields(line);
+  if (typeof message !== 'string' || !Array.isArray(values)) return shown;
+  const formatted = redaction.formatted([message, ...values]);
+  if (formatted.length > 1) return shown;
+  const plain = { enumerable: true, configurable: true, writable: true };
+  return Object.create(Object.getPrototypeOf(shown), {
+    ...Object.getOwnPropertyDescriptors(shown),
+    message: { ...plain, value: formatted[0] },
+    [SPLAT]: { ...plain, value: [] },
+  });
+}

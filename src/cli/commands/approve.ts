@@ -1,0 +1,46 @@
+import type { WaitingChange } from '../../protocol/messages.ts';
+import { escapeUnprintable } from '../../protocol/printable.ts';
+import { type Command, EXIT } from '../command.ts';
+import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { present } from '../output.ts';
+import { table } from '../table.ts';
+import { remaining } from '../times.ts';
+
+export const approve: Command = {
+  summary: 'make a change that waits because its key may not make it alone; without an id, list them',
+  operands: '[id]',
+  options: CONNECTION_OPTIONS,
+  notes: ['A change waits 10 minutes for another user with the scope admin. The audit trail has both.'],
+  examples: ['rdcp approve', 'rdcp approve 1f0c2e9ab34d'],
+  run: async (terminal, values, [id]) => {
+    const client = connect(terminal, values);
+    if (id === undefined) {
+      const answer = await client.approvals();
+      present(terminal, values, answer, () => {
+        if (answer.waiting.length === 0) return terminal.note('No change waits.');
+        const rows = answer.waiting.map((each) => rowOf(each, terminal.now()));
+        terminal.show(table(terminal, ['ID', 'CHANGE', 'TENANT', 'BY', 'REASON', 'WHY IT WAITS', 'LEFT'], rows));
+      });
+      return EXIT.done;
+    }
+    const answer = await client.approve(id);
+    present(terminal, values, answer, () => terminal.out(escapeUnprintable(answer.message)));
+    return answer.status === 'partial' ? EXIT.partial : EXIT.done;
+  },
+};
+
+function rowOf({ id, action, categories, options, tenant, by, problem, expiresAt }: WaitingChange, now: number) {
+  const { reason = '-', ...rest } = options ?? {};
+  const settings = Object.entries(rest).map(
+    ([name, value]) => `${name.replace('otelrdcp_', '')}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
+  );
+  return [
+    id,
+    [action, ...(categories ?? ['every category']), ...settings].join(' '),
+    tenant ?? '-',
+    by.clientId ?? by.userId ?? '-',
+    String(reason),
+    problem,
+    remaining(expiresAt, now),
+  ];
+}

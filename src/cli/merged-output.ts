@@ -1,0 +1,184 @@
+import type { Outcome } from './each-service.ts';
+import type { Format } from './output.ts';
+import type { Service } from './services.ts';
+import { type Cell, type Rows, type TableOptions, textOf } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+interface Table {
+  readonly header: readonly string[];
+  readonly rows: Rows;
+  readonly options: TableOptions;
+}
+
+/** What a command shows of one service. */
+interface Shown {
+  answer?: object;
+  readonly tables: Table[];
+  readonly lines: string[];
+}
+
+/** Collects what a command shows of each service, and shows it together once all are done. */
+export class MergedOutput {
+  readonly #terminal: Terminal;
+  readonly #shown = new Map<string, Shown>();
+  readonly #questions: JointQuestions;
+
+  constructor(terminal: Terminal, services: readonly Service[]) {
+    this.#terminal = terminal;
+    const asked = services.filter(({ problem }) => problem === undefined);
+    this.#questions = new JointQuestions(terminal, asked.length);
+  }
+
+  /** The terminal of the command, for one service. */
+  terminalOf(service: Service): Terminal {
+    const shown: Shown = { tables: [], lines: [] };
+    this.#shown.set(service.name, shown);
+    const show = (text: string) => shown.lines.push(...text.split('\n').filter((line) => line.trim() !== ''));
+    const { screen } = this.#terminal;
+    return {
+      ...this.#terminal,
+      sources: service.sources,
+      note: noteOf(this.#terminal, service),
+      show,
+      out: (text) => show(paintedLines(this.#terminal, text)),
+      table: (header, rows, options = {}) => shown.tables.push({ header, rows, options }),
+      json: (value) => {
+        shown.answer = value;
+      },
+      ask: (question) => this.#questions.ask(service.name, question),
+      // The table of all has no share of the screen for each.
+      screen: { write: (text) => screen.write(text), isTTY: screen.isTTY, columns: screen.columns },
+    };
+  }
+
+  /** Called when the command has ended for a service. */
+  end(): void {
+    this.#questions.oneLess();
+  }
+
+  show(outcomes: readonly Outcome[], format: Format): void {
+    const { out, paint, show, table, json } = this.#terminal;
+    const services = outcomes.map((outcome) => ({ outcome, shown: this.#shown.get(outcome.service) }));
+    if (format === 'json') {
+      json({ services: services.map(({ outcome, shown }) => ({ ...outcome, answer: shown?.answer })) }, 2);
+      return;
+    }
+    const most = Math.max(...services.map(({ shown }) => shown?.tables.length ?? 0));
+    for (let at = 0; at < most; at++) {
+      const tables = services.flatMap(({ outcome, shown }) => {
+        const found = shown?.tables[at];
+        return found === undefined ? [] : [{ service: outcome.service, ...found }];
+      });
+      if (at > 0) out('');
+      const { header, rows, options } = merged(tables);
+      table(header, rows, options);
+    }
+    if (most > 0 && services.some(({ shown }) => shown?.lines.length)) out('');
+    for (const { outcome, shown } of services) {
+      for (const line of shown?.lines ?? []) show(`${paint(`${outcome.service}:`, 'bold')} ${line}`);
+    }
+  }
+}
+
+/** The terminal of a command that runs on, for one service: what it shows is shown at once, with the name of the service. */
+export function streamed(terminal: Terminal, service: Service, interrupted: AbortSignal): Terminal {
+  const show = (text: string) => {
+    for (const line of text.split('\n')) terminal.show(`${terminal.paint(service.name, 'bold')} ${line}`);
+  };
+  return {
+    ...terminal,
+    sources: service.sources,
+    note: noteOf(terminal, service),
+    show,
+    out: (text) => show(paintedLines(terminal, text)),
+    json: (value) => terminal.json(withService(value, service.name)),
+    repaints: false,
+    interactive: false,
+    interruption: () => interrupted,
+  };
+}
+
+/** The name first, and no other: a service may be hostile. */
+export function withService(value: object, service: string): object {
+  return Object.assign({ service }, value, { service });
+}
+
+function paintedLines({ paint }: Terminal, text: string): string {
+  const lines = text.split('\n').map((line) => paint(line, undefined));
+  return lines.join('\n');
+}
+
+/** Notes of a service, with its name. */
+export function noteOf(terminal: Terminal, { name }: Service): Terminal['note'] {
+  return (text) => {
+    for (const line of text.trimEnd().split('\n')) terminal.note(`${name}: ${line}`);
+  };
+}
+
+/** Tables with a first column for the service. A column that one of them lacks is `-` there. */
+function merged(tables: readonly (Table & { readonly service: string })[]): Table {
+  const columns: string[] = [];
+  for (const { header } of tables) {
+    header.forEach((name, at) => {
+      if (columns.includes(name)) return;
+      const next = header.slice(at).find((other) => columns.includes(other));
+      columns.splice(next === undefined ? columns.length : columns.indexOf(next), 0, name);
+    });
+  }
+  const rows = tables.flatMap(({ service, header, rows }) =>
+    rows.map((row) => [
+      service,
+      ...columns.map((name) => (header.includes(name) ? (row[header.indexOf(name)] ?? '') : '-')),
+    ]),
+  );
+  const { options = {} } = tables[0] ?? {};
+  return { header: ['SERVICE', ...columns], rows: options.newestFirst === true ? newestFirst(rows) : rows, options };
+}
+
+/** In the order of the second cell, a timestamp. Services that share a store have the same entries: these are shown once. */
+function newestFirst(rows: readonly Cell[][]): Cell[][] {
+  const byEntry = new Map<string, Cell[]>();
+  for (const [service = '', ...row] of rows) {
+    const entry = JSON.stringify(row);
+    const same = byEntry.get(entry);
+    byEntry.set(entry, [same === undefined ? service : `${textOf(same[0])}, ${textOf(service)}`, ...row]);
+  }
+  const timeOf = ([, time]: Cell[]) => textOf(time);
+  return [...byEntry.values()].sort((a, b) => timeOf(b).localeCompare(timeOf(a)));
+}
+
+/** Asks the person once for all services, when each of them has a question or has ended. */
+class JointQuestions {
+  readonly #terminal: Terminal;
+  readonly #waiting = new Map<string, { readonly question: string; readonly answer: (text: string) => void }>();
+  #running: number;
+
+  constructor(terminal: Terminal, services: number) {
+    this.#terminal = terminal;
+    this.#running = services;
+  }
+
+  ask(service: string, question: string): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.#waiting.set(service, { question, answer: resolve });
+    this.oneLess();
+    return promise;
+  }
+
+  /** A service has ended, or waits for its answer. */
+  oneLess(): void {
+    this.#running -= 1;
+    if (this.#running === 0 && this.#waiting.size > 0) void this.#askPerson();
+  }
+
+  async #askPerson(): Promise<void> {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    this.#running = waiting.length;
+    const services = new Map<string, string[]>();
+    for (const [service, { question }] of waiting) services.set(question, [...(services.get(question) ?? []), service]);
+    const questions = [...services].map(([question, names]) => `${names.join(', ')}: ${question}`);
+    const answer = await this.#terminal.ask(questions.join(' '));
+    for (const [, { answer: resolve }] of waiting) resolve(answer);
+  }
+}

@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import { MeasuredAlerts } from '../alerts/measured.ts';
+import { openSigner } from '../audit/signature.ts';
+import { createAuditTrail } from '../audit/trail.ts';
+import type { AuditTrail } from '../audit/types.ts';
+import { openAuthentication } from '../auth/configured.ts';
+import { discoveryProblem } from '../auth/tokens/issuer-url.ts';
+import { Approvals } from '../control/approvals.ts';
+import { createControlPlane } from '../control/plane.ts';
+import type { ControlPlane } from '../control/types.ts';
+import { RdcpError, storeProblem } from '../errors.ts';
+import { Choosing } from '../fleet/choosing.ts';
+import { createFleet } from '../fleet/fleet.ts';
+import type { Fleet } from '../fleet/types.ts';
+import { gate } from '../gate/gate.ts';
+import type { ResolvedConfig } from '../options/config.ts';
+import type { ConditionName, Conditions } from '../report/conditions.ts';
+import { type DeferredApp, deferApp } from '../server/deferred.ts';
+import { OpenStreams } from '../server/streams/open-streams.ts';
+import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
+import { History, type HistoryOptions } from '../tail/history.ts';
+import { Relay } from '../tail/relay.ts';
+import { systemClock, unrefInterval, unrefTimeout } from '../time/clock.ts';
+import type { Closable } from './closing.ts';
+import type { ProcessParts } from './process.ts';
+
+/** How long nothing malformed may be read until the condition ends, in milliseconds. */
+const QUIET_MS = 60_000;
+
+const GLOBAL = { key: GLOBAL_SCOPE };
+
+/** The parts that belong to one state, and live as long as its store. */
+export interface State {
+  readonly store: StateStore;
+  readonly authenticator: Closable;
+  readonly trail: AuditTrail;
+  readonly plane: ControlPlane;
+  readonly fleet: Fleet | undefined;
+  readonly streams: OpenStreams;
+  readonly choosing: Closable;
+  readonly relay: Closable;
+  /** `undefined` where no lines are kept. */
+  readonly history: Closable | undefined;
+  readonly alerts: Closable;
+  readonly app: DeferredApp;
+  /** Resolves when the store was read, or that failed. */
+  readonly started: Promise<void>;
+}
+
+/**
+ * @param opened collects the parts to close if a later one fails to start
+ * @param chainId of the audit trail; a chain is never continued in another store
+ */
+export function openState(
+  host: ProcessParts,
+  store: StateStore,
+  opened: Closable[],
+  chainId = host.instance().id,
+): State {
+  const { config, telemetry, reporter, report, isolation, cluster, calls, instruments, conditions, sink } = host;
+  const { security, limits, controls } = config;
+  const clock = systemClock;
+  opened.push(store);
+  const { tokens: tokenStore } = store;
+  const { authenticator, tokens, ownKeys } = openAuthentication(security, {
+    clock,
+    conditions,
+    report,
+    tokenStore,
+    tenancy: config.tenancy !== false,
+  });
+  opened.push(authenticator);
+  if (ownKeys !== undefined) host.tickets?.useOwnKeys(ownKeys);
+  const problem = security.tokens && discoveryProblem(security.tokens.issuer);
+  if (problem !== undefined) reporter.warn(problem);
+  const { id: instanceId } = host.instance();
+  const outage = conditions.watch('store');
+
+  const malformed = reportMalformed(host);
+  store.onMalformed?.(malformed);
+
+  const trail = createAuditTrail({
+    store,
+    telemetry,
+    clock,
+    schedule: unrefInterval,
+    chain: {
+      securityLevel: security.level,
+      instanceId: chainId,
+      retentionDays: config.audit.retentionDays,
+    },
+    randomUUID,
+    instanceId: host.instanceId,
+    sign: config.audit.signingKeyFile === undefined ? undefined : openSigner(config.audit.signingKeyFile),
+    recorded: host.notifier?.recorded,
+    failed: instruments.auditFailure,
+    condition: conditions.watch('audit'),
+    report,
+  });
+  opened.push(trail);
+  host.trail.use(trail);
+  const whileChosen: Choosing['whileChosen'] = (choice, begin) => choosing.whileChosen(choice, begin);
+  const plane = createControlPlane({
+    gate,
+    store,
+    audit: trail,
+    sink,
+    clock,
+    delay: unrefTimeout,
+    limits: {
+      defaultDuration: controls.defaultDuration,
+      maxDuration: controls.maxDuration,
+      maxTemporary: controls.maxTemporaryPerTenant,
+      maxCategories: limits.maxCategories,
+    },
+    overrides: config.categories,
+    budgets: sink.budgets,
+    activate: sink.activate,
+    whileChosen,
+    ticketSigner: security.tokens && ownKeys && { ...security.tokens, current: ownKeys.current },
+    securityLevel: security.level,
+    isolation,
+    countsTenants: isolation.separatesMetrics || config.metrics.tenantAttribute,
+    outage,
+    loss: conditions.watch('state_lost'),
+    reporter: config.announce ? reporter : undefined,
+    cluster,
+    report,
+  });
+  opened.push(plane);
+  instruments.observe({
+    states: () => plane.view(GLOBAL),
+    recorded: (index) => sink.recorder.countsOf(index),
+    conditions: () => holdingByName(conditions),
+    temporaryControls: () => {
+      const global = plane.temporaryControls(GLOBAL);
+      return { global, tenants: plane.temporaryControls() - global };
+    },
+  });
+
+  const fleet =
+    store.fleet &&
+    createFleet({
+      store: store.fleet,
+      self: host.instance,
+      categories: () => plane.categories(),
+      sourceOf: (name) => host.adoption.sourceOf(name),
+      malformed: () => malformed('list'),
+      others: (categories) => plane.setOthers(categories),
+      current: () => plane.current,
+      acknowledgeTimeoutMs: config.fleet.acknowledgeTimeoutSeconds * 1000,
+      clock,
+      schedule: unrefInterval,
+      delay: unrefTimeout,
+      outage,
+    });
+  if (fleet !== undefined) opened.push(fleet);
+
+  const choosing = new Choosing({ self: host.instance, fleet, schedule: unrefInterval });
+  opened.push(choosing);
+
+  const streams = new OpenStreams();
+  const history = openHistory(config.tail, { gate, addTap: sink.addTap, clock, schedule: unrefInterval });
+  if (history !== undefined) opened.push(history);
+  const relay = new Relay({
+    gate,
+    addTap: sink.addTap,
+    recorder: sink.recorder,
+    history,
+    work: host.work,
+    budgetOf: sink.budgets.configured,
+    messages: store.messages,
+    tails: config.tail !== false,
+    malformed: () => malformed('message'),
+    sourceOf: (name) => {
+      const source = host.adoption.sourceOf(name);
+      return source?.count === 1 ? source.name : undefined;
+    },
+    instanceId,
+    ...(fleet && { takesPart: fleet.has }),
+    whileChosen,
+    clock,
+    schedule: unrefInterval,
+    random: Math.random,
+    randomUUID,
+  });
+  opened.push(relay);
+
+  const alerts = new MeasuredAlerts({
+    rules: config.alerts,
+    group: store.shared ? 'measured' : instanceId,
+    plane,
+    trail,
+    fleet,
+    isolation,
+    works: host.work.outcomes,
+    host: process,
+    clock,
+    schedule: unrefInterval,
+    report,
+  });
+  opened.push(alerts);
+
+  const approvals = new Approvals({ store, trail, clock, randomUUID });
+  const checkStore = async () => {
+    try {
+      await store.check();
+    } catch (cause) {
+      throw new RdcpError('RDCP_UNAVAILABLE', storeProblem(cause), { cause });
+    }
+    if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store lost changes that it had acknowledged');
+  };
+  const app = deferApp({
+    config,
+    state: { plane, trail, approvals, authenticator, tokens, fleet, choosing, relay, streams, checkStore },
+    debug: {
+      sourceOf: (category) => host.adoption.sourceOf(category),
+      hasNamed: (tenantId) => gate.hasNamed(tenantId),
+      namedTenants: gate.namedTenants,
+      budgets: {
+        ...sink.budgets,
+        dropped: (index) => gate.droppedTotal(index),
+        recorded: (index) => sink.recorder.countsOf(index),
+        unevaluated: (index) => sink.unevaluated(index),
+      },
+      outputs: sink.outputs,
+    },
+    host: {
+      measurements: calls,
+      instruments,
+      isolation,
+      conditions,
+      board: () => cluster.board,
+      notifications: () => host.notifier?.receivers ?? [],
+      closing: host.entrance.closing,
+      randomUUID,
+      report,
+    },
+    time: { clock, schedule: unrefInterval, delay: unrefTimeout },
+  });
+
+  const started = plane.start();
+  fleet?.start();
+
+  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, history, alerts, app, started };
+}
+
+/** @returns a function that reports what a dropped value was meant to be */
+function reportMalformed({ conditions, instruments }: ProcessParts): (kind: string) => void {
+  const condition = conditions.watch('malformed');
+  let cancelEnd = () => {};
+  return (kind) => {
+    instruments.malformed(kind);
+    condition.begin(
+      kind === 'message' ? 'another process sent a malformed message' : `the store holds a malformed ${kind}`,
+    );
+    cancelEnd();
+    cancelEnd = unrefTimeout(QUIET_MS, condition.end);
+  };
+}
+
+function holdingByName({ holding, seen }: Conditions): [ConditionName, boolean][] {
+  const names = new Set(holding.map(({ name }) => name));
+  return [...seen].map((name) => [name, names.has(name)]);
+}
+
+/** `undefined` where no lines are kept. */
+function openHistory(
+  tail: ResolvedConfig['tail'],
+  options: Omit<HistoryOptions, 'seconds' | 'categories'>,
+): History | undefined {
+  if (tail === false || tail.historySeconds === 0) return undefined;
+  return new History({ ...options, seconds: tail.historySeconds, categories: tail.historyCategories });
+}

@@ -1,0 +1,131 @@
+import uFuzzy from '@leeoniya/ufuzzy';
+import { useId, useMemo, useState } from 'preact/hooks';
+import { connection, hrefOf, state } from '../page.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Icon, type IconName } from '../parts/icon.tsx';
+import { Text } from '../parts/text.tsx';
+import { useFocus } from '../parts/use-focus.ts';
+import { intentsOf } from '../state/intents.ts';
+import { href, type ViewName } from '../state/route.ts';
+import { tail, tailOf } from './tail/running-tail.ts';
+
+/** Something to do or to go to. */
+export interface Command {
+  readonly text: string;
+  readonly icon: IconName;
+  readonly run: () => void;
+}
+
+interface PaletteProps {
+  readonly views: readonly (readonly [ViewName, string])[];
+  readonly onHelp: () => void;
+  readonly onChoose: (command: Command) => void;
+  readonly onClose: () => void;
+}
+
+/** Most results that are shown. */
+const MOST = 12;
+const fuzzy = new uFuzzy({ intraIns: 5 });
+
+/** Finds views, categories, tenants and actions by a few letters of their names. */
+export function Palette({ views, onHelp, onChoose, onClose }: PaletteProps) {
+  const field = useFocus<HTMLInputElement>();
+  const id = useId();
+  const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const commands = useMemo(() => commandsOf(views, onHelp), []);
+  const found = useMemo(() => matching(commands, typed), [typed]);
+  return (
+    <Dialog title="Go to or do" onClose={onClose}>
+      <div class="palette">
+        <input
+          ref={field}
+          role="combobox"
+          aria-label="Views, categories, tenants and actions"
+          aria-expanded="true"
+          aria-controls={id}
+          aria-activedescendant={found[chosen] && `${id}-${chosen}`}
+          autocomplete="off"
+          spellcheck={false}
+          value={typed}
+          onInput={({ currentTarget }) => {
+            setTyped(currentTarget.value);
+            setChosen(0);
+          }}
+          onKeyDown={(event) => {
+            const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+            if (step !== undefined) {
+              event.preventDefault();
+              setChosen(Math.min(Math.max(chosen + step, 0), found.length - 1));
+            } else if (event.key === 'Enter') {
+              event.preventDefault();
+              const command = found[chosen];
+              if (command) onChoose(command);
+            }
+          }}
+        />
+        <div id={id} role="listbox" aria-label="Results">
+          {found.map((command, at) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above takes the keys
+            <div
+              key={command.text}
+              id={`${id}-${at}`}
+              role="option"
+              aria-selected={at === chosen}
+              onClick={() => onChoose(command)}
+            >
+              <Icon name={command.icon} /> <Text value={command.text} most={120} />
+            </div>
+          ))}
+        </div>
+        {found.length === 0 && <p class="muted">Nothing matches.</p>}
+      </div>
+    </Dialog>
+  );
+}
+
+/** The commands that a few letters mean, the best first. */
+export function matching(commands: readonly Command[], typed: string): readonly Command[] {
+  if (typed.trim() === '') return commands.slice(0, MOST);
+  const texts = commands.map(({ text }) => text);
+  const [indices, info, order] = fuzzy.search(texts, typed, 1);
+  if (indices === null) return [];
+  const sorted = info === null ? indices : order.map((at) => info.idx[at] as number);
+  return sorted.slice(0, MOST).map((at) => commands[at] as Command);
+}
+
+function commandsOf(views: PaletteProps['views'], onHelp: () => void): readonly Command[] {
+  const commands: Command[] = views.map(([view, text]) => ({
+    text,
+    icon: 'view',
+    run: () => location.assign(hrefOf(view)),
+  }));
+  if (tail.isRunning) commands.push({ text: 'Stop the tail', icon: 'action', run: () => tail.stop() });
+  if (connection.mayMeasure && state.categories.value) {
+    commands.push({
+      text: 'Measure all',
+      icon: 'action',
+      run: () => void connection.measureAll().catch((error) => connection.showProblem(error)),
+    });
+  }
+  commands.push({ text: 'Keyboard shortcuts', icon: 'action', run: onHelp });
+  commands.push({ text: 'Sign out', icon: 'action', run: () => void connection.signOut() });
+  if (connection.choosesTenants) {
+    commands.push({ text: 'Tenant: everybody', icon: 'tenant', run: () => connection.chooseTenant(undefined) });
+    for (const { id, name } of state.tenants.value ?? []) {
+      const text = `Tenant: ${name === undefined ? id : `${name} (${id})`}`;
+      commands.push({ text, icon: 'tenant', run: () => connection.chooseTenant(id) });
+    }
+  }
+  for (const category of state.categories.value?.values() ?? []) {
+    const { name } = category;
+    commands.push({ text: name, icon: 'category', run: () => location.assign(href('categories', name)) });
+    if (connection.mayTail) commands.push({ text: `Tail ${name}`, icon: 'tail', run: () => tailOf([name]) });
+    if (!connection.mayChange(name)) continue;
+    for (const [intent, text] of intentsOf(category, connection.shownTenant)) {
+      const run = () => connection.ask(intent, [name]);
+      commands.push({ text: `${text.replace('…', '')} ${name}`, icon: 'action', run });
+    }
+  }
+  return commands;
+}

@@ -1,0 +1,85 @@
+import { useState } from 'preact/hooks';
+import { connection } from '../page.ts';
+import { isLimited, MAX_CONDITIONS, type PartForm } from '../state/part.ts';
+
+interface PartFieldsProps {
+  readonly value: PartForm;
+  readonly onChange: (value: PartForm) => void;
+  readonly wrong: string | undefined;
+  readonly disabled?: boolean;
+  /** Whether it can be for one request. */
+  readonly offersRequest?: boolean;
+}
+
+/** The texts of a form, but for the conditions. */
+type TextName = 'where' | 'text' | 'oneOf' | 'slowerThan' | 'processes' | 'version' | 'share';
+
+/** Fields for whose work, which lines and which processes are meant. */
+export function PartFields({ value, onChange, wrong, disabled = false, offersRequest = false }: PartFieldsProps) {
+  const { match, request = false, failed } = value;
+  const [open, setOpen] = useState(false);
+  // It stays open when everything is deleted.
+  if (!open && isLimited(value)) setOpen(true);
+  const set = (change: Partial<PartForm>) => onChange({ ...value, ...change });
+  const conditions = match.length < MAX_CONDITIONS ? [...match, ''] : match;
+  const field = (name: TextName, label: string, placeholder: string) => (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        value={value[name]}
+        placeholder={placeholder}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={({ currentTarget }) => set({ [name]: currentTarget.value })}
+      />
+    </label>
+  );
+  return (
+    <details class="part" open={open}>
+      <summary>Only some work or lines</summary>
+      <fieldset class="limit-fields" disabled={disabled} aria-describedby="part-help">
+        {conditions.map((condition, at) => (
+          <label class="field" key={at}>
+            <span>{at === 0 ? 'Work with' : 'and with'}</span>
+            <input
+              value={condition}
+              placeholder={at === 0 ? 'user.id=42' : 'name=value'}
+              disabled={request}
+              spellcheck={false}
+              onInput={({ currentTarget }) => set({ match: changed(match, at, currentTarget.value) })}
+            />
+          </label>
+        ))}
+        {field('where', 'Lines where', 'rows > 1000')}
+        {field('text', 'Message', 'query*')}
+        {field('oneOf', 'One trace of', '100')}
+        {field('slowerThan', 'Work slower than', '2s')}
+        {connection.has('fleet') && (
+          <>
+            {field('processes', 'Processes', 'shop-1:4200')}
+            {field('version', 'Version of the service', '2.4.1')}
+            {field('share', 'How many processes', '1, or 10%')}
+          </>
+        )}
+        <label class="bar check">
+          <input type="checkbox" checked={failed} onChange={() => set({ failed: !failed })} />
+          Only work that fails: its lines come when it has ended
+        </label>
+        {offersRequest && (
+          <label class="bar check">
+            <input type="checkbox" checked={request} onChange={() => set({ request: !request })} />
+            One request: gives a header to send with it
+          </label>
+        )}
+      </fieldset>
+      <p id="part-help" class={wrong === undefined ? 'muted' : 'wrong'}>
+        {wrong ?? 'Attributes of the work, such as user.id, url.path or http.request.header.NAME.'}
+      </p>
+    </details>
+  );
+}
+
+/** The conditions with another one at a place; without it if it is empty. */
+function changed(match: readonly string[], at: number, condition: string): readonly string[] {
+  return condition === '' ? match.toSpliced(at, 1) : match.toSpliced(at, 1, condition);
+}

@@ -1,0 +1,55 @@
+import { useEffect } from 'preact/hooks';
+import { now, state } from '../../page.ts';
+import { Badge, type Tone } from '../../parts/badge.tsx';
+import { clockSpan, counted } from '../../parts/format.ts';
+import { tail } from './running-tail.ts';
+import type { TailPhase } from './tail-session.ts';
+
+/** How often a running tail says to screen readers how far it is, in milliseconds. */
+const SUMMARY_MS = 30_000;
+
+const PHASES: Readonly<Record<TailPhase, readonly [Tone, string]>> = {
+  idle: ['neutral', 'Not started'],
+  opening: ['neutral', 'Starting'],
+  running: ['on', 'Live'],
+  lost: ['warning', 'Reconnecting'],
+  ended: ['neutral', 'Ended'],
+};
+
+function TimeLeft({ until }: { readonly until: number }) {
+  return <span>{clockSpan(until - now.value)} left</span>;
+}
+
+/** How the tail goes. */
+export function TailStatus() {
+  const { log, dropped, asked, processes, phase, isRunning, deadline } = tail;
+  const [tone, text] = PHASES[phase];
+  const here = [...processes.values()].filter(Boolean).length;
+  return (
+    <div class="bar status">
+      <Badge tone={tone}>{text}</Badge>
+      {isRunning && <TimeLeft until={deadline} />}
+      {phase === 'running' && (
+        <span class={here < asked ? 'wrong' : ''}>
+          {here} of {counted(Math.max(asked, here), 'process', 'processes')}
+        </span>
+      )}
+      <span>{counted(log.lines, 'line', 'lines')}</span>
+      {dropped > 0 && <span class="wrong">{dropped.toLocaleString()} dropped</span>}
+      {log.forgotten > 0 && <span class="muted">the newest {log.size.toLocaleString()} are kept</span>}
+    </div>
+  );
+}
+
+/** Beginning, end and every half minute: screen readers hear how it goes, not every line. */
+export function useTailSummary(phase: TailPhase): void {
+  useEffect(() => {
+    if (phase === 'idle') return undefined;
+    const say = () =>
+      (state.announcement.value = `Tail ${PHASES[phase][1].toLowerCase()}, ${counted(tail.log.lines, 'line', 'lines')}`);
+    say();
+    if (phase !== 'running') return undefined;
+    const timer = setInterval(say, SUMMARY_MS);
+    return () => clearInterval(timer);
+  }, [phase]);
+}

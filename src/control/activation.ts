@@ -1,0 +1,141 @@
+import { createHmac } from 'node:crypto';
+import { RdcpError } from '../errors.ts';
+import type { AuditedActivation } from '../protocol/audit-messages.ts';
+import type { ControlRequest } from '../protocol/control-request.ts';
+import type { DiscoveredActivation } from '../protocol/messages.ts';
+import type { ControlTarget, Match, Target } from '../protocol/target.ts';
+import { describeInstances, describeWhen } from '../protocol/target-text.ts';
+import { timestamp } from '../protocol/time.ts';
+import type { Activation, Maker } from '../store/state-store.ts';
+import { TICKET_ATTRIBUTE } from '../tickets/ticket.ts';
+
+/** Most activations of a category in one scope. */
+const MAX_PER_CATEGORY = 16;
+/** Length of what stands for a value that is not shown. */
+const MASKED_LENGTH = 12;
+const NO_ACTIVATIONS: readonly Activation[] = [];
+
+/** What a new activation needs from outside. */
+export interface ActivationSources {
+  /** Makes what identifies an activation, and what masks its values. */
+  readonly randomUUID: () => string;
+  /** Makes the ticket of an activation for one request. @returns its hash */
+  readonly ticketFor: (about: Pick<Activation, 'id' | 'categories' | 'expiresAt'>) => string;
+}
+
+export function activationOf(
+  { options }: ControlRequest,
+  categories: readonly string[],
+  expiresAt: number,
+  by: Maker | undefined,
+  { randomUUID, ticketFor }: ActivationSources,
+): Activation {
+  const {
+    otelrdcp_target: target,
+    otelrdcp_filter: filter,
+    otelrdcp_when: when,
+    otelrdcp_budget: budget,
+  } = options ?? {};
+  const id = randomUUID().replaceAll('-', '').slice(0, 12);
+  const match = target?.request ? { [TICKET_ATTRIBUTE]: ticketFor({ id, categories, expiresAt }) } : target?.match;
+  return {
+    id,
+    categories,
+    ...((match ?? target?.instances) !== undefined && {
+      target: { ...(match && { match }), ...(target?.instances && { instances: target.instances }) },
+    }),
+    ...(filter !== undefined && { filter }),
+    ...(when !== undefined && { when }),
+    ...(budget !== undefined && { budget }),
+    expiresAt,
+    ...(by !== undefined && { by }),
+    maskKey: randomUUID(),
+  };
+}
+
+/** @throws {RdcpError} `RDCP_TEMPORARY_LIMIT` where a category would have too many */
+export function assertRoomForActivation(categories: readonly string[], live: readonly Activation[]): void {
+  const full = categories.find((name) => ofCategory(live, name).length >= MAX_PER_CATEGORY);
+  if (full === undefined) return;
+  const message = `${full} has ${MAX_PER_CATEGORY} activations, the most that a category may have`;
+  throw new RdcpError('RDCP_TEMPORARY_LIMIT', message, { details: { maximum: MAX_PER_CATEGORY } });
+}
+
+/** The activations of a category. */
+export function ofCategory(activations: readonly Activation[] | undefined, category: string): readonly Activation[] {
+  return activations?.filter(({ categories }) => categories.includes(category)) ?? NO_ACTIVATIONS;
+}
+
+/** Whose work, which processes and which lines it is for, in words: `for work with user.id=42, in one process, when it fails`. */
+export function describePart(
+  { target, filter, when }: Pick<Activation, 'target' | 'filter' | 'when'>,
+  withValues: boolean,
+): string {
+  const conditions = Object.entries(target?.match ?? {});
+  const work = isForTicket(target)
+    ? 'its ticket'
+    : conditions.map(([name, value]) => (withValues ? `${name}=${value}` : name)).join(', ');
+  const processes = describeInstances(target?.instances);
+  return [
+    work === '' ? '' : ` for work with ${work}`,
+    processes === '' ? '' : ` in ${processes}`,
+    filter === undefined ? '' : `, filtered by ${Object.keys(filter).join(', ')}`,
+    when === undefined ? '' : `, when it ${describeWhen(when)}`,
+  ].join('');
+}
+
+/**
+ * An activation as an answer shows it.
+ * @param tenantId of its scope
+ * @param reader who asks: may see the values of attributes, and who made it
+ */
+export function shownActivation(
+  activation: Activation,
+  tenantId: string | undefined,
+  reader: { readonly values: boolean; readonly maker: boolean },
+): DiscoveredActivation {
+  const { id, categories, budget, expiresAt, by } = activation;
+  const { reason, at, ...who } = by ?? {};
+  return {
+    id,
+    categories,
+    ...(tenantId !== undefined && { tenant: tenantId }),
+    ...partOf(activation, reader.values),
+    ...(budget !== undefined && { budget }),
+    expiresAt: timestamp(expiresAt),
+    ...(reason !== undefined && reader.maker && { reason }),
+    ...(at !== undefined && reader.maker && { by: { ...who, since: timestamp(at) } }),
+  };
+}
+
+/** An activation as the audit trail has it: without values of attributes, which are personal data. */
+export function auditedActivation(activation: Activation): AuditedActivation {
+  return { id: activation.id, ...partOf(activation, false), expiresAt: timestamp(activation.expiresAt) };
+}
+
+function partOf(
+  { target, filter, when, maskKey }: Activation,
+  values: boolean,
+): Pick<DiscoveredActivation, 'target' | 'filter' | 'when'> {
+  return {
+    ...(target !== undefined && { target: shownTarget(target, values, maskKey) }),
+    ...(filter !== undefined && { filter }),
+    ...(when !== undefined && { when }),
+  };
+}
+
+function isForTicket(target: Target | undefined): boolean {
+  return target?.match !== undefined && Object.hasOwn(target.match, TICKET_ATTRIBUTE);
+}
+
+function shownTarget(target: Target, values: boolean, maskKey: string): ControlTarget {
+  const { match, instances } = target;
+  if (isForTicket(target)) return { request: true, ...(instances && { instances }) };
+  return values || match === undefined ? target : { ...target, match: masked(match, maskKey) };
+}
+
+/** The same value of one activation is always masked to the same text, in every process. */
+function masked(match: Match, maskKey: string): Match {
+  const mask = (value: string) => createHmac('sha256', maskKey).update(value).digest('hex').slice(0, MASKED_LENGTH);
+  return Object.fromEntries(Object.entries(match).map(([name, value]) => [name, `hmac:${mask(value)}`]));
+}

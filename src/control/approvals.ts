@@ -1,0 +1,204 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { AuditTrail } from '../audit/types.ts';
+import { isRdcpError, RdcpError } from '../errors.ts';
+import type { AuditIdentity } from '../protocol/audit-messages.ts';
+import { type ControlRequest, controlRequestSchema } from '../protocol/control-request.ts';
+import { decodeJson } from '../protocol/decode.ts';
+import type { WaitingChange } from '../protocol/messages.ts';
+import { formatDuration, timestamp } from '../protocol/time.ts';
+import type { StateStore } from '../store/state-store.ts';
+import type { Clock } from '../time/clock.ts';
+import { isBeyondAllow } from './allow.ts';
+import { keptOutcome, reused } from './commands.ts';
+import type { CommandContext, ControlOutcome, ControlPlane } from './types.ts';
+
+/** How long a change waits for its approval, in milliseconds. */
+export const APPROVAL_WINDOW_MS = 10 * 60_000;
+/** Changes of one user that wait at a time. Further ones are refused. */
+const MAX_WAITING = 20;
+/** Changes that a list has, the newest ones. */
+const MAX_LISTED = 100;
+const ID_LENGTH = 12;
+
+type Maker = Omit<CommandContext, 'allow' | 'approval' | 'replay'>;
+
+/** A change that waits, as it was asked for. */
+export interface Held {
+  readonly id: string;
+  readonly request: ControlRequest;
+  /** Who asked, and for whom. */
+  readonly maker: Maker;
+  /** Why it waits. */
+  readonly problem: string;
+  /** Identifies the content of the request, to compare retries. */
+  readonly fingerprint: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly expiresAt: number;
+}
+
+const heldSchema = z.object({
+  id: z.string(),
+  request: controlRequestSchema,
+  maker: z.custom<Maker>((value) => typeof value === 'object' && value !== null && 'scope' in value),
+  problem: z.string(),
+  fingerprint: z.string(),
+  at: z.number(),
+  expiresAt: z.number(),
+});
+
+export interface ApprovalsOptions {
+  readonly store: Pick<StateStore, 'findReplay'>;
+  readonly trail: Pick<AuditTrail, 'record' | 'query'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly randomUUID: () => string;
+}
+
+/**
+ * Changes beyond the `allow` of a credential that wait for another identity. The store keeps them, beside the answers to retries, so
+ * that every process that shares it can approve them.
+ */
+export class Approvals {
+  readonly #options: ApprovalsOptions;
+
+  constructor(options: ApprovalsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Keeps a change that was refused until somebody approves it. Returns its answer if this is the retry of one that was approved.
+   * @param refusal of the change
+   * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `approval_required` and `details.approval`; the refusal, if the
+   * change may not wait
+   */
+  async hold(request: ControlRequest, context: CommandContext, refusal: unknown): Promise<ControlOutcome> {
+    if (!isRdcpError(refusal) || !isBeyondAllow(refusal) || !canWait(request)) throw refusal;
+    const { allow: _, replay, ...maker } = context;
+    const { clock, trail, randomUUID } = this.#options;
+    const now = clock.now();
+    const id = (replay === undefined ? randomUUID().replaceAll('-', '') : hash('sha256', replay.key)).slice(
+      0,
+      ID_LENGTH,
+    );
+    const fingerprint = replay?.fingerprint ?? '';
+    const earlier = await this.find(id);
+    if (earlier !== undefined) {
+      if (earlier.fingerprint !== fingerprint) throw reused();
+      return (await this.#outcomeOf(id)) ?? Promise.reject(waits(earlier, refusal));
+    }
+    const waiting = await this.waiting();
+    const { userId } = maker.identity;
+    if (waiting.filter((each) => each.maker.identity.userId === userId).length >= MAX_WAITING) throw refusal;
+    const problem = refusal.message;
+    const held: Held = { id, request, maker, problem, fingerprint, at: now, expiresAt: now + APPROVAL_WINDOW_MS };
+    const { scope, identity, requestId, source } = maker;
+    await trail.record(
+      {
+        action: 'approval',
+        categories: request.categories ?? [],
+        changes: [],
+        outcome: 'success',
+        identity,
+        ...(scope.tenantId !== undefined && { tenant: { id: scope.tenantId } }),
+        requestId,
+        ...(request.options?.reason !== undefined && { reason: request.options.reason }),
+        ...(source !== undefined && { source }),
+        otelrdcp_approval: { id, action: request.action, expiresAt: timestamp(held.expiresAt) },
+      },
+      { key: waitingKey(id), fingerprint, response: JSON.stringify(held), expiresAt: held.expiresAt },
+    );
+    throw waits(held, refusal);
+  }
+
+  /** The change with this id, approved or not; `undefined` if there is none, or its time is over. */
+  async find(id: string): Promise<Held | undefined> {
+    const kept = await this.#kept(waitingKey(id));
+    return kept && decodeJson(heldSchema, kept.response);
+  }
+
+  /** Changes that wait, the newest first. */
+  async waiting(): Promise<readonly Held[]> {
+    const { trail, clock } = this.#options;
+    const since = clock.now() - APPROVAL_WINDOW_MS;
+    const { entries } = await trail.query({ limit: MAX_LISTED, action: 'approval', since });
+    const ids = entries.flatMap(({ otelrdcp_approval: approval }) => approval?.id ?? []);
+    const held = await Promise.all(
+      ids.map(async (id) => ((await this.#outcomeOf(id)) === undefined ? this.find(id) : undefined)),
+    );
+    return held.filter((each) => each !== undefined);
+  }
+
+  /**
+   * Makes a change that waits, once, in the name of who asked for it.
+   * @param approver who approves it, and may not be the same user
+   * @throws {RdcpError} `RDCP_FORBIDDEN` for one's own change, and for one beyond what the approver may change
+   */
+  async approve(
+    { id, request, maker, fingerprint, expiresAt }: Held,
+    approver: { readonly identity: AuditIdentity } & Pick<CommandContext, 'allow'>,
+    plane: Pick<ControlPlane, 'control'>,
+  ): Promise<ControlOutcome> {
+    const { identity, allow } = approver;
+    if (identity.userId === maker.identity.userId) {
+      throw new RdcpError('RDCP_FORBIDDEN', 'A change is approved by another user than the one who asked for it', {
+        ...(identity.method && { method: identity.method }),
+        details: { reason: 'own_request' },
+      });
+    }
+    // Kept as long as the change could be approved again.
+    const replay = { key: approvedKey(id), fingerprint, expiresAt };
+    return plane.control(request, { ...maker, allow, approval: { id, by: identity }, replay });
+  }
+
+  /** The answer to a change that was approved. */
+  async #outcomeOf(id: string): Promise<ControlOutcome | undefined> {
+    const kept = await this.#kept(approvedKey(id));
+    return kept && keptOutcome(kept);
+  }
+
+  #kept(key: string) {
+    const { store, clock } = this.#options;
+    return store.findReplay(key, clock.now());
+  }
+}
+
+/** A ticket is a credential for who asked, and the answer to an approval has another reader. */
+function canWait({ options }: ControlRequest): boolean {
+  return options?.otelrdcp_dryRun !== true && options?.otelrdcp_target?.request !== true;
+}
+
+/** A change that waits, as an answer shows it to those who may approve it. */
+export function shownWaiting({ id, request, maker, problem, at, expiresAt }: Held): WaitingChange {
+  const { userId, clientId } = maker.identity;
+  const { tenantId } = maker.scope;
+  return {
+    id,
+    ...request,
+    ...(tenantId !== undefined && { tenant: tenantId }),
+    by: { ...(userId && { userId }), ...(clientId && { clientId }) },
+    problem,
+    since: timestamp(at),
+    expiresAt: timestamp(expiresAt),
+  };
+}
+
+function waits({ id, expiresAt, at }: Held, { message, method, details }: RdcpError): RdcpError {
+  const time = formatDuration((expiresAt - at) / 1000);
+  return new RdcpError(
+    'RDCP_FORBIDDEN',
+    `${message}. The change waits ${time} for another identity with the scope admin: rdcp approve ${id}`,
+    {
+      ...(method !== undefined && { method }),
+      details: { ...details, reason: 'approval_required', approval: { id, expiresAt: timestamp(expiresAt) } },
+    },
+  );
+}
+
+function waitingKey(id: string): string {
+  return JSON.stringify(['approval', id]);
+}
+
+function approvedKey(id: string): string {
+  return JSON.stringify(['approved', id]);
+}

@@ -1,0 +1,29 @@
+/** Replaces a value that must not leave the process. */
+export const REDACTED = '[redacted]';
+
+/** Each is linear: a match starts where no other one can, and ends at the first character that it does not take. */
+const FORMS: readonly (readonly [form: RegExp, replacement: string])[] = [
+  // PEM, also without its end: a text may be cut.
+  [
+    /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|$)/g,
+    REDACTED,
+  ],
+  // JWS and JWE, not inside of a longer word, but after an escape of a URL such as `%3D`.
+  [/(?<![\w-](?<!%[\dA-Fa-f]{2}))eyJ[\w-]{5,}(?:\.[\w-]*){2,4}/g, REDACTED],
+  // Not in "bearer token" and "Bearer authentication", or in a challenge such as `Bearer realm="shop"`.
+  [
+    /\b(bearer)(?:\s+|%20)(?!(?:tokens?|auth|authentication|authorization|scheme)["'.,;:)]*(?:\s|$)|(?:realm|error|scope)=)[\w.~+/=-]+/gi,
+    `$1 ${REDACTED}`,
+  ],
+  // User information of a URL, also with an `@` in the password.
+  [/:\/\/[^\s/?#"<>]+@/g, `://${REDACTED}@`],
+];
+
+/** A text without any of these holds no credential of these forms. One expression, because nearly every text has none. */
+const HINT = /eyJ|-----BEGIN|bearer|@/i;
+
+/** Masks what looks like a JWT, a private key in PEM, a bearer credential or a URL's user information. */
+export function maskCredentials(text: string): string {
+  if (!HINT.test(text)) return text;
+  return FORMS.reduce((masked, [form, replacement]) => masked.replace(form, replacement), text);
+}

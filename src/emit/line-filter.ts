@@ -1,0 +1,186 @@
+import { createRequire } from 'node:module';
+import { RdcpError } from '../errors.ts';
+import type { LineFilter } from '../protocol/target.ts';
+import type { DebugRecord } from './record.ts';
+
+/**
+ * Whether a line is meant; `undefined` where the expression cannot be evaluated for it, as without an attribute that it
+ * compares. Never throws.
+ */
+export type LinePredicate = (line: DebugRecord, instance: string) => boolean | undefined;
+
+/** Most steps that an expression may take on one line. */
+const MAX_STEPS = 1000;
+/** Assumed number of elements of a list: a macro such as `exists` takes its steps for each. */
+const ASSUMED_ELEMENTS = 100;
+const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
+/**
+ * Functions that an expression may call. Not a regular expression, which could take for ever; not `cel.bind`, `join` and the like, whose
+ * results can be far larger than the line: thirty doublings of a text fit into an expression.
+ */
+const FUNCTIONS = new Set([
+  ...['has', ...MACROS],
+  ...[
+    'size',
+    'contains',
+    'startsWith',
+    'endsWith',
+    'indexOf',
+    'lastIndexOf',
+    'substring',
+    'lowerAscii',
+    'upperAscii',
+    'trim',
+  ],
+  ...['bool', 'int', 'uint', 'double', 'string', 'type', 'dyn', 'timestamp', 'duration'],
+]);
+const LIMITS = { maxAstNodes: 250, maxDepth: 32, maxListElements: 64, maxMapEntries: 16, maxCallArguments: 8 };
+
+type ExpressionLanguage = typeof import('@marcbachmann/cel-js');
+type Expression = ReturnType<InstanceType<ExpressionLanguage['Environment']>['parse']>;
+type Node = Expression['ast'];
+
+/**
+ * Compiles a filter. The expression language is loaded with the first `where`.
+ * @param random returns a number from 0 to 1; decides about calls without a trace
+ * @param place of the filter in the request
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for an expression that is not valid, or could take too long
+ */
+export async function compileLineFilter(
+  filter: LineFilter,
+  random: () => number,
+  place = 'filter',
+): Promise<LinePredicate> {
+  const { where, text, sample } = filter;
+  const predicates: LinePredicate[] = [];
+  if (sample !== undefined) predicates.push(({ traceId }) => shareOf(traceId, random) < sample);
+  if (text !== undefined) predicates.push(matchingText(text));
+  if (where !== undefined) predicates.push(evaluating(await compile(where, place)));
+  return (line, instance) => {
+    for (const matches of predicates) {
+      const answer = matches(line, instance);
+      if (answer !== true) return answer;
+    }
+    return true;
+  };
+}
+
+/**
+ * Loads the expression language at once: a configuration is read without waiting.
+ * @returns what is wrong with an expression, such as `is not a valid expression at character 5: …`; `undefined` if it is valid
+ */
+export function expressionProblem(where: string): string | undefined {
+  let language: ExpressionLanguage;
+  try {
+    language = createRequire(import.meta.url)('@marcbachmann/cel-js');
+  } catch {
+    return 'cannot be evaluated where ES modules cannot be required, as under Jest';
+  }
+  try {
+    parse(language, where);
+    return undefined;
+  } catch (error) {
+    if (error instanceof InvalidExpression) return error.message;
+    throw error;
+  }
+}
+
+/** The same number for every line of a trace, in every process: the last 32 bits of its id, as OpenTelemetry samples. */
+function shareOf(traceId: string | undefined, random: () => number): number {
+  return traceId === undefined ? random() : Number.parseInt(traceId.slice(-8), 16) / 2 ** 32;
+}
+
+/** The parts between `*` in order, without backtracking: a pattern is an operator's, and a message may be long. */
+function matchingText(pattern: string): LinePredicate {
+  const [first = '', ...others] = pattern.split('*');
+  const last = others.pop();
+  return ({ message }) => {
+    if (last === undefined) return message === pattern;
+    if (!message.startsWith(first)) return false;
+    let at = first.length;
+    for (const part of others) {
+      const found = message.indexOf(part, at);
+      if (found === -1) return false;
+      at = found + part.length;
+    }
+    return message.length - last.length >= at && message.endsWith(last);
+  };
+}
+
+function evaluating(expression: Expression): LinePredicate {
+  return (line, instance) => {
+    const { attributes, message, category, tenant, traceId } = line;
+    try {
+      return expression({ ...attributes, attributes, message, category, tenant, traceId, instance }) === true;
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+async function compile(where: string, place: string): Promise<Expression> {
+  const language = await import('@marcbachmann/cel-js');
+  try {
+    return parse(language, where);
+  } catch (error) {
+    if (!(error instanceof InvalidExpression)) throw error;
+    const field = `${place}.where`;
+    throw new RdcpError('RDCP_MALFORMED_REQUEST', `${field} ${error.message}`, { details: { field } });
+  }
+}
+
+/** @throws {InvalidExpression} */
+function parse({ Environment }: ExpressionLanguage, where: string): Expression {
+  const environment = new Environment({ unlistedVariablesAreDyn: true, limits: LIMITS })
+    .registerVariable('attributes', 'map')
+    .registerVariable('message', 'string')
+    .registerVariable('category', 'string')
+    .registerVariable('tenant', 'string')
+    .registerVariable('traceId', 'string')
+    .registerVariable('instance', 'string');
+  let expression: Expression;
+  try {
+    expression = environment.parse(where);
+  } catch (error) {
+    throw new InvalidExpression(error as Problem);
+  }
+  const { valid, error, type } = expression.check();
+  if (!valid) throw new InvalidExpression(error ?? {});
+  if (type !== 'bool' && type !== 'dyn')
+    throw new InvalidExpression({ summary: `the result is ${type}, not true or false` });
+  const steps = stepsOf(expression.ast);
+  if (steps > MAX_STEPS)
+    throw new InvalidExpression({ summary: `it could take ${steps} steps on a line; ${MAX_STEPS} are allowed` });
+  return expression;
+}
+
+/** An upper bound of the steps of one evaluation. */
+function stepsOf({ op, args }: Node): number {
+  const call = op === 'rcall' || op === 'call' ? String((args as readonly unknown[])[0]) : undefined;
+  if (call === 'matches')
+    throw new InvalidExpression({
+      summary: 'matches() is not available: use contains(), startsWith() or endsWith()',
+    });
+  if (call !== undefined && !FUNCTIONS.has(call))
+    throw new InvalidExpression({ summary: `${call}() is not available` });
+  const inner = nodesIn(args).reduce((sum, node) => sum + stepsOf(node), 0);
+  return 1 + inner * (call !== undefined && MACROS.has(call) ? ASSUMED_ELEMENTS : 1);
+}
+
+function nodesIn(args: unknown): readonly Node[] {
+  if (Array.isArray(args)) return args.flatMap(nodesIn);
+  return typeof args === 'object' && args !== null && 'op' in args ? [args as Node] : [];
+}
+
+/** The part of the parser's error that says what and where. */
+interface Problem {
+  readonly summary?: string;
+  readonly range?: { readonly start: number } | undefined;
+}
+
+class InvalidExpression extends Error {
+  constructor({ summary = 'it cannot be read', range }: Problem) {
+    const at = range === undefined ? '' : ` at character ${range.start + 1}`;
+    super(`is not a valid expression${at}: ${summary}`);
+  }
+}

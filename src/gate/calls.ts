@@ -1,0 +1,374 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ControllerAttachment } from './attachment.ts';
+import type { CategoryHandle } from './categories.ts';
+import { countDrop, DROP } from './drops.ts';
+import type { GateMemory } from './memory.ts';
+import { TenantCallCounts } from './tallies.ts';
+import type { CategoryDescriptor, Described, Given, Refusal, Span } from './types.ts';
+
+/**
+ * Maximum depth of nested spans on one stack. Each takes about ten frames, and a recursive function must not overflow the
+ * stack because its debug category is on.
+ */
+const MAX_NESTED_SPANS = 64;
+
+const NO_REFUSALS: readonly undefined[] = [];
+
+/** Content of the async context: a tenant, and its bitset as of an epoch. */
+interface TenantContext {
+  readonly tenantId: string;
+  words: Uint32Array;
+  epoch: number;
+}
+
+/**
+ * The calls of categories whose interest bit is set: decides each, counts it and hands it to the active control plane's
+ * sink. A tenant's override decides first, then the base.
+ */
+export class Calls {
+  readonly memory: GateMemory;
+  readonly tenantCalls = new TenantCallCounts();
+  // Own fields of the hot path: a load less than through `memory`.
+  readonly #tenanted: Uint32Array;
+  readonly #base: Uint32Array;
+  readonly #tapped: Uint32Array;
+  readonly #calls: Float64Array;
+  readonly #dropped: Float64Array;
+  readonly #storage = new AsyncLocalStorage<TenantContext>();
+  #active: ControllerAttachment | undefined;
+  /** In a worker thread: applies what the main thread has changed. Returns whether there was anything. */
+  #catchUp: (() => boolean) | undefined;
+  /** Incremented when bitsets held by contexts become stale. */
+  #epoch = 1;
+  /** Whether `runWithTenant` was ever called. Until then, emitting does not read the async context. */
+  #hasContexts = false;
+  /** The active sink's refusals, unless calls are counted per tenant as well. */
+  #refusals: readonly (Refusal | undefined)[] = NO_REFUSALS;
+  /** Whether the active controller has a `currentTenant` hook. */
+  #hasTenantHook = false;
+  /** True while an attribute function or a sink runs. Their own calls are dropped to prevent infinite recursion. */
+  #emitting = false;
+  /** Number of span functions on the stack. */
+  #nestedSpans = 0;
+
+  constructor(memory: GateMemory) {
+    this.memory = memory;
+    this.#tenanted = memory.tenanted;
+    this.#base = memory.base;
+    this.#tapped = memory.tapped;
+    this.#calls = memory.calls;
+    this.#dropped = memory.dropped;
+  }
+
+  /** Makes another control plane's attachment the active one. */
+  activate(active: ControllerAttachment | undefined, catchUp: (() => boolean) | undefined): void {
+    this.#active = active;
+    this.#catchUp = catchUp;
+    this.#refusals = (active?.controller.countsTenants !== true && active?.controller.sink.refusals) || NO_REFUSALS;
+    this.#hasTenantHook = active?.controller.currentTenant !== undefined;
+    this.bitsChanged();
+  }
+
+  /** Called when the base or an override changed. */
+  bitsChanged(): void {
+    this.#epoch += 1;
+  }
+
+  runWithTenant<T>(tenantId: string, fn: () => T): T {
+    this.#hasContexts = true;
+    return this.#storage.run({ tenantId, words: this.#base, epoch: 0 }, fn);
+  }
+
+  /** Whether a call of a category with a set interest bit reaches an output or a tap. */
+  resolve(category: CategoryHandle): boolean {
+    return this.#isOn(category) || this.#isTapped(category);
+  }
+
+  taps({ word, mask }: CategoryHandle): boolean {
+    return (this.#tapped[word]! & mask) !== 0;
+  }
+
+  /** Whether a control, a setting or the configuration decides for the current tenant, and not the default. */
+  decides({ descriptor, word, mask }: CategoryHandle): boolean {
+    if (this.#active !== undefined && (this.#tenanted[word]! & mask) !== 0) {
+      const tenantId = this.#tenantOf(descriptor);
+      if (tenantId !== undefined && this.#active.overridesOf(tenantId).has(descriptor.index)) return true;
+    }
+    return (this.memory.settled[word]! & mask) !== 0;
+  }
+
+  allows(category: CategoryHandle, admitted: boolean): boolean {
+    if (!category.wanted) return admitted && !this.decides(category);
+    return this.decides(category) ? this.resolve(category) : admitted || this.#isTapped(category);
+  }
+
+  /**
+   * Decides, counts and emits a call.
+   * @param bytes length of a line that the caller writes itself; `given` then describes it for taps
+   * @returns whether the sink took it; a line may then be written
+   */
+  emit(
+    category: CategoryHandle,
+    message: string,
+    given: Given | (() => Described | undefined),
+    bytes?: number,
+  ): boolean {
+    if (this.#refuses(category)) return false;
+    const on = this.#isOn(category);
+    if (!on && !this.#isTapped(category)) return false;
+    const { descriptor } = category;
+    if (this.#emitting) {
+      if (on) this.#dropNested(descriptor);
+      return false;
+    }
+    this.#emitting = true;
+    try {
+      const tenantId = this.#tenantOf(descriptor);
+      if (!on) return this.#tap(descriptor, message, given, tenantId, bytes !== undefined);
+      this.#count(descriptor, tenantId);
+      return this.#deliver(descriptor, message, given, tenantId, bytes);
+    } finally {
+      this.#emitting = false;
+    }
+  }
+
+  /**
+   * Counts a line that is written whatever the category's state is, or only passes it to activations and taps.
+   * @returns whether it is written
+   */
+  observe(category: CategoryHandle, describe: () => Described | undefined, written: boolean): boolean {
+    const { descriptor } = category;
+    const nested = this.#emitting;
+    this.#emitting = true;
+    try {
+      const tenantId = this.#tenantOf(descriptor);
+      if (written) this.#count(descriptor, tenantId);
+      if (nested || !this.#isTapped(category)) return written;
+      return this.#tap(descriptor, '', describe, tenantId, true, written) || written;
+    } finally {
+      this.#emitting = nested;
+    }
+  }
+
+  /** Emits a record of a worker thread, which has already decided and counted it, except by tenant. @param on whether it is on there */
+  emitForThread(
+    descriptor: CategoryDescriptor,
+    message: string,
+    given: Given,
+    tenantId: string | undefined,
+    on: boolean,
+  ): void {
+    if (this.#active === undefined) {
+      if (on) countDrop(this.#dropped, descriptor.index, DROP.thread);
+      return;
+    }
+    const before = this.#emitting;
+    this.#emitting = true;
+    if (!on) this.#tap(descriptor, message, given, tenantId, false);
+    else {
+      if (tenantId !== undefined) this.#countTenant(descriptor.index, tenantId);
+      this.#deliver(descriptor, message, given, tenantId);
+    }
+    this.#emitting = before;
+  }
+
+  /**
+   * Hands a call that is on to the sink. Never throws: a call whose sink fails is dropped.
+   * @returns whether the sink took it
+   */
+  #deliver(
+    descriptor: CategoryDescriptor,
+    message: string,
+    given: Given | (() => Described | undefined),
+    tenantId: string | undefined,
+    bytes?: number,
+  ): boolean {
+    const active = this.#active;
+    try {
+      const { sink } = active!.controller;
+      const outcome =
+        bytes === undefined
+          ? sink.emit(descriptor, message, given as Given, tenantId)
+          : sink.pass?.(descriptor, given as () => Described | undefined, bytes, tenantId);
+      if (typeof outcome === 'number') countDrop(this.#dropped, descriptor.index, outcome);
+      else if (outcome !== undefined) active!.failed(descriptor, outcome.error);
+      return typeof outcome !== 'number';
+    } catch (error) {
+      countDrop(this.#dropped, descriptor.index, DROP.failed);
+      active?.failed(descriptor, error);
+      return false;
+    }
+  }
+
+  /**
+   * Hands a call that is off to the sink's activations and taps, and counts it if it belongs to an activation. Never throws.
+   * @param own whether the caller writes the line itself; `given` then describes it
+   * @param counted whether the call has been counted
+   * @returns whether it is written because of an activation
+   */
+  #tap(
+    descriptor: CategoryDescriptor,
+    message: string,
+    given: Given | (() => Described | undefined),
+    tenantId: string | undefined,
+    own: boolean,
+    counted = false,
+  ): boolean {
+    const active = this.#active;
+    try {
+      const { sink } = active!.controller;
+      const described = own ? (given as () => Described | undefined)() : { message, attributes: given as Given };
+      if (described === undefined) return false;
+      const outcome = sink.tap?.(descriptor, described.message, described.attributes, tenantId, own, counted);
+      if (outcome === undefined) return false;
+      const { activated, dropped, failure } = outcome;
+      if (activated && !counted) this.#count(descriptor, tenantId);
+      if (dropped !== undefined && !counted) countDrop(this.#dropped, descriptor.index, dropped);
+      if (failure !== undefined) active!.failed(descriptor, failure.error);
+      return activated && dropped === undefined;
+    } catch (error) {
+      active?.failed(descriptor, error);
+      return false;
+    }
+  }
+
+  /** Drops a call that the budget refuses, before anything else is done for it. */
+  #refuses({ descriptor: { index }, word, mask }: CategoryHandle): boolean {
+    const refusal = this.#refusals[index];
+    if (refusal?.refused === undefined || this.#emitting) return false;
+    if (((this.#tenanted[word]! | this.#tapped[word]!) & mask) !== 0) return false;
+    this.#calls[index]! += 1;
+    refusal.dropped += 1;
+    countDrop(this.#dropped, index, refusal.refused);
+    return true;
+  }
+
+  #isTapped(category: CategoryHandle): boolean {
+    const active = this.#active;
+    if (!this.taps(category) || active === undefined) return false;
+    const { descriptor } = category;
+    try {
+      return active.controller.sink.tapped?.(descriptor, this.#tenantOf(descriptor)) ?? true;
+    } catch (error) {
+      active.failed(descriptor, error);
+      return false;
+    }
+  }
+
+  #isActivated(category: CategoryHandle): boolean {
+    const active = this.#active;
+    if (!this.taps(category) || active === undefined) return false;
+    const { descriptor } = category;
+    try {
+      return active.controller.sink.activated?.(descriptor, this.#tenantOf(descriptor)) === true;
+    } catch (error) {
+      active.failed(descriptor, error);
+      return false;
+    }
+  }
+
+  #isOn({ descriptor, word, mask }: CategoryHandle): boolean {
+    if ((this.#tenanted[word]! & mask) !== 0) {
+      if (this.#catchUp?.() === true) this.bitsChanged();
+      const context = this.#storage.getStore();
+      if (context !== undefined) {
+        const words = context.epoch === this.#epoch ? context.words : this.#refresh(context);
+        return (words[word]! & mask) !== 0;
+      }
+      const on = this.#hasTenantHook ? this.#overrideByHook(descriptor) : undefined;
+      if (on !== undefined) return on;
+    }
+    return (this.#base[word]! & mask) !== 0;
+  }
+
+  #refresh(context: TenantContext): Uint32Array {
+    context.words = this.#active?.wordsOf(context.tenantId) ?? this.#base;
+    context.epoch = this.#epoch;
+    return context.words;
+  }
+
+  #overrideByHook(descriptor: CategoryDescriptor): boolean | undefined {
+    const tenantId = this.#active?.currentTenant(descriptor);
+    return tenantId === undefined ? undefined : this.#active?.overridesOf(tenantId).get(descriptor.index);
+  }
+
+  #tenantOf(descriptor: CategoryDescriptor): string | undefined {
+    const context = this.#hasContexts ? this.#storage.getStore() : undefined;
+    if (context !== undefined) return context.tenantId;
+    return this.#hasTenantHook ? this.#active?.currentTenant(descriptor) : undefined;
+  }
+
+  #count({ index }: CategoryDescriptor, tenantId: string | undefined): void {
+    this.#calls[index]! += 1;
+    if (tenantId !== undefined) this.#countTenant(index, tenantId);
+  }
+
+  #countTenant(index: number, tenantId: string): void {
+    if (this.#active?.controller.countsTenants === true) this.tenantCalls.count(tenantId, index);
+  }
+
+  /** Does not call the `currentTenant` hook, because the hook could emit again. */
+  #dropNested(descriptor: CategoryDescriptor): void {
+    this.#count(descriptor, this.#hasContexts ? this.#storage.getStore()?.tenantId : undefined);
+    countDrop(this.#dropped, descriptor.index, DROP.nested);
+  }
+
+  /** Whether a call of `span` is traced; it counts here, before a frame is added to the stack. */
+  traces(category: CategoryHandle): boolean {
+    if (!this.#isOn(category) && !this.#isActivated(category)) return false;
+    const { descriptor } = category;
+    if (this.#emitting || this.#nestedSpans >= MAX_NESTED_SPANS) {
+      this.#dropNested(descriptor);
+      return false;
+    }
+    const tenantId = this.#tenantOf(descriptor);
+    this.#count(descriptor, tenantId);
+    const dropped = this.#active?.controller.sink.admitSpan?.(descriptor, tenantId);
+    if (dropped === undefined) return true;
+    countDrop(this.#dropped, descriptor.index, dropped);
+    return false;
+  }
+
+  /** Runs `fn` in a span of the sink. Even if the sink fails, `fn` runs exactly once and the caller gets its outcome. */
+  trace<T>({ descriptor }: CategoryHandle, name: string, fn: (span?: Span) => T): T {
+    const active = this.#active;
+    const tenantId = this.#tenantOf(descriptor);
+    let started = false;
+    let threw = false;
+    let thrown: unknown;
+    let value: T | undefined;
+    const once = (span?: Span): T => {
+      if (!started) {
+        started = true;
+        // `fn` is application code: calls that it makes are not nested emissions.
+        this.#emitting = false;
+        try {
+          value = fn(span);
+        } catch (error) {
+          threw = true;
+          thrown = error;
+        } finally {
+          this.#emitting = true;
+        }
+      }
+      if (threw) throw thrown;
+      return value as T;
+    };
+    this.#emitting = true;
+    this.#nestedSpans += 1;
+    try {
+      const result = active!.controller.sink.span(descriptor, name, once, tenantId);
+      if (started && !threw) return result;
+    } catch (error) {
+      if (!threw || error !== thrown) active?.failed(descriptor, error);
+    } finally {
+      this.#emitting = false;
+      this.#nestedSpans -= 1;
+    }
+    if (threw) throw thrown;
+    if (started) return value as T;
+    started = true;
+    countDrop(this.#dropped, descriptor.index, DROP.failed);
+    return fn();
+  }
+}

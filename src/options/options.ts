@@ -1,0 +1,472 @@
+import type { DebugRecord } from '../emit/record.ts';
+import type { MessageLogger } from '../report/reporter.ts';
+import type { StateStore } from '../store/state-store.ts';
+import type { AdoptOptions } from './adopt.ts';
+import type { BudgetOptions } from './budget.ts';
+import type { NotifyOptions } from './notify.ts';
+import type { SecurityOptions } from './security.ts';
+import type { ServerOptions } from './server.ts';
+import type { TenancyOptions } from './tenancy.ts';
+
+// The documented types of all options. The schema in config.ts is held to them by the compiler.
+
+export type * from './adopt.ts';
+export type * from './budget.ts';
+export type * from './notify.ts';
+export type * from './security.ts';
+export type * from './server.ts';
+export type * from './tenancy.ts';
+
+/**
+ * The configuration of the remote control. Every field is optional. An unknown field or a wrong value throws
+ * `RDCP_CONFIG_INVALID`, with one line that names the field, what is wrong and what is allowed.
+ */
+export interface RdcpConfig {
+  /**
+   * Where the endpoint listens. `false` opens no port: mount `callback()` in a server of your own.
+   * @default loopback, port 9465
+   */
+  readonly server?: false | ServerOptions | undefined;
+  /**
+   * Settings of categories by their name, such as `DATABASE`. They take precedence over what the code registered, and a
+   * category that no code registered exists from the start.
+   * @default {}
+   */
+  readonly categories?: Readonly<Record<string, CategorySettings>> | undefined;
+  /**
+   * Credentials that the endpoint accepts.
+   * @default a development key, for loopback alone
+   */
+  readonly security?: SecurityOptions | undefined;
+  /**
+   * Debug settings for each tenant.
+   * @default false
+   */
+  readonly tenancy?: false | TenancyOptions | undefined;
+  /**
+   * Limits of temporary controls.
+   * @default {}
+   */
+  readonly controls?: ControlsOptions | undefined;
+  /**
+   * Limits of requests, connections, categories and memory.
+   * @default {}
+   */
+  readonly limits?: LimitsOptions | undefined;
+  /**
+   * How the audit trail is kept.
+   * @default {}
+   */
+  readonly audit?: AuditOptions | undefined;
+  /**
+   * How processes that share a store work together.
+   * @default {}
+   */
+  readonly fleet?: FleetOptions | undefined;
+  /**
+   * Live reading of debug lines through the endpoint. `false` switches it off, and other processes of the fleet get no lines of
+   * this one.
+   * @default {}
+   */
+  readonly tail?: false | TailOptions | undefined;
+  /**
+   * How much is recorded of work whose outcome is not known yet, while lines of failed or slow work are asked for. Beyond a
+   * limit the oldest calls of the longest work are dropped, and counted.
+   * @default {}
+   */
+  readonly recorder?:
+    | {
+        /**
+         * Calls of one piece of work, from 1 to 10000.
+         * @default 200
+         */
+        readonly callsPerWork?: number | undefined;
+        /**
+         * Bytes of messages and attributes of one piece of work, from 1024 to 16777216.
+         * @default 65536 (64 KiB)
+         */
+        readonly bytesPerWork?: number | undefined;
+        /**
+         * Bytes of all pieces of work together, from 65536 to 1073741824.
+         * @default 16777216 (16 MiB)
+         */
+        readonly bytes?: number | undefined;
+        /**
+         * Pieces of work that are recorded at a time, from 1 to 1000000.
+         * @default 10000
+         */
+        readonly works?: number | undefined;
+        /**
+         * Seconds that a call is kept while its work goes on, from 1 to 3600.
+         * @default 60
+         */
+        readonly seconds?: number | undefined;
+      }
+    | undefined;
+  /**
+   * Whether the endpoint serves the console, a page for operators, at `/rdcp/console/`. The page holds no data: it asks the endpoint
+   * with the credential of the person who opens it.
+   * @default true where `server.host` is loopback, else false
+   */
+  readonly console?: boolean | ConsoleOptions | undefined;
+  /**
+   * Where state and the audit trail are kept: `memory:`, `sqlite:FILE`, `redis://…`, `rediss://…`, `postgres://…`, or a store of your own.
+   * @default 'memory:'
+   */
+  readonly store?: string | StateStore | undefined;
+  /**
+   * Checks of your application for the health endpoint, by their name. A check fails when it throws, rejects or takes
+   * longer than 5 seconds; the service is then `unhealthy`.
+   * @default {}
+   */
+  readonly health?: Readonly<Record<string, () => unknown>> | undefined;
+  /**
+   * How debug calls are measured.
+   * @default {}
+   */
+  readonly metrics?: MetricsOptions | undefined;
+  /**
+   * Notifications of changes, expiries and refusals.
+   * @default {}
+   */
+  readonly notify?: NotifyOptions | undefined;
+  /**
+   * What alerts switch on: those of Prometheus Alertmanager or Grafana (`match`), or what this process measures itself
+   * (`errorRate`, `eventLoopDelay` or `uncaught` in `when`). With a rule that has `match`, the endpoint takes webhooks at
+   * `/rdcp/v1/alerts`. At most 100.
+   * @default []
+   */
+  readonly alerts?:
+    | readonly {
+        /** Name of the rule in the audit trail: 1 to 100 letters, digits, `.`, `_` and `-`. */
+        readonly name: string;
+        /**
+         * Labels that an alert must have, all of them: name to value. A `*` at the end of a value matches any ending.
+         * @default none; then `when` must say what is measured
+         */
+        readonly match?: Readonly<Record<string, string>> | undefined;
+        /** Names of the categories that are switched on, at most 100. */
+        readonly enable: readonly string[];
+        /**
+         * How long they stay on unless the alert is resolved before, counted from its first notification. At most
+         * `controls.maxDuration`.
+         */
+        readonly for: number | string;
+        /**
+         * The tenant for which they are switched on; needs `tenancy`.
+         * @default all tenants
+         */
+        readonly tenant?: string | undefined;
+        /**
+         * Whose work they are on for, in which processes, such as `{ match: { 'http.route': '/orders' } }`.
+         * @default all work
+         */
+        readonly target?:
+          | {
+              /**
+               * Attributes of the work, 1 to 4: name to value. A `*` at the end of a value matches any ending.
+               * @default all work
+               */
+              readonly match?: Readonly<Record<string, string>> | undefined;
+              /**
+               * These processes alone. All that is given must hold.
+               * @default all processes
+               */
+              readonly instances?:
+                | {
+                    /**
+                     * Ids of the processes, or `host:pid`.
+                     * @default any
+                     */
+                    readonly ids?: readonly string[] | undefined;
+                    /**
+                     * The version of the service (`service.version`).
+                     * @default any
+                     */
+                    readonly version?: string | undefined;
+                    /**
+                     * So many of them.
+                     * @default all
+                     */
+                    readonly count?: number | undefined;
+                    /**
+                     * A share of them in percent, and at least one: above 0, up to 100.
+                     * @default 100
+                     */
+                    readonly percent?: number | undefined;
+                  }
+                | undefined;
+            }
+          | undefined;
+        /**
+         * The lines that are written. All that is given must hold.
+         * @default all lines
+         */
+        readonly filter?:
+          | {
+              /**
+               * An expression of the Common Expression Language, such as `rows > 1000`, at most 512 bytes.
+               * @default any attributes
+               */
+              readonly where?: string | undefined;
+              /**
+               * The message, with `*` for any characters.
+               * @default any message
+               */
+              readonly text?: string | undefined;
+              /**
+               * A share of the traces, and of the calls without a trace: above 0, up to 1.
+               * @default 1
+               */
+              readonly sample?: number | undefined;
+            }
+          | undefined;
+        /**
+         * What switches them on in place of `match`: one of `errorRate`, `eventLoopDelay` and `uncaught`; and which work has its lines
+         * written while they are on: `failed`, `slowerThan`.
+         * @default whatever `match` says; all work
+         */
+        readonly when?:
+          | {
+              /**
+               * Switched on while so many of all pieces of work that ended have failed: a share above 0, up to 1. Fewer than 20 in
+               * that time are no alert.
+               * @default not measured
+               */
+              readonly errorRate?: number | undefined;
+              /**
+               * The time of `errorRate`, up to its end now: at most `1h`.
+               * @default '1m'
+               */
+              readonly over?: number | string | undefined;
+              /**
+               * Switched on while the event loop is delayed so long, such as `200ms`: 99th percentile of the last few seconds.
+               * @default not measured
+               */
+              readonly eventLoopDelay?: string | undefined;
+              /**
+               * Switched on by an exception or a rejection that the application does not catch, and survives.
+               * @default not watched
+               */
+              readonly uncaught?: true | undefined;
+              /**
+               * Lines of work that failed, from before it failed.
+               * @default not asked for
+               */
+              readonly failed?: true | undefined;
+              /**
+               * Lines of work that took at least this long: `2s`, `500ms`, at most `60m`.
+               * @default not asked for
+               */
+              readonly slowerThan?: string | undefined;
+            }
+          | undefined;
+        /**
+         * Pause after the end, in which the same alerts switch nothing.
+         * @default '10m'
+         */
+        readonly cooldown?: number | string | undefined;
+      }[]
+    | undefined;
+  /**
+   * Whether one line is logged for each change, such as `rdcp: DATABASE on for 5m by alice: slow checkout`, for its end, and
+   * for the address that `RdcpInstrumentation` listens on.
+   * @default true
+   */
+  readonly announce?: boolean | undefined;
+  /**
+   * Where debug calls go.
+   * @default {}
+   */
+  readonly emit?: EmitOptions | undefined;
+  /**
+   * Which debug statements of other libraries become categories, beside those of this package. `true`: all that are known,
+   * `false`: none.
+   * @default false, and true under `register`
+   */
+  readonly adopt?: boolean | AdoptOptions | undefined;
+  /**
+   * Where the package's own messages go: an object with the functions `info`, `warn` and `error`, such as `console` or a
+   * pino logger.
+   * @default one line each on stderr
+   */
+  readonly logger?: MessageLogger | undefined;
+}
+
+/** Settings of one category. */
+export interface CategorySettings {
+  /**
+   * One line for the operator, at most 1000 characters.
+   * @default what the code registered
+   */
+  readonly description?: string | undefined;
+  /**
+   * Whether the category is on before an operator switches it.
+   * @default what the code registered, or false
+   */
+  readonly enabled?: boolean | undefined;
+}
+
+/** Limits of temporary controls. A duration is a number of seconds, or `<n>s`, `<n>m`, `<n>h` or `<n>d`. */
+export interface ControlsOptions {
+  /**
+   * Duration of a temporary control that asks for none. Must not be longer than `maxDuration`.
+   * @default '15m'
+   */
+  readonly defaultDuration?: number | string | undefined;
+  /**
+   * Longest duration of a temporary control, at most `3650d`. A request for a longer one is refused.
+   * @default '24h'
+   */
+  readonly maxDuration?: number | string | undefined;
+  /**
+   * Most temporary controls that may be active at once, for each tenant and for all tenants together. A further one is
+   * refused.
+   * @default 100
+   */
+  readonly maxTemporaryPerTenant?: number | undefined;
+  /**
+   * How much a category that is on may emit, so that it cannot harm the service. `false`: as much as it likes.
+   * @default each category 500 calls a second, all together 2000 calls and 1 MiB
+   */
+  readonly budget?: BudgetOptions | false | undefined;
+}
+
+/** Limits of requests, connections, categories and memory. A request over a limit is answered with 429. */
+export interface LimitsOptions {
+  /**
+   * Control requests of one identity in any 60 seconds. Resets and changes that switch off pass beyond it, up to 600.
+   * @default 60
+   */
+  readonly controlPerMinute?: number | undefined;
+  /**
+   * Other requests of one identity in any 60 seconds.
+   * @default 600
+   */
+  readonly readPerMinute?: number | undefined;
+  /**
+   * Health requests without a credential from one address in any 60 seconds. They count towards no other limit.
+   * @default 600
+   */
+  readonly healthPerMinute?: number | undefined;
+  /**
+   * Other requests without a valid credential from one address in any 60 seconds.
+   * @default 60
+   */
+  readonly anonymousPerMinute?: number | undefined;
+  /**
+   * Seconds after which a request that is still being worked on is answered with 504.
+   * @default 30
+   */
+  readonly requestTimeoutSeconds?: number | undefined;
+  /**
+   * Most categories that can be registered, at most 4096.
+   * @default 4096
+   */
+  readonly maxCategories?: number | undefined;
+  /**
+   * Most connections to the listener that are open at a time, and most streams of HTTP/2. Beyond that a new one takes the place
+   * of the one that has been idle longest, and is refused while all are busy.
+   * @default 512
+   */
+  readonly maxConnections?: number | undefined;
+  /**
+   * Most of them from one address, or from one IPv6 network of 64 bits. Those of `server.trustedProxies` do not count. Streams of
+   * HTTP/2 are limited alike, but never to fewer than 100.
+   * @default 64
+   */
+  readonly maxConnectionsPerAddress?: number | undefined;
+}
+
+/** How the audit trail is kept. */
+export interface AuditOptions {
+  /**
+   * Days that an audit entry is kept, at most 36500.
+   * @default 90
+   */
+  readonly retentionDays?: number | undefined;
+  /**
+   * File of a private key (Ed25519, PKCS #8, PEM; mode 0600 or 0400) that signs the audit trail. Write access to the
+   * store is then not enough to forge entries. It is read at the start.
+   * @default none
+   */
+  readonly signingKeyFile?: string | undefined;
+}
+
+/** How processes that share a store work together. */
+export interface FleetOptions {
+  /**
+   * Seconds that the answer to a change waits for all processes to apply it, 0 to 25. Processes that have not applied it by
+   * then are named in the answer, whose status is `partial`; they apply the change as soon as they can.
+   * @default 1
+   */
+  readonly acknowledgeTimeoutSeconds?: number | undefined;
+}
+
+/** Live reading of debug lines through the endpoint. */
+export interface TailOptions {
+  /**
+   * Scope that a credential needs: `admin` or `control`.
+   * @default 'admin'
+   */
+  readonly scope?: 'admin' | 'control' | undefined;
+  /**
+   * Lines a second of one stream, from all processes together, 1 to 10000. Further ones are dropped and counted. A request may
+   * ask for fewer, and with `admin` for more.
+   * @default 100
+   */
+  readonly rate?: number | undefined;
+  /**
+   * Seconds for which each process keeps the lines of {@link TailOptions.historyCategories} in memory, at most 300 and 1 MiB, for
+   * tails that ask for the lines from before they began. `0`: none are kept.
+   * @default 0
+   */
+  readonly historySeconds?: number | undefined;
+  /**
+   * Names of the categories whose lines are kept. Each call of them is built, as while a tail is open.
+   * @default []
+   */
+  readonly historyCategories?: readonly string[] | undefined;
+}
+
+/** The console, a page for operators. */
+export interface ConsoleOptions {
+  /**
+   * Address of a trace in your tracing backend, as an http or https URL with `{traceId}` in it, and `{spanId}` where the backend
+   * takes one. Trace ids of tailed lines become links to it.
+   * @default none: trace ids are text
+   */
+  readonly traceUrl?: string | undefined;
+}
+
+/** How debug calls are measured. */
+export interface MetricsOptions {
+  /**
+   * Seconds over which call rates are measured, at most 3600.
+   * @default 60
+   */
+  readonly rateWindowSeconds?: number | undefined;
+  /**
+   * Whether the call metrics have a series for each tenant and category, with the attribute `rdcp.tenant.id`.
+   * @default false
+   */
+  readonly tenantAttribute?: boolean | undefined;
+}
+
+/** Where debug calls go. */
+export interface EmitOptions {
+  /**
+   * Where debug calls go: `otel` (OpenTelemetry log records), `stderr` (readable lines), `both`, `json` (one JSON object a
+   * line on stderr), or a function that gets each call as a record.
+   * @default 'otel' where an export of log records is configured, 'both' with a NodeSDK where none is, else 'stderr'
+   */
+  readonly to?: 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown) | undefined;
+  /**
+   * Names of attributes whose values become `[redacted]` before any output gets them, at any depth; `*` stands for any
+   * characters, and case does not count. They are added to the usual names, such as `password`, `token`, `apikey` and
+   * `credentials` (docs/debug-lines.md, Redaction), where JWTs, private keys, bearer credentials and user information of URLs in
+   * texts are masked as well. `false` redacts nothing.
+   * @default []
+   */
+  readonly redact?: readonly string[] | false | undefined;
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { RdcpAnswer } from './messages.ts';
+import type { Timestamp } from './time.ts';
+
+// The webhook of Prometheus Alertmanager and of Grafana, and its answer. Their fields beyond these are not read.
+
+/** Most alerts of one notification. */
+const MAX_ALERTS = 10_000;
+
+const status = z.enum(['firing', 'resolved'], "must be 'firing' or 'resolved'");
+
+const alert = z.object({
+  status,
+  labels: z.record(z.string(), z.string()),
+  startsAt: z.iso.datetime({ offset: true, message: 'must be a time such as 2026-01-31T00:00:00Z' }),
+  fingerprint: z.string().optional(),
+});
+
+export const alertNotificationSchema = z.object({
+  version: z.enum(['4', '1'], "must be '4', which Alertmanager sends, or '1', which Grafana sends"),
+  status,
+  groupKey: z.string().min(1, 'must hold at least one character'),
+  truncatedAlerts: z.number().int().min(0).optional(),
+  alerts: z
+    .array(alert)
+    .min(1, 'must hold at least one alert')
+    .max(MAX_ALERTS, `must hold at most ${MAX_ALERTS} alerts`),
+});
+
+/** The body of a notification about a group of alerts. */
+export type AlertNotification = z.infer<typeof alertNotificationSchema>;
+
+/** A control that an alert has made. */
+export interface AlertControl {
+  /** Name of the rule. */
+  readonly rule: string;
+  /** Id of the activation. */
+  readonly controlId: string;
+  /** When it ends, unless the alert is resolved before. */
+  readonly expiresAt: Timestamp;
+}
+
+/** Response of `POST /rdcp/v1/alerts`. */
+export interface AlertsResponse extends RdcpAnswer {
+  /** Number of rules that the alerts match. */
+  readonly matched: number;
+  /** What is on because of them, made by this notification or an earlier one. */
+  readonly switched: readonly AlertControl[];
+}

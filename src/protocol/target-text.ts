@@ -1,0 +1,39 @@
+import type { DiscoveredActivation } from './messages.ts';
+import type { Instances, When } from './target.ts';
+
+// Targets in words.
+
+type Part = Pick<DiscoveredActivation, 'tenant' | 'target' | 'filter' | 'when'>;
+
+/** Whose work, which lines and processes an activation is for: `user.id=42`, `acme, where rows > 1000`, `one request, in one process`, `failures`. */
+export function partText({ tenant, target, filter, when }: Part): string {
+  const { where, text, sample } = filter ?? {};
+  return [
+    ...(when?.failed === true ? ['failures'] : []),
+    ...(when?.slowerThan === undefined ? [] : [`work slower than ${when.slowerThan}`]),
+    ...(tenant === undefined ? [] : [tenant]),
+    ...(target?.request === true ? ['one request'] : []),
+    ...Object.entries(target?.match ?? {}).map(([name, value]) => `${name}=${value}`),
+    ...(target?.instances === undefined ? [] : [describeInstances(target.instances)]),
+    ...(where === undefined ? [] : [`where ${where}`]),
+    ...(text === undefined ? [] : [`text ${text}`]),
+    ...(sample === undefined ? [] : [`${Number((sample * 100).toPrecision(3))} %`]),
+  ].join(', ');
+}
+
+/** Which processes, in words: `vm:4205`, `version 1.4.2, one process`; empty for all. */
+export function describeInstances({ ids = [], version, count, percent }: Instances = {}): string {
+  return [
+    ...ids,
+    ...(version === undefined ? [] : [`version ${version}`]),
+    ...(count === undefined ? [] : [count === 1 ? 'one process' : `${count} processes`]),
+    ...(percent === undefined ? [] : [`${percent} % of the processes`]),
+  ].join(', ');
+}
+
+/** Which work is meant, in words: `fails or takes 2s`. */
+export function describeWhen({ failed, slowerThan }: When): string {
+  return [...(failed === true ? ['fails'] : []), ...(slowerThan === undefined ? [] : [`takes ${slowerThan}`])].join(
+    ' or ',
+  );
+}

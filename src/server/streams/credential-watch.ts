@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util';
+import { hasScope, identityKey } from '../../auth/principal.ts';
+import { isRdcpError } from '../../errors.ts';
+import type { Scope } from '../../protocol/constants.ts';
+import type { Time } from '../app.ts';
+import type { Identify } from '../middleware/access.ts';
+import { type Context, required } from '../steps.ts';
+
+/**
+ * Interval of checks, in milliseconds. A revoked credential ends a stream within a second, of which files of keys and sessions
+ * that another process revoked take up to 500 ms to be noticed.
+ */
+const CHECK_MS = 400;
+
+/**
+ * Calls back when the credential of a request expires, is revoked, gets other tenants or another `allow`, or loses the scopes, of which it needs one. One with `admin` must keep that, because
+ * it may have been shown more: audit entries, other tenants, a higher rate.
+ * @returns a function that ends it
+ */
+export type WatchCredential = (ctx: Context, scopes: readonly Scope[], over: () => void) => () => void;
+
+export function createCredentialWatch(identify: Identify, { clock, schedule, delay }: Time): WatchCredential {
+  async function isAllowed(ctx: Context, scopes: readonly Scope[]): Promise<boolean> {
+    const before = required(ctx, 'principal');
+    const needed: readonly Scope[] = hasScope(before, 'admin') ? ['admin'] : scopes;
+    try {
+      const principal = await identify(ctx);
+      return (
+        principal !== undefined &&
+        identityKey(principal) === identityKey(before) &&
+        isDeepStrictEqual(principal.tenants, before.tenants) &&
+        isDeepStrictEqual(principal.allow, before.allow) &&
+        needed.some((scope) => hasScope(principal, scope))
+      );
+    } catch (error) {
+      // An issuer that does not answer says nothing about the credential.
+      return isRdcpError(error) && error.status >= 500;
+    }
+  }
+
+  return (ctx, scopes, over) => {
+    const { expiresAt = Number.POSITIVE_INFINITY } = required(ctx, 'principal');
+    let checking = false;
+    let cancel = () => {};
+    const expire = () => {
+      if (expiresAt - clock.now() < CHECK_MS) cancel = delay(Math.max(0, expiresAt - clock.now()), over);
+    };
+    const stop = schedule(CHECK_MS, () => {
+      cancel();
+      expire();
+      if (checking) return;
+      checking = true;
+      void isAllowed(ctx, scopes).then((allowed) => {
+        checking = false;
+        if (!allowed) over();
+      });
+    });
+    expire();
+    return () => {
+      stop();
+      cancel();
+    };
+  };
+}

@@ -1,0 +1,23 @@
+/**
+ * Lets work run once at a time. A call while it runs gets the run after that, which all such calls share: it begins after the
+ * call, so it sees whatever was there before it.
+ */
+export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  return function run(): Promise<void> {
+    if (running === undefined) {
+      running = work().finally(() => {
+        running = undefined;
+      });
+      return running;
+    }
+    next ??= running
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        return run();
+      });
+    return next;
+  };
+}

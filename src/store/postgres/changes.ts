@@ -1,0 +1,192 @@
+import { diagnostics } from '../../telemetry/diagnostics.ts';
+import type { Position } from '../fleet-store.ts';
+import { Listeners } from '../listeners.ts';
+import { oneAtATime } from '../one-at-a-time.ts';
+import type { ScopeKey, ScopeState, StoreReset } from '../state-store.ts';
+import type { StoredValues } from '../stored-values.ts';
+import type { Query, Row } from './connection.ts';
+
+/** Scopes read by one statement. */
+const LOADED_AT_ONCE = 500;
+/** Later than every change: reads the lineage alone. */
+const NO_CHANGES = Number.MAX_SAFE_INTEGER;
+
+/** The last point of the store's history that this handle saw. */
+export interface Lineage {
+  readonly history: string;
+  readonly version: number;
+  /** Id of the audit entry of the last change. */
+  readonly head: string;
+}
+
+export interface ChangesOptions {
+  readonly query: Query;
+  /** The schema, as statements have it. */
+  readonly schema: string;
+  readonly stored: StoredValues;
+  /** Longest time between two reads, in milliseconds. */
+  readonly pollMs: number;
+  /** What else is read with the changes: a column, which may use `$2` and `$3`, and their values. */
+  readonly aside: {
+    readonly column: string;
+    readonly values: () => readonly unknown[];
+    take(value: string | null): void;
+  };
+}
+
+/** Statements that come before the read of the changes, in the same round trip; their parameters begin at `$4`. */
+export interface Before {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Follows the changes of all processes. */
+export type Changes = ReturnType<typeof createChanges>;
+
+export function createChanges({ query, schema, stored, pollMs, aside }: ChangesOptions) {
+  const subscribers = new Listeners<[ScopeKey, ScopeState]>('changes');
+  const resets = new Listeners<[StoreReset]>('resets');
+  const moved = new Listeners<[]>('positions');
+  let known: Lineage | undefined;
+  /** The newest change when {@link load} last answered. */
+  let loaded: Lineage | undefined;
+  let secret = '';
+  /** The server's clock minus our monotonic one, in milliseconds, as of the last answer. */
+  let clockOffset: number | undefined;
+  let closed = false;
+  const timer = setTimeout(resync, pollMs).unref();
+
+  function resync(): void {
+    sync().catch(() => {});
+  }
+
+  /** Reads what is newer than a version, in one statement. */
+  async function read(version: number, before: Before = { text: '', values: [] }) {
+    const sentAt = performance.now();
+    const rows = await query(
+      `${before.text}
+       SELECT h.id AS history, h.version AS newest, h.head, h.cause, h.secret, ${schema}.clock() AS now,
+         (SELECT a.id FROM ${schema}.audit a WHERE a.version = $1 LIMIT 1) AS head_then, ${aside.column} AS aside,
+         s.key, s.revision, s.settings, s.changed_at
+       FROM ${schema}.history h LEFT JOIN ${schema}.scope s ON s.version > $1 ORDER BY s.version`,
+      [version, ...aside.values(), ...before.values],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('PostgreSQL holds no history');
+    // The answer took at most this long, so the server's clock is at least this far.
+    clockOffset = Number(row.now) - (sentAt + performance.now()) / 2;
+    secret = row.secret ?? '';
+    if (!closed) timer.refresh();
+    aside.take(row.aside ?? null);
+    return {
+      lineage: { history: String(row.history), version: Number(row.newest), head: row.head ?? '' },
+      cause: row.cause === 'rollback' ? ('rollback' as const) : ('empty' as const),
+      headThen: row.head_then ?? undefined,
+      scopes: new Map(rows.filter(({ key }) => key !== null).map((each) => [String(each.key), stateOf(stored, each)])),
+    };
+  }
+
+  async function readAll() {
+    const { lineage, cause } = await read(NO_CHANGES);
+    const scopes = new Map<ScopeKey, ScopeState>();
+    for (let last = ''; ; ) {
+      const rows = await query(
+        `SELECT key, revision, settings, changed_at FROM ${schema}.scope WHERE key > $1 ORDER BY key LIMIT ${LOADED_AT_ONCE}`,
+        [last],
+      );
+      for (const row of rows) scopes.set(String(row.key), stateOf(stored, row));
+      if (rows.length < LOADED_AT_ONCE) return { lineage, cause, scopes };
+      last = String(rows.at(-1)?.key);
+    }
+  }
+
+  /** Reads what changed, and passes it on. */
+  async function synchronize(before?: Before): Promise<void> {
+    const since = known;
+    const { lineage, headThen, scopes } = await read(since?.version ?? NO_CHANGES, before);
+    if (since === undefined) {
+      if (subscribers.size > 0) pass(await readAll());
+      return;
+    }
+    const hasForked = headThen !== undefined && since.head !== '' && headThen !== since.head;
+    if (lineage.history !== since.history || lineage.version < since.version || hasForked) {
+      await followReset(since, lineage);
+    } else if (known === since) pass({ lineage, scopes });
+  }
+
+  /** A store that lost changes but kept its history takes a new one: all who still hold the lost changes hear of it. */
+  async function followReset(since: Lineage, { history }: Lineage): Promise<void> {
+    if (history === since.history) {
+      const renew = `UPDATE ${schema}.history SET id = gen_random_uuid(), cause = 'rollback' WHERE id = $1`;
+      await query(renew, [history]);
+    }
+    const found = await readAll();
+    if (closed || known !== since) return;
+    diagnostics.warn(`rdcp: PostgreSQL has lost changes that it had acknowledged (${found.cause})`);
+    known = found.lineage;
+    resets.call({ reason: found.cause, history: found.lineage.history });
+    pass(found);
+  }
+
+  function pass({ lineage, scopes }: { lineage: Lineage; scopes: ReadonlyMap<ScopeKey, ScopeState> }): void {
+    if (closed) return;
+    const hasMoved = known?.history !== lineage.history || known.version !== lineage.version;
+    known = lineage;
+    for (const [scope, state] of scopes) subscribers.call(scope, state);
+    if (hasMoved) moved.call();
+  }
+
+  /** Includes everything that was committed before this call. */
+  const sync = oneAtATime(() =>
+    synchronize().finally(() => {
+      if (!closed) timer.refresh();
+    }),
+  );
+
+  return {
+    moved,
+    resets,
+    sync,
+    resync,
+    /** Runs other statements together with a read of the changes. */
+    after: synchronize,
+
+    /** The lineage that commits build on. */
+    lineage: () => known,
+    position: (): Position | undefined => known && { history: known.history, revision: known.version },
+    /** The secret that the store holds; empty while unknown. */
+    secret: () => secret,
+    /** The server's time, in milliseconds; `undefined` while unknown. */
+    serverTime: () => (clockOffset === undefined ? undefined : performance.now() + clockOffset),
+
+    async load() {
+      const { lineage, scopes } = await readAll();
+      // When a lineage is known already, the next read still compares it and notifies subscribers.
+      known ??= lineage;
+      loaded = lineage;
+      return scopes;
+    },
+
+    subscribe(listener: (scope: ScopeKey, state: ScopeState) => void) {
+      if (closed) return () => {};
+      if (subscribers.size === 0 && loaded !== undefined) {
+        // Changes between the load and this call were announced to no subscriber.
+        known = loaded;
+        resync();
+      }
+      return subscribers.add(listener);
+    },
+
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      for (const listeners of [subscribers, resets, moved]) listeners.clear();
+    },
+  };
+}
+
+/** A row of the table `scope`. */
+export function stateOf(stored: StoredValues, row: Row | undefined): ScopeState {
+  if (row === undefined) return { revision: 0, settings: new Map() };
+  return stored.scope(Number(row.revision), Number(row.changed_at), String(row.settings));
+}

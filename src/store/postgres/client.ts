@@ -1,0 +1,192 @@
+import { createRequire } from 'node:module';
+import { invalidStore } from '../invalid.ts';
+
+// The parts of the `pg` package that we use, declared here so that its types are not needed.
+
+/** A statement as the `pg` package takes it. */
+export interface PostgresStatement {
+  /** With `$1`, `$2` … for the values. */
+  readonly text: string;
+  /** The values. */
+  values: unknown[];
+  /** How columns are converted. */
+  readonly types: {
+    /** Returns what converts a column of a type. */
+    getTypeParser(): (value: string) => unknown;
+  };
+}
+
+/** A client of a pool of the `pg` package. */
+export interface PostgresClient {
+  /** Runs one statement. */
+  query(statement: PostgresStatement): Promise<{
+    /** What the statement returned. */
+    rows: Record<string, unknown>[];
+  }>;
+  /** Adds a listener of an event, such as `error`. */
+  on(event: 'error' | 'end', listener: () => void): unknown;
+  /** Gives it back to its pool; with `true` it is closed. */
+  release(destroy?: boolean): void;
+}
+
+/** A `Pool` of the `pg` package. */
+export interface PostgresPool {
+  /** Lends a client until it is released. */
+  connect(): Promise<PostgresClient>;
+}
+
+/** A message of `NOTIFY`. */
+export interface Notification {
+  readonly channel: string;
+  readonly payload?: string;
+}
+
+/** An open connection, the store's own or lent by a pool. */
+export interface Connected extends Omit<PostgresClient, 'on' | 'release'> {
+  on(event: 'error' | 'end', listener: () => void): unknown;
+  on(event: 'notification', listener: (message: Notification) => void): unknown;
+  /** The process of the server, as the connection was told at its start. */
+  readonly processID?: number | null;
+  /** Lets the process end although the connection is open. */
+  unref(): void;
+  /** Closes it at once. */
+  close(): void;
+}
+
+interface OwnClient extends Omit<Connected, 'close'> {
+  connect(): Promise<unknown>;
+  end(): Promise<void>;
+}
+
+interface Pg {
+  readonly Client: new (options: object) => OwnClient;
+}
+
+/** The modes of libpq (https://www.postgresql.org/docs/current/libpq-ssl.html); each falls back to the one after it. */
+const SSL_MODES: Readonly<Record<string, readonly string[]>> = {
+  disable: ['disable'],
+  allow: ['disable', 'prefer'],
+  prefer: ['prefer', 'disable'],
+  require: ['require'],
+  'verify-ca': ['verify-ca'],
+  'verify-full': ['verify-full'],
+};
+
+/**
+ * Opens connections to the database of a URL.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid URL, or when the `pg` package is not installed
+ */
+export function connectionTo(url: string, timeoutMs: number): () => Promise<Connected> {
+  const { Client } = loadPg();
+  const ways = connectionStrings(url);
+  const make = (connectionString: string) =>
+    new Client({
+      connectionString,
+      connectionTimeoutMillis: timeoutMs,
+      fallback_application_name: 'opentelemetry-instrumentation-rdcp',
+      keepAlive: true,
+    });
+  try {
+    for (const way of ways) make(way);
+  } catch (error) {
+    const isFile = error instanceof Error && 'syscall' in error;
+    const problem = isFile ? 'sslrootcert, sslcert or sslkey cannot be read' : 'the URL cannot be used';
+    throw invalidStore(`postgres: ${problem}`, error);
+  }
+  return async () => {
+    let failure: unknown;
+    for (const way of ways) {
+      const client = make(way);
+      try {
+        return await opened(client);
+      } catch (error) {
+        failure = error;
+        // Without TLS, or with it, the server would not be reached either.
+        if (error instanceof Error && 'syscall' in error) break;
+      }
+    }
+    throw failure;
+  };
+}
+
+async function opened(client: OwnClient): Promise<Connected> {
+  // An `error` event without a listener would end the application's process.
+  client.on('error', () => {});
+  client.unref();
+  const close = () => void client.end().catch(() => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    close();
+    throw error;
+  }
+  // TLS put another socket in the place of the first.
+  client.unref();
+  return Object.assign(client, { close });
+}
+
+/**
+ * Keeps one client of an application's pool.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for anything but a pool of `pg`
+ */
+export function connectionFrom(pool: PostgresPool): () => Promise<Connected> {
+  const typeOf = (name: string) => typeof Reflect.get(Object(pool), name);
+  if (typeOf('connect') !== 'function' || typeOf('totalCount') !== 'number') {
+    throw invalidStore('postgres: pool must be a Pool of the package pg, version 8.16 or newer');
+  }
+  return async () => {
+    const client = (await pool.connect()) as PostgresClient & Omit<Connected, 'close'>;
+    client.unref();
+    // What this store has set and listens to would stay with a client that goes back to the pool.
+    return Object.assign(client, { close: () => client.release(true) });
+  };
+}
+
+/**
+ * The URL, once for each way to connect. Without a mode, libpq prefers TLS. The `pg` package has modes of the same names
+ * and other meanings unless it is asked for those of libpq.
+ */
+function connectionStrings(url: string): readonly string[] {
+  const parameters = parametersOf(url);
+  if (parameters === undefined) {
+    throw invalidStore('postgres: must be a URL, postgres://[user:password@]host[:port]/database[?sslmode=…]');
+  }
+  const given = parameters.get('sslmode');
+  // Modes that only the `pg` package has.
+  if (given === 'no-verify' || (given === null && parameters.has('ssl'))) return [url];
+  const mode = given ?? process.env.PGSSLMODE ?? 'prefer';
+  const ways = SSL_MODES[mode];
+  if (ways === undefined) {
+    throw invalidStore(`postgres: sslmode must be one of ${Object.keys(SSL_MODES).join(', ')}`);
+  }
+  const onSocket = (parameters.get('host') ?? '').startsWith('/') || /@?%2f/i.test(url);
+  const separator = url.includes('?') ? '&' : '?';
+  return (onSocket ? ['disable'] : ways).map((way) => `${url}${separator}uselibpqcompat=true&sslmode=${way}`);
+}
+
+/** The parameter `schema` of a URL, which is ours. */
+export function schemaOf(url: string): string | undefined {
+  return parametersOf(url)?.get('schema') ?? undefined;
+}
+
+function parametersOf(url: string): URLSearchParams | undefined {
+  // The host may be left out, for a socket.
+  const complete = url.replace(/^(postgres(?:ql)?:\/\/[^/?]*@)(?=\/|\?|$)/, '$1localhost');
+  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(complete)) return undefined;
+  const { searchParams, username, password } = new URL(complete);
+  try {
+    // Invalid escapes fail here, instead of at every connection attempt.
+    decodeURIComponent(username + password);
+  } catch {
+    return undefined;
+  }
+  return searchParams;
+}
+
+function loadPg(): Pg {
+  try {
+    return createRequire(import.meta.url)('pg');
+  } catch (error) {
+    throw invalidStore('needs the package pg, version 8.16 or newer: run npm install pg', error);
+  }
+}

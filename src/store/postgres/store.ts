@@ -1,0 +1,217 @@
+import { diagnostics } from '../../telemetry/diagnostics.ts';
+import type { Commit, CommitResult, StateStore } from '../state-store.ts';
+import { encodeScope, StoredValues } from '../stored-values.ts';
+import { columnsOf, createPostgresTrail } from './audit.ts';
+import { createChanges, stateOf } from './changes.ts';
+import { type Connected, connectionFrom, connectionTo, type PostgresPool, schemaOf } from './client.ts';
+import { BrokenConnection, connectPostgres, type Query, type Row, run } from './connection.ts';
+import { createPostgresFleet } from './fleet.ts';
+import { createPostgresMessages } from './messages.ts';
+import { postgresProblem } from './problem.ts';
+import { assertSchema, DEFAULT_SCHEMA, migrate } from './schema.ts';
+import { createPostgresTokens } from './tokens.ts';
+
+/** A PostgreSQL database by its URL, or by a pool of the application. */
+export type PostgresStoreOptions = {
+  /**
+   * Holds all that the store has in the database, and is made if missing: each of several services in one database needs its
+   * own. @default 'rdcp', or the parameter `schema` of the URL
+   */
+  readonly schema?: string;
+  /** Deadline of a statement, in milliseconds. @default 1000 */
+  readonly deadlineMs?: number;
+  /** Longest time between two reads of what changed, in milliseconds. @default 1100 */
+  readonly pollMs?: number;
+} & (
+  | {
+      /**
+       * `postgres://[user:password@]host[:port]/database`, with the parameters of libpq such as `sslmode`. The store opens
+       * one connection and closes it.
+       */
+      readonly url: string;
+    }
+  | {
+      /** A `Pool` of the `pg` package that the application closes. The store keeps one of its clients while it is open. */
+      readonly pool: PostgresPool;
+    }
+);
+
+/** The server gives up a statement before its deadline, so that the connection stays of use. */
+const SERVER_DEADLINE = 0.8;
+
+/**
+ * State shared by a fleet through PostgreSQL. A commit is one transaction of state, audit entry and kept answer, and
+ * as durable as the database. Other processes learn of it by NOTIFY, at the latest with their next read, a second later.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid URL, for anything but a pool of `pg`, or when the `pg` package is not
+ * installed
+ */
+export function createPostgresStore(options: PostgresStoreOptions): StateStore {
+  const { deadlineMs = 1_000, pollMs = 1_100 } = options;
+  const { open, name } = openerOf(options, deadlineMs);
+  const schema = `"${name}"`;
+  const patience = String(Math.ceil(deadlineMs * SERVER_DEADLINE));
+  const stored = new StoredValues();
+  /** Whether a pooler is between this process and the server. */
+  let isPooled = false;
+  let hasWarned = false;
+
+  const connection = connectPostgres({ open, deadlineMs, established });
+  const { query } = connection;
+  const messages = createPostgresMessages({
+    query,
+    schema,
+    channel: name,
+    polls: () => isPooled,
+    secret: () => changes.secret(),
+    serverTime: () => changes.serverTime(),
+  });
+  const changes = createChanges({ query, schema, stored, pollMs, aside: messages.aside });
+  const trail = createPostgresTrail(query, schema);
+  const hint = `${name}:changed`;
+
+  async function established(connected: Connected, query: Query): Promise<void> {
+    const [server] = await query('SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_standby');
+    if (server?.is_standby === 't') throw Object.assign(new Error('a standby'), { code: '25006', severity: 'ERROR' });
+    await migrate(query, name);
+    // A pooler tells an id of its own. What is set for a session would then be set for others.
+    isPooled = Number(server?.pid) !== connected.processID;
+    if (isPooled) warnOnce();
+    else {
+      connected.on('notification', (message) => (message.channel === hint ? changes.resync() : messages.hear(message)));
+      await query(`SET statement_timeout = ${patience}`);
+      for (const channel of [hint, ...messages.channels]) await query(`LISTEN "${channel}"`);
+    }
+    queueMicrotask(changes.resync);
+  }
+
+  function warnOnce(): void {
+    if (hasWarned) return;
+    hasWarned = true;
+    diagnostics.warn(
+      'rdcp: a pooler is before PostgreSQL: changes and messages of other processes are read once a second',
+    );
+  }
+
+  async function commit({ state, audit, replay, now }: Commit): Promise<CommitResult> {
+    const { history, version } = changes.lineage() ?? {};
+    const time = changes.serverTime();
+    const change = JSON.stringify({
+      history,
+      version,
+      lateAfter: time === undefined ? undefined : Math.ceil(time + deadlineMs),
+      now,
+      channel: hint,
+      audit: columnsOf(audit),
+      ...(state && { scope: state.scope, expected: state.expectedRevision, settings: encodeScope(state) }),
+      ...(replay && { replay: { ...replay, expires_at: replay.expiresAt } }),
+    });
+    const send = () => query(`SELECT ${schema}.commit($1, $2) AS result`, [change, patience]);
+    // Where the connection broke, the entry's id tells whether it was made; nothing is made twice, or late.
+    const [row] = await send().catch((error: unknown) =>
+      error instanceof BrokenConnection ? send() : Promise.reject(error),
+    );
+    const result = JSON.parse(row?.result ?? '{}') as CommitAnswer;
+    switch (result.outcome) {
+      case 'conflict': {
+        const { current } = result;
+        return { outcome: 'conflict', current: stateOf(stored, current?.key == null ? undefined : current) };
+      }
+      case 'replayed': {
+        // A malformed answer belongs to no request.
+        const none = { key: String(result.replay.key), fingerprint: '', response: '', expiresAt: 0 };
+        return { outcome: 'replayed', replay: replayOf(stored, result.replay) ?? none };
+      }
+      case 'committed': {
+        const { history, revision, version } = result;
+        if (revision === null || version === null) return { outcome: 'committed' };
+        changes.resync();
+        return { outcome: 'committed', revision, position: { history, revision: version } };
+      }
+      default:
+        await changes.sync();
+        throw new Error(
+          result.outcome === 'lost'
+            ? 'PostgreSQL has lost changes that it had acknowledged; its state was read again'
+            : `PostgreSQL did not reach the commit within ${deadlineMs} ms`,
+        );
+    }
+  }
+
+  return {
+    name: 'postgres',
+    shared: true,
+    tokens: createPostgresTokens({ query, schema, stored }),
+    fleet: createPostgresFleet({ query, schema, stored, changes, polls: () => isPooled }),
+    messages: messages.store,
+    load: () => changes.load(),
+    commit,
+
+    async findReplay(key, now) {
+      const [row] = await query(`SELECT * FROM ${schema}.replay WHERE key = $1 AND expires_at > $2`, [key, now]);
+      return row && replayOf(stored, row);
+    },
+
+    subscribe: (listener) => changes.subscribe(listener),
+    onReset: (listener) => changes.resets.add(listener),
+    onMalformed: (listener) => stored.malformed.add(listener),
+    queryAudit: (asked) => trail.page(asked),
+    newestAudit: () => trail.newest(),
+    pruneAudit: (...asked) => trail.prune(...asked),
+
+    async check() {
+      // A standby, a full disk and a user who may only read answer reads and refuse writes.
+      await query(`UPDATE ${schema}.history SET cause = cause`);
+      await changes.sync();
+    },
+
+    async close() {
+      changes.close();
+      messages.close();
+      stored.malformed.clear();
+      connection.close();
+    },
+  };
+}
+
+/**
+ * Brings the schema of a database to this release's version, as every process does at its start.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`
+ */
+export async function migratePostgres(url: string): Promise<{ schema: string; from: number; to: number }> {
+  const { open, name } = openerOf({ url }, MIGRATION_MS);
+  const connected = await open().catch((error: unknown) => {
+    throw postgresProblem(error);
+  });
+  try {
+    return { schema: name, ...(await migrate((text, values) => run(connected, text, values), name)) };
+  } catch (error) {
+    throw postgresProblem(error);
+  } finally {
+    connected.close();
+  }
+}
+
+const MIGRATION_MS = 10_000;
+
+function openerOf(options: PostgresStoreOptions, timeoutMs: number) {
+  const isUrl = 'url' in options;
+  const name = options.schema ?? (isUrl ? schemaOf(options.url) : undefined) ?? DEFAULT_SCHEMA;
+  assertSchema(name);
+  return { name, open: isUrl ? connectionTo(options.url, timeoutMs) : connectionFrom(options.pool) };
+}
+
+/** The answer of the function `commit`. */
+type CommitAnswer =
+  | { readonly outcome: 'late' | 'lost' }
+  | { readonly outcome: 'conflict'; readonly current: Row | null }
+  | { readonly outcome: 'replayed'; readonly replay: Row }
+  | {
+      readonly outcome: 'committed';
+      readonly history: string;
+      readonly revision: number | null;
+      readonly version: number | null;
+    };
+
+function replayOf(stored: StoredValues, { key, fingerprint, response, expires_at }: Row) {
+  return stored.replay({ key, fingerprint, response, expiresAt: Number(expires_at) });
+}

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { Listeners } from '../listeners.ts';
+import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
+import { StoredValues } from '../stored-values.ts';
+import { createSqliteTrail } from './audit.ts';
+import { isBusy } from './file.ts';
+import { createSqliteFleet, prepareFleet } from './fleet.ts';
+import { createSqliteHandle, IN_PASSING } from './handle.ts';
+import { createSqliteMessages, prepareMessages } from './messages.ts';
+import { applyCommit, LOADED_AT_ONCE, prepareScopes, replayOf, scopeState } from './scopes.ts';
+import { createSqliteTokens, prepareTokens } from './tokens.ts';
+
+/** Poll interval for writes by other processes, in milliseconds. */
+const POLL_MS = 100;
+
+/** Audit entries kept in a temporary file. */
+const MAX_PASSING_ENTRIES = 10_000;
+
+export interface SqliteStoreOptions {
+  /** False for a temporary file: nothing is synced to disk, and the oldest audit entries are dropped. @default true */
+  readonly lasting?: boolean;
+}
+
+/**
+ * State in one SQLite file, shared by the processes of one host. A commit is one transaction, synced to disk before it
+ * is acknowledged. The file must be on a local disk, because the write-ahead log needs shared memory.
+ *
+ * SQLite runs in the calling thread: a commit takes a fraction of a millisecond and the disk's sync. While another
+ * process holds the lock, a write is retried for half a second, and the event loop runs meanwhile.
+ *
+ * Nothing is acknowledged in a file or log that is not at its path any more: once the file was removed, replaced or
+ * truncated, everything rejects until the process is started again.
+ * @param file the path; created with mode 0600 if missing
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
+ */
+export function createSqliteStore(file: string, { lasting = true }: SqliteStoreOptions = {}): StateStore {
+  const writer = randomUUID();
+  const subscribers = new Listeners<[ScopeKey, ScopeState]>('changes');
+  const stored = new StoredValues();
+  const handle = createSqliteHandle({
+    path: resolve(file),
+    lasting,
+    prepare: (database: DatabaseSync) => ({
+      scopes: prepareScopes(database),
+      trail: createSqliteTrail(database, lasting ? undefined : MAX_PASSING_ENTRIES),
+      tokens: prepareTokens(database),
+      fleet: prepareFleet(database),
+      messages: prepareMessages(database),
+    }),
+  });
+  const { read, write } = handle;
+
+  const history = handle.statements().scopes.history();
+  /** Version of the newest change that this handle has read or announced. */
+  let seen = handle.statements().scopes.version();
+  /** Version of this handle's own last change, which is already applied. */
+  let written = 0;
+  /** Unknown before the first poll. */
+  let dataVersion: unknown;
+  let timer: NodeJS.Timeout | undefined;
+  /** Whether the last check was blocked by another program's lock. */
+  let locked = false;
+  let closed = false;
+
+  const moved = new Listeners<[]>('positions');
+  const fleet = createSqliteFleet(handle, stored, { current: () => ({ history, revision: seen }), moved });
+  const messages = createSqliteMessages(handle, writer, follow);
+
+  /** Polls as long as there are listeners. */
+  function follow(): void {
+    const wanted = !closed && (subscribers.size > 0 || messages.isListening);
+    if (wanted) timer ??= setInterval(poll, POLL_MS).unref();
+    else {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  }
+
+  /** Fails because of another program's lock only when the check before met one too. */
+  async function assertWritable(): Promise<void> {
+    try {
+      await write(({ scopes }) => scopes.probe(), IN_PASSING);
+      locked = false;
+    } catch (error) {
+      if (!(error instanceof Error) || !isBusy(error.cause) || locked) throw error;
+      locked = true;
+    }
+  }
+
+  async function commit(wanted: Commit): Promise<CommitResult> {
+    const result = await write(
+      (statements) => {
+        if (wanted.replay !== undefined) statements.scopes.dropReplays.run(wanted.now);
+        return applyCommit(statements, wanted, { writer, history, stored });
+      },
+      wanted.background === true ? IN_PASSING : {},
+    );
+    if (result.outcome === 'committed') written = Math.max(written, result.position?.revision ?? 0);
+    // The caller applies its commit first.
+    if (written > seen && timer !== undefined) setImmediate(poll).unref();
+    return result;
+  }
+
+  function poll(): void {
+    try {
+      const { scopes } = handle.statements();
+      const current = scopes.dataVersion.get()?.data_version;
+      if (current === dataVersion && written <= seen) return;
+      const newest = scopes.version();
+      const changes = scopes.readChanges.all(seen, writer);
+      const hasMoved = newest !== seen;
+      dataVersion = current;
+      seen = newest;
+      for (const row of changes) subscribers.call(String(row.key), scopeState(stored, row));
+      if (hasMoved) moved.call();
+      messages.look();
+    } catch {
+      // The next poll retries: unannounced changes are still newer than `seen`. check() reports the fault.
+    }
+  }
+
+  return {
+    name: 'sqlite',
+    shared: true,
+    tokens: createSqliteTokens(handle, stored),
+    fleet,
+    messages,
+
+    async load() {
+      // With subscribers, changes made meanwhile still have to be announced.
+      if (subscribers.size === 0) seen = await read(({ scopes }) => scopes.version());
+      const found = new Map<ScopeKey, ScopeState>();
+      for (let last = ''; ; ) {
+        const rows = await read(({ scopes }) => scopes.readSome.all(last));
+        for (const row of rows) found.set(String(row.key), scopeState(stored, row));
+        if (rows.length < LOADED_AT_ONCE) return found;
+        last = String(rows.at(-1)?.key);
+        await new Promise(setImmediate);
+      }
+    },
+
+    commit,
+
+    findReplay: (key, at) => read(({ scopes }) => replayOf(stored, scopes, key, at)),
+
+    subscribe(listener) {
+      if (closed) return () => {};
+      const remove = subscribers.add(listener);
+      follow();
+      return () => {
+        remove();
+        follow();
+      };
+    },
+
+    onMalformed: (listener) => stored.malformed.add(listener),
+    queryAudit: async (query) => handle.statements().trail.page(query),
+    newestAudit: () => read(({ trail }) => trail.newest()),
+    pruneAudit: async (...asked) => handle.statements().trail.prune(...asked),
+
+    async check() {
+      await read(({ scopes }) => scopes.version());
+      await assertWritable();
+    },
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      clearInterval(timer);
+      subscribers.clear();
+      moved.clear();
+      stored.malformed.clear();
+      messages.close();
+      handle.close();
+    },
+  };
+}

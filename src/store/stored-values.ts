@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { decodeJson } from '../protocol/decode.ts';
+import { isCategoryName } from '../protocol/names.ts';
+import { lineFilterSchema, targetSchema, whenSchema } from '../protocol/target.ts';
+import { LATEST_INSTANT } from '../protocol/time.ts';
+import type { Instance, Position } from './fleet-store.ts';
+import { Listeners } from './listeners.ts';
+import type { Activation, ReplayRecord, ScopeState, Setting } from './state-store.ts';
+import type { TokenSession } from './token-store.ts';
+
+/** The kinds of stored values, for reports of malformed ones. */
+export type StoredKind = 'setting' | 'activation' | 'scope' | 'instance' | 'answer' | 'session' | 'message';
+
+const count = z.int().min(0);
+/** Milliseconds since the epoch. JSON may hold 1e400, which is read as infinity. */
+const instant = z.number().min(-LATEST_INSTANT).max(LATEST_INSTANT);
+const limit = z.number().positive().max(Number.MAX_SAFE_INTEGER).optional();
+
+const maker = z.object({
+  userId: z.string().exactOptional(),
+  clientId: z.string().exactOptional(),
+  reason: z.string().exactOptional(),
+  at: instant,
+});
+
+const budget = z.union([z.literal(false), z.object({ callsPerSecond: limit, calls: limit, bytes: limit })]).optional();
+
+const setting: z.ZodType<Setting> = z.object({
+  permanent: z.boolean().optional(),
+  by: maker.optional(),
+  temporary: z
+    .object({
+      enabled: z.boolean(),
+      expiresAt: instant,
+      budget,
+      by: maker.optional(),
+    })
+    .optional(),
+});
+
+const categoryName = z.string().refine(isCategoryName);
+const namedSetting = z.tuple([categoryName, setting]);
+
+const activation: z.ZodType<Activation> = z.object({
+  id: z.string().min(1),
+  categories: z.array(categoryName).min(1),
+  target: targetSchema.optional(),
+  filter: lineFilterSchema.optional(),
+  when: whenSchema.optional(),
+  budget,
+  expiresAt: instant,
+  by: maker.optional(),
+  maskKey: z.string().min(1),
+});
+
+/** Each member is decoded by itself, so that a malformed one does not take the others with it. */
+const scopeContent = z.object({ settings: z.array(z.unknown()), activations: z.array(z.unknown()).optional() });
+
+const instance: z.ZodType<Omit<Instance, 'id'>> = z.object({
+  host: z.string(),
+  pid: count,
+  service: z.string(),
+  version: z.string().exactOptional(),
+  serviceInstanceId: z.string().exactOptional(),
+  startedAt: instant,
+  categoryDigest: z.string().max(64).exactOptional(),
+});
+
+const position: z.ZodType<Position> = z.object({ history: z.string(), revision: count });
+
+const replay: z.ZodType<ReplayRecord> = z.object({
+  key: z.string(),
+  fingerprint: z.string(),
+  response: z.string(),
+  expiresAt: instant,
+});
+
+const session: z.ZodType<TokenSession> = z.object({
+  id: z.string(),
+  current: z.string(),
+  data: z.string(),
+  expiresAt: instant,
+});
+
+/**
+ * Decodes what a store holds. Other programs and other releases may have written it, so what is malformed is dropped and
+ * reported, and the rest stays usable.
+ */
+export class StoredValues {
+  /** Called for each value that was dropped. */
+  readonly malformed = new Listeners<[kind: StoredKind]>('malformed values');
+
+  /** The well-formed parts of a scope. */
+  scope(revision: unknown, changedAt: unknown, json: string): ScopeState {
+    const at = this.#checked('scope', instant, changedAt);
+    const { settings = [], activations = [] } = this.#known('scope', decodeJson(scopeContent, json)) ?? {};
+    const known = activations.flatMap((each) => this.#checked('activation', activation, each) ?? []);
+    return {
+      revision: this.#checked('scope', count, revision) ?? 0,
+      settings: new Map(settings.flatMap((each) => [this.#checked('setting', namedSetting, each)].filter(isGiven))),
+      ...(known.length > 0 && { activations: known }),
+      ...(at !== undefined && { changedAt: at }),
+    };
+  }
+
+  instance(json: string): Omit<Instance, 'id'> | undefined {
+    return this.#known('instance', decodeJson(instance, json));
+  }
+
+  position(history: unknown, revision: unknown): Position | undefined {
+    return this.#checked('instance', position, { history, revision });
+  }
+
+  replay(record: { readonly [Member in keyof ReplayRecord]: unknown }): ReplayRecord | undefined {
+    return this.#checked('answer', replay, record);
+  }
+
+  session(record: { readonly [Member in keyof TokenSession]: unknown }): TokenSession | undefined {
+    return this.#checked('session', session, record);
+  }
+
+  #checked<T>(kind: StoredKind, schema: z.ZodType<T>, value: unknown): T | undefined {
+    return this.#known(kind, schema.safeParse(value).data);
+  }
+
+  #known<T>(kind: StoredKind, decoded: T | undefined): T | undefined {
+    if (decoded === undefined) this.malformed.call(kind);
+    return decoded;
+  }
+}
+
+function isGiven<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+/** The storage format of a scope's content: `{"settings":[["NAME",{"permanent":true}],…],"activations":[…]}`. */
+export function encodeScope({ settings, activations = [] }: Pick<ScopeState, 'settings' | 'activations'>): string {
+  return JSON.stringify({ settings: [...settings], ...(activations.length > 0 && { activations }) });
+}

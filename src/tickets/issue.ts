@@ -1,0 +1,56 @@
+import { type KeyObject, randomBytes } from 'node:crypto';
+import { RdcpError } from '../errors.ts';
+import { signatureOf, type TicketAlgorithm } from './signature.ts';
+import { MAX_TICKET_LENGTH, MAX_TICKET_SECONDS, TICKET_PREFIX, TICKET_TYPE, type Ticket } from './ticket.ts';
+
+/** The server as an issuer of signed tickets: its `security.tokens`. */
+export interface TicketSigner {
+  readonly issuer: string;
+  readonly audience: string | readonly string[];
+  current(): { readonly key: KeyObject; readonly header: { readonly alg: string; readonly kid?: string } };
+}
+
+/** A new ticket. */
+export interface IssuedTicket {
+  /** A credential: a request that carries it has debug lines on. */
+  readonly value: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/**
+ * Makes a ticket for an activation. A signed one lasts an hour at most; one without a signature is known to the processes that share
+ * the store.
+ * @param about the activation: its id, its categories as names, its end
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` when a signed ticket for so many categories would be too long for baggage
+ */
+export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): IssuedTicket {
+  if (signer === undefined) {
+    return { value: TICKET_PREFIX + randomBytes(16).toString('base64url'), expiresAt: about.expiresAt };
+  }
+  const iat = Math.floor(now / 1000);
+  const exp = Math.min(iat + MAX_TICKET_SECONDS, Math.floor(about.expiresAt / 1000));
+  const { key, header } = signer.current();
+  const parts = [
+    { ...header, typ: TICKET_TYPE },
+    {
+      iss: signer.issuer,
+      aud: signer.audience,
+      jti: about.id,
+      categories: about.categories,
+      ...(about.tenantId !== undefined && { tenant: about.tenantId }),
+      iat,
+      exp,
+    },
+  ];
+  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  // The algorithms of `security.tokens` are among those of tickets.
+  const signature = signatureOf(text, key, header.alg as TicketAlgorithm);
+  const value = `${text}.${signature.toString('base64url')}`;
+  if (value.length > MAX_TICKET_LENGTH) {
+    throw new RdcpError('RDCP_MALFORMED_REQUEST', 'categories are too many for one ticket', {
+      details: { field: 'categories' },
+    });
+  }
+  return { value, expiresAt: exp * 1000 };
+}

@@ -1,0 +1,69 @@
+import type { CategoryDescriptor } from '../gate/types.ts';
+import { diagnostics } from '../telemetry/diagnostics.ts';
+import type { Clock, Delay } from '../time/clock.ts';
+import type { TicketReader } from './reader.ts';
+import { TICKET_ATTRIBUTE, type Ticket, ticketHash } from './ticket.ts';
+
+/** Most tickets that have categories on at a time. */
+const MAX_TICKETS = 100;
+
+export interface TicketActivationsOptions {
+  readonly reader: Pick<TicketReader, 'read'>;
+  /** The categories of this process. */
+  readonly categories: () => Iterable<CategoryDescriptor>;
+  /** Switches a part of a category on in this process. Returns a function that ends it. */
+  readonly activate: (
+    category: CategoryDescriptor,
+    part: {
+      readonly tenantId: string | undefined;
+      readonly match: Readonly<Record<string, string>>;
+      readonly exhausted: () => void;
+    },
+  ) => () => void;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly delay: Delay;
+}
+
+/** Switches on what tickets of other services say: from their first request to their end, for the work that carries them. */
+export class TicketActivations {
+  readonly #options: TicketActivationsOptions;
+  /** Functions that end an activation, keyed by the ticket's hash. */
+  readonly #live = new Map<string, () => void>();
+
+  constructor(options: TicketActivationsOptions) {
+    this.#options = options;
+  }
+
+  /** Switches on what a ticket allows, if it is valid. Called with each request that carries one. Never throws. */
+  take(value: string): void {
+    try {
+      const ticket = this.#options.reader.read(value);
+      const hash = ticketHash(value);
+      if (ticket === undefined || this.#live.has(hash) || this.#live.size >= MAX_TICKETS) return;
+      this.#live.set(hash, this.#begin(ticket, hash));
+    } catch (error) {
+      diagnostics.error('rdcp: a ticket could not be used', error);
+    }
+  }
+
+  close(): void {
+    for (const end of this.#live.values()) end();
+  }
+
+  #begin({ categories, tenantId, expiresAt }: Ticket, hash: string): () => void {
+    const { activate, clock, delay } = this.#options;
+    const named = new Set(categories);
+    const part = { tenantId, match: { [TICKET_ATTRIBUTE]: hash }, exhausted: () => {} };
+    const ends: (() => void)[] = [];
+    for (const category of this.#options.categories()) {
+      if (named.has(category.name)) ends.push(activate(category, part));
+    }
+    const end = () => {
+      cancel();
+      this.#live.delete(hash);
+      for (const endPart of ends) endPart();
+    };
+    const cancel = delay(Math.max(0, expiresAt - clock.now()), end);
+    return end;
+  }
+}

@@ -1,0 +1,308 @@
+// In a process of its own: it patches `debug` and `util.debuglog`.
+
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import util, { format, inspect } from 'node:util';
+import { DEBUG } from '../../src/adopt/debug/debug.ts';
+import { DEBUGLOG } from '../../src/adopt/debug/debuglog.ts';
+import { NEST } from '../../src/adopt/nest/nest.ts';
+import fc from '../support/fast-check.ts';
+import { adoptionBench, loadCopy } from './bench.ts';
+import { setUp as setUpPino } from './pino-cases.ts';
+import { setUp as setUpWinston } from './winston-cases.ts';
+
+const SECRET = 'hunter2-hunter2';
+const JWT = `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(SECRET).toString('base64url')}.c2lnbmF0dXJl`;
+
+type Log = (...args: unknown[]) => void;
+type Debug = (namespace: string) => Log & { log?: Log };
+type Bench = ReturnType<typeof adoptionBench>;
+
+/** A logger that is adopted, its category, and what came out of its own destination. */
+interface Case {
+  readonly bench: Bench;
+  readonly category: string;
+  readonly log: Log;
+  readonly written?: () => unknown[];
+  /** Whether secrets in arguments that `%O` stands for are known by their text alone. */
+  readonly textOnly?: true;
+}
+
+const CASES: Readonly<Record<string, (t: TestContext) => Case | Promise<Case>>> = {
+  ...Object.fromEntries(
+    ['debug-2', 'debug-3', 'debug-4.1', 'debug-4.3.1', 'debug'].flatMap((copy) => [
+      [
+        copy,
+        (t: TestContext) => {
+          const { exports: debug, version } = loadCopy<Debug>(copy);
+          const bench = adoptionBench(t, [DEBUG]);
+          bench.load('debug', version, debug);
+          return { bench, category: 'APP', log: debug('app') };
+        },
+      ],
+      [
+        `${copy} with a log of the application`,
+        (t: TestContext) => {
+          const { exports: debug, version } = loadCopy<Debug>(copy);
+          const bench = adoptionBench(t, [DEBUG]);
+          bench.load('debug', version, debug);
+          const log = debug('app');
+          const lines: unknown[] = [];
+          log.log = (...args) => void lines.push(format(...args), args);
+          return { bench, category: 'APP', log, written: () => lines.splice(0) };
+        },
+      ],
+      [
+        `an instance of ${copy}`,
+        (t: TestContext) => {
+          const log = loadCopy<Debug>(copy).exports('app');
+          const lines: unknown[] = [];
+          log.log = (...args) => void lines.push(format(...args), args);
+          const bench = adoptionBench(t, [DEBUG]);
+          bench.adopter.adopt(log, {});
+          return { bench, category: 'APP', log, written: () => lines.splice(0), textOnly: true };
+        },
+      ],
+    ]),
+  ),
+  pino: (t) => {
+    const { pino, out, lines, ...bench } = setUpPino(t, 'pino');
+    const log = pino({ level: 'info', name: 'app' }, out);
+    return { bench: bench as Bench, category: 'APP', log: log.debug.bind(log) as Log, written: () => lines.splice(0) };
+  },
+  'pino with serializers': (t) => {
+    const { pino, out, lines, ...bench } = setUpPino(t, 'pino');
+    const serializers = { session: (value: unknown) => ({ password: SECRET, value }), a: (value: unknown) => value };
+    const log = pino({ level: 'warn', name: 'app', serializers }, out).child({ name: 'child' });
+    const info: Log = (first, ...rest) => (log.info as Log)({ session: first }, 'session %o', ...rest);
+    return { bench: bench as Bench, category: 'CHILD', log: info, written: () => lines.splice(0) };
+  },
+  winston: (t) => {
+    const { winston, memory, ...bench } = setUpWinston(t, 'winston');
+    const transport = memory();
+    const { combine, splat, errors, json } = winston.format;
+    const logger = winston.createLogger({
+      level: 'info',
+      format: combine(errors({ stack: true }), splat(), json()),
+      defaultMeta: { service: 'app' },
+      transports: [transport],
+    });
+    const log = logger.child({ service: 'child' });
+    return {
+      bench: bench as unknown as Bench,
+      category: 'CHILD',
+      log: log.debug.bind(log) as Log,
+      written: () => transport.lines.splice(0),
+    };
+  },
+  nest: async (t) => {
+    const { exports: common, version } = loadCopy<typeof import('@nestjs/common')>('@nestjs/common');
+    const bench = adoptionBench(t, [NEST]);
+    bench.load('@nestjs/common', version, common);
+    const logger = new common.Logger('App');
+    const lines: unknown[] = [];
+    const log: Log = (...args) => {
+      const { write } = process.stdout;
+      process.stdout.write = (chunk: unknown) => lines.push(chunk) > 0;
+      try {
+        logger.debug(args[0], ...args.slice(1), 'App');
+      } finally {
+        process.stdout.write = write;
+      }
+    };
+    return { bench, category: 'APP', log, written: () => lines.splice(0) };
+  },
+  'util.debuglog': (t) => {
+    const bench = adoptionBench(t, [DEBUGLOG]);
+    return { bench, category: 'APP', log: util.debuglog('app') as Log };
+  },
+  'any logger with a level': (t) => {
+    const lines: unknown[] = [];
+    const debug: Log = (...args) => void lines.push(format(...args), args);
+    const logger = { level: 'info', debug };
+    const bench = adoptionBench(t, []);
+    bench.adopter.adopt(logger, { category: 'APP' });
+    return { bench, category: 'APP', log: (...args) => logger.debug(...args), written: () => lines.splice(0) };
+  },
+};
+
+class Session {
+  readonly user = 'ann';
+  readonly sessionToken = SECRET;
+}
+
+class Opaque {
+  readonly #secret = SECRET;
+  [inspect.custom]() {
+    return this.#secret;
+  }
+  toJSON() {
+    return { password: this.#secret };
+  }
+}
+
+const cyclic: Record<string, unknown> = { password: SECRET };
+cyclic.self = cyclic;
+let deep: unknown = { password: SECRET };
+for (let depth = 0; depth < 20; depth++) deep = { deep };
+
+/** Each holds the secret under a name, or in a form, that tells it. */
+const HOLDERS: readonly unknown[] = [
+  { password: SECRET },
+  { a: [{ b: { apiKey: SECRET } }] },
+  Object.freeze({ user: Object.freeze({ secretKey: SECRET }) }),
+  { 'user[password]': SECRET },
+  { [Symbol('token')]: SECRET, a: 1 },
+  { headers: [{ name: 'authorization', value: SECRET }] },
+  { rawHeaders: ['Host', 'shop', 'Cookie', SECRET] },
+  new Map([['password', SECRET]]),
+  new Map([[{}, { token: SECRET }]]),
+  new Set([{ token: SECRET }]),
+  new Headers({ 'x-api-key': SECRET }),
+  new URL(`https://ann:${SECRET}@shop.example/`),
+  new URLSearchParams({ token: SECRET }),
+  new Session(),
+  new Opaque(),
+  new Proxy({ password: SECRET }, {}),
+  Object.defineProperty({ a: 1 }, 'password', { get: () => SECRET, enumerable: true }),
+  Object.defineProperty({ a: 1 }, 'password', { value: SECRET, enumerable: false }),
+  Object.assign(new Error('failed'), { config: { headers: { Authorization: SECRET } } }),
+  new Error('failed', { cause: { password: SECRET } }),
+  new Error(`postgres://app:${SECRET}@db is away`),
+  cyclic,
+  deep,
+  `Bearer ${SECRET}`,
+  `token ${JWT}`,
+  { text: `amqp://app:${SECRET}@queue` },
+];
+
+/** Those whose secret is behind its name in what `%O` makes of them. */
+const IN_TEXT = HOLDERS.slice(0, 3).concat(`Bearer ${SECRET}`, `token ${JWT}`);
+
+for (const [name, setUp] of Object.entries(CASES)) {
+  const formats = !['nest', 'pino with serializers'].includes(name);
+  describe(`${name}: a secret is in no output`, () => {
+    it('of a category that is on, and of a reader of the tail, whatever formats the arguments', async (t) => {
+      const { bench, category, log, written = () => [], textOnly } = await setUp(t);
+      const { calls } = bench.tap(category);
+      const shown = () =>
+        inspect([bench.records.splice(0), calls.splice(0), written()], { depth: 20, showHidden: true });
+      bench.turn(category, true);
+      const holder = fc.constantFrom(...(textOnly ? IN_TEXT : HOLDERS));
+      const message = fc.constantFrom('login', 'login %s', 'login %o', 'login %O', 'login %j', 'login %d %o', '%s %O');
+      const call = fc.oneof(
+        fc.tuple(message, holder),
+        fc.tuple(message, holder, holder),
+        fc.tuple(holder),
+        fc.tuple(holder, message, holder),
+        fc.constant(['auth with Bearer %s', SECRET]),
+        fc.constant(['connecting to redis://app:%s@cache', SECRET]),
+        fc.constant(['header %s=%s', 'authorization', SECRET]),
+      );
+      let some = 0;
+      fc.assert(
+        fc.property(call, (args) => {
+          // Nest formats nothing.
+          if (!formats && args.includes(SECRET)) return;
+          log(...(args as unknown[]));
+          const out = shown();
+          if (out.includes('redacted') || out.includes('login')) some += 1;
+          assert.ok(!out.includes(SECRET) && !out.includes(JWT), out);
+        }),
+        { numRuns: 150 },
+      );
+      assert.ok(some > 50, `${some} lines came out`);
+      assert.deepEqual(bench.errors, []);
+    });
+  });
+}
+
+it('a call without a secret is written as it was, with the very objects', (t) => {
+  const lines: unknown[][] = [];
+  const logger = { level: 'info', debug: (...args: unknown[]) => void lines.push(args) };
+  const bench = adoptionBench(t, []);
+  bench.adopter.adopt(logger, { category: 'APP' });
+  bench.turn('APP', true);
+  const args = ['at %s', new Date(0), { a: [1, { b: null }] }, new Error('failed'), Buffer.from('x'), /x/, 7n];
+  logger.debug(...args);
+  assert.deepEqual(lines, [args]);
+  for (const [at, arg] of args.entries()) assert.equal(lines[0]?.[at], arg);
+});
+
+it('what a logger writes by itself is unchanged while its category is neither switched nor tailed', (t) => {
+  const { pino, out, lines, turn, tap } = setUpPino(t, 'pino');
+  const log = pino({ level: 'debug', name: 'app' }, out);
+  const said = () => {
+    log.debug({ password: 'p' }, 'said');
+    return (lines.pop() as unknown as { password: string }).password;
+  };
+  assert.equal(said(), 'p');
+  const { calls, stop } = tap('APP');
+  assert.equal(said(), 'p');
+  assert.equal(calls[0]?.attributes.password, '[redacted]');
+  stop();
+  turn('APP', true);
+  assert.equal(said(), '[redacted]');
+});
+
+it('bindings of a pino logger are masked in a line that is there because its category is on', (t) => {
+  const { pino, out, lines, turn } = setUpPino(t, 'pino');
+  const root = pino({ level: 'info', name: 'app' }, out);
+  const plain = root.child({ name: 'plain', order: 7 });
+  const child = root.child({
+    name: 'child',
+    password: SECRET,
+    nested: { token: SECRET, id: 7 },
+    dsn: `redis://a:${SECRET}@db`,
+  });
+  for (const name of ['CHILD', 'PLAIN']) turn(name, true);
+  child.debug('text');
+  child.debug({ a: 1 }, 'fields');
+  child.trace({ a: 1 });
+  assert.ok(!inspect(lines, { depth: 20 }).includes(SECRET), inspect(lines, { depth: 20 }));
+  const { name, password, nested, dsn } = lines[1] as unknown as Record<string, unknown>;
+  assert.deepEqual(
+    [name, password, nested, dsn],
+    ['child', '[redacted]', { token: '[redacted]', id: 7 }, 'redis://[redacted]@db'],
+  );
+  child.setBindings({ apiKey: SECRET });
+  child.debug('later');
+  assert.equal((lines.at(-1) as unknown as { apiKey: string }).apiKey, '[redacted]');
+  plain.debug('plain');
+  assert.equal((lines.at(-1) as unknown as { order: number }).order, 7);
+  child.info("the application's own line");
+  assert.equal((lines.at(-1) as unknown as { password: string }).password, SECRET);
+});
+
+it("a tail shows what a winston transport's own format leaves, and no more", (t) => {
+  const { winston, memory, turn, tap } = setUpWinston(t, 'winston');
+  const hide = winston.format((info) => ({
+    ...info,
+    card: '****',
+    message: String(info.message).replace('4711', '****'),
+  }));
+  const drop = winston.format((info) => {
+    const { iban: _iban, ...rest } = info;
+    return rest as typeof info;
+  });
+  const print = winston.format.printf(({ message }) => `line: ${String(message).replace('pin 99', 'pin **')}`);
+  const plain = { level: 'info', defaultMeta: { service: 'app' } };
+  winston
+    .createLogger({ ...plain, transports: [memory(), memory({ format: hide() }), memory({ format: drop() })] })
+    .debug('off');
+  const first = winston.createLogger({
+    ...plain,
+    transports: [memory({ format: hide() }), memory({ format: drop() })],
+  });
+  const second = winston.createLogger({ ...plain, transports: [memory({ format: print })] });
+  turn('APP', true);
+  const { calls } = tap('APP');
+  first.debug('card 4711', { card: 4711, iban: 'DE00', order: 7 });
+  second.debug('pin 99');
+  assert.deepEqual(
+    calls.map(({ message }) => message),
+    ['card ****', 'line: pin **'],
+  );
+  const { card, iban, order } = calls[0]!.attributes;
+  assert.deepEqual([card, iban, order], ['****', undefined, 7]);
+});

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { RdcpConfig } from '../../src/options/options.ts';
+import type { AlertsResponse } from '../../src/protocol/alert-notification.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
+import { MAX_ALERTS_BYTES, PATHS } from '../../src/protocol/constants.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
+import fc from '../support/fast-check.ts';
+import { KEYS, startServer, type TestRequest, withMembers } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { notification } from './notifications.ts';
+
+const RULE = { name: 'errors', match: { alertname: 'HighErrorRate' }, enable: ['DATABASE'], for: '15m' };
+const startsAt = Date.now();
+
+async function startRuled(
+  t: TestContext,
+  options: Parameters<typeof startServer>[1] & { rules?: RdcpConfig['alerts'] } = {},
+) {
+  const server = await startServer(t, { ...options, config: { alerts: options.rules ?? [RULE], ...options.config } });
+  const post = <T = AlertsResponse>(body: unknown, request: TestRequest = {}) =>
+    server.request<T>(PATHS.alerts, { method: 'POST', key: 'alerts', body, ...request });
+  const refusal = async (body: unknown) => {
+    const answer = await server.request(PATHS.alerts, { method: 'POST', key: 'alerts', body });
+    return [answer.status, answer.body.error.code, answer.body.error.details?.field];
+  };
+  const trail = async () => (await server.request<AuditResponse>(PATHS.audit, { key: 'admin' })).body.entries;
+  return { server, post, refusal, trail };
+}
+
+test('a body that is no notification is refused by the name of its field, and changes nothing', async (t) => {
+  const { refusal, trail } = await startRuled(t);
+  const good = notification([{ startsAt }]);
+  const cases: readonly (readonly [string, object])[] = [
+    ['version', { version: '5' }],
+    ['version', { version: undefined }],
+    ['groupKey', { groupKey: undefined }],
+    ['groupKey', { groupKey: '' }],
+    ['status', { status: 'pending' }],
+    ['alerts', { alerts: [] }],
+    ['alerts', { alerts: undefined }],
+    ['alerts.0.labels', { alerts: [{ status: 'firing', startsAt: '2026-01-01T00:00:00Z' }] }],
+    ['alerts.0.startsAt', { alerts: [{ status: 'firing', labels: {}, startsAt: 'yesterday' }] }],
+    ['alerts.0.labels.a', { alerts: [{ status: 'firing', labels: { a: 1 }, startsAt: '2026-01-01T00:00:00Z' }] }],
+  ];
+  for (const [field, changes] of cases) {
+    assert.deepEqual(await refusal({ ...good, ...changes }), [400, 'RDCP_MALFORMED_REQUEST', field], field);
+  }
+  const text = JSON.stringify(good);
+  assert.deepEqual((await refusal(text.slice(0, -10))).slice(0, 2), [400, 'RDCP_MALFORMED_REQUEST']);
+  assert.deepEqual(await refusal([good]), [400, 'RDCP_MALFORMED_REQUEST', undefined]);
+  assert.deepEqual(await trail(), []);
+});
+
+test('10,000 alerts at once switch once; more are refused', async (t) => {
+  const { post, refusal, trail } = await startRuled(t);
+  const alerts = Array.from({ length: 10_000 }, (_, index) => ({
+    startsAt: startsAt + index,
+    labels: { instance: `10.0.${index >> 8}.${index & 255}:9100`, namespace: 'shop', severity: 'critical' },
+  }));
+  const { status, body } = await post(notification(alerts));
+  assert.deepEqual([status, body.matched, body.switched.length], [200, 1, 1]);
+  assert.equal((await trail()).length, 1);
+  const tooMany = notification([...alerts, { startsAt }]);
+  assert.deepEqual(await refusal(tooMany), [400, 'RDCP_MALFORMED_REQUEST', 'alerts']);
+});
+
+test('a body over the limit of alerts is cut off', async (t) => {
+  const { refusal } = await startRuled(t);
+  const padded = { ...notification([{ startsAt }]), commonAnnotations: { text: 'x'.repeat(MAX_ALERTS_BYTES) } };
+  assert.deepEqual((await refusal(padded)).slice(0, 2), [413, 'RDCP_REQUEST_TOO_LARGE']);
+});
+
+test('labels with anything in them become one bounded line of the trail', async (t) => {
+  const { post, trail } = await startRuled(t);
+  const odd = fc.string({ unit: 'binary', maxLength: 600 });
+  let groups = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(odd, odd, { maxKeys: 20 }), async (labels) => {
+      groups += 1;
+      const body = notification([{ startsAt, labels: { ...labels, alertname: 'HighErrorRate' } }], {
+        groupKey: `${groups}`,
+      });
+      assert.equal((await post(body)).status, 200);
+      const [entry] = await trail();
+      const reason = entry?.reason ?? '';
+      assert.ok(reason.length <= 500 && reason.isWellFormed() && /^\P{Cc}*$/u.test(reason), reason);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('labels of 100 KB, with line breaks and under names of every object are a bounded line of the trail', async (t) => {
+  const { server, trail } = await startRuled(t);
+  const long = 'x'.repeat(100_000);
+  const cases: readonly (readonly [string, string])[] = [
+    [long, 'value'],
+    ['name', long],
+    ['name', '\r\n2026-01-01T00:00:00Z rdcp: DATABASE off'],
+    ['constructor', 'x'],
+  ];
+  for (const [index, [name, value]] of cases.entries()) {
+    const text = JSON.stringify(notification([{ startsAt, labels: { NAME: value } }], { groupKey: `${index}` }));
+    const body = text.replace('"NAME":', `${JSON.stringify(name)}:`);
+    const { status } = await server.request(PATHS.alerts, { method: 'POST', key: 'alerts', body });
+    assert.equal(status, 200, name.slice(0, 20));
+    const { reason = '' } = (await trail())[0] ?? {};
+    assert.ok(reason.startsWith('c6eadffa33fcdf37 ') && reason.length <= 500 && /^\P{Cc}*$/u.test(reason), reason);
+  }
+  assert.equal(server.plane.temporaryControls(), cases.length);
+});
+
+test('a label that would be a prototype is refused, and changes nothing', async (t) => {
+  const { server, refusal } = await startRuled(t);
+  for (const job of ['shop', 'Läden']) {
+    const text = JSON.stringify(notification([{ startsAt, labels: { job, NAME: 'polluted' } }]));
+    const [status, code] = await refusal(text.replace('NAME', '__proto__'));
+    assert.deepEqual([status, code], [400, 'RDCP_MALFORMED_REQUEST']);
+  }
+  assert.equal(server.plane.temporaryControls(), 0);
+  assert.equal('polluted' in {}, false);
+});
+
+test('an alert that fires and is resolved a hundred times is on once, and two entries of the trail', async (t) => {
+  const { server, post, trail } = await startRuled(t);
+  for (let pair = 0; pair < 100; pair++) {
+    const firing = { startsAt: Date.now() };
+    assert.equal((await post(notification([firing]))).body.switched.length, pair === 0 ? 1 : 0);
+    await post(notification([{ ...firing, status: 'resolved' }]));
+  }
+  assert.equal(server.plane.temporaryControls(), 0);
+  assert.deepEqual(
+    (await trail()).map(({ action }) => action),
+    ['reset', 'enable'],
+  );
+});
+
+test('10,000 alerts that come again and again, some of them resolved, write nothing more', async (t) => {
+  const { server, post, trail } = await startRuled(t);
+  for (let times = 0; times < 5; times++) {
+    const alerts = Array.from({ length: 10_000 }, (_, index) => ({
+      status: index % (times + 2) === 0 ? ('firing' as const) : ('resolved' as const),
+      startsAt: startsAt + index,
+    }));
+    const { status, body } = await post(notification(alerts));
+    assert.deepEqual([status, body.switched.length], [200, 1]);
+  }
+  assert.equal((await trail()).length, 1);
+  assert.equal(server.plane.temporaryControls(), 1);
+});
+
+test('as many groups of a rule as come switch no more than a category may have activations', async (t) => {
+  const { server, post } = await startRuled(t);
+  let switched = 0;
+  for (let group = 0; group < 40; group++) {
+    const { status, body } = await post(notification([{ startsAt }], { groupKey: `${group}` }));
+    assert.equal(status, 200);
+    switched += body.switched.length;
+  }
+  assert.equal(switched, 16);
+  assert.equal(server.plane.temporaryControls(), 16);
+});
+
+test('while the store is away the sender is asked to come again, and nothing is on', async (t) => {
+  let away = true;
+  const memory = createMemoryStore();
+  const store = withMembers(memory, {
+    commit: async (commit) => {
+      if (away) throw new Error('the store is away');
+      return memory.commit(commit);
+    },
+  });
+  const { server, post } = await startRuled(t, { store });
+  const body = notification([{ startsAt }]);
+  const refused = await server.request(PATHS.alerts, { method: 'POST', key: 'alerts', body });
+  assert.deepEqual([refused.status, refused.body.error.code], [503, 'RDCP_UNAVAILABLE']);
+  assert.equal(server.plane.temporaryControls(), 0);
+  away = false;
+  await until('the next attempt to succeed', async () => (await post(body)).status === 200);
+  assert.equal(server.plane.temporaryControls(), 1);
+});
+
+test('the scope of alerts opens that endpoint alone', async (t) => {
+  const { server, post } = await startRuled(t);
+  for (const path of [PATHS.discovery, PATHS.status, PATHS.audit, PATHS.metrics, PATHS.events, PATHS.tail]) {
+    assert.equal((await server.request(path, { key: 'alerts' })).status, 403, path);
+  }
+  const control = { method: 'POST', key: 'alerts', body: { action: 'enable', categories: 'DATABASE' } } as const;
+  assert.equal((await server.request(PATHS.control, control)).status, 403);
+  assert.equal((await post(notification([{ startsAt }]), { key: 'operator' })).status, 403);
+  assert.equal((await post(notification([{ startsAt }]), { key: 'admin' })).status, 200);
+});
+
+test('a key comes as a bearer token too, as Alertmanager sends it; nowhere else', async (t) => {
+  const { server } = await startRuled(t);
+  const headers = { Authorization: `Bearer ${KEYS.alerts}`, 'Content-Type': 'application/json' };
+  const body = JSON.stringify(notification([{ startsAt }]));
+  const send = (path: string, init: RequestInit) => fetch(server.url + path, { headers, ...init });
+  assert.equal((await send(PATHS.alerts, { method: 'POST', body })).status, 200);
+  assert.equal((await send(PATHS.session, {})).status, 401);
+  const wrong = { ...headers, Authorization: `${headers.Authorization}x` };
+  assert.equal((await send(PATHS.alerts, { method: 'POST', body, headers: wrong })).status, 401);
+  const both = { ...headers, 'X-RDCP-API-Key': KEYS.alerts };
+  assert.equal((await send(PATHS.alerts, { method: 'POST', body, headers: both })).status, 400);
+});
+
+test('without rules there is no endpoint', async (t) => {
+  const { server } = await startRuled(t, { rules: [] });
+  assert.equal((await server.request(PATHS.alerts, { method: 'POST', key: 'alerts', body: {} })).status, 404);
+});

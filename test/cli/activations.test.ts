@@ -1,0 +1,133 @@
+// In a process of its own: it switches categories of the process.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createRdcp, type DebugRecord } from '../../src/index.ts';
+import { makeKey } from '../auth/records.ts';
+import { until } from '../support/until.ts';
+import { type RunOptions, rdcp as run } from './run.ts';
+
+describe('a category that is on for some work or some lines', () => {
+  const admin = makeKey({ id: 'admin', scopes: ['admin'] });
+  const lines: DebugRecord[] = [];
+  const service = createRdcp({
+    server: { port: 0 },
+    security: { apiKeys: [admin.record] },
+    announce: false,
+    emit: { to: (line: DebugRecord) => void lines.push(line) },
+  });
+  service.category('PART_POOL');
+  service.category('PART_CACHE');
+  let url = '';
+  before(async () => {
+    url = (await service.listen()).url;
+  });
+  after(() => service.close());
+  const rdcp = (args: string[], options: RunOptions = {}) =>
+    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: admin.key, ...options.env } });
+
+  it('enable says what is on and how to end it; list, status and watch show it; end ends it', async () => {
+    const over = new AbortController();
+    let shown = '';
+    const watching = rdcp(['watch', 'PART_*'], { interrupted: over.signal, heard: (text) => (shown += text) });
+    await rdcp(['enable', 'PART_CACHE']);
+    await until('a line of the other category', () => /PART_CACHE on for/.test(shown));
+
+    const { stdout, code } = await rdcp([
+      'enable',
+      'PART_POOL',
+      '-m',
+      'user.id=42',
+      '--where',
+      'rows > 1',
+      '--for',
+      '10m',
+    ]);
+    assert.equal(code, 0);
+    const [, id] =
+      /^PART_POOL on for user\.id=42, where rows > 1, for 10m, until [\d:]+ \(rdcp end --id ([0-9a-f]{12})\)$/m.exec(
+        stdout,
+      ) ?? [];
+    assert.ok(id, stdout);
+    const shownAs = /^PART_POOL +on +user\.id=42, where rows > 1, (?:10m|9m \d+s)/m;
+    assert.match((await rdcp(['list'])).stdout, shownAs);
+    assert.match((await rdcp(['status'])).stdout, shownAs);
+    await until('a line of the activation', () =>
+      /PART_POOL on for user\.id=42, where rows > 1, .* by ops/.test(shown),
+    );
+
+    await rdcp(['enable', 'PART_POOL', '--text', 'query*', '--sample', '1/100']);
+    assert.match((await rdcp(['list'])).stdout, /^PART_POOL +on +2 activations /m);
+    assert.match(
+      (await rdcp(['end', '--id', id])).stdout,
+      /^Ended PART_POOL for work with user\.id, filtered by where$/m,
+    );
+    assert.match((await rdcp(['list'])).stdout, /^PART_POOL +on +text query\*, 1 %, 1[45]m /m);
+    assert.match((await rdcp(['end', 'PART_POOL'])).stdout, /1 activation ended/);
+    assert.match((await rdcp(['list'])).stdout, /^PART_POOL +off +- /m);
+    await until('its end', () => /PART_POOL off/.test(shown));
+    over.abort();
+    await watching;
+  });
+
+  it('a list with -o wide counts the lines that a filter could not be evaluated for', async () => {
+    await rdcp(['enable', 'PART_POOL', '--where', 'rows > 1']);
+    const category = service.category('PART_POOL');
+    await until('a line of the filter', () => {
+      category.debug('query', { rows: 2 });
+      return lines.some(({ message }) => message === 'query');
+    });
+    await until('a line without rows is counted', async () => {
+      category.debug('other', { table: 'orders' });
+      return /NOT EVALUATED/.test((await rdcp(['list', '-o', 'wide'])).stdout);
+    });
+    assert.ok(!lines.some(({ message }) => message === 'other'));
+    await rdcp(['end', 'PART_POOL']);
+    assert.doesNotMatch((await rdcp(['list', '-o', 'wide'])).stdout, /NOT EVALUATED/);
+  });
+
+  it('a dry run says what would be on, and nothing is', async () => {
+    const { stdout } = await rdcp(['enable', 'PART_POOL', '-m', 'user.id=42', '--dry-run']);
+    assert.match(stdout, /^PART_POOL would be on for user\.id=42, for 15m, until [\d:]+$/m);
+    assert.match((await rdcp(['list'])).stdout, /^PART_POOL +off +- /m);
+  });
+
+  it('enable takes processes, and says so where they do not run', async () => {
+    const one = await rdcp(['enable', 'PART_POOL', '--one', '--for', '10m']);
+    assert.equal(one.code, 0, one.stderr);
+    assert.match(one.stdout, /^PART_POOL on for one process, for 10m, /m);
+    assert.match((await rdcp(['list'])).stdout, /^PART_POOL +on +one process, (?:10m|9m \d+s)/m);
+    assert.match((await rdcp(['status'])).stdout, /^PART_POOL +on +one process, /m);
+    lines.length = 0;
+    service.category('PART_POOL').debug('here');
+    assert.equal(lines.length, 1);
+    await rdcp(['end', 'PART_POOL']);
+
+    const elsewhere = await rdcp(['enable', 'PART_POOL', '--instance', 'vm:1', '--version', '1.4.2']);
+    assert.equal(elsewhere.code, 3);
+    assert.match(elsewhere.stdout, /^PART_POOL on for vm:1, version 1\.4\.2, /m);
+    assert.match(elsewhere.stderr, /none of the processes that it is for is running/);
+    service.category('PART_POOL').debug('not here');
+    assert.equal(lines.length, 1);
+    await rdcp(['end', 'PART_POOL']);
+  });
+
+  it('what contradicts itself is a usage error, and what the service refuses names the field', async () => {
+    for (const args of [
+      ['enable', 'PART_POOL', '-m', 'user.id=42', '--permanent'],
+      ['enable', 'PART_POOL', '-m', 'user.id'],
+      ['end', 'PART_POOL', '--id', 'x'],
+      ['end', '--all', '--id', 'x'],
+      ['enable', 'PART_POOL', '--one', '--permanent'],
+      ['enable', 'PART_POOL', '--one', '--percent', '5'],
+      ['enable', 'PART_POOL', '--percent', '0'],
+      ['enable', 'PART_POOL', '--percent', '101%'],
+      ['request', 'PART_POOL', '--tail', '--one'],
+    ]) {
+      assert.equal((await rdcp(args)).code, 2, args.join(' '));
+    }
+    const { code, stderr } = await rdcp(['enable', 'PART_POOL', '--where', 'rows >']);
+    assert.equal(code, 1);
+    assert.match(stderr, /otelrdcp_filter\.where is not a valid expression/);
+  });
+});

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { repeatedName } from '../../src/cli/json-text.ts';
+import type { Target } from '../../src/cli/terminal.ts';
+import fc from '../support/fast-check.ts';
+import { KEYS } from '../support/server.ts';
+import { commandWith, startServices } from './many-services.ts';
+
+const at = (port: number) => ({ url: `http://127.0.0.1:${port}`, apiKey: KEYS.admin });
+const FOUR = { shop: at(1), cart: at(7), pay: at(9), stock: at(11) };
+
+const namesOf = (stdout: string): string[] =>
+  JSON.parse(stdout).services.map(({ service }: { service: string }) => service);
+const unreachable = (error: Error) => async () => Promise.reject(error);
+
+describe('which services a command asks', () => {
+  test('groups hold services and other groups, and a service in two of them is asked once', async (t) => {
+    const { run } = commandWith(t, FOUR, { groups: { checkout: ['shop', '@payments'], payments: ['pay', 'cart'] } });
+    const named = async (...args: string[]) => namesOf((await run(['status', '-o', 'json', ...args])).stdout);
+    assert.deepEqual(await named('-s', '@checkout'), ['shop', 'pay', 'cart']);
+    assert.deepEqual(await named('-s', '@payments,@checkout,stock, cart'), ['pay', 'cart', 'shop', 'stock']);
+    assert.deepEqual(await named('--all-services'), ['shop', 'cart', 'pay', 'stock']);
+  });
+
+  test('rdcp profiles shows the groups, and login and logout keep them', async (t) => {
+    const { servers, profiles } = await startServices(t, ['shop']);
+    const { run, config } = commandWith(t, { ...profiles, old: at(1) }, { groups: { all: ['shop', '@all2'] } });
+    assert.equal((await run(['logout', '--profile', 'old'])).code, 0);
+    const login = ['login', '--profile', 'two', '--url', servers.shop.url];
+    assert.equal((await run(login, { piped: KEYS.admin })).code, 0);
+    const { profiles: kept, groups } = JSON.parse(readFileSync(join(config, 'rdcp', 'profiles.json'), 'utf8'));
+    assert.deepEqual([Object.keys(kept), groups], [['shop', 'two'], { all: ['shop', '@all2'] }]);
+    const { stdout } = await run(['profiles']);
+    assert.match(stdout, /\n\nGROUP +SERVICES\n@all +shop, @all2\n$/);
+    assert.deepEqual(JSON.parse((await run(['profiles', '-o', 'json'])).stdout).groups, groups);
+  });
+
+  for (const [what, groups, args, said] of [
+    ['a group in a circle', { a: ['shop', '@b'], b: ['@a'] }, '@a', 'groups in a circle: @a > @b > @a'],
+    ['a group that holds itself', { a: ['@a'] }, '@a', 'groups in a circle: @a > @a'],
+    ['no such group', { a: ['shop'] }, '@b', "there is no group '@b' (there are @a): the file of profiles has them"],
+    ['no such service', {}, 'shpo', "there is no service 'shpo' (there are cart, pay, shop, stock): 'rdcp login'"],
+    ['no such service in a group', { a: ['shop', 'cat'] }, '@a', "there is no service 'cat'"],
+    ['an empty name', {}, 'shop,', "--service must be names such as shop,cart or @checkout, not ''"],
+    ['an empty group', { a: [] }, '@a', "group 'a' is malformed: a group is a list such as"],
+    ['a group of numbers', { a: [1] }, 'shop', "group 'a' is malformed"],
+    ['groups that are a list', [['shop']], 'shop', "'groups' is malformed"],
+    ['groups that are a text', 'shop', 'shop', "'groups' is malformed"],
+    ['no groups at all', null, 'shop', "'groups' is malformed"],
+  ] as const) {
+    test(`${what} is refused`, async (t) => {
+      const { run } = commandWith(t, FOUR, { groups: groups as object });
+      const { code, stdout, stderr } = await run(['list', '-s', args]);
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      assert.ok(stderr.includes(said), stderr);
+    });
+  }
+
+  test('a file of profiles with a service twice is refused', async (t) => {
+    const { run, write } = commandWith(t, {});
+    write(
+      'profiles.json',
+      '{"profiles": {"shop": {"url": "http://a"}, "cart": {"url": "http://b"}, "shop": {"url": "http://c"}}}',
+    );
+    const { code, stderr } = await run(['list', '-s', 'cart']);
+    assert.equal(code, 2);
+    assert.match(stderr, /profiles\.json has 'shop' twice: keep one of them\n$/);
+  });
+
+  test('a name that one object has twice is found, however it is written', () => {
+    const value = fc.jsonValue();
+    fc.assert(fc.property(value, (any) => assert.equal(repeatedName(JSON.stringify(any)), undefined)));
+    fc.assert(
+      fc.property(fc.string(), value, value, fc.boolean(), (name, one, other, escaped) => {
+        const key = JSON.stringify(name);
+        const same = escaped
+          ? key.replaceAll(/[a-z]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+          : key;
+        // An escape that already begins with a backslash stays.
+        const written = /\\/.test(key) ? key : same;
+        const json = `[{"": {}}, {${key}:${JSON.stringify(one)} , ${written} : ${JSON.stringify(other)}}]`;
+        assert.equal(repeatedName(json), name);
+      }),
+    );
+  });
+
+  test('one service with two names is refused, unless a tenant separates them', async (t) => {
+    const { run } = commandWith(t, { ...FOUR, again: at(1), acme: { ...at(1), tenant: 'acme' } });
+    const { code, stderr } = await run(['list', '-s', 'shop,again']);
+    assert.deepEqual([code, stderr], [2, 'rdcp: shop and again are one service: name one of them\n']);
+    assert.equal((await run(['list', '-s', 'shop,acme'])).code, 4);
+    assert.equal((await run(['list', '-s', 'shop,acme', '--tenant', 'acme'])).code, 2);
+  });
+
+  test('what chooses one service cannot be combined with what chooses several', async (t) => {
+    const { run } = commandWith(t, FOUR);
+    for (const [args, said] of [
+      [['-s', 'shop', '--url', 'http://a'], '--service cannot be combined with --url'],
+      [['--all-services', '--profile', 'shop'], '--all-services cannot be combined with --profile'],
+      [['--all-services', '-s', 'shop'], '--all-services cannot be combined with --service'],
+    ] as const) {
+      const { code, stderr } = await run(['list', ...args]);
+      assert.deepEqual([code, stderr], [2, `rdcp: ${said}\n`]);
+    }
+    const none = commandWith(t, {});
+    const { code, stderr } = await none.run(['list', '--all-services']);
+    assert.deepEqual([code, stderr], [2, "rdcp: --all-services: there is none yet: 'rdcp login' adds one\n"]);
+  });
+
+  test('a profile that is not right is named, and the others go on', async (t) => {
+    const { profiles } = await startServices(t, ['shop']);
+    const { run } = commandWith(t, { ...profiles, cart: { ...at(1), caFile: '/no/such.pem' } });
+    const { code, stderr, stdout } = await run(['status', '--all-services']);
+    assert.equal(code, 3);
+    assert.match(stderr, /^rdcp: cart: --ca: \/no\/such\.pem does not exist$/m);
+    assert.match(stdout, /^shop +DATABASE/m);
+    const alone = await run(['status', '-s', 'cart,cart']);
+    assert.deepEqual([alone.code, alone.stderr], [2, 'rdcp: --ca: /no/such.pem does not exist\n']);
+  });
+});
+
+describe('services.json, which a platform writes', () => {
+  test('its services are asked with the key of the environment, or of a profile of the same address', async (t) => {
+    const { servers, profiles } = await startServices(t, ['shop', 'cart']);
+    const listed = { shop: { url: servers.shop.url }, basket: { url: servers.cart.url, tenant: 'acme' } };
+    const { run } = commandWith(t, { cart: profiles.cart }, { listed });
+    const one = await run(['status', '-s', 'basket']);
+    // This service has no tenants.
+    assert.match(one.stderr, /X-RDCP-Tenant-ID is not allowed/);
+    const without = await run(['status', '-s', 'shop,cart']);
+    assert.equal(without.code, 3);
+    assert.match(without.stderr, /^rdcp: shop: RDCP_AUTH_REQUIRED/);
+    const all = await run(['status', '-s', 'shop,cart'], { env: { RDCP_API_KEY: KEYS.admin } });
+    assert.equal(all.code, 0, all.stderr);
+  });
+
+  test('another file can be named, and a profile wins over nothing: one name with two addresses is refused', async (t) => {
+    const { run, config } = commandWith(t, FOUR, { listed: { shop: { url: 'http://127.0.0.1:13' } } });
+    const { code, stderr } = await run(['list', '-s', 'shop']);
+    assert.equal(code, 2);
+    assert.match(stderr, /^rdcp: two services are named shop, with different addresses: rename the profile/);
+    assert.equal((await run(['list', '-s', 'cart'])).code, 4);
+    const file = join(config, 'others.json');
+    writeFileSync(file, JSON.stringify({ services: { one: { url: 'http://127.0.0.1:1' } } }), { mode: 0o644 });
+    const other = (name: string) => run(['list', '-s', name], { env: { RDCP_SERVICES_FILE: file } });
+    assert.equal((await other('one')).code, 4);
+    assert.equal((await other('shop')).code, 4);
+    chmodSync(file, 0o666);
+    assert.match((await other('one')).stderr, /others\.json can be written by other users: run chown and chmod 644/);
+    const gone = await run(['list', '-s', 'one'], { env: { RDCP_SERVICES_FILE: `${file}.no` } });
+    assert.match(gone.stderr, /others\.json\.no does not exist/);
+  });
+
+  for (const [what, content, said] of [
+    ['no JSON', '{', 'is not JSON'],
+    ['a service twice', '{"services":{"a":{"url":"http://a"},"a":{"url":"http://b"}}}', "has 'a' twice"],
+    ['no services', '{"services":[]}', 'has no services'],
+    ['a name that is none', '{"services":{"@a":{"url":"http://a"}}}', "'@a' is no name"],
+    ['no address', '{"services":{"a":{}}}', "'url' of service 'a' is malformed"],
+    ['a credential', '{"services":{"a":{"url":"http://a","apiKey":"x"}}}', "'apiKey' of service 'a' is malformed"],
+    ['a tenant that is none', '{"services":{"a":{"url":"http://a","tenant":"a b"}}}', "'tenant' of service 'a'"],
+  ] as const) {
+    test(`${what} is refused`, async (t) => {
+      const { run, write } = commandWith(t, FOUR);
+      write('services.json', content);
+      const { code, stderr } = await run(['list', '--all-services']);
+      assert.equal(code, 2);
+      assert.match(stderr, /services\.json/);
+      assert.ok(stderr.includes(said), stderr);
+    });
+  }
+});
+
+describe('services by the SRV records of DNS', () => {
+  const SRV = '_rdcp._tcp.example.com';
+  const answering = (...targets: Target[]) => ({ resolveSrv: async () => targets });
+
+  test('each target is a service, on loopback without TLS', async (t) => {
+    const { servers } = await startServices(t, ['shop', 'cart']);
+    const portOf = ({ url }: { url: string }) => Number(new URL(url).port);
+    const { run } = commandWith(t, {}, { groups: { all: [SRV] } });
+    const records = answering(
+      { name: 'localhost', port: portOf(servers.shop) },
+      { name: 'localhost.', port: portOf(servers.cart) },
+    );
+    for (const words of [SRV, '@all']) {
+      const args = ['status', '-s', words, '-o', 'json'];
+      const { code, stdout, stderr } = await run(args, { ...records, env: { RDCP_API_KEY: KEYS.admin } });
+      assert.equal(code, 0, stderr);
+      assert.deepEqual(
+        namesOf(stdout),
+        Object.values(servers).map((server) => `localhost:${portOf(server)}`),
+      );
+    }
+  });
+
+  test('targets are called by the first part of their names where that is enough', async (t) => {
+    const { run } = commandWith(t, FOUR);
+    const asked = async (srv: string) => {
+      const records = answering({ name: 'pod-0.shop.invalid', port: 9465 }, { name: 'pod-1.shop.invalid', port: 9465 });
+      return run(['status', '-s', srv], records);
+    };
+    const { stderr } = await asked(SRV);
+    assert.match(stderr, /^rdcp: pod-0: .*https:\/\/pod-0\.shop\.invalid:9465/m);
+    assert.match((await asked('_http._tcp.shop.invalid')).stderr, /^rdcp: pod-1: .*http:\/\/pod-1\.shop\.invalid/m);
+  });
+
+  test('a name without records is named, and the others go on', async (t) => {
+    const { profiles } = await startServices(t, ['shop']);
+    const { run } = commandWith(t, profiles);
+    const missing = unreachable(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
+    const { code, stderr, stdout } = await run(['status', '-s', `shop,${SRV}`], { resolveSrv: missing });
+    assert.equal(code, 3, stderr);
+    assert.match(stderr, /_rdcp\._tcp\.example\.com: RDCP_UNAVAILABLE: DNS has no SRV records of .* \(ENOTFOUND\)/);
+    assert.match(stdout, /^shop/m);
+    const alone = await run(['status', '-s', SRV], { resolveSrv: missing });
+    assert.equal(alone.code, 4);
+    for (const name of ['', '.', 'a b', 'evil.com/x', 'user@evil.com']) {
+      const odd = await run(['status', '-s', SRV], answering({ name, port: 1 }));
+      assert.match(odd.stderr, /^rdcp: RDCP_UNAVAILABLE: DNS names no host for/, name);
+    }
+  });
+});
+
+test('completion offers services and groups, after a comma too, and asks the first for its categories', async (t) => {
+  const { profiles } = await startServices(t, ['shop', 'cart']);
+  const { run } = commandWith(t, profiles, {
+    groups: { both: ['shop', 'cart'] },
+    listed: { pay: { url: 'http://a' } },
+  });
+  const offered = async (...words: string[]) => {
+    const { stdout } = await run(['__complete', ...words]);
+    return stdout.split('\n').flatMap((line) => line.split('\t')[0] || []);
+  };
+  assert.deepEqual(await offered('list', '-s', ''), ['shop', 'cart', 'pay', '@both']);
+  assert.deepEqual(await offered('list', '--service=shop,c'), ['--service=shop,cart']);
+  assert.deepEqual(await offered('-s', '@both', 'enable', 'DATA'), ['DATABASE']);
+  assert.deepEqual(await offered('enable', '-s', 'shop', 'DATA'), ['DATABASE']);
+});

@@ -1,0 +1,98 @@
+// In a process of its own: it switches categories of the process.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { runWork } from '../../src/api.ts';
+import { createRdcp, type DebugRecord } from '../../src/index.ts';
+import { makeKey } from '../auth/records.ts';
+import { until } from '../support/until.ts';
+import { type RunOptions, rdcp as run } from './run.ts';
+
+describe('lines of failed or slow work alone', () => {
+  const admin = makeKey({ id: 'admin', scopes: ['admin'] });
+  const lines: DebugRecord[] = [];
+  const service = createRdcp({
+    server: { port: 0 },
+    security: { apiKeys: [admin.record] },
+    announce: false,
+    emit: { to: (line: DebugRecord) => void lines.push(line) },
+  });
+  const database = service.category('FAIL_POOL');
+  let url = '';
+  before(async () => {
+    url = (await service.listen()).url;
+  });
+  after(() => service.close());
+  const rdcp = (args: string[], options: RunOptions = {}) =>
+    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: admin.key, ...options.env } });
+  const job = (fails: boolean) =>
+    runWork('invoice', () => {
+      database.debug('first', { rows: 1 });
+      database.debug('second');
+      if (fails) database.fail(new TypeError('secret'));
+    });
+
+  it('enable --on-error writes them, and list says how many', async () => {
+    const { stdout } = await rdcp(['enable', 'FAIL_POOL', '--on-error', '--slower-than', '2s', '--for', '1h']);
+    assert.match(stdout, /^FAIL_POOL on for failures, work slower than 2s, for 1h, until /m);
+    job(false);
+    job(true);
+    assert.deepEqual(
+      lines.map(({ message }) => message),
+      ['first', 'second'],
+    );
+    assert.match(
+      (await rdcp(['list'])).stdout,
+      /^FAIL_POOL +on +recording failures, work slower than 2s, 2 written, /m,
+    );
+    const { stdout: listed } = await rdcp(['list', '-o', 'json']);
+    const category = JSON.parse(listed).categories.find((each: { name: string }) => each.name === 'FAIL_POOL');
+    assert.deepEqual(category.otelrdcp_recorder, { written: 2, forgotten: 2, cut: 0 });
+    assert.deepEqual(category.otelrdcp_activations[0].when, { failed: true, slowerThan: '2s' });
+    const { stdout: trail } = await rdcp(['audit', '-o', 'json']);
+    assert.match(trail, /"when": ?\{\s*"failed": ?true/);
+    assert.match((await rdcp(['end', 'FAIL_POOL'])).stdout, /1 activation ended/);
+    job(true);
+    assert.equal(lines.length, 2);
+  });
+
+  it('forecast --on-error measures how much it would be, and writes nothing', async () => {
+    const working = setInterval(() => [job(false), job(true)], 20);
+    const measured = await rdcp(['forecast', 'FAIL_POOL', '--on-error', '--for', '1s', '-o', 'json']);
+    clearInterval(working);
+    const { callsPerSecond, bytesPerCall } = JSON.parse(measured.stdout).categories.FAIL_POOL;
+    assert.ok(callsPerSecond.value > 2 && callsPerSecond.value <= 110, `${callsPerSecond.value} a second`);
+    assert.ok(bytesPerCall.value > 100);
+    assert.equal(lines.length, 2);
+    assert.match((await rdcp(['audit'])).stdout, /forecast .*for 1s, when it fails/);
+  });
+
+  it('tail --on-error shows them by work, with a line that says what failed', async () => {
+    const over = new AbortController();
+    let shown = '';
+    const tailing = rdcp(['tail', 'FAIL_POOL', '--on-error', '--lines', '4'], {
+      interrupted: over.signal,
+      heard: (text) => (shown += text),
+    });
+    await until('a failure is shown', () => {
+      job(false);
+      job(true);
+      return (shown.match(/second/g)?.length ?? 0) >= 2;
+    });
+    over.abort();
+    await tailing;
+    const failure =
+      /invoice failed after 0\.0 s, TypeError:\n\S+Z FAIL_POOL first rows=1.*\n\S+Z FAIL_POOL second.*\n/g;
+    assert.equal(shown.match(failure)?.length, 2, shown);
+  });
+
+  it('what is no time, or has no end, is a usage error', async () => {
+    for (const args of [
+      ['enable', 'FAIL_POOL', '--slower-than', '2'],
+      ['enable', 'FAIL_POOL', '--slower-than', 'soon'],
+      ['enable', 'FAIL_POOL', '--on-error', '--permanent'],
+    ]) {
+      assert.equal((await rdcp(args)).code, 2, args.join(' '));
+    }
+  });
+});

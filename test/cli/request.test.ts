@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { category } from '../../src/api.ts';
+import type { StatusResponse } from '../../src/protocol/messages.ts';
+import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
+import { makeKey } from '../auth/records.ts';
+import { KEYS, startServer } from '../support/server.ts';
+import { serve } from '../work/following.ts';
+import { rdcp } from './run.ts';
+
+describe('rdcp request', () => {
+  const ops = makeKey({ id: 'ops', clientId: 'ops', scopes: ['admin'] });
+  let service: Rdcp;
+  let env: Record<string, string>;
+  const lines: string[] = [];
+
+  before(async () => {
+    service = createRdcp({
+      server: { port: 0 },
+      security: { apiKeys: [ops.record] },
+      emit: { to: ({ message }) => void lines.push(message) },
+      announce: false,
+    });
+    env = { RDCP_API_KEY: ops.key, RDCP_URL: (await service.listen()).url };
+  });
+  after(() => service.close());
+
+  it('prints the header with which a category is on for a request', async (t) => {
+    const database = category('REQUEST_DATABASE');
+    const shop = await serve(t, (request, response) => {
+      database.debug(`${request.url}`);
+      response.end();
+    });
+    const { code, stdout, stderr } = await rdcp(['request', 'request_database', '--for', '10m'], { env });
+    assert.equal(code, 0, stderr);
+    const [, baggage = ''] = /^curl -H 'baggage: (rdcp\.debug=[\w.-]+)' URL\n$/.exec(stdout) ?? [];
+    assert.match(stderr, /^REQUEST_DATABASE is on for requests with this header, until /);
+    await fetch(`${shop}/with`, { headers: { baggage } });
+    await fetch(`${shop}/without`);
+    assert.deepEqual(lines, ['/with']);
+  });
+
+  it('reads the lines of these requests with --tail, and ends in time', async (t) => {
+    const database = category('REQUEST_TAILED');
+    const shop = await serve(t, (request, response) => {
+      database.debug(`${request.url}`);
+      response.end();
+    });
+    let baggage = '';
+    let visits: Promise<unknown> | undefined;
+    const { code, stdout } = await rdcp(['request', 'REQUEST_TAILED', '--tail', '--for', '3s'], {
+      env,
+      heard: (text) => {
+        baggage ||= /baggage: (\S+)'/.exec(text)?.[1] ?? '';
+      },
+      noted: (text) => {
+        if (!text.startsWith('Tailing ')) return;
+        visits = Promise.all([fetch(`${shop}/with`, { headers: { baggage } }), fetch(`${shop}/without`)]);
+      },
+    });
+    await visits;
+    assert.equal(code, 0);
+    assert.match(stdout, /REQUEST_TAILED \/with$/m);
+    assert.doesNotMatch(stdout, /without/);
+  });
+
+  it('reads another service as well with --also, and names it', async (t) => {
+    const database = category('REQUEST_ALSO');
+    const other = createRdcp({ server: { port: 0 }, security: { apiKeys: [ops.record] }, announce: false });
+    t.after(() => other.close());
+    const { url } = await other.listen();
+    const shop = await serve(t, (request, response) => {
+      database.debug(`${request.url}`);
+      response.end();
+    });
+    let baggage = '';
+    let notes = '';
+    let visit: Promise<unknown> | undefined;
+    const { code, stdout, stderr } = await rdcp(['request', 'REQUEST_ALSO', '--tail', '--for', '3s', '--also', url], {
+      env,
+      heard: (text) => {
+        baggage ||= /baggage: (\S+)'/.exec(text)?.[1] ?? '';
+      },
+      noted: (text) => {
+        notes += text;
+        if ((notes.match(/Tailing /g) ?? []).length === 2) visit ??= fetch(`${shop}/with`, { headers: { baggage } });
+      },
+    });
+    await visit;
+    assert.equal(code, 0, stderr);
+    // Of two remote controls in one process the later one has the lines.
+    assert.match(stdout, /^\S+ REQUEST_ALSO \/with http\S+$/m);
+    assert.ok(stderr.includes(`${url}: 1 line from 1 process, 0 dropped.`), stderr);
+  });
+
+  it('makes no ticket where another service has none of its categories, or cannot be read', async (t) => {
+    category('REQUEST_NO_TICKET');
+    const other = await startServer(t);
+    for (const [key, said] of [
+      [ops.key, `${other.url} cannot be read:`],
+      [KEYS.admin, `${other.url} has none of these categories: REQUEST_NO_TICKET`],
+    ] as const) {
+      const args = ['request', 'REQUEST_NO_TICKET', '--tail', '--also', other.url];
+      const { code, stderr } = await rdcp(args, { env: { ...env, RDCP_API_KEY: key } });
+      assert.equal(code, 1, stderr);
+      assert.ok(stderr.includes(said), stderr);
+    }
+    const { stdout } = await rdcp(['status', '-o', 'json'], { env });
+    const { otelrdcp_activations } = JSON.parse(stdout) as StatusResponse;
+    assert.equal(otelrdcp_activations?.REQUEST_NO_TICKET, undefined);
+  });
+
+  it('takes --also with --tail alone', async () => {
+    const { code, stderr } = await rdcp(['request', 'REQUEST_DATABASE', '--also', 'billing'], { env });
+    assert.equal(code, 2);
+    assert.match(stderr, /--also is for --tail/);
+  });
+});

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { createRdcpClient } from '../../src/client.ts';
+import { until } from '../support/until.ts';
+import { enable, go, rowOf, signIn, waitForState } from './drive.ts';
+import { assertAccessible, browserTest, type ConsoleService, KEYS, openPage, startService } from './support.ts';
+import { lineCount, NOTES, ROWS, talk } from './views.ts';
+
+// What a person does with mouse and keys, how often, and what is in sight.
+
+const TRACES = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(32));
+
+/** A shop whose checkouts fail for acme, with an attribute that names the trace. */
+function sell(service: ConsoleService): (count: number) => void {
+  const checkout = service.rdcp.category('CHECKOUT');
+  return (count) => {
+    const trace = TRACES[count % 4];
+    service.rdcp.runWithTenant(count % 2 === 0 ? 'acme' : 'globex', () => {
+      checkout.debug('basket priced', { trace, total: 42 });
+      checkout.debug(count % 2 === 0 ? 'payment refused' : 'paid', { trace });
+    });
+  };
+}
+
+const SHOP = {
+  categories: { CHECKOUT: { description: 'From the basket to the payment' }, CACHE: {}, DATABASE: {}, MAIL: {} },
+  tenancy: { isolation: 'organization', tenants: { acme: {}, globex: {} } },
+} as const;
+
+async function showsOneTrace(page: Page): Promise<void> {
+  await until('the lines of one trace', async () => {
+    const texts = await page.locator(`${ROWS} .message`).allInnerTexts();
+    const traces = new Set(texts.map((text) => /trace=(\w+)/.exec(text)?.[1]));
+    return texts.length > 1 && traces.size === 1 && texts.every((text) => text.startsWith('acme'));
+  });
+}
+
+browserTest("why acme's checkouts fail takes at most 6 clicks and 15 keys", async (t, browser) => {
+  const service = await startService(t, SHOP);
+  talk(t, 100, sell(service));
+  const { page } = await openPage(t, browser, service.console);
+  page.setDefaultTimeout(30_000);
+  await signIn(page, KEYS.admin);
+  let clicks = 0;
+  let keys = 0;
+  const click = async (what: ReturnType<Page['locator']>) => {
+    clicks += 1;
+    await what.click();
+  };
+  const press = async (...names: string[]) => {
+    for (const name of names) {
+      keys += 1;
+      await page.keyboard.press(name);
+    }
+  };
+  await click(page.getByRole('searchbox'));
+  await press(...'check');
+  await click(rowOf(page, 'CHECKOUT').getByRole('button', { name: 'Tail CHECKOUT' }));
+  await click(page.locator(`${ROWS} .tenant`, { hasText: 'acme' }).first());
+  await click(page.locator(ROWS, { hasText: 'payment refused' }).first());
+  await click(page.getByRole('button', { name: 'Only this trace' }).first());
+  await showsOneTrace(page);
+  t.diagnostic(`by mouse: ${clicks} clicks, ${keys} keys`);
+  assert.ok(clicks <= 6 && keys <= 15);
+});
+
+browserTest('the same by keyboard alone', async (t, browser) => {
+  const service = await startService(t, SHOP);
+  talk(t, 100, sell(service));
+  const { page } = await openPage(t, browser, service.console);
+  page.setDefaultTimeout(30_000);
+  await signIn(page, KEYS.admin);
+  let keys = 0;
+  const press = async (...names: string[]) => {
+    for (const name of names) {
+      keys += 1;
+      await page.keyboard.press(name);
+    }
+  };
+  await press('/', ...'che');
+  await rowOf(page, 'CACHE').waitFor({ state: 'visible' });
+  await press('c');
+  await rowOf(page, 'DATABASE').waitFor({ state: 'detached' });
+  await press('ArrowDown', 't');
+  await until('lines of both tenants', async () => (await lineCount(page)) > 6);
+  await press('/', ...'acm', 'Enter');
+  await page.getByRole('complementary', { name: 'The chosen line' }).waitFor();
+  await press('t');
+  await showsOneTrace(page);
+  t.diagnostic(`by keyboard: ${keys} keys`);
+  assert.ok(keys <= 15);
+});
+
+browserTest('on a phone the first line of a tail is in the upper third', async (t, browser) => {
+  const service = await startService(t, SHOP);
+  talk(t, 100, sell(service));
+  const { page } = await openPage(t, browser, service.console, { viewport: { width: 390, height: 844 } });
+  page.setDefaultTimeout(30_000);
+  await signIn(page, KEYS.admin);
+  await rowOf(page, 'CHECKOUT').getByRole('button', { name: 'Tail CHECKOUT' }).click();
+  await page.locator(NOTES).first().waitFor();
+  const { y = Number.NaN } = (await page.locator('.log').boundingBox()) ?? {};
+  assert.ok(y <= 844 / 3, `it begins at ${y}`);
+  await assertAccessible(page, 'a tail on a phone');
+});
+
+browserTest('a change keeps its row in place and can be shown, tailed and undone', async (t, browser) => {
+  const service = await startService(t, { ...SHOP, tenancy: { ...SHOP.tenancy, tenants: { ['t'.repeat(120)]: {} } } });
+  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  const { page } = await openPage(t, browser, service.console);
+  page.setDefaultTimeout(30_000);
+  await signIn(page, KEYS.admin);
+  const placeOf = async (name: string) => (await rowOf(page, name).boundingBox())?.y ?? Number.NaN;
+  const before = await placeOf('MAIL');
+  await enable(page, 'MAIL', 'where mails stay');
+  await waitForState(page, 'MAIL', 'On');
+  assert.ok(Math.abs((await placeOf('MAIL')) - before) < 5, 'the row is where it was');
+  const toast = page.getByRole('region', { name: 'Answers' });
+  await toast.getByRole('button', { name: 'Undo' }).click();
+  await waitForState(page, 'MAIL', 'Off');
+  assert.equal((await client.discovery()).categories.find(({ name }) => name === 'MAIL')?.otelrdcp_origin, 'default');
+  await toast.getByRole('button', { name: 'Tail' }).first().click();
+  await page.locator('#view').getByText('Live', { exact: true }).waitFor();
+
+  await go(page, '#/categories');
+  await page.getByRole('button', { name: 'Enable CACHE' }).click();
+  const dialog = page.getByRole('dialog');
+  const [box, list] = [await dialog.boundingBox(), await dialog.getByLabel('For whom').boundingBox()];
+  assert.ok(box && list && list.x + list.width <= box.x + box.width, 'a long name does not cut the dialog');
+  await dialog.getByText('Only some work or lines').click();
+  await dialog.getByLabel('Work slower than').fill('2s');
+  await dialog.getByLabel('Only work that fails').check();
+  await assertAccessible(page, 'the fields for failures');
+  await dialog.getByRole('button', { name: /^Enable/ }).click();
+  await rowOf(page, 'CACHE').getByText('only failures, work slower than 2s').waitFor();
+  const activation = (await client.discovery()).categories.find(({ name }) => name === 'CACHE')?.otelrdcp_activations;
+  assert.deepEqual(activation?.[0]?.when, { failed: true, slowerThan: '2s' });
+});
+
+browserTest('everything is reached by keys: palette, ranges, search, account, tenants', async (t, browser) => {
+  const service = await startService(t, SHOP);
+  const { page } = await openPage(t, browser, service.console);
+  page.setDefaultTimeout(30_000);
+  await signIn(page, KEYS.admin);
+  const press = async (...names: string[]) => {
+    for (const name of names) await page.keyboard.press(name);
+  };
+  const selected = page.getByRole('region', { name: 'Selected categories' });
+  await press('/', 'ArrowDown', 'x', 'ArrowDown', 'ArrowDown', 'X');
+  await selected.getByText('3 selected').waitFor();
+  await press('a');
+  await selected.waitFor({ state: 'detached' });
+  await press('a');
+  await selected.getByText(/^\d+ selected/).waitFor();
+  await selected.getByRole('button', { name: 'Measure…' }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Forecast/ })
+    .click();
+  await page.getByRole('dialog').getByText('1 of 1 process').waitFor();
+  await press('Escape', 'm');
+  await page.getByRole('button', { name: 'Measuring …' }).waitFor();
+
+  await press('Control+k');
+  const palette = page.getByRole('dialog', { name: 'Go to or do' });
+  await page.keyboard.type('enb datab');
+  await palette.getByRole('option', { selected: true }).getByText('Enable DATABASE').waitFor();
+  await assertAccessible(page, 'the palette');
+  await press('Enter');
+  await page.getByRole('dialog', { name: 'Enable DATABASE' }).waitFor();
+  await press('Escape', 'Control+k');
+  await page.keyboard.type('tenant acme');
+  await press('Enter');
+  await page.getByText('You see and change acme alone').waitFor();
+
+  const focused = () => page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200) ?? '');
+  for (const view of ['audit', 'tenants', 'health']) {
+    await go(page, `#/${view}`);
+    await page.locator('main .loading').waitFor({ state: 'detached' });
+    await press('/');
+    await until(`a search in ${view}`, async () => (await focused()).includes('type="search"'));
+  }
+  await until('the tenant field', async () => {
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await press('n');
+    return (await focused()).startsWith('<select');
+  });
+  for (let tabs = 0; tabs < 6 && !(await focused()).startsWith('<summary'); tabs += 1) await press('Tab');
+  await press('Enter');
+  await page.locator('.menu-body').getByText('Signed in as').waitFor();
+});
+
+// Last, because a process keeps the categories that it has had.
+browserTest('a laptop shows 25 categories, and a tablet has columns', async (t, browser) => {
+  const names = Array.from({ length: 40 }, (_, at) => [`MODULE_${String(at).padStart(2, '0')}`, { description: 'd' }]);
+  const service = await startService(t, { categories: Object.fromEntries(names) });
+  const { page } = await openPage(t, browser, service.console, { viewport: { width: 1440, height: 900 } });
+  page.setDefaultTimeout(30_000);
+  await signIn(page, KEYS.admin);
+  const inSight = () =>
+    page
+      .locator('[role=row][data-name]')
+      .evaluateAll((rows) => rows.filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length);
+  assert.ok((await inSight()) >= 25, `${await inSight()} rows`);
+  await page.setViewportSize({ width: 768, height: 1024 });
+  assert.equal(await page.locator('.grid.cards').count(), 0);
+  assert.ok((await inSight()) >= 25, `${await inSight()} rows on a tablet`);
+  assert.ok(await page.getByRole('button', { name: 'Enable MODULE_00' }).isVisible());
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${wide} pixels too wide`);
+  await assertAccessible(page, 'columns on a tablet');
+});

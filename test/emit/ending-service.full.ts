@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { hashApiKey } from '../../src/auth/api-key.ts';
+import { createRdcpClient } from '../../src/client/client.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
+import { run } from '../safety/program.ts';
+import { assertBuilt, built } from '../support/built.ts';
+
+const KEY = 'ending-service-under-test-0123456789abcdef';
+const CONFIG: RdcpConfig = {
+  server: { port: 0 },
+  announce: false,
+  security: { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin'] }] },
+};
+
+interface Ending {
+  readonly name: string;
+  readonly way: string;
+  readonly signal?: NodeJS.Signals;
+  /** Of the error, in the lines. */
+  readonly type?: string;
+  readonly exit: number;
+}
+
+/** Records a request in which the service ends. Returns the lines on stderr, with what they say of the work, and how it ended. */
+async function end(
+  t: TestContext,
+  way: string,
+  { signal, exports = false }: { signal?: NodeJS.Signals | undefined; exports?: boolean } = {},
+) {
+  assertBuilt();
+  const child = fork(join(import.meta.dirname, 'ending-service.ts'), [JSON.stringify(CONFIG), String(exports)], {
+    execArgv: ['--no-warnings'],
+    env: { ...process.env, OTEL_LOGS_EXPORTER: 'otlp' },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const output = text(child.stderr!);
+  const [{ url, port }] = (await once(child, 'message')) as [{ url: string; port: number }];
+  await createRdcpClient({ baseUrl: url, apiKey: KEY }).enable('ORDERS', {
+    duration: '1m',
+    otelrdcp_when: { failed: true },
+  });
+  const ended = once(child, 'exit');
+  const answer = fetch(`http://127.0.0.1:${port}/${way}`).catch(() => 'broken');
+  if (signal !== undefined) {
+    await once(child, 'message');
+    child.kill(signal);
+  }
+  const [exit] = (await Promise.all([ended, answer])) as [[number | null, NodeJS.Signals | null], unknown];
+  const lines = [...(await output).matchAll(/^\S+ DEBUG ORDERS (?<message>[a-z ]+) (?<attributes>\{.*?\})/gm)].map(
+    ({ groups }) => `${groups!.message}: ${JSON.parse(groups!.attributes!)['rdcp.work.outcome']}`,
+  );
+  return { lines, exit: exit[0] ?? exit[1] };
+}
+
+describe('a process that ends in the middle of a recorded request', () => {
+  for (const exports of [false, true]) {
+    const where = exports ? ', although an exporter would be too late' : '';
+    const endings: readonly Ending[] = [
+      { name: 'an uncaught exception', way: 'throws', type: ', TypeError', exit: 1 },
+      { name: 'an unhandled rejection', way: 'rejects', type: ', RangeError', exit: 1 },
+      { name: 'process.exit in its handler', way: 'exits', exit: 0 },
+      { name: 'a signal whose listener exits', way: 'waits', signal: 'SIGINT', exit: 0 },
+    ];
+    for (const { name, way, signal, type = '', exit } of endings) {
+      it(`by ${name} writes its lines before${where}`, async (t) => {
+        const ended = await end(t, way, { signal, exports });
+        const outcome = new RegExp(`^GET /${way} interrupted by the end of the process after \\d+\\.\\d s${type}$`);
+        assert.equal(ended.exit, exit);
+        assert.deepEqual(
+          ended.lines.map((line) => line.split(': ')[0]),
+          ['begun', 'in the middle'],
+        );
+        for (const line of ended.lines) assert.match(line.split(': ')[1]!, outcome);
+      });
+    }
+  }
+
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    it(`by ${signal} without a listener writes nothing`, async (t) => {
+      assert.deepEqual(await end(t, 'waits', { signal }), { lines: [], exit: signal });
+    });
+  }
+
+  it('by SIGTERM under register writes nothing, and ends soon', async (t) => {
+    const program = run(t, join(import.meta.dirname, 'ending-registered.ts'), {
+      imports: [built('register.js')],
+      env: { RDCP_PORT: '0', RDCP_SERVER_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'none' },
+    });
+    const [, port] = await program.found(/serves on (\d+)/);
+    const [, url = ''] = await program.found(/remote control on ([^\s,]+)/, 'stderr');
+    await createRdcpClient({ baseUrl: url, apiKey: KEY }).enable('ORDERS', {
+      duration: '1m',
+      otelrdcp_when: { failed: true },
+    });
+    const answer = fetch(`http://127.0.0.1:${port}/`).catch(() => 'broken');
+    await program.found(/in the middle/);
+    program.child.kill('SIGTERM');
+    assert.equal(await program.ended, 'SIGTERM');
+    assert.equal(await answer, 'broken');
+    assert.doesNotMatch(program.output.stderr, /begun/);
+  });
+});

@@ -1,0 +1,261 @@
+// Keeps every processor busy, so nothing runs beside it.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it, type TestContext } from 'node:test';
+import { hashApiKey } from '../../src/auth/api-key.ts';
+import { createRdcpClient } from '../../src/client/client.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
+import { installInto, LINES, MANIFEST, packInto } from '../package/consumer.ts';
+import { openReceiver } from '../register/otlp-receiver.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { built, ROOT } from '../support/built.ts';
+import { freePort } from '../support/free-port.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
+import { until } from '../support/until.ts';
+
+const KEY = 'failing-requests-under-test-0123456789abcdef';
+const REQUESTS = 10_000;
+const LINES_OF_EACH = 5;
+const FAILING = Array.from({ length: REQUESTS / 100 }, (_, index) => index * 100);
+/** They are fewer than the default budget of recorded lines lets out at once: none may be missing. */
+const EXPECTED = FAILING.length * LINES_OF_EACH;
+const CONNECTIONS = 50;
+
+const LOGGERS = ['category', 'pino', 'debug'] as const;
+type Logger = (typeof LOGGERS)[number];
+
+/** A line that came out. */
+interface Written {
+  readonly message: string;
+  readonly traceId?: string | undefined;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+interface Service {
+  readonly port: number;
+  readonly stderr: () => string;
+  readonly url: string;
+  readonly client: ReturnType<typeof createRdcpClient>;
+}
+
+const root = mkdtempSync(join(tmpdir(), 'rdcp-failing-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+const CONFIG: RdcpConfig = {
+  announce: false,
+  categories: { ORDERS: {} },
+  security: { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin'] }] },
+};
+
+/** @param preload what starts the remote control, in a folder where it finds its packages */
+async function start(
+  t: TestContext,
+  logger: Logger,
+  {
+    folder,
+    preload,
+    config,
+    env = {},
+  }: { folder: string; preload: string; config: RdcpConfig; env?: NodeJS.ProcessEnv },
+): Promise<Service> {
+  const rdcpPort = await freePort();
+  writeFileSync(join(folder, 'rdcp.json'), JSON.stringify(config));
+  const installed = folder === root ? undefined : join(folder, 'failing-service.ts');
+  const file = join(import.meta.dirname, 'failing-service.ts');
+  if (installed !== undefined) copyFileSync(file, installed);
+  const child = spawn(process.execPath, ['--no-warnings', '--import', preload, installed ?? file], {
+    cwd: folder,
+    env: {
+      ...PROGRAM_ENV,
+      LOGGER: logger,
+      RDCP_CONFIG: 'rdcp.json',
+      RDCP_PORT: String(rdcpPort),
+      OTEL_EXPORTER_PROMETHEUS_PORT: String(await freePort()),
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let stderr = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const [port] = (await once(child, 'message')) as [number];
+  const url = `http://127.0.0.1:${rdcpPort}`;
+  const client = createRdcpClient({ baseUrl: url, apiKey: KEY });
+  await until('the endpoint listens', () => client.status().then(Boolean, () => false));
+  return { port, url, client, stderr: () => stderr };
+}
+
+/** Sends the requests, and returns the trace of each, by its number. */
+async function load(ports: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const traces = new Map<number, string>();
+  let next = 0;
+  const connection = async () => {
+    while (next < REQUESTS) {
+      const number = next++;
+      const port = ports[number % ports.length]!;
+      const asked = get({ host: '127.0.0.1', port, path: `/${number}`, agent });
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      await response.resume().toArray();
+      assert.equal(response.statusCode, number % 100 === 0 ? 500 : 200);
+      traces.set(number, String(response.headers['trace-id']));
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  agent.destroy();
+  return traces;
+}
+
+/** What became of the recorded calls in these processes. */
+async function counted(services: readonly Service[]) {
+  const sum = { written: 0, forgotten: 0, cut: 0 };
+  for (const { client } of services) {
+    const { categories } = await client.discovery();
+    const counts = categories.find(({ name }) => name === 'ORDERS')?.otelrdcp_recorder;
+    for (const name of ['written', 'forgotten', 'cut'] as const) sum[name] += counts?.[name] ?? 0;
+  }
+  return sum;
+}
+
+const ALL_COUNTED = { written: EXPECTED, forgotten: REQUESTS * LINES_OF_EACH - EXPECTED, cut: 0 };
+
+/** Exactly the lines of the failing requests: those of one together, in order, and all marked the same. */
+function check(written: readonly Written[], logger: Logger, traces?: ReadonlyMap<number, string>): void {
+  const works = Map.groupBy(written, ({ attributes }) => String(attributes['rdcp.work.id']));
+  assert.equal(works.size, FAILING.length);
+  const numbers = [...works.values()].map((lines) => {
+    const number = Number(lines[0]!.message.split(' ')[1]);
+    for (const [line, { message, attributes, traceId }] of lines.entries()) {
+      assert.equal(message, `request ${number} line ${line}`);
+      assert.match(String(attributes['rdcp.work.outcome']), new RegExp(`^GET /${number} 500 after \\d+\\.\\d s$`));
+      if (logger !== 'debug') assert.deepEqual([attributes.request, attributes.line ?? 0], [number, line]);
+      if (traces !== undefined) assert.equal(traceId, traces.get(number));
+    }
+    assert.equal(lines.length, LINES_OF_EACH);
+    return number;
+  });
+  assert.deepEqual(
+    numbers.sort((a, b) => a - b),
+    FAILING,
+  );
+}
+
+/** Records for a while, under load. */
+async function recordUnderLoad(t: TestContext, service: Service) {
+  await service.client.enable('ORDERS', { duration: '5m', otelrdcp_when: { failed: true } });
+  const began = performance.now();
+  const traces = await load([service.port]);
+  t.diagnostic(`${REQUESTS} requests in ${Math.round(performance.now() - began)} ms`);
+  await until('all requests have ended', async () => {
+    const { written, forgotten, cut } = await counted([service]);
+    return written + forgotten + cut === REQUESTS * LINES_OF_EACH;
+  });
+  assert.deepEqual(await counted([service]), ALL_COUNTED);
+  return traces;
+}
+
+/** The remote control without an SDK, before the application loads its loggers. */
+function withoutSdk(): string {
+  const file = join(root, 'control.mjs');
+  writeFileSync(
+    file,
+    `import { readFileSync } from 'node:fs';
+     import { createRdcp } from '${built('index.js')}';
+     const config = JSON.parse(readFileSync('rdcp.json', 'utf8'));
+     await createRdcp({ ...config, server: { port: Number(process.env.RDCP_PORT) } }).listen();`,
+  );
+  return file;
+}
+
+const jsonLines = (text: string): Written[] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => {
+      const { trace_id: traceId, ...record } = JSON.parse(line);
+      return { ...record, traceId };
+    });
+
+describe(`of ${REQUESTS} requests under load exactly the lines of those come out that failed`, () => {
+  for (const logger of LOGGERS) {
+    it(`without an SDK, by ${logger}`, async (t) => {
+      const config: RdcpConfig = { ...CONFIG, emit: { to: 'json' }, adopt: true };
+      const service = await start(t, logger, { folder: root, preload: withoutSdk(), config });
+      await recordUnderLoad(t, service);
+      await until('the last line', () => jsonLines(service.stderr()).length >= EXPECTED);
+      check(jsonLines(service.stderr()), logger);
+    });
+  }
+
+  for (const line of ['3.x', '2.x'] as const) {
+    let folder = root;
+    it(`with OpenTelemetry ${line}`, async (t) => {
+      if (line === '2.x') {
+        const { pino, debug } = MANIFEST.devDependencies;
+        folder = join(root, line);
+        await installInto(folder, await packInto(root), { ...LINES[line], pino: pino!, debug: debug! });
+      }
+      const preload = line === '2.x' ? 'opentelemetry-instrumentation-rdcp/register' : built('register.js');
+      for (const logger of LOGGERS) {
+        await t.test(`by ${logger}`, async (t) => {
+          const receiver = await openReceiver(t);
+          const env = { ...receiver.env, OTEL_BLRP_SCHEDULE_DELAY: '200', OTEL_TRACES_EXPORTER: 'none' };
+          const service = await start(t, logger, { folder, preload, config: CONFIG, env });
+          const traces = await recordUnderLoad(t, service);
+          const written = () => receiver.records().filter(({ attributes }) => attributes['rdcp.category.name']);
+          await until('the last record', () => written().length >= EXPECTED);
+          check(
+            written().map(({ body, ...record }) => ({ message: String(body), ...record })),
+            logger,
+            traces,
+          );
+        });
+      }
+    });
+  }
+
+  it('in a fleet of four, by one rdcp tail --on-error', { skip: whyNoRedis() }, async (t) => {
+    const redis = await startRedis();
+    t.after(() => redis.close());
+    const config: RdcpConfig = { ...CONFIG, emit: { to: 'json' }, store: redis.url };
+    const fleet = await Promise.all(
+      Array.from({ length: 4 }, () => start(t, 'category', { folder: root, preload: withoutSdk(), config })),
+    );
+    const [first] = fleet;
+    const processes = () =>
+      first!.client.fleet().then(
+        ({ instances }) => instances.length,
+        () => 0,
+      );
+    await until('four processes', async () => (await processes()) === 4);
+    const command = ['tail', 'ORDERS', '--on-error', '--for', '5m', '--rate', '10000', '-o', 'json'];
+    const tail = spawn(process.execPath, [join(ROOT, 'dist/cli/main.js'), ...command], {
+      env: { ...PROGRAM_ENV, RDCP_URL: first!.url, RDCP_API_KEY: KEY },
+    });
+    t.after(() => tail.kill('SIGKILL'));
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      tail[name].setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text;
+      });
+    }
+    await until('all take part', () => output.stderr.includes('All 4 processes take part.')).catch((cause) => {
+      throw new Error(output.stderr, { cause });
+    });
+    await load(fleet.map(({ port }) => port));
+    await until('the last line', () => jsonLines(output.stdout).length >= EXPECTED).catch((cause) => {
+      throw new Error(`${jsonLines(output.stdout).length} lines. ${output.stderr}`, { cause });
+    });
+    assert.deepEqual(await counted(fleet), ALL_COUNTED);
+    check(jsonLines(output.stdout), 'category');
+    for (const { stderr } of fleet) assert.deepEqual(jsonLines(stderr()), []);
+  });
+});

@@ -1,0 +1,3 @@
+import { knowsCategoriesOfOthers } from './categories.ts';
+
+knowsCategoriesOfOthers('SQLite');

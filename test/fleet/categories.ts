@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { RdcpConfig } from '../../src/options/options.ts';
+import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { until } from '../support/until.ts';
+import { configOf, type Member, startMember } from '../tail/fleet.ts';
+
+const STORES = {
+  SQLite: { skip: false as const, redis: () => undefined },
+  Redis: { skip: whyNoRedis(), redis: () => startRedis() },
+};
+
+/** The configuration of a process, and the names of its categories. */
+export interface PartialConfig extends RdcpConfig {
+  readonly has: readonly string[];
+  /** Of its keys in Redis. @default that of the store's URL */
+  readonly prefix?: string;
+}
+
+/** What one process of a fleet knows of the categories of the others, on that store. */
+export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
+  const { skip, redis: startServer } = STORES[name];
+  describe(`processes with different categories on ${name}`, { skip }, () => {
+    let redis: RedisServer | undefined;
+    let folder: string;
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'rdcp-categories-'));
+      redis = await startServer();
+    });
+    after(async () => {
+      await redis?.close();
+      rmSync(folder, { recursive: true });
+    });
+
+    let fleets = 0;
+    /** A fleet of a process that is asked, and one that has a category of its own. */
+    async function startPair(t: Parameters<typeof startMember>[0], more: RdcpConfig = {}) {
+      fleets += 1;
+      redis?.command('FLUSHALL');
+      const store = redis?.url ?? `sqlite:${join(folder, `${fleets}.db`)}`;
+      const start = (...has: string[]) => {
+        const config: PartialConfig = { ...configOf(store, { tenancy: false, ...more }), has };
+        return startMember(t, config, '../fleet/partial-member.ts');
+      };
+      const asked = await start('BOTH', 'NET');
+      const other = await start('BOTH', 'BETA');
+      await until('the categories of the other process are known', () => lists(asked, 'BETA'));
+      return { asked, other, start };
+    }
+
+    test('a category that another process has is listed, switched there and named as not everywhere', async (t) => {
+      const { asked, other } = await startPair(t);
+      const { categories } = await asked.client.discovery();
+      assert.deepEqual(
+        categories.map(({ name, description, otelrdcp_instances: instances }) => [name, description, instances]),
+        [
+          ['BETA', `of ${other.child.pid}`, { having: 1, of: 2 }],
+          ['BOTH', `of ${asked.child.pid}`, undefined],
+          ['NET', `of ${asked.child.pid}`, { having: 1, of: 2 }],
+        ],
+      );
+      const { instances } = await asked.client.fleet();
+      assert.deepEqual(
+        instances.map(({ pid, categories: partial }) => [pid, partial]).sort(),
+        [
+          [asked.child.pid, ['NET']],
+          [other.child.pid, ['BETA']],
+        ].sort(),
+      );
+
+      const answer = await asked.client.control({ action: 'enable', categories: ['BETA'] });
+      assert.equal(answer.status, 'success');
+      assert.deepEqual(
+        answer.changes.map(({ category, previousState, newState }) => [category, previousState, newState]),
+        [['BETA', false, true]],
+      );
+      assert.equal(await isOn(other, 'BETA'), true);
+      const status = await asked.client.status();
+      assert.deepEqual(status.categories, { BETA: true, BOTH: false, NET: false });
+      assert.deepEqual((await other.client.status()).categories, status.categories);
+      const reset = await asked.client.control({ action: 'reset' });
+      assert.deepEqual(reset.categories, ['BETA', 'BOTH', 'NET']);
+      assert.equal(await isOn(other, 'BETA'), false);
+    });
+
+    test('a tail and a forecast ask the processes that have the category', async (t) => {
+      const { asked, other } = await startPair(t);
+      const { instances, categories } = await asked.client.forecast(['BETA'], { duration: '1s' });
+      assert.deepEqual(instances, { asked: 1, answered: 1 });
+      assert.ok((categories.BETA?.callsPerSecond.value ?? 0) > 1);
+
+      const ids = new Map((await asked.client.fleet()).instances.map(({ id, pid }) => [id, pid]));
+      const joined = new Set<number | undefined>();
+      for await (const { event, data } of asked.client.tail(['BETA'], { lines: 60, duration: '30s' })) {
+        if (event === 'open') assert.equal(data.instances, 1);
+        if (event === 'instance' && data.state === 'joined') joined.add(ids.get(data.id));
+        if (event === 'line') assert.equal(data.message, 'called BETA');
+      }
+      assert.deepEqual([...joined], [other.child.pid]);
+    });
+
+    test('a category that is registered later becomes known, and goes with the last process that has it', async (t) => {
+      const { asked, other, start } = await startPair(t);
+      assert.equal(await isOn(other, 'LATE'), false);
+      await until('the late category is listed', () => lists(asked, 'LATE'));
+      const third = await start('LATE');
+      await until('two processes have it', async () => (await instancesOf(asked, 'LATE'))?.having === 2);
+      other.child.kill('SIGKILL');
+      await until('one process has it', async () => (await instancesOf(asked, 'LATE'))?.of === 2);
+      assert.deepEqual(await instancesOf(asked, 'LATE'), { having: 1, of: 2 });
+      third.child.kill('SIGKILL');
+      await until('the category is gone', async () => !(await lists(asked, 'LATE')));
+      await assert.rejects(asked.client.control({ action: 'enable', categories: ['LATE'] }), {
+        code: 'RDCP_CATEGORY_NOT_FOUND',
+        message: /^Unknown category: LATE/,
+      });
+      assert.deepEqual(Object.keys((await asked.client.status()).categories), ['BOTH', 'NET']);
+    });
+
+    test('watchers get new categories of others, and a new picture when they are gone', async (t) => {
+      const { asked, other } = await startPair(t);
+      const leaving = new AbortController();
+      t.after(() => leaving.abort());
+      const names: string[] = [];
+      let snapshots = 0;
+      let known: readonly string[] = [];
+      const reading = (async () => {
+        for await (const { event, data } of asked.client.events({ signal: leaving.signal })) {
+          if (event === 'category') names.push(data.name);
+          if (event !== 'snapshot') continue;
+          snapshots += 1;
+          known = data.categories.map(({ name }) => name);
+        }
+      })().catch(() => undefined);
+      await until('the first picture', () => known.includes('BETA'));
+      assert.equal(await isOn(other, 'LATE'), false);
+      await until('the new category', () => names.includes('LATE'));
+      other.child.kill('SIGKILL');
+      await until('a picture without it', () => snapshots > 1 && !known.includes('BETA'));
+      assert.deepEqual(known, ['BOTH', 'NET']);
+      leaving.abort();
+      await reading;
+    });
+
+    test('processes of another namespace keep their categories to themselves', async (t) => {
+      const inNamespace = (namespace: string) => ({ tenancy: { isolation: 'namespace', namespace } as const });
+      const { asked, start } = await startPair(t, inNamespace('east'));
+      const store = redis?.url ?? `sqlite:${join(folder, `${fleets}.db`)}`;
+      const config: PartialConfig = { ...configOf(store, inNamespace('west')), has: ['WEST'] };
+      const west = await startMember(t, config, '../fleet/partial-member.ts');
+      await start('EAST');
+      await until('the third process is known', () => lists(asked, 'EAST'));
+      assert.deepEqual(await names(west), ['WEST']);
+      assert.deepEqual(await names(asked), ['BETA', 'BOTH', 'EAST', 'NET']);
+    });
+  });
+}
+
+async function names({ client }: Member): Promise<string[]> {
+  return (await client.discovery()).categories.map(({ name }) => name);
+}
+
+async function lists(member: Member, name: string): Promise<boolean> {
+  return (await names(member)).includes(name);
+}
+
+async function instancesOf({ client }: Member, name: string) {
+  return (await client.discovery()).categories.find((category) => category.name === name)?.otelrdcp_instances;
+}
+
+/** What its gate says; a category that it does not have is registered. */
+async function isOn({ child }: Member, name: string): Promise<boolean> {
+  child.send(name);
+  const [{ enabled }] = (await once(child, 'message')) as [{ enabled: boolean }];
+  return enabled;
+}

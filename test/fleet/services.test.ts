@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, beforeEach, describe, type TestContext, test } from 'node:test';
+import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { until } from '../support/until.ts';
+import { configOf, type Member, startMember } from '../tail/fleet.ts';
+import type { PartialConfig } from './categories.ts';
+
+describe('two services on one Redis', { skip: whyNoRedis() }, () => {
+  let redis: RedisServer;
+  before(async () => {
+    redis = await startRedis();
+  });
+  beforeEach(() => void redis.command('FLUSHALL'));
+  after(() => redis.close());
+
+  /** Starts a process of a service that has the category BOTH and one of its own. */
+  function start(t: TestContext, service: string, { url = redis.url, prefix }: { url?: string; prefix?: string } = {}) {
+    const config: PartialConfig = {
+      ...configOf(url, { tenancy: false }),
+      has: ['BOTH', service.toUpperCase()],
+      ...(prefix !== undefined && { prefix }),
+    };
+    return startMember(t, config, '../fleet/partial-member.ts', {
+      OTEL_RESOURCE_ATTRIBUTES: `service.name=${service}`,
+    });
+  }
+
+  test('are one fleet: each lists and switches the categories of the other', async (t) => {
+    const [shop, billing] = await Promise.all([start(t, 'shop'), start(t, 'billing')]);
+    await until('both are known', async () => (await names(shop)).length === 3);
+    const { instances } = await shop.client.fleet();
+    assert.deepEqual(instances.map(({ service, pid }) => [service, pid]).sort(), [
+      ['billing', billing.child.pid],
+      ['shop', shop.child.pid],
+    ]);
+    assert.deepEqual(await names(shop), ['BILLING', 'BOTH', 'SHOP']);
+
+    const answer = await shop.client.control({ action: 'enable', categories: ['BOTH', 'BILLING'] });
+    assert.deepEqual([answer.status, answer.otelrdcp_fleet?.applied], ['success', 2]);
+    assert.deepEqual([await isOn(shop, 'BOTH'), await isOn(billing, 'BOTH')], [true, true]);
+    assert.equal(await isOn(billing, 'BILLING'), true);
+    const { entries } = await billing.client.audit();
+    assert.deepEqual(
+      entries.map(({ action }) => action),
+      ['enable'],
+      'one audit trail',
+    );
+  });
+
+  const SEPARATED = {
+    'a prefix each': (service: string) => ({ prefix: `${service}:` }),
+    'a database each': (service: string) => ({ url: `${redis.url}/${service === 'shop' ? 1 : 2}` }),
+  };
+  for (const [how, storeOf] of Object.entries(SEPARATED)) {
+    test(`are two fleets with ${how}`, async (t) => {
+      const [shop, billing, second] = (await Promise.all(
+        ['shop', 'billing', 'shop'].map((service) => start(t, service, storeOf(service))),
+      )) as [Member, Member, Member];
+      await until('the processes of one service are one fleet', async () => (await pids(shop)).length === 2);
+      assert.deepEqual(await pids(shop), [shop.child.pid, second.child.pid].sort());
+      assert.deepEqual(await pids(billing), [billing.child.pid]);
+      assert.deepEqual(
+        [await names(shop), await names(billing)],
+        [
+          ['BOTH', 'SHOP'],
+          ['BILLING', 'BOTH'],
+        ],
+      );
+
+      const answer = await shop.client.control({ action: 'enable', categories: ['BOTH'] });
+      assert.equal(answer.otelrdcp_fleet?.applied, 2);
+      assert.equal(await isOn(second, 'BOTH'), true);
+      // It follows a change of its own, so by then it would have followed the other one.
+      await billing.client.control({ action: 'enable', categories: ['BILLING'] });
+      assert.deepEqual([await isOn(billing, 'BILLING'), await isOn(billing, 'BOTH')], [true, false]);
+      const { entries } = await billing.client.audit();
+      assert.deepEqual(
+        entries.map(({ categories }) => categories),
+        [['BILLING']],
+      );
+      await assert.rejects(billing.client.control({ action: 'enable', categories: ['SHOP'] }), {
+        code: 'RDCP_CATEGORY_NOT_FOUND',
+      });
+    });
+  }
+});
+
+async function names({ client }: Member): Promise<string[]> {
+  return (await client.discovery()).categories.map(({ name }) => name);
+}
+
+async function pids({ client }: Member): Promise<number[]> {
+  return (await client.fleet()).instances.map(({ pid }) => pid).sort();
+}
+
+/** What its gate says of a category that it has. */
+async function isOn({ child }: Member, name: string): Promise<boolean> {
+  child.send(name);
+  const [{ enabled }] = (await once(child, 'message')) as [{ enabled: boolean }];
+  return enabled;
+}

@@ -1,0 +1,104 @@
+// In a process of its own: it switches categories of the process.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { ensureDevKey } from '../../src/auth/dev-key.ts';
+import { rdcp, temporaryDirectory } from '../cli/run.ts';
+import { assertBuilt, ROOT } from '../support/built.ts';
+import { agentProcess, ask, MODES } from './agent.ts';
+import { openShop, type Shop } from './service.ts';
+
+describe('rdcp mcp, as the program of an agent starts it', () => {
+  assertBuilt();
+  let shop: Shop;
+  before(async () => {
+    shop = await openShop();
+  });
+  after(() => shop.close());
+
+  it('leads from "why do orders of acme fail" to the three lines, and refuses to write', async (t) => {
+    for (const mode of MODES) {
+      const { client } = await agentProcess(t, { ...shop, key: shop.agent }, ['--tenant', 'acme'], { mode });
+      assert.match(client.getInstructions() ?? '', /never follow instructions/);
+      const { categories } = await ask(client, 'list_categories');
+      assert.ok(categories.some(({ name }: { name: string }) => name === 'ORDERS'));
+      const { lines } = await ask(client, 'collect_lines', { categories: ['ORDERS'], max_lines: 3 });
+      assert.deepEqual(
+        lines.map(({ message }: { message: string }) => message),
+        ['asked for', 'over the credit limit', 'refused'],
+      );
+      assert.deepEqual((await ask(client, 'status')).scopes, ['discovery', 'tail']);
+      await assert.rejects(ask(client, 'audit'), /RDCP_FORBIDDEN/);
+      await assert.rejects(ask(client, 'enable', { categories: ['ORDERS'], reason: 'why not' }), /enable not found/);
+      assert.equal((await shop.client.status()).categories.ORDERS, false);
+      const [begun] = await shop.tails('begin', 1);
+      assert.equal(begun?.identity.clientId, 'agent');
+      assert.match(begun?.source?.userAgent ?? '', /^test-agent\/1\.2\.3 via agent \(rdcp mcp /);
+      await client.close();
+    }
+  });
+
+  it('asks and writes with --allow-writes', async (t) => {
+    const { client } = await agentProcess(t, shop, ['--allow-writes'], { answer: () => 'accept' });
+    const { changes } = await ask(client, 'enable', { categories: ['ORDERS'], reason: 'orders fail' });
+    assert.equal(changes[0].on, true);
+    await shop.client.reset();
+  });
+
+  it('ends its tails when its program is gone', async (t) => {
+    for (const cut of ['SIGKILL', 'SIGTERM', 'closed'] as const) {
+      const { client, transport } = await agentProcess(t, shop);
+      const [begun, ended] = await Promise.all([shop.count('begin'), shop.count('end')]);
+      const collecting = ask(client, 'collect_lines', { categories: ['NEVER_CALLED'], duration: '5m' });
+      const rejected = assert.rejects(collecting);
+      await shop.tails('begin', begun + 1);
+      if (cut === 'closed') await client.close();
+      else process.kill(transport.pid ?? assert.fail('it runs'), cut);
+      const [last] = await shop.tails('end', ended + 1);
+      assert.equal(last?.otelrdcp_tail?.state === 'end' && last.otelrdcp_tail.reason, 'closed', cut);
+      await rejected;
+    }
+  });
+
+  it('prints the configuration of the known programs, with what a program needs in any folder', async (t) => {
+    const folder = temporaryDirectory(t);
+    mkdirSync(join(folder, 'my keys'));
+    writeFileSync(join(folder, 'my keys/agent'), shop.key, { mode: 0o600 });
+    const file = join(folder, 'my keys/agent');
+    const given = ['--url', shop.url, '--key-file', file, '--tenant', 'acme'];
+    const { code, stdout } = await rdcp(['mcp', '--print-config', '--allow-writes', ...given], { cwd: folder });
+    assert.equal(code, 0);
+    assert.ok(!stdout.includes(shop.key));
+    const packages = ['-p', 'opentelemetry-instrumentation-rdcp', '-p', '@modelcontextprotocol/server'];
+    const options = ['--allow-writes', '--url', shop.url, '--key-file', file, '--tenant', 'acme'];
+    const started = { command: 'npx', args: ['-y', ...packages, 'rdcp', 'mcp', ...options] };
+    const [claude, , ...files] = stdout.split(/^#.*\n/m);
+    assert.match(claude ?? '', /^$/);
+    assert.deepEqual(
+      files.map((each) => JSON.parse(each)),
+      [{ mcpServers: { rdcp: started } }, { servers: { rdcp: { type: 'stdio', ...started } } }],
+    );
+    assert.ok(stdout.includes(`claude mcp add rdcp -- npx -y ${packages.join(' ')} rdcp mcp`));
+    assert.ok(stdout.includes(`--key-file '${file}'`));
+  });
+
+  it('finds the development key of the folder in which the configuration is printed', async (t) => {
+    const folder = temporaryDirectory(t);
+    ensureDevKey(folder);
+    const { stdout } = await rdcp(['mcp', '--print-config'], { cwd: folder });
+    assert.ok(stdout.includes(JSON.stringify(join(folder, '.rdcp/dev-key'))));
+  });
+
+  it('names the package that it needs where that is missing', async (t) => {
+    const folder = temporaryDirectory(t);
+    cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    const main = join(folder, 'dist/cli/main.js');
+    const { status, stderr } = spawnSync(process.execPath, [main, 'mcp', '--url', shop.url], { encoding: 'utf8' });
+    assert.equal(status, 1);
+    assert.match(stderr, /^rdcp: rdcp mcp needs the package @modelcontextprotocol\/server: npm install /);
+  });
+});

@@ -1,0 +1,277 @@
+// In a process of its own: it switches categories of the process.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { createRdcpClient } from '../../src/client.ts';
+import { MAX_ANSWER_BYTES } from '../../src/mcp/answer.ts';
+import { until } from '../support/until.ts';
+import { AGENT, agentOf, ask, MODES, textOf } from './agent.ts';
+import { HOSTILE, openShop, type Shop } from './service.ts';
+
+/** The address of a service that answers every request so. */
+async function answering(t: TestContext, answer: (response: ServerResponse) => void): Promise<string> {
+  const server = createServer((_, response) => answer(response)).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('tools for agents', () => {
+  let shop: Shop;
+  before(async () => {
+    shop = await openShop();
+  });
+  after(() => shop.close());
+
+  it('say what they do: annotations, schemas, and none that writes without the flag', async (t) => {
+    for (const mode of MODES) {
+      const { tools } = await (await agentOf(t, shop, { mode })).listTools();
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        ['list_categories', 'forecast', 'collect_lines', 'status', 'audit', 'explain'],
+      );
+      for (const { name, annotations, inputSchema, outputSchema } of tools) {
+        assert.deepEqual(
+          annotations,
+          { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+          name,
+        );
+        assert.equal(inputSchema.type, 'object', name);
+        assert.equal(outputSchema?.type, 'object', name);
+      }
+      const writers = (await (await agentOf(t, { ...shop, writes: true }, { mode })).listTools()).tools.slice(6);
+      assert.deepEqual(
+        writers.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]),
+        [
+          ['enable', false, true],
+          ['disable', false, true],
+        ],
+      );
+    }
+  });
+
+  it('lead from the question to the three lines, for one tenant and one user', async (t) => {
+    for (const mode of MODES) {
+      const client = await agentOf(t, shop, { mode });
+      const { categories } = await ask(client, 'list_categories', { pattern: 'ord*' });
+      assert.deepEqual(
+        categories.map(({ name, description }: { name: string; description: string }) => [name, description]),
+        [['ORDERS', 'what becomes of an order']],
+      );
+      const { lines, ended, untrusted } = await ask(client, 'collect_lines', {
+        categories: ['ORDERS'],
+        tenant: 'acme',
+        target: { match: { 'user.id': '42' } },
+        max_lines: 3,
+      });
+      assert.deepEqual(
+        lines.map((line: { message: string; tenant: string }) => [line.message, line.tenant]),
+        [
+          ['asked for', 'acme'],
+          ['over the credit limit', 'acme'],
+          ['refused', 'acme'],
+        ],
+      );
+      assert.equal(ended, 'max_lines');
+      assert.match(untrusted, /never an instruction/);
+      const { on, scopes } = await ask(client, 'status');
+      assert.deepEqual([on, scopes], [[], ['admin']], 'nothing was switched');
+    }
+  });
+
+  it('measure, with progress', async (t) => {
+    const client = await agentOf(t, shop);
+    const seen: number[] = [];
+    const answer = await ask(
+      client,
+      'forecast',
+      { categories: ['ORDERS', 'NEVER_CALLED'], duration: '3s' },
+      { onprogress: ({ progress, total }) => void seen.push(progress, total ?? 0) },
+    );
+    assert.deepEqual(answer.processes, { asked: 1, answered: 1 });
+    const rates = Object.fromEntries(
+      answer.categories.map(({ category, callsPerSecond }: { category: string; callsPerSecond: number }) => [
+        category,
+        callsPerSecond > 0,
+      ]),
+    );
+    assert.deepEqual(rates, { ORDERS: true, NEVER_CALLED: false });
+    assert.deepEqual(seen.slice(0, 2), [1, 3]);
+  });
+
+  it('bound what they answer, whatever is asked for, and say what is missing', async (t) => {
+    const client = await agentOf(t, shop);
+    const call = (given: object) =>
+      client.callTool({ name: 'collect_lines', arguments: { categories: ['FLOOD'], ...given } });
+    const refused = await call({ max_lines: 1_000_000 });
+    assert.equal(refused.isError, true);
+    assert.match(JSON.stringify(refused.content), /max_lines/);
+    const called = await call({ max_lines: 500, duration: '30s' });
+    const text = textOf(called);
+    assert.ok(Buffer.byteLength(text) <= MAX_ANSWER_BYTES, `${Buffer.byteLength(text)} bytes`);
+    const answer = called.structuredContent as { lines: object[]; ended: string; dropped: number; shortened: number };
+    assert.deepEqual([answer.ended, answer.dropped > 0], ['max_bytes', true]);
+    assert.equal(answer.shortened, answer.lines.length);
+    assert.ok(answer.lines.length > 5);
+  });
+
+  it('cut long texts wherever they are, and leave out attributes that are too many', async (t) => {
+    const client = await agentOf(t, shop);
+    const { lines, shortened } = await ask(client, 'collect_lines', { categories: ['WIDE_LINES'], max_lines: 2 });
+    assert.equal(shortened, 2);
+    const [nested, wide] = lines;
+    assert.match(nested.attributes.list[0], /^z{1000}… \(\d+ more characters\)$/);
+    assert.match(JSON.stringify(nested.attributes), /deep.*z{1000}… \(\d+ more characters\)/);
+    assert.deepEqual([wide.message, wide.attributes], ['wide', {}]);
+  });
+
+  it('list what is on first, then what the application made', async (t) => {
+    const client = await agentOf(t, shop);
+    await shop.client.enable('WIDE_LINES', { duration: '1m', reason: 'test' });
+    const { categories, omitted } = await ask(client, 'list_categories');
+    await shop.client.reset();
+    assert.deepEqual([categories[0].name, categories[0].states[0].on, omitted], ['WIDE_LINES', true, 0]);
+    assert.ok(categories.length >= 5);
+  });
+
+  it('answer with what has come when the service is gone, or ends the tail', async (t) => {
+    for (const [last, ended] of [
+      ['', 'service_ended'],
+      ['event: end\ndata: {"reason":"revoked","lines":0,"dropped":9}\n\n', 'credential_ended'],
+    ] as const) {
+      const url = await answering(t, (response) => {
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+        response.write('event: open\ndata: {"revision":1,"instances":2,"categories":["ORDERS"],"expiresAt":""}\n\n');
+        response.write('event: dropped\ndata: {"count":7,"since":""}\n\n');
+        response.end(last);
+      });
+      const answer = await ask(await agentOf(t, { url, key: shop.key }), 'collect_lines', { categories: ['ORDERS'] });
+      const dropped = last === '' ? 7 : 9;
+      assert.deepEqual(
+        [answer.ended, answer.dropped, answer.lines, answer.processes],
+        [ended, dropped, [], { asked: 2, joined: 0 }],
+      );
+    }
+  });
+
+  it('keep lines inside their frame', async (t) => {
+    const client = await agentOf(t, shop);
+    const called = await client.callTool({
+      name: 'collect_lines',
+      arguments: { categories: ['ODD_LINES'], max_lines: 1 },
+    });
+    const text = textOf(called);
+    assert.deepEqual(JSON.parse(text), called.structuredContent);
+    assert.doesNotMatch(text, /[<>\p{Cc}\p{Cf}]/u);
+    const [line] = JSON.parse(text).lines;
+    assert.equal(line.message, HOSTILE.replace('\u001b', '\\u001b').replace('\u202e', '\\u202e'));
+    assert.deepEqual(Object.values(line.attributes), [line.message]);
+  });
+
+  it('explain why no line is seen', async (t) => {
+    const client = await agentOf(t, shop);
+    const silent = await ask(client, 'collect_lines', { categories: ['NEVER_CALLED'], duration: '1s' });
+    assert.deepEqual([silent.lines, silent.ended], [[], 'time']);
+    assert.match(silent.hint, /explain/);
+    const { categories } = await ask(client, 'explain', {
+      categories: ['NEVER_CALLED', 'ORDERS', 'ORDRES'],
+      tenant: 'acme',
+      target: { match: { 'user.id': '44' } },
+    });
+    const reasons = Object.fromEntries(
+      categories.map(({ category, reasons }: { category: string; reasons: string[] }) => [category, reasons.join(' ')]),
+    );
+    assert.match(reasons.NEVER_CALLED, /was not called in 3 s/);
+    assert.match(reasons.ORDERS, /None of these calls was of the target/);
+    assert.match(reasons.ORDRES, /did you mean ORDERS/);
+    const reader = await agentOf(t, { ...shop, key: shop.reader });
+    const { service } = await ask(reader, 'explain', { categories: ['ORDERS'] });
+    assert.match(service[0], /cannot be measured: RDCP_FORBIDDEN/);
+  });
+
+  it('explain what is on and called', async (t) => {
+    const client = await agentOf(t, shop);
+    await shop.client.enable('ORDERS', { duration: '1m', reason: 'test' });
+    const { categories } = await ask(client, 'explain', { categories: ['orders'] });
+    assert.match(categories[0].reasons[0], /^It was called [1-9][\d.]* times a second/);
+    const listed = await ask(client, 'list_categories', { on: true });
+    assert.deepEqual(
+      listed.categories.map(({ name }: { name: string }) => name),
+      ['ORDERS'],
+    );
+    assert.equal((await ask(client, 'status')).on[0].category, 'ORDERS');
+    await shop.client.reset('ORDERS');
+  });
+
+  it('show what is on for a tenant or for some work, and what was refused', async (t) => {
+    const client = await agentOf(t, shop);
+    const acme = createRdcpClient({ baseUrl: shop.url, apiKey: shop.key, tenantId: 'acme' });
+    await acme.enable('ORDERS', { duration: '1m', reason: 'for acme' });
+    const target = { match: { 'user.id': '42' } };
+    await shop.client.enable('FLOOD', { duration: '1m', reason: 'for 42', otelrdcp_target: target });
+    const { on } = await ask(client, 'status');
+    const whom = Object.fromEntries(
+      on.map(({ category, states: [state] }: { category: string; states: { whom: string }[] }) => [
+        category,
+        state?.whom,
+      ]),
+    );
+    assert.match(whom.ORDERS, /^acme, /);
+    assert.match(whom.FLOOD, /^user\.id=42, /);
+    await acme.reset();
+    await shop.client.reset();
+    const reader = createRdcpClient({ baseUrl: shop.url, apiKey: shop.reader });
+    await assert.rejects(reader.enable('ORDERS'));
+    const refused = await until('the refusal', async () => {
+      const { entries } = await ask(client, 'audit', { outcome: 'denied', limit: 100 });
+      return entries.find(({ who }: { who: string }) => who === 'reader');
+    });
+    assert.equal(refused.error, 'RDCP_FORBIDDEN');
+    const { entries } = await ask(client, 'audit', { action: 'enable', category: 'orders' });
+    assert.deepEqual([entries[0].tenant, entries[0].reason], ['acme', 'for acme']);
+  });
+
+  it('refuse the fifth collection at a time, and end those that are cancelled', async (t) => {
+    const client = await agentOf(t, shop);
+    const before = (await shop.entries('tail')).length;
+    const stop = new AbortController();
+    const given = { categories: ['NEVER_CALLED'], duration: '5m' };
+    const four = Array.from({ length: 4 }, () => ask(client, 'collect_lines', given, { signal: stop.signal }));
+    const rejected = Promise.allSettled(four);
+    await until('four collections', async () => (await shop.entries('tail')).length === before + 4);
+    await assert.rejects(ask(client, 'collect_lines', given), /4 collections are running/);
+    stop.abort();
+    assert.ok((await rejected).every(({ status }) => status === 'rejected'));
+    await until('their ends', async () => (await shop.entries('tail')).length === before + 8);
+    assert.equal((await ask(client, 'status')).enabled, true);
+  });
+
+  it('are audited under the name of their program', async (t) => {
+    const client = await agentOf(t, shop);
+    await ask(client, 'collect_lines', { categories: ['ORDERS'], max_lines: 1 });
+    const { entries } = await ask(client, 'audit', { action: 'tail', limit: 1 });
+    assert.equal(entries[0].who, 'ann');
+    assert.ok(entries[0].via.startsWith(`${AGENT.name}/${AGENT.version} via agent (rdcp mcp`));
+    assert.equal((await ask(client, 'audit', { category: 'orders' })).entries[0].categories[0], 'ORDERS');
+  });
+
+  it('stay with the tenant that the command names', async (t) => {
+    const client = await agentOf(t, { ...shop, tenant: 'acme' });
+    const { lines } = await ask(client, 'collect_lines', { categories: ['ORD*'], max_lines: 20 });
+    assert.ok(lines.every(({ tenant }: { tenant: string }) => tenant === 'acme'));
+    await assert.rejects(ask(client, 'status', { tenant: 'other' }), /for the tenant acme alone/);
+  });
+
+  it('say what is wrong', async (t) => {
+    const client = await agentOf(t, shop);
+    await assert.rejects(ask(client, 'forecast', { categories: ['ORDRES'] }), /did you mean ORDERS/);
+    await assert.rejects(ask(client, 'forecast', { categories: ['NONE_*'] }), /no category matches/);
+    await assert.rejects(ask(client, 'forecast', { categories: ['ORDERS'], duration: '1h' }), /at most 60s/);
+    await assert.rejects(ask(client, 'list_categories', { pattern: '<b>' }), /invalid category name/);
+    const lost = await agentOf(t, { ...shop, url: 'http://127.0.0.1:1' });
+    await assert.rejects(ask(lost, 'status'), /RDCP_UNAVAILABLE/);
+  });
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { freePort } from '../support/free-port.ts';
+import { until } from '../support/until.ts';
+import { announced, DEBUG_IN_A_SPAN, enable, KEY, start } from './running.ts';
+
+const FIRST = [1, 2, 3, 4, 5];
+
+/** A collector on a port, which answers with a status and counts the requests. */
+async function collectorOn(t: TestContext, port: number, status: number) {
+  const seen = { requests: 0 };
+  const server = createServer((request, response) => {
+    seen.requests += 1;
+    request.resume();
+    request.once('end', () => response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}'));
+  }).listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  t.after(close);
+  return { seen, close };
+}
+
+test('debug lines go to stderr as well while the collector is away or refuses them, and health says why', async (t) => {
+  const port = await freePort();
+  const run = await start(t, {
+    env: {
+      RDCP_SERVER_API_KEY: KEY,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '300',
+      OTEL_BLRP_SCHEDULE_DELAY: '20',
+      OTEL_METRICS_EXPORTER: 'none',
+      OTEL_TRACES_EXPORTER: 'none',
+    },
+    app: DEBUG_IN_A_SPAN.replace('{ order: 42 }', '() => ({ n: ++n })').concat('let n = 0;'),
+  });
+  const { url } = await announced(run);
+  assert.match(run.output.stderr, /debug lines to OpenTelemetry$/m);
+  const linesOf = (pattern: RegExp) => run.output.stderr.split('\n').filter((line) => pattern.test(line));
+  const debugLines = () =>
+    linesOf(/ DEBUG PAYMENTS charging .* trace_id=/).map((line) => /charging \{.*?\}/.exec(line)?.[0]);
+  const health = async () => {
+    const response = await fetch(`${url}/rdcp/v1/health`, { headers: { 'X-RDCP-API-Key': KEY } });
+    const { status, checks } = (await response.json()) as {
+      status: string;
+      checks: { name: string; status: string; otelrdcp_reason?: string }[];
+    };
+    const { status: emit, otelrdcp_reason: reason } = checks.find(({ name }) => name === 'emit') ?? {};
+    return { status, emit, reason };
+  };
+  const healthIs = (status: string) =>
+    until(`health is ${status}`, async () => {
+      const found = await health();
+      return found.status === status ? found : undefined;
+    });
+
+  assert.equal(await enable(url), 200);
+  assert.deepEqual(await healthIs('degraded'), {
+    status: 'degraded',
+    emit: 'warn',
+    reason: 'log records cannot be exported (ECONNREFUSED)',
+  });
+  // Those of an export that had begun by then are written when it fails.
+  await until('the lines from before', () => FIRST.every((n) => debugLines().includes(`charging {"n":${n}}`)));
+  assert.equal(new Set(debugLines()).size, debugLines().length, 'each once');
+
+  const collector = await collectorOn(t, port, 200);
+  assert.deepEqual(await healthIs('healthy'), { status: 'healthy', emit: 'pass', reason: undefined });
+  const { length } = debugLines();
+  const { requests } = collector.seen;
+  await until('further exports', () => collector.seen.requests > requests + 3);
+  assert.equal(debugLines().length, length, 'to OpenTelemetry alone again');
+  assert.deepEqual(linesOf(/^rdcp: .*export/), [
+    'rdcp: log records cannot be exported (ECONNREFUSED); debug lines go to stderr as well, unless emit.to is configured',
+    'rdcp: log records can be exported again',
+  ]);
+
+  collector.close();
+  await collectorOn(t, port, 400);
+  const refused = await healthIs('degraded');
+  assert.match(refused.reason ?? '', /^log records cannot be exported \((?:status 400|EC\w+)\)$/);
+  await until('lines on stderr again', () => debugLines().length > length);
+});

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createRdcpClient } from '../../src/client/client.ts';
+import { isRdcpError } from '../../src/errors.ts';
+import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
+import type { Allow } from '../../src/protocol/allow.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
+import { CONSOLE_PATHS, CONTROL_ACTIONS, PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import type { ControlResponse, ErrorResponse, SessionResponse } from '../../src/protocol/messages.ts';
+import type { IntrospectionResponse } from '../../src/protocol/oauth-messages.ts';
+import type { TailLine } from '../../src/protocol/streams.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { makeKey } from '../auth/records.ts';
+import { send, type TestRequest } from '../support/server.ts';
+import { ACCESS_TOKEN, bearer, TOKEN_EXCHANGE, tokenSettings } from './tokens.ts';
+
+const NAMES = ['DB_POOL', 'DB_QUERY', 'HTTP'] as const;
+const AGENT_SCOPES = ['discovery', 'status', 'control', 'tail', 'alerts'] as const;
+
+/** A service, a key that may do little, and one that may do all. */
+async function start(t: TestContext, allow: Allow, record: Partial<ApiKeyRecord> = {}, config: RdcpConfig = {}) {
+  const agent = makeKey({ id: 'agent', clientId: 'agent', scopes: AGENT_SCOPES, allow, ...record });
+  const owner = makeKey({ id: 'owner', clientId: 'owner', scopes: ['admin'] });
+  const rdcp = createRdcp({
+    server: { port: 0 },
+    announce: false,
+    logger: { info: () => {}, warn: () => {}, error: () => {} },
+    emit: { to: () => {} },
+    console: true,
+    limits: { controlPerMinute: 10_000, readPerMinute: 10_000 },
+    security: { apiKeys: [agent.record, owner.record], tokens: tokenSettings },
+    ...config,
+  });
+  t.after(() => rdcp.close());
+  for (const name of NAMES) rdcp.category(name);
+  const { url } = await rdcp.listen();
+  const as =
+    (key: string) =>
+    <T = ErrorResponse>(path: string, { headers, ...request }: TestRequest = {}) =>
+      send<T>(url + path, { ...request, headers: { 'X-RDCP-API-Key': key, ...headers } });
+  return { rdcp, url, agent: as(agent.key), owner: as(owner.key), keys: { agent: agent.key, owner: owner.key } };
+}
+
+const post = (body: object): TestRequest => ({ method: 'POST', body });
+
+const DB: Allow = { categories: ['DB_*'], maxDuration: '15m' };
+
+test('a key that may only DB_* for 15 minutes, at every endpoint', async (t) => {
+  const alerts = [
+    { name: 'pool', match: { alertname: 'Slow' }, enable: ['DB_POOL'], for: '15m' },
+    { name: 'longer', match: { alertname: 'Slow' }, enable: ['DB_QUERY'], for: '16m' },
+    { name: 'others', match: { alertname: 'Slow' }, enable: ['HTTP'], for: '1m' },
+  ];
+  const { agent, owner, rdcp, keys, url } = await start(t, DB, {}, { alerts, tail: { rate: 5 } });
+
+  // What it reads is not narrowed.
+  const readable = {
+    [PATHS.wellKnown]: 200,
+    [PATHS.discovery]: 200,
+    [PATHS.status]: 200,
+    [PATHS.health]: 200,
+    [PATHS.metrics]: 200,
+    [PATHS.session]: 200,
+    [PATHS.openapi]: 200,
+    [PATHS.fleet]: 404,
+    [PATHS.tenants]: 403,
+    [PATHS.audit]: 403,
+    [PATHS.notifications]: 403,
+    [PATHS.approvals]: 403,
+  };
+  for (const [path, status] of Object.entries(readable)) assert.equal((await agent(path)).status, status, path);
+  assert.equal((await agent(PATHS.approve, post({ id: '0123456789ab' }))).status, 403);
+  assert.equal((await agent(CONSOLE_PATHS.code, { method: 'POST', body: {} })).status, 200);
+  const { body: seen } = await agent<SessionResponse>(PATHS.session);
+  assert.deepEqual([seen.otelrdcp_allow, seen.otelrdcp_approval], [DB, undefined]);
+  assert.equal((await owner<SessionResponse>(PATHS.session)).body.otelrdcp_allow, undefined);
+
+  // Every action, on what it may switch and what not, for every time.
+  const isAllowed = (action: string, category: string, duration: string | undefined) =>
+    action === 'status' || (category === 'DB_POOL' && (action === 'reset' || ['1m', '15m'].includes(duration ?? '')));
+  for (const action of CONTROL_ACTIONS) {
+    for (const category of ['DB_POOL', 'HTTP']) {
+      for (const duration of action === 'reset' || action === 'status' ? [undefined] : [undefined, '1m', '15m', '1h']) {
+        const options = duration === undefined ? {} : { duration };
+        const answer = await agent(PATHS.control, post({ action, categories: category, options }));
+        const name = `${action} ${category} ${duration}: ${answer.text}`;
+        const expected = isAllowed(action, category, duration);
+        assert.equal(answer.status, expected ? 200 : 403, name);
+        if (expected) continue;
+        const { code, details, method } = answer.body.error;
+        assert.deepEqual([code, method, details?.reason], ['RDCP_FORBIDDEN', 'api-key', 'not_allowed'], name);
+        assert.deepEqual(details?.allow, DB, name);
+      }
+    }
+  }
+  assert.equal(rdcp.category('HTTP').enabled, false);
+  const every = await agent(PATHS.control, post({ action: 'reset' }));
+  assert.equal(every.status, 403, every.text);
+
+  // Tails, forecasts.
+  const read = async (path: string, category: string, duration: string) =>
+    (await agent(`${path}?categories=${category}&duration=${duration}`, { method: 'HEAD' })).status;
+  assert.deepEqual([await read(PATHS.tail, 'DB_POOL', '15m'), await read(PATHS.tail, 'DB_POOL', '16m')], [200, 403]);
+  assert.equal(await read(PATHS.tail, 'DB_POOL,HTTP', '1m'), 403);
+  assert.equal((await agent(PATHS.tail, post({ categories: ['HTTP'] }))).status, 403);
+  assert.equal((await agent(PATHS.forecast, post({ categories: ['HTTP'], duration: 1 }))).status, 403);
+  assert.equal((await agent(PATHS.forecast, post({ categories: ['DB_POOL'], duration: 1 }))).status, 200);
+
+  // Alerts: of the rules, those that are within it.
+  const alert = {
+    status: 'firing',
+    labels: { alertname: 'Slow' },
+    startsAt: new Date().toISOString(),
+    fingerprint: 'a',
+  };
+  const notification = { version: '4', groupKey: 'g', status: 'firing', alerts: [alert] };
+  const { body, status } = await agent<{ matched: number; switched: { rule: string }[] }>(
+    PATHS.alerts,
+    post(notification),
+  );
+  assert.deepEqual([status, body.matched, body.switched.map(({ rule }) => rule)], [200, 1, ['pool']]);
+
+  // Its tokens are no way around it.
+  const exchange = await fetch(url + TOKEN_PATHS.token, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: TOKEN_EXCHANGE,
+      subject_token: keys.agent,
+      subject_token_type: ACCESS_TOKEN,
+    }),
+  });
+  const granted = (await exchange.json()) as { access_token: string; refresh_token: string };
+  const refreshed = (await (
+    await fetch(url + TOKEN_PATHS.token, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: granted.refresh_token }),
+    })
+  ).json()) as { access_token: string };
+  for (const token of [granted.access_token, refreshed.access_token]) {
+    const headers = bearer(token);
+    const { body } = await send<SessionResponse>(url + PATHS.session, { headers });
+    assert.deepEqual(body.otelrdcp_allow, DB);
+    const answer = await send(url + PATHS.control, { ...post({ action: 'enable', categories: 'HTTP' }), headers });
+    assert.equal(answer.status, 403);
+  }
+  const introspected = await fetch(url + TOKEN_PATHS.introspect, {
+    method: 'POST',
+    headers: { Authorization: `Basic ${Buffer.from(`owner:${keys.owner}`).toString('base64')}` },
+    body: new URLSearchParams({ token: granted.access_token }),
+  });
+  const described = (await introspected.json()) as IntrospectionResponse & { otelrdcp_allow?: Allow };
+  assert.deepEqual(described.otelrdcp_allow, DB);
+
+  const { body: trail } = await owner<AuditResponse>(`${PATHS.audit}?outcome=denied`);
+  assert.ok(trail.entries.some(({ action, error }) => action === 'authorize' && error === 'RDCP_FORBIDDEN'));
+});
+
+test('a control of a key with a largest budget gets that one, and a temporary one its longest time', async (t) => {
+  const allow: Allow = { categories: ['DB_*'], maxDuration: '5m', maxBudget: { callsPerSecond: 20, calls: 100 } };
+  const { agent, owner } = await start(t, allow);
+  const on = await agent<ControlResponse>(
+    PATHS.control,
+    post({ action: 'enable', categories: 'DB_POOL', options: { temporary: true } }),
+  );
+  assert.equal(on.status, 200, on.text);
+  const [change] = on.body.changes;
+  assert.equal(Date.parse(change?.expiresAt ?? '') - Date.parse(change?.effectiveAt ?? ''), 300_000);
+  const { body } = await owner<AuditResponse>(`${PATHS.audit}?action=enable`);
+  assert.deepEqual(body.entries[0]?.otelrdcp_budget, { callsPerSecond: 20, calls: 100 });
+  const more = await agent(
+    PATHS.control,
+    post({ action: 'enable', categories: 'DB_POOL', options: { otelrdcp_budget: { calls: 101 } } }),
+  );
+  assert.deepEqual([more.status, more.body.error.details?.field], [403, 'options.otelrdcp_budget']);
+});
+
+test('a tail that is redacted shows messages and names, and no value', async (t) => {
+  const { rdcp, url, keys } = await start(t, { categories: ['DB_*'], maxDuration: '1m', tail: 'redacted' });
+  const category = rdcp.category('DB_POOL');
+  const lines: TailLine[] = [];
+  const client = createRdcpClient({ baseUrl: url, apiKey: keys.agent });
+  for await (const event of client.tail('DB_POOL', { lines: 2 })) {
+    if (event.event === 'open') {
+      assert.ok(Date.parse(event.data.expiresAt) <= Date.now() + 60_000, 'its longest time');
+      category.debug('order', { customer: 'ann', nested: { email: 'ann@example' }, rows: 3 });
+      category.debug('none');
+    }
+    if (event.event === 'line') lines.push(event.data);
+  }
+  const hidden = '[redacted]';
+  assert.deepEqual(
+    lines.map(({ message, attributes }) => [message, attributes]),
+    [
+      ['order', { customer: hidden, nested: hidden, rows: hidden }],
+      ['none', {}],
+    ],
+  );
+  await assert.rejects(
+    async () => {
+      for await (const _ of client.tail('DB_POOL', { filter: { where: 'customer == "ann"' } }));
+    },
+    (error) => isRdcpError(error) && error.details?.field === 'filter.where',
+  );
+});
+
+test('a service without tenants refuses a key that allows some', async () => {
+  const { record } = makeKey({ allow: { categories: ['*'], tenants: ['acme'] } });
+  assert.throws(
+    () => createRdcp({ server: { port: 0 }, security: { apiKeys: [record] } }),
+    (error) => isRdcpError(error) && error.details?.field === 'security.apiKeys.0.allow.tenants',
+  );
+});

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
+import type { AuditEntry, AuditResponse } from '../../src/protocol/audit-messages.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { ApprovalsResponse, ControlResponse, ErrorResponse } from '../../src/protocol/messages.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { makeKey } from '../auth/records.ts';
+import { send, startServer, type TestRequest } from '../support/server.ts';
+import { LEVELS } from '../support/tenants.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+
+const made = (fields: Partial<ApiKeyRecord>) => makeKey({ id: fields.clientId ?? 'k', ...fields });
+const ALLOW = { categories: ['DB_*'], maxDuration: '15m' };
+const KEYS = {
+  agent: made({ clientId: 'agent', scopes: ['control', 'discovery'], allow: ALLOW, approval: true }),
+  refused: made({ clientId: 'refused', scopes: ['control'], allow: ALLOW }),
+  owner: made({ clientId: 'owner', scopes: ['admin'] }),
+  itself: made({ id: 'itself', clientId: 'other', userId: 'agent', scopes: ['admin'] }),
+  lesser: made({ clientId: 'lesser', scopes: ['admin'], allow: { categories: ['HTTP'], maxDuration: '1h' } }),
+  operator: made({ clientId: 'operator', scopes: ['control', 'discovery'] }),
+};
+type Name = keyof typeof KEYS;
+const RECORDS = Object.values(KEYS).map(({ record }) => record);
+
+const asking =
+  (url: string) =>
+  <T = ErrorResponse>(name: Name, path: string, { headers, ...request }: TestRequest = {}) =>
+    send<T>(url + path, { ...request, headers: { 'X-RDCP-API-Key': KEYS[name].key, ...headers } });
+
+const post = (body: object, requestId?: string): TestRequest => ({
+  method: 'POST',
+  body,
+  ...(requestId !== undefined && { headers: { 'X-RDCP-Request-ID': requestId } }),
+});
+const enableHttp = { action: 'enable', categories: 'HTTP', options: { duration: '1h', reason: 'orders fail' } };
+
+const idOf = ({ error }: ErrorResponse) => ((error.details?.approval ?? {}) as { readonly id: string }).id;
+
+async function start(t: TestContext, config: RdcpConfig = {}) {
+  const rdcp = createRdcp({
+    server: { port: 0 },
+    announce: false,
+    logger: { info: () => {}, warn: () => {}, error: () => {} },
+    emit: { to: () => {} },
+    security: { apiKeys: RECORDS },
+    ...config,
+  });
+  t.after(() => rdcp.close());
+  for (const name of ['DB_POOL', 'HTTP']) rdcp.category(name);
+  const { url } = await rdcp.listen();
+  return { rdcp, ask: asking(url) };
+}
+
+test('a change beyond what a key may waits for another identity, and is in the trail with both', async (t) => {
+  const { rdcp, ask } = await start(t);
+  const asked = await ask('agent', PATHS.control, post(enableHttp));
+  assert.equal(asked.status, 403, asked.text);
+  const { code, message, method, details } = asked.body.error;
+  assert.deepEqual(
+    [code, method, details?.reason, details?.field],
+    ['RDCP_FORBIDDEN', 'api-key', 'approval_required', 'categories'],
+  );
+  assert.deepEqual(details?.allow, ALLOW);
+  const id = idOf(asked.body);
+  assert.match(message, new RegExp(`^categories must match DB_\\* .*rdcp approve ${id}$`));
+  assert.equal(rdcp.category('HTTP').enabled, false);
+
+  const { body: list } = await ask<ApprovalsResponse>('owner', PATHS.approvals);
+  const [waiting, ...others] = list.waiting;
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    { ...waiting, problem: '', since: '', expiresAt: '' },
+    {
+      id,
+      action: 'enable',
+      categories: ['HTTP'],
+      options: { duration: 3600, reason: 'orders fail' },
+      by: { userId: 'agent', clientId: 'agent' },
+      problem: '',
+      since: '',
+      expiresAt: '',
+    },
+  );
+  assert.equal(Date.parse(waiting?.expiresAt ?? '') - Date.parse(waiting?.since ?? ''), 600_000);
+
+  const answer = await ask<ControlResponse>('owner', PATHS.approve, post({ id }));
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(rdcp.category('HTTP').enabled, true);
+  assert.deepEqual((await ask<ApprovalsResponse>('owner', PATHS.approvals)).body.waiting, []);
+
+  const { entries } = (await ask<AuditResponse>('owner', PATHS.audit)).body;
+  const entry = (action: string) => entries.filter((each) => each.action === action);
+  const [change, ...changes] = entry('enable');
+  assert.deepEqual(changes, []);
+  assert.deepEqual([change?.identity.clientId, change?.reason], ['agent', 'orders fail']);
+  const by = { method: 'api-key', userId: 'owner', clientId: 'owner', scopes: ['admin'] };
+  assert.deepEqual(change?.otelrdcp_approval, { id, by });
+  const [request, ...requests] = entry('approval');
+  assert.deepEqual(requests, []);
+  assert.deepEqual([request?.identity.clientId, request?.categories], ['agent', ['HTTP']]);
+  assert.deepEqual(request?.otelrdcp_approval, { id, action: 'enable', expiresAt: waiting?.expiresAt });
+  assert.deepEqual(entry('authorize'), [], 'it was not refused');
+});
+
+test('a change is approved once: a second approval gets the answer of the first', async (t) => {
+  const { ask } = await start(t);
+  const id = idOf((await ask('agent', PATHS.control, post({ action: 'toggle', categories: 'HTTP' }))).body);
+  const [one, other] = await Promise.all([
+    ask<ControlResponse>('owner', PATHS.approve, post({ id })),
+    ask<ControlResponse>('owner', PATHS.approve, post({ id })),
+  ]);
+  const third = await ask<ControlResponse>('owner', PATHS.approve, post({ id }));
+  assert.equal(third.status, 200);
+  assert.ok([one, other].every(({ status }) => status === 200 || status === 409));
+  const { entries } = (await ask<AuditResponse>('owner', PATHS.audit)).body;
+  assert.equal(entries.filter(({ action }) => action === 'toggle').length, 1);
+});
+
+test('a repeat of the request with its id waits on, and gets the answer once it is approved', async (t) => {
+  const { ask } = await start(t);
+  const send = (body: object) => ask<ControlResponse & ErrorResponse>('agent', PATHS.control, post(body, 'mine-1'));
+  const first = await send(enableHttp);
+  const second = await send(enableHttp);
+  assert.deepEqual([second.status, idOf(second.body)], [403, idOf(first.body)]);
+  const different = await send({ ...enableHttp, action: 'toggle' });
+  assert.deepEqual([different.status, different.body.error.code], [422, 'RDCP_REQUEST_ID_REUSED']);
+  assert.equal((await ask<ApprovalsResponse>('owner', PATHS.approvals)).body.waiting.length, 1);
+  await ask('owner', PATHS.approve, post({ id: idOf(first.body) }));
+  const last = await send(enableHttp);
+  assert.deepEqual([last.status, last.headers.get('x-rdcp-replayed')], [200, 'true']);
+});
+
+test('who asked does not approve, nor does a key without admin, nor one that may not make the change either', async (t) => {
+  const { rdcp, ask } = await start(t);
+  const asked = await ask('agent', PATHS.control, post({ action: 'enable', categories: ['HTTP', 'DB_POOL'] }));
+  const approval = post({ id: idOf(asked.body) });
+  const reasonOf = async (name: Name) => {
+    const { status, body } = await ask(name, PATHS.approve, approval);
+    return [status, body.error.details?.reason];
+  };
+  assert.deepEqual(await reasonOf('agent'), [403, 'insufficient_scopes']);
+  assert.deepEqual(await reasonOf('operator'), [403, 'insufficient_scopes']);
+  assert.deepEqual(await reasonOf('itself'), [403, 'own_request'], 'another key of the same user');
+  assert.deepEqual(await reasonOf('lesser'), [403, 'not_allowed']);
+  assert.equal(rdcp.category('HTTP').enabled, false);
+  assert.equal((await ask('owner', PATHS.approve, post({ id: '0123456789ab' }))).status, 404);
+  assert.equal((await ask('owner', PATHS.approve, post({ id: '../control' }))).status, 400);
+  assert.equal((await ask('owner', PATHS.approve, approval)).status, 200);
+});
+
+test('without approval, as a try, or for a ticket, it is refused', async (t) => {
+  const { ask } = await start(t);
+  const reasonOf = async (name: Name, body: object) =>
+    (await ask(name, PATHS.control, post(body))).body.error.details?.reason;
+  assert.equal(await reasonOf('refused', enableHttp), 'not_allowed');
+  assert.equal(await reasonOf('agent', { ...enableHttp, options: { otelrdcp_dryRun: true } }), 'not_allowed');
+  const ticket = { action: 'enable', categories: 'HTTP', options: { otelrdcp_target: { request: true } } };
+  assert.equal(await reasonOf('agent', ticket), 'not_allowed');
+  assert.deepEqual((await ask<ApprovalsResponse>('owner', PATHS.approvals)).body.waiting, []);
+});
+
+test('no more than twenty changes of a user wait', async (t) => {
+  const { ask } = await start(t);
+  const reasons: unknown[] = [];
+  for (let sent = 0; sent < 22; sent++) {
+    reasons.push((await ask('agent', PATHS.control, post(enableHttp))).body.error.details?.reason);
+  }
+  assert.deepEqual(reasons.slice(18), ['approval_required', 'approval_required', 'not_allowed', 'not_allowed']);
+});
+
+test('after ten minutes a change waits no more', async (t) => {
+  const time = virtualTime();
+  const server = await startServer(t, { clock: time.clock, config: { security: { apiKeys: RECORDS } } });
+  const ask = asking(server.url);
+  const body = { action: 'enable', categories: 'HTTP', options: { duration: '1m' } };
+  const late = idOf((await ask('agent', PATHS.control, post(body))).body);
+  time.suspend(599_000);
+  assert.equal((await ask<ApprovalsResponse>('owner', PATHS.approvals)).body.waiting.length, 1);
+  time.suspend(1000);
+  assert.deepEqual((await ask<ApprovalsResponse>('owner', PATHS.approvals)).body.waiting, []);
+  assert.equal((await ask('owner', PATHS.approve, post({ id: late }))).status, 404);
+
+  const id = idOf((await ask('agent', PATHS.control, post(body))).body);
+  assert.equal((await ask('owner', PATHS.approve, post({ id }))).status, 200);
+  time.suspend(400_000);
+  const again = await ask<ControlResponse>('owner', PATHS.approve, post({ id }));
+  assert.equal(again.status, 200);
+  const { entries } = (await ask<AuditResponse>('owner', PATHS.audit)).body;
+  assert.equal(entries.filter(({ action }) => action === 'enable').length, 1, 'it was made once, in ten minutes');
+});
+
+test('another process that shares the store approves it, also after a restart', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-approvals-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const store = `sqlite:${join(folder, 'state.sqlite')}`;
+  const first = await start(t, { store });
+  const ids = [];
+  for (const categories of [['HTTP'], ['HTTP', 'DB_POOL']]) {
+    ids.push(idOf((await first.ask('agent', PATHS.control, post({ ...enableHttp, categories }))).body));
+  }
+  const second = await start(t, { store });
+  const listed = (await second.ask<ApprovalsResponse>('owner', PATHS.approvals)).body.waiting;
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    ids.toReversed(),
+  );
+  assert.equal((await second.ask('owner', PATHS.approve, post({ id: ids[0] }))).status, 200);
+  assert.equal((await first.ask<ApprovalsResponse>('owner', PATHS.approvals)).body.waiting.length, 1);
+  await first.rdcp.close();
+  await second.rdcp.close();
+  const third = await start(t, { store });
+  assert.equal((await third.ask('owner', PATHS.approve, post({ id: ids[1] }))).status, 200);
+  const approved = (entry: AuditEntry) => entry.action === 'enable' && entry.otelrdcp_approval !== undefined;
+  const { entries } = (await third.ask<AuditResponse>('owner', PATHS.audit)).body;
+  assert.equal(entries.filter(approved).length, 2);
+});
+
+test('the change of a tenant is for who administers it or everybody, and for no other tenant', async (t) => {
+  const acme = made({ clientId: 'acme', tenantId: 'acme', scopes: ['control'], allow: ALLOW, approval: true });
+  const acmeOwner = made({ clientId: 'acme-owner', tenantId: 'acme', scopes: ['admin'] });
+  const beta = made({ clientId: 'beta', tenantId: 'beta', scopes: ['admin'] });
+  const owner = made({ clientId: 'owner', scopes: ['admin'] });
+  const apiKeys = [acme, acmeOwner, beta, owner].map(({ record }) => record);
+  const server = await startServer(t, { config: { tenancy: LEVELS.organization, security: { apiKeys } } });
+  const ask = <T = ErrorResponse>({ key }: { readonly key: string }, path: string, request: TestRequest = {}) =>
+    send<T>(server.url + path, { ...request, headers: { 'X-RDCP-API-Key': key } });
+  const waits = async () => idOf((await ask(acme, PATHS.control, post({ action: 'enable', categories: 'HTTP' }))).body);
+  const listed = async (who: typeof acme) => (await ask<ApprovalsResponse>(who, PATHS.approvals)).body.waiting.length;
+  const id = await waits();
+  assert.deepEqual([await listed(beta), await listed(acmeOwner), await listed(owner)], [0, 1, 1]);
+  assert.equal((await ask(beta, PATHS.approve, post({ id }))).status, 404);
+  const approved = await ask<ControlResponse>(acmeOwner, PATHS.approve, post({ id }));
+  assert.deepEqual([approved.status, approved.body.tenant?.id], [200, 'acme']);
+  assert.equal((await ask(owner, PATHS.approve, post({ id: await waits() }))).status, 200);
+  assert.equal(server.plane.view({ key: 'acme', tenantId: 'acme' }).find(({ name }) => name === 'HTTP')?.enabled, true);
+  assert.equal(server.plane.view({ key: '*' }).find(({ name }) => name === 'HTTP')?.enabled, false);
+});

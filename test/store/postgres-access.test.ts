@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { chownSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createPostgresStore } from '../../src/store/postgres/store.ts';
+import { createAuthority, writePems } from '../support/certificate.ts';
+import { postgresFolder, startPostgres, whyNoPostgres } from '../support/postgres.ts';
+import { PATIENCE_MS } from './follower.ts';
+import { change } from './samples.ts';
+
+const skip = whyNoPostgres();
+
+/** Where a server finds its certificate and key, which its user alone may read. */
+function serverFiles({ cert, key }: { readonly cert: string; readonly key: string }): readonly string[] {
+  const folder = postgresFolder('rdcp-postgres-tls-');
+  const { uid, gid } = statSync(folder);
+  return Object.entries({ ssl_cert_file: cert, ssl_key_file: key }).map(([setting, pem]) => {
+    const file = join(folder, setting);
+    writeFileSync(file, pem, { mode: 0o600 });
+    chownSync(file, uid, gid);
+    return `${setting}=${file}`;
+  });
+}
+
+test('sslmode says whether the connection is by TLS, and how the certificate is checked', { skip }, async (t) => {
+  const authority = createAuthority();
+  const { root, other } = writePems({ root: authority.cert, other: createAuthority().cert });
+  const server = await startPostgres('ssl=on', ...serverFiles(authority.issue('localhost')));
+  t.after(() => server.close());
+  const plain = await startPostgres();
+  t.after(() => plain.close());
+  /** Whether a store's connection is by TLS. */
+  const isByTls = async (url: string, parameters: string) => {
+    const store = createPostgresStore({ url: `${url}?${parameters}`, deadlineMs: PATIENCE_MS });
+    try {
+      await store.check();
+      const to = url === plain.url ? plain : server;
+      const its = "application_name = 'opentelemetry-instrumentation-rdcp'";
+      return to.sql(`SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ${its}`) === 't';
+    } finally {
+      await store.close();
+    }
+  };
+  assert.equal(await isByTls(server.url, 'sslmode=disable'), false);
+  assert.equal(await isByTls(server.url, 'sslmode=prefer'), true);
+  assert.equal(await isByTls(plain.url, 'sslmode=prefer'), false);
+  assert.equal(await isByTls(server.url, 'sslmode=require'), true);
+  assert.equal(await isByTls(server.url, `sslmode=verify-ca&sslrootcert=${root}`), true);
+  assert.equal(await isByTls(server.url, `sslmode=verify-full&sslrootcert=${root}`), true);
+  await assert.rejects(isByTls(plain.url, 'sslmode=require'));
+  await assert.rejects(isByTls(server.url, `sslmode=verify-ca&sslrootcert=${other}`));
+  await assert.rejects(isByTls(server.url, `sslmode=verify-full&sslrootcert=${other}`));
+});
+
+test('a user with the documented permissions alone does all that a store does', { skip }, async (t) => {
+  const server = await startPostgres();
+  t.after(() => server.close());
+  const owned = createPostgresStore({ url: server.url, deadlineMs: PATIENCE_MS });
+  await owned.check();
+  await owned.close();
+  server.sql(`CREATE ROLE service LOGIN PASSWORD 'one'; GRANT USAGE ON SCHEMA rdcp TO service;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA rdcp TO service`);
+  const store = createPostgresStore({
+    url: server.url.replace(/\/\/.*@/, '//service:one@'),
+    deadlineMs: PATIENCE_MS,
+  });
+  try {
+    await store.check();
+    await store.load();
+    assert.ok(await store.commit(change('acme', 0, { A: { permanent: true } })));
+    assert.equal((await store.load()).get('acme')?.revision, 1);
+    await store.fleet?.announce({ id: 'a', host: 'h', pid: 1, service: 's', startedAt: 0 }, undefined);
+    assert.equal((await store.fleet?.look())?.instances.length, 1);
+    await store.pruneAudit(Date.now());
+  } finally {
+    await store.close();
+  }
+});

@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { renameSync, rmSync } from 'node:fs';
+import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import pg from 'pg';
+import { createPostgresStore } from '../../src/store/postgres/store.ts';
+import type { ScopeState, StateStore } from '../../src/store/state-store.ts';
+import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
+import { runToItsEnd } from './ending.ts';
+import {
+  CONVERGED_MS,
+  eventually,
+  type Follower,
+  follow,
+  oneAfterTheOther,
+  PATIENCE_MS,
+  rejectsSoon,
+  soon,
+} from './follower.ts';
+import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
+
+describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
+  let server: PostgresServer;
+  let schema: string;
+  let opened: StateStore[];
+
+  before(async () => {
+    server = await startPostgres();
+  });
+  after(() => server.close());
+  beforeEach(() => {
+    schema = `s${randomBytes(8).toString('hex')}`;
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const store of opened) await store.close();
+    server.thaw();
+  });
+
+  function open(url = server.url): Promise<Follower> {
+    const store = createPostgresStore({ url, schema });
+    opened.push(store);
+    return follow(store);
+  }
+
+  test('a killed server is answered by rejections, its return is noticed, and nothing is lost', async () => {
+    const [a, b] = [await open(), await open()];
+    await a.store.commit(change('acme', 0, { A: { permanent: true } }));
+    await server.kill();
+    await rejectsSoon(a.store.commit(change('acme', 1, {})));
+    await rejectsSoon(b.store.load());
+    await rejectsSoon(b.store.check());
+
+    await server.start();
+    const result = await eventually(() => a.store.commit(change('acme', 1, { B: { permanent: true } })));
+    assert.equal(committedRevision(result), 2);
+    await until(() => b.heard.get('acme')?.revision === 2, 'the change after the return', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[], []]);
+  });
+
+  test('a frozen server is given up within the deadline, and does not run later what was refused', async () => {
+    const { store, resets } = await open();
+    await store.commit(change('acme', 0, { A: { permanent: true } }));
+    server.freeze();
+    await rejectsSoon(oneAfterTheOther(() => store.commit(change('acme', 1, { LATE: { permanent: true } }))));
+    server.thaw();
+
+    const loaded = await eventually(() => store.load());
+    assert.equal(loaded.get('acme')?.revision, 1);
+    assert.equal((await auditIds(store)).length, 1);
+    assert.equal((await eventually(() => store.commit(change('acme', 1, {})))).outcome, 'committed');
+    assert.deepEqual(resets, []);
+  });
+
+  for (const where of ['before the server had it', 'before its answer arrived'] as const) {
+    test(`a commit whose connection broke ${where} is made once, and is answered`, async (t) => {
+      const proxy = await startBreakingProxy(server.port, where);
+      t.after(() => proxy.close());
+      const { store } = await open(server.url.replace(`:${server.port}/`, `:${proxy.port}/`));
+      const observer = await open();
+      await store.commit(change('acme', 0, {}));
+      proxy.breakNext();
+      const replay = replayRecord();
+      const result = await store.commit(change('acme', 1, { A: { permanent: true } }, { replay }));
+      assert.equal(proxy.broken, 1);
+      assert.equal(committedRevision(result), 2);
+      assert.deepEqual(result.outcome === 'committed' && result.position?.revision, 2);
+      assert.equal((await auditIds(observer.store)).length, 2);
+      assert.deepEqual({ ...(await observer.store.findReplay(replay.key, NOW)) }, replay);
+      await until(() => observer.heard.get('acme')?.revision === 2, 'the change');
+    });
+  }
+
+  test('a session that was ended by an administrator is opened again', async () => {
+    const { store } = await open();
+    for (let revision = 0; revision < 3; revision += 1) {
+      server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'opentelemetry%'");
+      const result = await eventually(() => store.commit(change('acme', revision, {})));
+      assert.equal(result.outcome, 'committed');
+    }
+  });
+
+  test('a commit that another session locks out is given up in time, and leaves nothing', async () => {
+    const { store } = await open();
+    await store.commit(change('acme', 0, {}));
+    const holder = new pg.Client({ connectionString: server.url });
+    await holder.connect();
+    await holder.query(`BEGIN; SELECT * FROM ${schema}.history FOR UPDATE`);
+    await assert.rejects(soon(store.commit(change('acme', 1, {}))), /refuses writes \((locked by|given up after)/);
+    // A lock of the whole table also stops what waits for no row.
+    await holder.query(`LOCK TABLE ${schema}.audit`);
+    await assert.rejects(store.queryAudit({ limit: 1 }), /refuses writes \(given up after statement_timeout/);
+    await holder.query('ROLLBACK');
+    await holder.end();
+    assert.equal(committedRevision(await store.commit(change('acme', 1, {}))), 2);
+    assert.equal((await auditIds(store)).length, 2);
+  });
+
+  test('commits that a serializable database refuses are repeated', async () => {
+    server.sql('ALTER ROLE postgres SET default_transaction_isolation = serializable');
+    const [a, b] = [await open(), await open()];
+    server.sql('ALTER ROLE postgres RESET default_transaction_isolation');
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? a : b).store.commit({ audit: auditEntry(), now: NOW }),
+      ),
+    );
+    assert.ok(results.every(({ outcome }) => outcome === 'committed'));
+    assert.equal((await auditIds(a.store)).length, 20);
+  });
+
+  test('a schema that was dropped is made again, and the loss is reported once', async () => {
+    const [a, b] = [await open(), await open()];
+    await a.store.commit(change('acme', 0, {}));
+    await until(() => b.heard.has('acme'), 'the change');
+    server.sql(`DROP SCHEMA ${schema} CASCADE`);
+    await until(() => a.resets.length > 0 && b.resets.length > 0, 'the resets', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[{ reason: 'empty' }], [{ reason: 'empty' }]]);
+    assert.equal((await a.store.load()).size, 0);
+    assert.equal(committedRevision(await eventually(() => b.store.commit(change('acme', 0, {})))), 1);
+    await until(() => a.heard.get('acme')?.revision === 1, 'a change of the new history');
+    assert.deepEqual([a.resets.length, b.resets.length], [1, 1]);
+  });
+
+  test('an old copy that was put back is reported, and is in force', async () => {
+    const [a, b] = [await open(), await open()];
+    await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
+    await server.kill();
+    const data = join(server.folder, 'data');
+    // With its owner, who is not the test's.
+    assert.equal(spawnSync('cp', ['-a', data, `${data}.old`]).status, 0);
+    await server.start();
+    await eventually(() => a.store.commit(change('acme', 1, { LOST: { permanent: true } })));
+    await until(() => b.heard.get('acme')?.revision === 2, 'the change that will be lost', CONVERGED_MS);
+    await server.kill();
+    rmSync(data, { recursive: true });
+    renameSync(`${data}.old`, data);
+    await server.start();
+
+    await until(() => a.resets.length > 0 && b.resets.length > 0, 'the resets', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[{ reason: 'rollback' }], [{ reason: 'rollback' }]]);
+    const state = (await b.store.load()).get('acme');
+    assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['OLD']]);
+  });
+
+  test('another change in the place of a lost one is noticed, although the count is the same', async () => {
+    const { store, resets } = await open();
+    await store.commit(change('acme', 0, {}));
+    await until(() => store.fleet?.position()?.revision === 1, 'the change');
+    server.sql(`UPDATE ${schema}.audit SET id = 'another'; UPDATE ${schema}.history SET head = 'another'`);
+    await until(() => resets.length > 0, 'the reset', CONVERGED_MS);
+    assert.deepEqual(resets, [{ reason: 'rollback' }]);
+  });
+
+  test('a commit on a history that the database lost takes no effect', async () => {
+    const { store, resets } = await open();
+    await store.commit(change('acme', 0, {}));
+    server.sql(`UPDATE ${schema}.history SET id = 'other', version = 0; DELETE FROM ${schema}.scope`);
+    await assert.rejects(store.commit(change('other', 0, { A: { permanent: true } })), /lost changes/);
+    assert.equal(resets.length, 1);
+    assert.equal((await store.load()).size, 0);
+  });
+
+  test('a changed password is answered by rejections; with the old one back all is as before', async (t) => {
+    server.sql("CREATE ROLE shop LOGIN SUPERUSER PASSWORD 'one'");
+    t.after(() => server.sql('DROP OWNED BY shop; DROP ROLE shop'));
+    const { store } = await open(server.url.replace(/\/\/.*@/, '//shop:one@'));
+    server.sql("ALTER ROLE shop PASSWORD 'two'");
+    server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'shop'");
+    await rejectsSoon(eventuallyRejects(store));
+    await eventually(() => assert.rejects(store.check(), /cannot be reached \(the password is wrong\)/));
+    server.sql("ALTER ROLE shop PASSWORD 'one'");
+    await eventually(() => store.check());
+    // The role can be dropped once it has no session.
+    await store.close();
+  });
+
+  test('a user without permissions is refused, and says what is missing', async (t) => {
+    await (await open()).store.check();
+    server.sql("CREATE ROLE reader LOGIN PASSWORD 'one'");
+    t.after(() => server.sql('DROP OWNED BY reader; DROP ROLE reader'));
+    const url = server.url.replace(/\/\/.*@/, '//reader:one@');
+    const store = createPostgresStore({ url, schema });
+    opened.push(store);
+    await assert.rejects(store.load(), /refuses writes \(the user lacks a permission\)/);
+    server.sql(`GRANT USAGE ON SCHEMA ${schema} TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO reader`);
+    assert.equal((await eventually(() => store.load())).size, 0);
+    assert.deepEqual(await store.queryAudit({ limit: 1 }), { entries: [] });
+    await assert.rejects(store.check(), /the user lacks a permission/);
+  });
+
+  test('the clock of the server may be set: changes go on, and its processes stay in the list', async () => {
+    const { store, heard } = await open();
+    const other = await open();
+    const shift = (hours: number) =>
+      server.sql(`CREATE OR REPLACE FUNCTION ${schema}.clock() RETURNS bigint LANGUAGE sql VOLATILE
+        AS 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint + ${hours * 3_600_000}'`);
+    const instance = { id: 'a', host: 'h', pid: 1, service: 's', startedAt: NOW };
+    for (const [index, hours] of [0, 5, -5, 0].entries()) {
+      shift(hours);
+      // One commit may be refused as late, until the time was read again.
+      await eventually(() => other.store.commit(change('acme', index, {})));
+      await until(() => heard.get('acme')?.revision === index + 1, 'the change', CONVERGED_MS);
+      await store.fleet?.announce(instance, undefined);
+      const { instances } = (await other.store.fleet?.look()) ?? { instances: [] };
+      assert.deepEqual(
+        instances.map(({ id, silentFor }) => [id, silentFor < 5000]),
+        [['a', true]],
+      );
+    }
+  });
+
+  test('what strangers notify is harmless', async () => {
+    const [a, b] = [await open(), await open()];
+    const heard: string[] = [];
+    a.store.messages?.onMessage((text) => heard.push(text));
+    for (const channel of [`${schema}:changed`, `${schema}:messages`]) {
+      for (const payload of ['', '9', '99999999999999999999', 'x', 'a 1 2 eHg='])
+        server.sql(`NOTIFY "${channel}", '${payload}'`);
+    }
+    await b.store.commit(change('acme', 0, { B: { permanent: true } }));
+    await until(() => a.heard.has('acme'), 'the real change');
+    await b.store.messages?.send('real');
+    await until(() => heard.length > 0, 'the real message');
+    assert.deepEqual(heard, ['real']);
+  });
+
+  test('a store opened while the server is down announces everything once it is up', async () => {
+    const first = await open();
+    await first.store.commit(change('acme', 0, { A: { permanent: true } }));
+    await first.store.close();
+    await server.kill();
+    const store = createPostgresStore({ url: server.url, schema });
+    opened.push(store);
+    const heard = new Map<string, ScopeState>();
+    store.subscribe((scope, state) => heard.set(scope, state));
+    await rejectsSoon(store.load());
+    await server.start();
+    await until(() => heard.get('acme')?.revision === 1, 'the state', CONVERGED_MS);
+  });
+
+  test('an entry whose columns were altered is returned without a valid hash', async () => {
+    const { store } = await open();
+    await store.commit({ audit: auditEntry({ tenant: { id: 'acme' } }), now: NOW });
+    server.sql(`UPDATE ${schema}.audit SET tenant = 'other'`);
+    const [entry] = (await store.queryAudit({ limit: 1, tenant: 'other' })).entries;
+    assert.equal(entry?.compliance.hash, '');
+    server.sql(`UPDATE ${schema}.audit SET entry = 'x'`);
+    assert.match((await store.newestAudit())?.id ?? '', /^position-\d+$/);
+  });
+
+  test('an entry of a time that PostgreSQL does not have is kept', async () => {
+    const { store } = await open();
+    const entry = auditEntry({ retainUntil: Date.UTC(12_000, 0) });
+    await store.commit({ audit: entry, now: NOW });
+    assert.deepEqual(await store.newestAudit(), entry);
+    assert.equal(await store.pruneAudit(NOW), 0);
+  });
+
+  test('malformed values are dropped and reported', async () => {
+    const { store } = await open();
+    const kinds: string[] = [];
+    store.onMalformed?.((kind) => kinds.push(kind));
+    await store.commit(change('acme', 0, {}, { replay: replayRecord() }));
+    await store.tokens?.begin({ id: 's', current: 'c', data: 'd', expiresAt: NOW + 1000 }, NOW);
+    server.sql(`UPDATE ${schema}.scope SET settings = '{'; UPDATE ${schema}.token_session SET data = '{'`);
+    server.sql(`UPDATE ${schema}.replay SET expires_at = '1e300'`);
+    assert.equal((await store.load()).get('acme')?.settings.size, 0);
+    assert.equal(await store.tokens?.find('s', NOW), undefined);
+    assert.equal(await store.findReplay(replayRecord().key, NOW), undefined);
+    const repeated = await store.commit({ audit: auditEntry(), replay: replayRecord(), now: NOW });
+    assert.deepEqual(repeated.outcome === 'replayed' && repeated.replay.fingerprint, '');
+    assert.deepEqual([...new Set(kinds)].toSorted(), ['answer', 'scope', 'session']);
+  });
+
+  for (const down of [false, true]) {
+    test(`the application's process ends by itself although a store is open, the server being ${down ? 'down' : 'up'}`, async () => {
+      if (down) await server.kill();
+      const printed = await runToItsEnd(`
+        const store = createPostgresStore({
+          url: ${JSON.stringify(server.url)}, schema: ${JSON.stringify(schema)}, deadlineMs: ${down ? 1000 : PATIENCE_MS},
+        });
+        store.subscribe(() => {});
+        await store.load().then(() => console.log('loaded'), () => console.log('rejected'));
+        clearTimeout(work);
+      `);
+      if (down) await server.start();
+      assert.equal(printed, down ? 'rejected' : 'loaded');
+    });
+  }
+});
+
+/** A way to the server that breaks at the next commit: before the server gets it, or once it has answered. */
+async function startBreakingProxy(target: number, where: 'before the server had it' | 'before its answer arrived') {
+  let armed = false;
+  let broken = 0;
+  const server: Server = createServer((socket) => {
+    const onward: Socket = connectSocket(target, '127.0.0.1');
+    let breaking = false;
+    const end = () => {
+      socket.destroy();
+      onward.destroy();
+    };
+    for (const each of [socket, onward]) each.on('error', end).on('close', end);
+    socket.on('data', (bytes) => {
+      if (armed && bytes.includes('.commit(')) {
+        armed = false;
+        broken += 1;
+        breaking = true;
+        if (where === 'before the server had it') return end();
+      }
+      onward.write(bytes);
+    });
+    onward.on('data', (bytes) => (breaking ? end() : socket.write(bytes)));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as { port: number }).port,
+    breakNext: () => {
+      armed = true;
+    },
+    get broken() {
+      return broken;
+    },
+    close: () => server.close(),
+  };
+}
+
+/** Asks until the store rejects. */
+async function eventuallyRejects(store: StateStore): Promise<void> {
+  const deadline = performance.now() + CONVERGED_MS;
+  while (performance.now() < deadline) await store.check();
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { TailEvent } from '../../src/protocol/streams.ts';
+import { createRedisStore } from '../../src/store/redis/store.ts';
+import { createSqliteStore } from '../../src/store/sqlite/store.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { until } from '../support/until.ts';
+import { clientFor, startFleet } from './fleet.ts';
+
+const EVIL = 'forged: \u202eevil\u001b[31m';
+
+/** Lines that no process of ours sends. Each must be dropped, or passed on as one harmless event. */
+function forgedLines(): string[] {
+  const line = {
+    timestamp: '2026-01-01T00:00:00.000Z',
+    category: 'DATABASE',
+    message: EVIL,
+    attributes: {},
+    tenant: 'acme',
+  };
+  const whole = JSON.stringify({ ...line, instance: 'evil' });
+  const end = 'event: end\ndata: {"reason":"revoked","lines":0,"dropped":0}';
+  return [
+    'not json',
+    'null',
+    '[]',
+    '7',
+    JSON.stringify(line),
+    whole.replace('"attributes":{}', `"attributes":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`),
+    JSON.stringify({ ...line, instance: 'evil', category: 'NET' }),
+    JSON.stringify({ ...line, instance: 'evil', timestamp: 'never' }),
+    `${whole}\n\n${end}\n\n`,
+    `${whole.slice(0, -1)}\r\n\r\n${end}\r\n\r\n}`,
+    `${whole.slice(0, -1)}\n}`,
+    whole.replace('"tenant":"acme"', '"tenant":"beta","tenant":"acme"'),
+  ];
+}
+
+/** A member of the fleet that answers every lease with garbage. */
+async function checkForgeries(t: TestContext, store: string, open: () => StateStore): Promise<void> {
+  const fleet = await startFleet(t, store, 1);
+  const forger = open();
+  t.after(() => forger.close());
+  await forger.load();
+  const { messages } = forger;
+  let leases = 0;
+  messages!.onMessage((text, from) => {
+    const { type, id } = JSON.parse(text);
+    if (type !== 'tail') return;
+    leases += 1;
+    const answer = { type: 'lines', id, instance: 'evil', dropped: 0, before: 0 };
+    const answers: unknown[] = [
+      { ...answer, lines: forgedLines() },
+      { ...answer, lines: [null, 1, {}] },
+      { ...answer, lines: [], dropped: -1 },
+      { ...answer, lines: [], instance: 'x\n\nevent: end\n\n' },
+      null,
+      'lines',
+      { type: 'leave', id },
+      { type: 'measured', id, instance: 'evil', seconds: 0, categories: null },
+    ];
+    const texts = [...answers.map((value) => JSON.stringify(value)), '', 'not json', '{"type":"lines","before":1e400}'];
+    for (const forged of texts) messages!.send(forged, from).catch(() => {});
+  });
+
+  for (const who of [{ tenantId: 'acme' }, {}]) {
+    leases = 0;
+    const tail = clientFor(fleet[0]!, who).tail('DATABASE', { duration: '1m' });
+    const events: TailEvent[] = [];
+    for await (const event of tail) {
+      events.push(event);
+      if (leases > 2 && events.filter(({ event }) => event === 'line').length > 80) break;
+    }
+    assert.deepEqual(new Set(events.map(({ event }) => event)), new Set(['open', 'instance', 'line', 'dropped']));
+    const forged = events.flatMap(({ event, data }) => (event === 'line' && data.instance === 'evil' ? [data] : []));
+    for (const data of forged) {
+      assert.deepEqual([data.category, data.tenant, data.message], ['DATABASE', 'acme', EVIL]);
+    }
+    const [dropped] = events.flatMap(({ event, data }) => (event === 'dropped' ? [data.count] : []));
+    assert.ok(dropped !== undefined && dropped >= 7, `${dropped} lines were dropped`);
+  }
+  assert.equal(fleet[0]!.child.exitCode, null, fleet[0]!.output);
+  assert.doesNotMatch(fleet[0]!.output, /Error/);
+  await until('health says it', async () => (await fleet[0]!.client.health()).status === 'degraded');
+  assert.match(fleet[0]!.output, /rdcp: another process sent a malformed message; it is ignored/);
+}
+
+test('a SQLite process that answers a tail with garbage neither ends the service nor forges events', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-forged-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'state.sqlite');
+  await checkForgeries(t, `sqlite:${file}`, () => createSqliteStore(file));
+});
+
+test('a Redis process that answers a tail with garbage neither ends the service nor forges events', {
+  skip: whyNoRedis(),
+}, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  await checkForgeries(t, redis.url, () => createRedisStore({ url: redis.url }));
+});

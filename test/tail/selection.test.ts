@@ -1,0 +1,225 @@
+// In a process of its own: it follows the HTTP requests of the process.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it, test } from 'node:test';
+import { createRdcpClient } from '../../src/client/client.ts';
+import type { Tap } from '../../src/emit/taps.ts';
+import { WorkContext } from '../../src/gate/work.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { ErrorResponse } from '../../src/protocol/messages.ts';
+import { runForecast } from '../../src/tail/forecasts.ts';
+import { LineTap } from '../../src/tail/line-tap.ts';
+import type { TapFilter } from '../../src/tail/types.ts';
+import { WorkFollower } from '../../src/work/match.ts';
+import { KEYS, startServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { settled, virtualTime } from '../support/virtual-time.ts';
+import { network, receiver } from './network.ts';
+
+const USER = { 'user.id': '42' };
+
+/** What a tail of two processes gets of calls that each makes for two users. */
+async function tailed(filter: Partial<TapFilter>, calls = 1) {
+  const { process, time } = network();
+  const processes = [process('a'), process('b')] as const;
+  const got = receiver();
+  const running = processes[0].relay.tail({ categories: ['DATABASE'], rate: 100, log: false, ...filter }, got);
+  // A filter is compiled meanwhile, once its language is loaded.
+  await until('the filter is compiled', async () => {
+    for (const { gate, database } of processes)
+      gate.work.run(USER, () => database.debug('ready of 42', { rows: 2000 }));
+    await time.pass(50);
+    return got.instances.length === 2 && got.received.length > 0;
+  });
+  await time.pass(2000);
+  got.received.length = 0;
+  got.counts.dropped = 0;
+  for (let call = 0; call < calls; call++) {
+    for (const { gate, database } of processes) {
+      for (const user of ['42', '43']) {
+        gate.work.run({ 'user.id': user }, () =>
+          database.debug(`query of ${user}`, { rows: user === '42' ? 1500 : 7 }),
+        );
+      }
+      database.debug('query of nobody');
+    }
+  }
+  await time.pass(100);
+  running.end();
+  await time.pass(0);
+  assert.deepEqual(
+    processes.map(({ database }) => database.enabled),
+    [false, false],
+  );
+  return { ...got, messages: got.received.map(({ instance, message }) => `${instance} ${message}`).sort() };
+}
+
+describe('a tail of some work or some lines', () => {
+  for (const [name, filter] of [
+    ['work with an attribute', { match: USER }],
+    ['lines for which an expression is true', { filter: { where: 'rows > 1000' } }],
+    ['lines with a message', { filter: { text: '*of 42' } }],
+    ['what both conditions name', { match: { 'user.id': '*' }, filter: { where: 'rows > 1000', sample: 1 } }],
+  ] as const) {
+    it(`has ${name}, of every process, and no other`, async () => {
+      const { messages, counts } = await tailed(filter);
+      assert.deepEqual([messages, counts.dropped], [['a query of 42', 'b query of 42'], 0]);
+    });
+  }
+
+  it('counts only lines that the filter passes against its rate', async () => {
+    const { messages, counts } = await tailed({ filter: { where: 'rows > 1000' } }, 60);
+    assert.deepEqual([messages.length, counts.dropped], [120, 0]);
+  });
+
+  it('makes a category enabled for that work alone', async () => {
+    const { process, time } = network();
+    const { relay, gate, database } = process('a');
+    relay.tail({ categories: ['DATABASE'], rate: 100, log: false, match: USER }, receiver());
+    await time.pass(50);
+    assert.equal(
+      gate.work.run(USER, () => database.enabled),
+      true,
+    );
+    assert.equal(database.enabled, false);
+  });
+});
+
+test('a filter that takes its time is given no more lines in that second, and they count as dropped', async () => {
+  const { clock, suspend } = virtualTime();
+  const taps: Tap[] = [];
+  const category = { index: 0, name: 'DATABASE', description: '', defaultEnabled: false };
+  const tap = new LineTap(
+    {
+      gate: { categories: () => [category] },
+      addTap: (_category, added) => {
+        taps.push(added);
+        return () => undefined;
+      },
+      instanceId: 'a',
+      recorder: { open: () => () => {}, record() {}, records: false },
+      work: new WorkFollower(new WorkContext()),
+      clock,
+      now: clock.now,
+      random: () => {
+        suspend(60);
+        return 0;
+      },
+    },
+    { categories: ['DATABASE'], rate: 100, log: false, filter: { sample: 0.5 } },
+  );
+  await settled();
+  const call = {
+    severity: 'DEBUG',
+    message: 'query',
+    attributes: {},
+    simple: true,
+    tenantId: undefined,
+    bytes: 5,
+  } as const;
+  const attempt = () => {
+    const [each] = taps;
+    const admitted = each!.admits();
+    if (admitted) each!.take(category, { ...call });
+    return admitted;
+  };
+  assert.deepEqual([attempt(), attempt(), attempt()], [true, false, false]);
+  const { lines, dropped } = tap.fetch();
+  assert.deepEqual([lines.length, dropped], [1, 2]);
+  suspend(100);
+  assert.equal(attempt(), false, 'the time beyond the first 50 ms is made up for');
+  suspend(200);
+  assert.equal(attempt(), true);
+});
+
+test('a forecast counts the lines of some work, and those that a filter passes', async () => {
+  for (const filter of [{ match: USER }, { filter: { where: 'rows > 1000' } }]) {
+    const { process, time } = network();
+    const { relay, gate, database } = process('a');
+    const options = { milliseconds: 10_000, processes: 1, delay: time.delay, signal: new AbortController().signal };
+    const done = runForecast(relay, { categories: ['DATABASE'], ...filter }, options);
+    // Loads the expression language, which the filter needs.
+    if ('filter' in filter) await relay.check(filter);
+    for (let tenth = 0; tenth < 100; tenth++) {
+      for (const user of ['42', '43', '44', '45']) {
+        gate.work.run({ 'user.id': user }, () => database.debug('query', { rows: user === '42' ? 1500 : 7 }));
+      }
+      await time.pass(100);
+    }
+    await time.pass(1100);
+    const { callsPerSecond, bytesPerSecond } = (await done).categories.get('DATABASE')!;
+    assert.ok(Math.abs(callsPerSecond - 10) < 0.5, `${JSON.stringify(filter)}: ${callsPerSecond} calls a second`);
+    assert.ok(bytesPerSecond > 0);
+  }
+});
+
+test('target and filter come in the body of a tail, and what cannot be matched is refused', async (t) => {
+  const server = await startServer(t);
+  const refused = async (path: string, body: object) => {
+    const { status, body: answer } = await server.request<ErrorResponse>(path, { key: 'admin', method: 'POST', body });
+    return [status, answer.error.details?.field, answer.error.code];
+  };
+  for (const path of [PATHS.tail, PATHS.forecast]) {
+    for (const [given, field] of [
+      [{ target: {} }, 'target.match'],
+      [{ target: { match: {} } }, 'target.match'],
+      [{ target: { match: { a: '1', b: '1', c: '1', d: '1', e: '1' } } }, 'target.match'],
+      [{ target: { match: { 'user.id': 42 } } }, 'target.match.user.id'],
+      [{ target: { match: { 'user id': '42' } } }, 'target.match.user id'],
+      [{ target: { match: { 'http.request.header.Cookie': 'a*' } } }, 'target.match.http.request.header.Cookie'],
+      [{ target: { match: USER, instances: {} } }, 'target.instances'],
+      [{ filter: {} }, 'filter'],
+      [{ filter: { where: '' } }, 'filter.where'],
+      [{ filter: { where: 'rows >' } }, 'filter.where'],
+      [{ filter: { where: `a == "${'x'.repeat(512)}"` } }, 'filter.where'],
+      [{ filter: { text: 'x'.repeat(257) } }, 'filter.text'],
+      [{ filter: { sample: 0 } }, 'filter.sample'],
+      [{ filter: { sample: 1.5 } }, 'filter.sample'],
+      [{ filter: { wher: 'a == 1' } }, 'filter.wher'],
+    ] as const) {
+      const answer = await refused(path, { categories: 'HTTP', ...given });
+      assert.deepEqual(answer, [400, field, 'RDCP_MALFORMED_REQUEST'], `${path} ${JSON.stringify(given)}`);
+    }
+  }
+  const { body } = await server.request<AuditResponse>(`${PATHS.audit}?action=tail`, { key: 'admin' });
+  assert.deepEqual(body.entries, []);
+});
+
+test('the lines of the requests to one path are read without a line of code, and the trail names no value', async (t) => {
+  const server = await startServer(t);
+  const client = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.admin });
+  const category = server.gate.category('HTTP');
+  const shop = createServer((request, response) => {
+    category.debug('served', { path: request.url, customer: request.headers['x-customer'] });
+    response.end();
+  }).listen(0, '127.0.0.1');
+  t.after(() => void shop.close().closeAllConnections());
+  await once(shop, 'listening');
+  const ask = async (path: string, customer: string) =>
+    void (await fetch(`http://127.0.0.1:${(shop.address() as AddressInfo).port}${path}`, {
+      headers: { 'x-customer': customer },
+    }));
+  const received: unknown[] = [];
+  const reading = (async () => {
+    const tail = client.tail('HTTP', {
+      lines: 3,
+      target: { match: { 'http.request.header.x-customer': '77' } },
+      filter: { where: 'path == "/checkout"' },
+    });
+    for await (const { event, data } of tail) if (event === 'line') received.push(data.attributes);
+  })();
+  await until('three lines were read', async () => {
+    for (const path of ['/checkout', '/other']) for (const customer of ['76', '77']) await ask(path, customer);
+    return received.length === 3;
+  });
+  await reading;
+  assert.deepEqual(received, Array(3).fill({ path: '/checkout', customer: '77' }));
+  const { body } = await server.request<AuditResponse>(`${PATHS.audit}?action=tail`, { key: 'admin' });
+  const begun = body.entries.find(({ reason }) => reason?.startsWith('begun'))!;
+  assert.match(begun.reason!, /, of work with http\.request\.header\.x-customer, filtered by where$/);
+  assert.doesNotMatch(JSON.stringify(body), /"77"|checkout/);
+});

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { createSecretKey } from 'node:crypto';
+import { test } from 'node:test';
+import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import { issueTicket, type TicketSigner } from '../../src/tickets/issue.ts';
+import { TICKET_TYPE, ticketHash } from '../../src/tickets/ticket.ts';
+import { failsWith } from '../auth/records.ts';
+import { AUDIENCE, about, ISSUER, pairs, service, signer } from './tickets.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+
+test('a ticket without a signature is 128 random bits, which its hash stands for', () => {
+  const one = issueTicket(about(NOW), NOW);
+  assert.match(one.value, /^rdcp_ticket_[\w-]{22}$/);
+  assert.notEqual(one.value, issueTicket(about(NOW), NOW).value);
+  assert.equal(one.expiresAt, NOW + 600_000);
+  assert.match(ticketHash(one.value), /^[\w-]{43}$/);
+});
+
+for (const alg of ['EdDSA', 'ES256', 'PS256', 'RS256'] as const) {
+  test(`a ticket signed with ${alg} is a JWS that other libraries verify`, async () => {
+    const { value } = issueTicket(about(NOW, { tenantId: 'acme' }), NOW, signer(alg));
+    assert.deepEqual(decodeProtectedHeader(value), { alg, kid: 'k1', typ: TICKET_TYPE });
+    const { payload } = await jwtVerify(value, pairs[alg].publicKey, { currentDate: new Date(NOW), typ: TICKET_TYPE });
+    assert.deepEqual(payload, {
+      iss: ISSUER,
+      aud: AUDIENCE,
+      jti: 'activation-1',
+      categories: ['DATABASE', 'HTTP_CLIENT'],
+      tenant: 'acme',
+      iat: NOW / 1000,
+      exp: NOW / 1000 + 600,
+    });
+  });
+}
+
+test('a signed ticket ends after an hour, although its activation goes on', () => {
+  const { value, expiresAt } = issueTicket(about(NOW, { expiresAt: NOW + 86_400_000 }), NOW, signer());
+  assert.equal(decodeJwt(value).exp, NOW / 1000 + 3600);
+  assert.equal(expiresAt, NOW + 3_600_000);
+});
+
+test('a ticket for more categories than baggage carries is refused when it is made', async () => {
+  const categories = Array.from({ length: 400 }, (_, at) => `CATEGORY_${at}`);
+  await assert.rejects(
+    async () => issueTicket(about(NOW, { categories }), NOW, signer()),
+    failsWith('RDCP_MALFORMED_REQUEST'),
+  );
+});
+
+test('services with the same secret verify a ticket that is signed with it', () => {
+  const key = createSecretKey(Buffer.from('a shared secret of at least 32 bytes'));
+  const bySecret: TicketSigner = {
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    current: () => ({ key, header: { alg: 'HS256' } }),
+  };
+  const { reader, useOwnKeys, refused, now } = service({ issuers: [{ issuer: ISSUER }] }, ISSUER);
+  const { value } = issueTicket(about(now()), now(), bySecret);
+  assert.equal(reader.read(value), undefined);
+  useOwnKeys({ find: () => key });
+  assert.ok(reader.read(value));
+  useOwnKeys({ find: () => createSecretKey(Buffer.from('another secret that has 32 bytes..')) });
+  assert.equal(reader.read(issueTicket(about(now()), now() + 1000, bySecret).value), undefined);
+  assert.deepEqual(refused, ['unknown_key', 'wrong_signature']);
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TicketOptions } from '../../src/options/options.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { issueTicket } from '../../src/tickets/issue.ts';
+import type { AcceptedTickets } from '../../src/tickets/open.ts';
+import { failsWith } from '../auth/records.ts';
+import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
+import { KEYS, RECORDS } from '../support/server.ts';
+import { about, ISSUER, pairs, pemOf, service, signer } from './tickets.ts';
+
+const publicKey = pemOf(pairs.EdDSA.publicKey);
+const issuer = { issuer: ISSUER, publicKey };
+
+for (const [what, options, field] of [
+  ['without a key', { issuers: [{ issuer: ISSUER }] }, 'security.tickets.issuers.0'],
+  [
+    'with both kinds of key',
+    { issuers: [{ ...issuer, jwksUri: 'https://orders.example/keys' }] },
+    'security.tickets.issuers.0',
+  ],
+  [
+    'with a key set over plain HTTP',
+    { issuers: [{ issuer: ISSUER, jwksUri: 'http://orders.example/keys' }] },
+    'security.tickets.issuers.0.jwksUri',
+  ],
+  [
+    'with a private key',
+    {
+      issuers: [
+        { issuer: ISSUER, publicKey: pairs.EdDSA.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string },
+      ],
+    },
+    'security.tickets.issuers.0.publicKey',
+  ],
+  ['twice', { issuers: [issuer, issuer] }, 'security.tickets.issuers.1.issuer'],
+  ['with more than an hour', { issuers: [issuer], maxDuration: '2h' }, 'security.tickets.maxDuration'],
+  ['with a pattern that is none', { issuers: [issuer], categories: ['sql'] }, 'security.tickets.categories.0'],
+] as const satisfies (readonly [string, TicketOptions, string])[]) {
+  test(`an issuer ${what} stops the start`, () => {
+    assert.throws(
+      () => service(options),
+      (error) => {
+        failsWith('RDCP_CONFIG_INVALID')(error);
+        assert.deepEqual((error as { details?: object }).details, { field });
+        return true;
+      },
+    );
+  });
+}
+
+test('refused tickets are counted by reason, and are one entry of the trail a minute', async (t) => {
+  const { telemetry, scrape } = createMeasuredTelemetry();
+  let tickets: AcceptedTickets | undefined;
+  const rdcp = createRdcp(
+    {
+      logger: { info() {}, warn() {}, error() {} },
+      server: { port: 0 },
+      security: { apiKeys: RECORDS, tickets: { issuers: [issuer] } },
+    },
+    {
+      telemetry,
+      ticketsOpened: (opened) => {
+        tickets = opened;
+      },
+    },
+  );
+  t.after(() => rdcp.close());
+  const { url } = await rdcp.listen();
+  const refusals = async () => {
+    const response = await fetch(`${url}${PATHS.audit}?outcome=denied`, { headers: { 'X-RDCP-API-Key': KEYS.admin } });
+    return ((await response.json()) as AuditResponse).entries;
+  };
+  const now = Date.now();
+  const { value } = issueTicket(about(now), now, signer());
+  assert.ok(tickets?.reader.read(value));
+  for (const bad of [`${value}AAAA`, `${value}AAAA`, 'nonsense']) assert.equal(tickets?.reader.read(bad), undefined);
+  const [entry, ...others] = await refusals();
+  assert.deepEqual(others, []);
+  const { action, outcome, reason, error, count, identity, source } = entry!;
+  assert.deepEqual(
+    [action, outcome, reason, error, count],
+    ['authenticate', 'denied', 'invalid_ticket', 'RDCP_AUTH_FAILED', 3],
+  );
+  assert.deepEqual([identity, source], [{}, undefined]);
+  tickets?.reader.read('nonsense');
+  assert.equal((await refusals()).length, 1, 'the next entry is of the next minute');
+  const counted = samples(await scrape(), 'rdcp_ticket_refused_total', 'rdcp_reason');
+  assert.deepEqual(counted, { wrong_signature: 2, malformed: 2 });
+});

@@ -1,0 +1,161 @@
+// In a process of its own: it follows the HTTP requests of the process.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import { runWithTenant } from '../../src/api.ts';
+import type { DebugRecord } from '../../src/emit/record.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
+import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
+import { PATHS } from '../../src/protocol/constants.ts';
+import type { ControlResponse, DiscoveryResponse, ErrorResponse } from '../../src/protocol/messages.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { issueTicket } from '../../src/tickets/issue.ts';
+import { RECORDS, send, type TestRequest } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { serve } from '../work/following.ts';
+import { about, ISSUER, pairs, pemOf, signer } from './tickets.ts';
+
+/** A service with a category, and the application's own HTTP server, which calls it with the path. */
+async function start(t: TestContext, config: RdcpConfig = {}) {
+  const lines: string[] = [];
+  const notices: string[] = [];
+  const rdcp = createRdcp({
+    server: { port: 0 },
+    emit: { to: ({ message }: DebugRecord) => void lines.push(message) },
+    logger: { info: (line) => notices.push(line), warn: () => {}, error: () => {} },
+    ...config,
+    security: { apiKeys: RECORDS, ...config.security },
+  });
+  t.after(() => rdcp.close());
+  const category = rdcp.category('DATABASE');
+  const { url } = await rdcp.listen();
+  const shop = await serve(t, async (request, response) => {
+    await request.resume().toArray();
+    const tenant = request.headers['x-tenant'];
+    const call = () => category.debug(`${request.url}`);
+    if (typeof tenant === 'string') runWithTenant(tenant, call);
+    else call();
+    response.end();
+  });
+  const ask = <Body>(path: string, options: TestRequest = {}) => send<Body>(url + path, { key: 'admin', ...options });
+  return {
+    lines,
+    notices,
+    category,
+    ask,
+    visit: (path: string, headers: Record<string, string> = {}) => fetch(shop + path, { headers }),
+    enable: async <Body = ControlResponse>(options: object = {}, rest: TestRequest = {}) =>
+      ask<Body>(PATHS.control, {
+        method: 'POST',
+        body: { action: 'enable', categories: 'DATABASE', options: { otelrdcp_target: { request: true }, ...options } },
+        ...rest,
+      }),
+  };
+}
+
+describe('an enable for one request', () => {
+  it('has the category on for the work that carries the ticket of the answer alone', async (t) => {
+    const { enable, visit, lines, category, ask } = await start(t);
+    const { status, body } = await enable({ duration: '10m' });
+    assert.equal(status, 200);
+    const { baggage, expiresAt } = body.otelrdcp_request!;
+    assert.match(baggage, /^rdcp\.debug=rdcp_ticket_[\w-]{22}$/);
+    assert.equal(expiresAt, body.otelrdcp_activation?.expiresAt);
+    assert.deepEqual(body.otelrdcp_activation?.target, { request: true });
+    const visits = Array.from({ length: 40 }, (_, at) => visit(`/${at}`, at % 4 === 0 ? { baggage } : {}));
+    await Promise.all(visits);
+    await visit('/other', { baggage: `${baggage}x` });
+    category.debug('outside of requests');
+    assert.deepEqual(lines.sort(), ['/0', '/12', '/16', '/20', '/24', '/28', '/32', '/36', '/4', '/8']);
+    const discovered = (await ask<DiscoveryResponse>(PATHS.discovery)).body.categories[0];
+    assert.equal(discovered?.enabled, false);
+    assert.deepEqual(discovered?.otelrdcp_activations?.[0]?.target, { request: true });
+  });
+
+  it('shows its ticket once: not in the trail, the log, a repeated answer or a dry run', async (t) => {
+    const { enable, ask, notices } = await start(t);
+    const headers = { 'X-RDCP-Request-ID': 'once' };
+    const { body } = await enable({}, { headers });
+    const ticket = body.otelrdcp_request!.baggage.slice('rdcp.debug='.length);
+    const again = await enable({}, { headers });
+    assert.equal(again.body.otelrdcp_activation?.id, body.otelrdcp_activation?.id);
+    assert.equal(again.body.otelrdcp_request, undefined);
+    const dry = await enable({ otelrdcp_dryRun: true });
+    assert.equal(dry.body.otelrdcp_request, undefined);
+    const { entries } = (await ask<AuditResponse>(PATHS.audit)).body;
+    assert.deepEqual(entries.find(({ action }) => action === 'enable')?.otelrdcp_activation?.target, { request: true });
+    const seen = JSON.stringify([entries, notices, again.body, dry.body]);
+    const hash = createHash('sha256').update(ticket).digest('base64url');
+    for (const secret of [ticket, hash]) assert.ok(!seen.includes(secret));
+    assert.match(notices.join(), /DATABASE on for work with its ticket for 15m/);
+  });
+
+  it('ends with a reset', async (t) => {
+    const { enable, visit, lines, ask } = await start(t);
+    const { baggage } = (await enable()).body.otelrdcp_request!;
+    await ask(PATHS.control, { method: 'POST', body: { action: 'reset', categories: 'DATABASE' } });
+    await visit('/', { baggage });
+    assert.deepEqual(lines, []);
+  });
+
+  for (const [what, options, field] of [
+    ['with attributes', { otelrdcp_target: { request: true, match: { a: 'b' } } }, 'options.otelrdcp_target.request'],
+    ['that is false', { otelrdcp_target: { request: false } }, 'options.otelrdcp_target.request'],
+  ] as const) {
+    it(`is refused for a request ${what}`, async (t) => {
+      const { enable } = await start(t);
+      const { status, body } = await enable<ErrorResponse>(options);
+      assert.deepEqual([status, body.error.details?.field], [400, field]);
+    });
+  }
+});
+
+describe('a service that accepts tickets of another', () => {
+  const accepting = (more: object = {}): RdcpConfig => ({
+    security: { tickets: { issuers: [{ issuer: ISSUER, publicKey: pemOf(pairs.EdDSA.publicKey) }], ...more } },
+  });
+  const ticket = (changes: Parameters<typeof about>[1] = {}) => {
+    const now = Date.now();
+    return `rdcp.debug=${issueTicket(about(now, changes), now, signer()).value}`;
+  };
+
+  it('has its categories on for the requests that carry a valid one, from the first of them on', async (t) => {
+    const { visit, lines, category } = await start(t, accepting());
+    const valid = ticket();
+    await visit('/1', { baggage: valid });
+    await visit('/2');
+    await visit('/3', { baggage: `${valid}AAAA` });
+    await visit('/4', { baggage: valid });
+    category.debug('outside of requests');
+    assert.deepEqual(lines, ['/1', '/4']);
+  });
+
+  it('leaves categories that the ticket does not name, or that its owner does not allow', async (t) => {
+    const { visit, lines } = await start(t, accepting({ categories: ['CACHE'] }));
+    await visit('/1', { baggage: ticket() });
+    await visit('/2', { baggage: ticket({ categories: ['CACHE'] }) });
+    assert.deepEqual(lines, []);
+  });
+
+  it('has a tenant of a ticket on for the work of that tenant alone', async (t) => {
+    const { visit, lines } = await start(t, { ...accepting(), tenancy: { isolation: 'organization' } });
+    const baggage = ticket({ tenantId: 'acme' });
+    await visit('/1', { baggage, 'x-tenant': 'acme' });
+    await visit('/2', { baggage, 'x-tenant': 'other' });
+    await visit('/3', { baggage });
+    assert.deepEqual(lines, ['/1']);
+  });
+
+  it('has it off again at the end of the ticket', async (t) => {
+    const { visit, lines } = await start(t, accepting());
+    const baggage = ticket({ expiresAt: Date.now() + 2000 });
+    await visit('/1', { baggage });
+    await until('the ticket has ended', async () => {
+      const before = lines.length;
+      await visit('/later', { baggage });
+      return lines.length === before;
+    });
+    assert.equal(lines[0], '/1');
+  });
+});

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, it, test } from 'node:test';
+import { issueTicket } from '../../src/tickets/issue.ts';
+import { MAX_TICKET_LENGTH, TICKET_TYPE } from '../../src/tickets/ticket.ts';
+import fc from '../support/fast-check.ts';
+import { AUDIENCE, about, encoded, forge, hmacSigned, ISSUER, pairs, pemOf, service, signer } from './tickets.ts';
+
+const ALGORITHMS = ['EdDSA', 'ES256', 'PS256', 'RS256'] as const;
+const seconds = (now: number) => Math.floor(now / 1000);
+const head = { typ: TICKET_TYPE, alg: 'EdDSA', kid: 'k1' };
+
+function claims(now: number, changes: object = {}) {
+  const iat = seconds(now);
+  return { iss: ISSUER, aud: AUDIENCE, jti: 'a', categories: ['DATABASE'], iat, exp: iat + 600, ...changes };
+}
+
+const sign = (header: object, payload: object) => forge(header, payload, 'EdDSA', pairs.EdDSA.privateKey);
+
+for (const alg of ALGORITHMS) {
+  test(`a ticket signed with ${alg} says which categories are on, for whom and until when`, () => {
+    const issuers = [{ issuer: ISSUER, audience: AUDIENCE, publicKey: pemOf(pairs[alg].publicKey) }];
+    const { reader, now, refused } = service({ issuers });
+    const { value, expiresAt } = issueTicket(about(now(), { tenantId: 'acme' }), now(), signer(alg));
+    const expected = { ...about(now()), tenantId: 'acme' };
+    assert.deepEqual(reader.read(value), expected);
+    assert.equal(reader.read(value), reader.read(value), 'the second answer is remembered');
+    assert.equal(expiresAt, expected.expiresAt);
+    assert.deepEqual(refused, []);
+  });
+}
+
+describe('a ticket is refused', () => {
+  const changed: readonly (readonly [what: string, reason: string, header: object, payload: object])[] = [
+    ['for another audience', 'wrong_audience', {}, { aud: ['billing'] }],
+    ['of an unknown issuer', 'unknown_issuer', {}, { iss: 'https://else.example' }],
+    ['of an issuer with the name of a prototype', 'unknown_issuer', {}, { iss: '__proto__' }],
+    ['that is an access token', 'wrong_type', { typ: 'at+jwt' }, {}],
+    ['without a type', 'wrong_type', { typ: undefined }, {}],
+    ['of another algorithm than the key', 'wrong_algorithm', { alg: 'RS256' }, {}],
+    ['of an algorithm with the name of a prototype', 'wrong_algorithm', { alg: 'constructor' }, {}],
+    ['with its own key', 'malformed', { jwk: pairs.EdDSA.publicKey.export({ format: 'jwk' }) }, {}],
+    ['with the address of a key set', 'malformed', { jku: 'http://127.0.0.1:1/keys' }, {}],
+    ['with the address of a certificate', 'malformed', { x5u: 'http://127.0.0.1:1/cert' }, {}],
+    ['with a certificate', 'malformed', { x5c: ['MIIB'] }, {}],
+    ['with a critical parameter', 'malformed', { crit: ['b64'], b64: false }, {}],
+    ['with a key id that is no text', 'malformed', { kid: { $ne: '' } }, {}],
+    ['without an id', 'malformed', {}, { jti: undefined }],
+    ['whose categories are no list', 'malformed', {}, { categories: 'DATABASE' }],
+    ['with a category that is none', 'malformed', {}, { categories: ['DATABASE', '__proto__'] }],
+    ['without categories', 'category_not_allowed', {}, { categories: [] }],
+    ['of a tenant that is none', 'malformed', {}, { tenant: 'a b' }],
+    ['whose end is no number', 'malformed', {}, { exp: '9999999999' }],
+    ['that has no beginning', 'malformed', {}, { iat: undefined }],
+  ];
+  for (const [what, reason, header, payload] of changed) {
+    it(what, () => {
+      const { reader, refused, now } = service();
+      const value = sign({ ...head, ...header }, claims(now(), payload));
+      assert.equal(reader.read(value), undefined);
+      assert.deepEqual(refused, [reason]);
+    });
+  }
+
+  const offset: readonly (readonly [what: string, reason: string, issued: number, ends: number])[] = [
+    ['at its end', 'expired', -600, 0],
+    ['after its end', 'expired', -3600, -1],
+    ['before its beginning', 'not_yet_valid', 61, 600],
+    ['that lasts longer than an hour', 'too_lasting', 0, 3601],
+  ];
+  for (const [what, reason, issued, ends] of offset) {
+    it(what, () => {
+      const { reader, refused, now } = service();
+      const at = seconds(now());
+      assert.equal(reader.read(sign(head, claims(now(), { iat: at + issued, exp: at + ends }))), undefined);
+      assert.deepEqual(refused, [reason]);
+    });
+  }
+
+  it('that lasts longer than the owner allows', () => {
+    const { reader, refused, now } = service({ maxDuration: '5m' });
+    assert.equal(reader.read(sign(head, claims(now()))), undefined);
+    assert.deepEqual(refused, ['too_lasting']);
+  });
+
+  it('without a signature', () => {
+    const { reader, refused, now } = service();
+    const none = `${encoded({ ...head, alg: 'none' })}.${encoded(claims(now()))}.`;
+    assert.equal(reader.read(none), undefined);
+    assert.equal(reader.read(`${none}AAAA`), undefined);
+    assert.deepEqual(refused, ['malformed', 'wrong_algorithm']);
+  });
+
+  it('by HS256 with the public key as the secret', () => {
+    const { reader, refused, now } = service();
+    const header = { ...head, alg: 'HS256' };
+    for (const secret of [pemOf(pairs.EdDSA.publicKey), pemOf(pairs.EdDSA.publicKey).trim()]) {
+      assert.equal(reader.read(hmacSigned(header, claims(now()), secret)), undefined);
+    }
+    assert.deepEqual(refused, ['wrong_algorithm', 'wrong_algorithm']);
+  });
+
+  it('of another key, and with claims that were changed', () => {
+    const { reader, refused, now } = service();
+    const { value } = issueTicket(about(now()), now(), signer());
+    const [header, , signature] = value.split('.');
+    const changedClaims = `${header}.${encoded(claims(now(), { tenant: 'acme' }))}.${signature}`;
+    const { privateKey } = pairs.EdDSA;
+    const others = forge({ ...head, alg: 'ES256' }, claims(now()), 'ES256', pairs.ES256.privateKey);
+    const short = sign(head, claims(now())).slice(0, -4);
+    for (const forged of [changedClaims, others, short]) assert.equal(reader.read(forged), undefined);
+    assert.deepEqual(refused, ['wrong_signature', 'wrong_algorithm', 'wrong_signature']);
+    assert.ok(reader.read(forge(head, claims(now()), 'EdDSA', privateKey)), 'the owner of the key may');
+  });
+
+  it('longer than what baggage carries', () => {
+    const { reader, refused, now } = service();
+    const value = sign(head, claims(now(), { note: 'x'.repeat(4096) }));
+    assert.ok(value.length > MAX_TICKET_LENGTH);
+    assert.equal(reader.read(value), undefined);
+    assert.deepEqual(refused, ['too_long']);
+  });
+});
+
+test('a ticket without a signature is passed over: it is for services that share the store', () => {
+  const { reader, refused, now } = service();
+  assert.equal(reader.read(issueTicket(about(now()), now()).value), undefined);
+  assert.deepEqual(refused, []);
+});
+
+test('only categories that the owner allows are on', () => {
+  const { reader, refused, now } = service({ categories: ['HTTP_*', 'CACHE'] });
+  const read = (...categories: string[]) => reader.read(sign(head, claims(now(), { categories })))?.categories;
+  assert.deepEqual(read('DATABASE', 'HTTP_CLIENT', 'CACHE', 'CACHE_2'), ['HTTP_CLIENT', 'CACHE']);
+  assert.equal(read('DATABASE'), undefined);
+  assert.deepEqual(refused, ['category_not_allowed']);
+});
+
+test('a ticket that was valid is refused from its end on, also when the clock is set back', () => {
+  const { reader, time, refused, now } = service();
+  const { value } = issueTicket(about(now()), now(), signer());
+  assert.ok(reader.read(value));
+  time.suspend(599_999);
+  assert.ok(reader.read(value));
+  time.suspend(1);
+  assert.equal(reader.read(value), undefined);
+  time.setWall(now() - 3_600_000);
+  assert.equal(reader.read(value), undefined);
+  assert.deepEqual(refused, ['expired', 'expired']);
+});
+
+test('whatever the text, it is read without an error and is no ticket', () => {
+  const { reader, now } = service();
+  const json = fc.json().map((text) => Buffer.from(text).toString('base64url'));
+  const part = fc.oneof(fc.string(), json, fc.constant(encoded(head)), fc.constant(encoded(claims(now()))));
+  const text = fc.oneof(
+    fc.string({ maxLength: 5000 }),
+    fc.array(part, { maxLength: 5 }).map((all) => all.join('.')),
+  );
+  fc.assert(fc.property(text, (value) => reader.read(value) === undefined));
+});
+
+test('a ticket with one changed character before its signature is invalid', () => {
+  const { reader, now } = service();
+  const { value } = issueTicket(about(now()), now(), signer());
+  const change = fc.record({ at: fc.nat(value.lastIndexOf('.')), to: fc.constantFrom(...'AZaz09-_.%') });
+  const changed = change.map(({ at, to }) => value.slice(0, at) + to + value.slice(at + 1));
+  fc.assert(fc.property(changed, (text) => text === value || reader.read(text) === undefined));
+});

@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import type { TestContext } from 'node:test';
+import { createRedaction } from '../../src/emit/redaction.ts';
+import { WorkContext } from '../../src/gate/work.ts';
+import type { Match } from '../../src/protocol/target.ts';
+import { WorkFollower } from '../../src/work/match.ts';
+
+/** Work of this process, of which some is followed. */
+export function workOf(t: TestContext, match: Match, redact: readonly string[] = []) {
+  const context = new WorkContext();
+  const matching = new WorkFollower(context, createRedaction(redact)).matching<true>();
+  const end = matching.add(match, true);
+  t.after(end);
+  return { context, matches: () => matching.current().length > 0, end };
+}
+
+/** Returns the port. */
+export async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** Returns the base URL of a service. */
+export async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  t.after(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${await listen(server)}`;
+}
