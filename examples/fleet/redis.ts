@@ -5,19 +5,14 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
-export interface Redis {
-  readonly url: string;
-  /** Ends it, where it was started here. */
-  close(): Promise<void>;
-}
+import { running, type StoreServer } from './server.ts';
 
 /**
  * The Redis that is named, or one of the example's own: on loopback alone, with nothing kept on disk.
  * @throws when there is no `redis-server` to start
  */
-export async function openRedis(url: string | undefined): Promise<Redis> {
-  if (url !== undefined && url !== '') return { url, close: async () => {} };
+export async function openRedis(url: string | undefined): Promise<StoreServer> {
+  if (url !== undefined && url !== '') return running(url);
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'];

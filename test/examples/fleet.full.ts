@@ -2,4 +2,5 @@
 
 import { fleetExample } from './fleet.ts';
 
-fleetExample(8);
+fleetExample(8, 'redis');
+fleetExample(8, 'postgres');

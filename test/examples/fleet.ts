@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { binary } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { type Child, start } from './child.ts';
 import { withProgram } from './required-program.ts';
@@ -19,10 +20,10 @@ interface RunningFleet {
   readonly client: RdcpClient;
 }
 
-async function startFleet(cwd: string, processes: number): Promise<RunningFleet> {
+async function startFleet(cwd: string, processes: number, store: Store): Promise<RunningFleet> {
   assertBuilt();
   const env = await shopEnvironment();
-  const child = await start(process.execPath, [MAIN], {
+  const child = await start(process.execPath, [MAIN, '--store', store], {
     cwd,
     env: { ...env, SHOP_PORT: env.METRICS_PORT, FLEET_SIZE: String(processes) },
   });
@@ -39,12 +40,15 @@ async function startFleet(cwd: string, processes: number): Promise<RunningFleet>
   return { child, cwd, client };
 }
 
+const PROGRAMS = { redis: 'redis-server', postgres: 'postgres' };
+type Store = keyof typeof PROGRAMS;
+
 /** The example as a user tries it, with that many shops. */
-export function fleetExample(processes: number): void {
-  test(`${processes} shops behind one port follow a change made through any of them, and the answers name who is missing`, (t) =>
-    withProgram(t, 'redis-server', async () => {
+export function fleetExample(processes: number, store: Store): void {
+  test(`${processes} shops behind one port follow a change made through any of them, and the answers name who is missing (${store})`, (t) =>
+    withProgram(t, binary(PROGRAMS[store]), async () => {
       const cwd = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
-      const { child, client } = await startFleet(cwd, processes);
+      const { child, client } = await startFleet(cwd, processes, store);
       t.after(async () => {
         await child.end();
         rmSync(cwd, { recursive: true });

@@ -48,7 +48,7 @@ function missingPackage(): string | false {
 }
 
 /** Debian keeps the programs of the server outside of PATH. */
-function binary(program: string): string {
+export function binary(program: string): string {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root) : [];
   const found = versions.map((version) => join(root, version, 'bin', program)).find((path) => existsSync(path));
@@ -106,6 +106,15 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
   ]);
   rmSync(secret);
   return serverIn(folder, settings);
+}
+
+/** A standby that streams from a server (asynchronously), until `SELECT pg_promote()`. */
+export async function replicaOf(server: PostgresServer): Promise<PostgresServer> {
+  const folder = postgresFolder('rdcp-replica-');
+  const to = ['-D', join(folder, 'data'), '--write-recovery-conf', '--checkpoint=fast'];
+  const from = ['-h', '127.0.0.1', '-p', String(server.port), '-U', 'postgres'];
+  runAsPostgres('pg_basebackup', [...to, ...from], { PGPASSWORD: PASSWORD });
+  return serverIn(folder);
 }
 
 /** Starts what `initdb` or `pg_basebackup` has made in the folder's `data`. */
