@@ -1,3 +1,4 @@
 import { killRounds } from './kill.ts';
 
-killRounds(200);
+killRounds(200, 'SQLite');
+killRounds(20, 'PostgreSQL');

@@ -1,3 +1,4 @@
 import { killRounds } from './kill.ts';
 
-killRounds(1);
+killRounds(1, 'SQLite');
+killRounds(1, 'PostgreSQL');

@@ -7,12 +7,14 @@ import { pick, seededRandom } from '../../examples/shop/random.ts';
 import { type Checkpoint, createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import type { ControlResponse } from '../../src/protocol/messages.ts';
-import { createSqliteStore } from '../../src/store/sqlite/store.ts';
+import { openStore } from '../../src/store/open.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { CATEGORIES } from '../support/categories.ts';
+import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import type { TestAnswer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 import { run } from './program.ts';
-import { type Service, startService, temporaryDirectory, testConfig, trailOf } from './service.ts';
+import { type Service, startService, temporaryDirectory, testConfig, trailIn } from './service.ts';
 
 const SEED = Number(process.env.RDCP_KILL_SEED ?? Date.now() % 1_000_000);
 /** Clients that send at the same time. */
@@ -83,8 +85,8 @@ function replayTrail(before: States, entries: readonly AuditEntry[]): States {
   return states;
 }
 
-async function storedStates(file: string): Promise<States> {
-  const store = createSqliteStore(file);
+async function storedStates(url: string): Promise<States> {
+  const store = openStore(url);
   const settings = (await store.load()).get(GLOBAL_SCOPE)?.settings;
   await store.close();
   return Object.fromEntries(
@@ -138,12 +140,32 @@ async function killAtStart(t: TestContext, store: string): Promise<void> {
   await starting.kill();
 }
 
+const STORES = {
+  SQLite: async (t: TestContext) => ({
+    store: `sqlite:${join(temporaryDirectory(t), 'state.db')}`,
+    killed: async () => {},
+  }),
+  async PostgreSQL(t: TestContext) {
+    const server = await startPostgres();
+    t.after(() => server.close());
+    const sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'opentelemetry%'";
+    return {
+      store: server.url,
+      // The server finishes what it has received, although nobody waits for the answer.
+      killed: () => until('the end of its sessions', () => (server.sql(sessions) === '0' ? true : undefined)),
+    };
+  },
+};
+
 /** Kills a service that often, at moments that `RDCP_KILL_SEED` draws. */
-export function killRounds(rounds: number): void {
-  test(`a service killed ${rounds} times while it acknowledges changes keeps each of them whole`, async (t) => {
+export function killRounds(rounds: number, on: keyof typeof STORES): void {
+  const skip = on === 'PostgreSQL' && whyNoPostgres();
+  test(`a service killed ${rounds} times while it acknowledges changes keeps each of them whole in ${on}`, {
+    skip,
+  }, async (t) => {
     t.diagnostic(`RDCP_KILL_SEED=${SEED}`);
-    const file = join(temporaryDirectory(t), 'state.db');
-    const store = `sqlite:${file}`;
+    const { store, killed } = await STORES[on](t);
+    const newerThan = async (id?: string) => (await trailIn(openStore(store), id)).reverse();
     const trail: AuditEntry[] = [];
     const checkpoints: Checkpoint[] = [];
     let states: States = Object.fromEntries(CATEGORIES.map((name) => [name, false]));
@@ -154,13 +176,13 @@ export function killRounds(rounds: number): void {
     for (let round = 0; round <= rounds; round += 1) {
       if (random() < 0.1) await killAtStart(t, store);
       // Now the test is the first to open the file after the kill, and now the service itself.
-      const early = random() < 0.5 && round > 0 ? (await trailOf(file, trail.at(-1)?.id)).reverse() : undefined;
-      if (early !== undefined) assert.deepEqual(await storedStates(file), replayTrail(states, early));
+      const early = random() < 0.5 && round > 0 ? await newerThan(trail.at(-1)?.id) : undefined;
+      if (early !== undefined) assert.deepEqual(await storedStates(store), replayTrail(states, early));
       const service = await startService(t, { config: { store, announce: false } });
-      const entries = early ?? (await trailOf(file, trail.at(-1)?.id)).reverse();
+      const entries = early ?? (await newerThan(trail.at(-1)?.id));
       const kept = assertAllOrNothing(sent, entries);
       states = replayTrail(states, entries);
-      assert.deepEqual(await storedStates(file), states);
+      assert.deepEqual(await storedStates(store), states);
       assert.deepEqual(await service.states(), states);
       trail.push(...entries);
       acknowledged += sent.filter(({ answer }) => answer !== undefined).length;
@@ -169,7 +191,7 @@ export function killRounds(rounds: number): void {
       if (head !== undefined) checkpoints.push(head);
 
       await sendAgain(service, sent, kept);
-      const repeated = (await trailOf(file, trail.at(-1)?.id)).reverse();
+      const repeated = await newerThan(trail.at(-1)?.id);
       assert.deepEqual(
         repeated.map(({ requestId }) => requestId).sort(),
         sent
@@ -179,12 +201,15 @@ export function killRounds(rounds: number): void {
       );
       states = replayTrail(states, repeated);
       trail.push(...repeated);
-      if (round < rounds) sent = await killUnderLoad(service);
+      if (round < rounds) {
+        sent = await killUnderLoad(service);
+        await killed();
+      }
       assert.equal(service.output.stderr, '');
     }
 
     const verifier = createVerifier({ checkpoints });
-    for (const entry of await trailOf(file)) verifier.see(entry);
+    for (const entry of await trailIn(openStore(store))) verifier.see(entry);
     const { faults, first, cut, pruned, entries } = verifier.finish();
     assert.deepEqual(
       { faults, first, cut, pruned, entries },

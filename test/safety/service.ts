@@ -9,6 +9,7 @@ import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
 import { KEY_SCOPES, KEYS, type KeyName, send, type TestAnswer, type TestRequest } from '../support/server.ts';
 import { type Program, type ProgramOptions, run } from './program.ts';
 
@@ -98,8 +99,12 @@ export function temporaryDirectory(t: TestContext): string {
 }
 
 /** Every entry of the trail in a file, newest first, down to the one with that id. */
-export async function trailOf(file: string, knownId?: string): Promise<AuditEntry[]> {
-  const store = createSqliteStore(file);
+export function trailOf(file: string, knownId?: string): Promise<AuditEntry[]> {
+  return trailIn(createSqliteStore(file), knownId);
+}
+
+/** The same of a store, which is closed then. */
+export async function trailIn(store: StateStore, knownId?: string): Promise<AuditEntry[]> {
   try {
     const entries: AuditEntry[] = [];
     let cursor: string | undefined;

@@ -177,6 +177,14 @@ BEGIN
     'version', next);
 END $$;
 
+-- Whether a commit would be taken: makes it, and takes it back.
+CREATE FUNCTION attempt(change json, patience text) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM commit(change, patience);
+  RAISE SQLSTATE 'RD000';
+EXCEPTION WHEN SQLSTATE 'RD000' THEN NULL;
+END $$;
+
 -- A message to all, or to one. A short one goes by NOTIFY; a long one, and any while a process reads the table, by the
 -- table, whose senders take turns, so that positions are read in their order.
 CREATE FUNCTION send(channel text, receiver text, body text, to_table boolean) RETURNS void

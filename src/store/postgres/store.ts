@@ -54,6 +54,8 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   /** Whether a pooler is between this process and the server. */
   let isPooled = false;
   let hasWarned = false;
+  /** The entry and the kept answer of the last commit that failed, until such a commit would be taken. */
+  let failed: string | undefined;
 
   const connection = connectPostgres({ open, deadlineMs, established });
   const { query } = connection;
@@ -95,21 +97,27 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   async function commit({ state, audit, replay, now }: Commit): Promise<CommitResult> {
     const { history, version } = changes.lineage() ?? {};
     const time = changes.serverTime();
+    const written = {
+      now,
+      audit: columnsOf(audit),
+      ...(replay && { replay: { ...replay, expires_at: replay.expiresAt } }),
+    };
     const change = JSON.stringify({
+      ...written,
       history,
       version,
       lateAfter: time === undefined ? undefined : Math.ceil(time + deadlineMs),
-      now,
       channel: hint,
-      audit: columnsOf(audit),
       ...(state && { scope: state.scope, expected: state.expectedRevision, settings: encodeScope(state) }),
-      ...(replay && { replay: { ...replay, expires_at: replay.expiresAt } }),
     });
     const send = () => query(`SELECT ${schema}.commit($1, $2) AS result`, [change, patience]);
     // Where the connection broke, the entry's id tells whether it was made; nothing is made twice, or late.
-    const [row] = await send().catch((error: unknown) =>
-      error instanceof BrokenConnection ? send() : Promise.reject(error),
-    );
+    const [row] = await send()
+      .catch((error: unknown) => (error instanceof BrokenConnection ? send() : Promise.reject(error)))
+      .catch((error: unknown) => {
+        failed = JSON.stringify(written);
+        throw error;
+      });
     const result = JSON.parse(row?.result ?? '{}') as CommitAnswer;
     switch (result.outcome) {
       case 'conflict': {
@@ -161,6 +169,9 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
     async check() {
       // A standby, a full disk and a user who may only read answer reads and refuse writes.
       await query(`UPDATE ${schema}.history SET cause = cause`);
+      // On a full disk that is still taken.
+      if (failed !== undefined) await query(`SELECT ${schema}.attempt($1, $2)`, [failed, patience]);
+      failed = undefined;
       await changes.sync();
     },
 
