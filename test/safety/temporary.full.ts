@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import {
   assertExpiredOnce,
@@ -72,5 +73,13 @@ describe('a temporary control of a real process never outlives its time', { conc
     redis.thaw();
     await assertExpiredOnce(services[1]);
     for (const service of services) await assertOffSince(service, end);
+  });
+});
+
+describe('a temporary control that PostgreSQL keeps never outlives its time', { skip: whyNoPostgres() }, () => {
+  endsThoughClockJumps(['an hour back', 'a year forward'], async (t) => {
+    const server = await startPostgres();
+    t.after(() => server.close());
+    return server.url;
   });
 });

@@ -81,12 +81,15 @@ export async function assertExpiredOnce(service: Service): Promise<void> {
 
 export type Jump = keyof typeof JUMPS;
 
-/** Sets the clock of a service while a temporary control runs. */
-export function endsThoughClockJumps(jumps: readonly Jump[]): void {
+/**
+ * Sets the clock of a service while a temporary control runs.
+ * @param storeFor makes a store that is not a SQLite file
+ */
+export function endsThoughClockJumps(jumps: readonly Jump[], storeFor?: (t: TestContext) => Promise<string>): void {
   for (const jump of jumps) {
     const milliseconds = JUMPS[jump];
     it(`ends in time although the clock is set ${jump}`, async (t) => {
-      const here = host(t);
+      const here = host(t, await storeFor?.(t));
       const service = await here.start();
       const end = await enableFor(service, 3);
       service.child.send(milliseconds);
@@ -98,7 +101,7 @@ export function endsThoughClockJumps(jumps: readonly Jump[]): void {
     });
 
     it(`ends in time although the service is restarted into a clock that was set ${jump}`, async (t) => {
-      const here = host(t);
+      const here = host(t, await storeFor?.(t));
       const first = await here.start();
       const end = await enableFor(first, here.enoughForAStart);
       await first.kill();

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** A way to a server on this machine that a test cuts and mends. */
-export async function startProxy(target: number) {
+export async function startProxy(port: number) {
+  let target = port;
   const sockets = new Set<Socket>();
   let server: Server;
   function accept(socket: Socket): void {
@@ -27,6 +28,11 @@ export async function startProxy(target: number) {
     for (const socket of sockets) socket.destroy();
     if (server.listening) await new Promise((closed) => server.close(closed));
   }
-  const port = await listen(0);
-  return { port, cut, mend: () => listen(port), close: cut };
+  /** From now on it leads to another server; connections to the first one are cut. */
+  function lead(elsewhere: number): void {
+    target = elsewhere;
+    for (const socket of sockets) socket.destroy();
+  }
+  const own = await listen(0);
+  return { port: own, cut, lead, mend: () => listen(own), close: cut };
 }
