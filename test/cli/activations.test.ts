@@ -45,7 +45,7 @@ describe('a category that is on for some work or some lines', () => {
     ]);
     assert.equal(code, 0);
     const [, id] =
-      /^PART_POOL on for user\.id=42, where rows > 1, for 10m, until [\d:]+ \(rdcp end --id ([0-9a-f]{12})\)$/m.exec(
+      /^PART_POOL on for user\.id=42, where rows > 1, for 10m, until (?:\d{4}-\d\d-\d\d )?[\d:]+ \(rdcp end --id ([0-9a-f]{12})\)$/m.exec(
         stdout,
       ) ?? [];
     assert.ok(id, stdout);
@@ -88,7 +88,7 @@ describe('a category that is on for some work or some lines', () => {
 
   it('a dry run says what would be on, and nothing is', async () => {
     const { stdout } = await rdcp(['enable', 'PART_POOL', '-m', 'user.id=42', '--dry-run']);
-    assert.match(stdout, /^PART_POOL would be on for user\.id=42, for 15m, until [\d:]+$/m);
+    assert.match(stdout, /^PART_POOL would be on for user\.id=42, for 15m, until (?:\d{4}-\d\d-\d\d )?[\d:]+$/m);
     assert.match((await rdcp(['list'])).stdout, /^PART_POOL +off +- /m);
   });
 
