@@ -1,15 +1,35 @@
 // `npm run screenshots` makes the pictures of the console in this folder, from a shop in an incident, in the real Chromium.
+// Each view is in `widths/` too, as wide as a desktop, a laptop, a tablet and a phone, light and dark.
 // Time stands still but where it is moved on, so that the same page makes the same picture.
 
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import { withPalette } from './palette.ts';
 
 /** Of every picture, in bytes. */
-const MOST_BYTES = 60_000;
+const MOST_BYTES = 80_000;
+/** States that are shown at every width, and the windows. */
+const VIEWS = new Set([
+  'categories',
+  'category',
+  'enable',
+  'tail',
+  'refused-order',
+  'audit',
+  'fleet',
+  'health',
+  'tenants',
+]);
+const WINDOWS = [
+  { width: 1440, height: 900 },
+  { width: 1024, height: 768 },
+  { width: 768, height: 1024 },
+  { width: 390, height: 844 },
+];
 /** Seconds of calls before a picture is taken, and before one that shows how many there were lately. */
 const SECONDS = 12;
 const LONGER = 60;
@@ -31,9 +51,11 @@ const chosen = process.argv.slice(2);
 const folder = import.meta.dirname;
 if (chosen.length === 0) {
   for (const file of readdirSync(folder)) if (file.endsWith('.png')) rmSync(join(folder, file));
+  rmSync(join(folder, 'widths'), { recursive: true, force: true });
 }
+mkdirSync(join(folder, 'widths'), { recursive: true });
 const browser = await launchChromium();
-for (const { name, config, quiet, viewport, dark, reach } of STATES) {
+for (const { name, config, quiet, viewport, reach } of STATES) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   now = began;
   const scene = await openScene(config, () => now);
@@ -45,7 +67,6 @@ for (const { name, config, quiet, viewport, dark, reach } of STATES) {
   const page = await browser.newPage({
     viewport: viewport ?? { width: 1180, height: 720 },
     deviceScaleFactor: 1,
-    colorScheme: dark === true ? 'dark' : 'light',
     reducedMotion: 'reduce',
     locale: 'en-GB',
     timezoneId: 'UTC',
@@ -64,13 +85,27 @@ for (const { name, config, quiet, viewport, dark, reach } of STATES) {
     await sleep(1000);
   }
   await page.evaluate(() => document.fonts.ready);
-  const file = join(folder, `${name}.png`);
-  writeFileSync(file, withPalette(await page.screenshot({ caret: 'hide', animations: 'disabled' })));
-  const { size } = statSync(file);
-  console.log(`${name}.png ${(size / 1000).toFixed(0)} KB`);
-  if (size > MOST_BYTES) throw new Error(`${name}.png is ${size} bytes, at most ${MOST_BYTES}`);
+  await take(page, `${name}.png`);
+  if (VIEWS.has(name)) {
+    for (const window of WINDOWS) {
+      await page.setViewportSize(window);
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await take(page, `widths/${name}-${window.width}-${colorScheme}.png`);
+      }
+    }
+  }
   await page.close();
   await scene.close();
 }
 await browser.close();
 process.exit();
+
+async function take(page: Page, name: string): Promise<void> {
+  const file = join(folder, name);
+  writeFileSync(file, withPalette(await page.screenshot({ caret: 'hide', animations: 'disabled' })));
+  const { size } = statSync(file);
+  console.log(`${name} ${(size / 1000).toFixed(0)} KB`);
+  if (size > MOST_BYTES) throw new Error(`${name} is ${size} bytes, at most ${MOST_BYTES}`);
+}

@@ -44,6 +44,21 @@ for (const [screen, options] of Object.entries(SCREENS)) {
   });
 }
 
+browserTest('rows become cards when the window gets as narrow as a phone, and columns again', async (t, browser) => {
+  const service = await startService(t);
+  await createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin }).enable('CACHE', { reason: 'for the trail' });
+  const { page } = await openPage(t, browser, service.console, { viewport: { width: 1024, height: 768 } });
+  await signIn(page, KEYS.admin);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.locator('.grid.cards').waitFor();
+  await assertFits(page, 'the list of cards');
+  await page.setViewportSize({ width: 768, height: 1024 });
+  await page.locator('.grid:not(.cards)').waitFor();
+  await go(page, '#/audit');
+  await page.getByRole('columnheader', { name: 'Reason' }).waitFor();
+  await assertFits(page, 'the audit trail');
+});
+
 /** Waits until a view shows its content. */
 async function loaded(page: Page): Promise<void> {
   const nextFrame = () => new Promise<void>((resolve) => requestAnimationFrame(() => resolve()));

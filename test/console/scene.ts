@@ -1,3 +1,5 @@
+import { context, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { Page } from 'playwright-core';
 import { hashApiKey } from '../../src/auth/api-key.ts';
 import { createRdcpClient } from '../../src/client/client.ts';
@@ -34,7 +36,12 @@ const CATEGORIES = {
   STOCK: { description: 'Reservations of stock' },
 };
 
-const TRACE = '4bf92f3577b34da6a3ce929d0e0e47';
+/** Runs what belongs to an order inside a span of its own. */
+function inTrace(order: number, run: () => void): void {
+  const traceId = `4bf92f3577b34da6a3ce929d0e0e${order.toString(16).padStart(4, '0')}`;
+  const spanContext = { traceId, spanId: `00f067aa0ba9${traceId.slice(-4)}`, traceFlags: TraceFlags.SAMPLED };
+  context.with(trace.setSpanContext(ROOT_CONTEXT, spanContext), run);
+}
 
 export interface Scene {
   readonly rdcp: Rdcp;
@@ -70,6 +77,8 @@ export async function openScene(config: RdcpConfig = {}, now: () => number = Dat
     limits: { readPerMinute: 100_000, anonymousPerMinute: 100_000, controlPerMinute: 100_000 },
   });
   const { url } = await rdcp.listen();
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  const category = (name: keyof typeof CATEGORIES) => rdcp.category(name);
   let order = 7310;
   return {
     rdcp,
@@ -77,11 +86,20 @@ export async function openScene(config: RdcpConfig = {}, now: () => number = Dat
     speak: () => {
       for (let call = 0; call < 6; call += 1) {
         order += 1;
-        const name = `${TRACE}${(order % 256).toString(16).padStart(2, '0')}`;
-        rdcp.category('DATABASE').debug('query done', { table: 'orders', rows: order % 17, trace: name });
-        if (call < 2) rdcp.runWithTenant('acme', () => rdcp.category('PAYMENTS_CARD').debug('authorized', { order }));
-        if (call < 1) rdcp.category('SESSIONS').debug('renewed', { order });
+        inTrace(order, () => {
+          category('DATABASE').debug('query done', { table: 'orders', rows: order % 17 });
+          if (call >= 2) return;
+          rdcp.runWithTenant('acme', () => {
+            category('ORDERS').debug('asked for', { order, 'user.id': `${40 + call}` });
+            category('PAYMENTS_CARD').debug(call === 0 ? 'authorized' : 'over the limit', {
+              order,
+              cents: 3462 + call,
+            });
+            category('ORDERS').debug(call === 0 ? 'accepted' : 'refused', { order });
+          });
+        });
       }
+      category('SESSIONS').debug('renewed', { order });
     },
     close: () => rdcp.close(),
   };
@@ -115,7 +133,6 @@ export interface State {
   /** Nothing was switched before. */
   readonly quiet?: boolean;
   readonly viewport?: { readonly width: number; readonly height: number };
-  readonly dark?: boolean;
   /** Brings the page there. */
   readonly reach: (page: Page, scene: Scene) => Promise<unknown>;
 }
@@ -132,6 +149,16 @@ async function toView(page: Page, hash: string, shows: string): Promise<void> {
   await asAlice(page);
   await go(page, hash);
   await page.locator('main').getByText(shows).first().waitFor();
+}
+
+/** Starts a tail, and waits for a line that says this. */
+async function toTail(page: Page, scene: Scene, categories: string, line: string): Promise<void> {
+  await toView(page, `#/tail?categories=${categories}`, categories.split(',')[0] ?? '');
+  await page.getByRole('button', { name: /^(Start|Tail)/ }).click();
+  for (let round = 0; round < 20 && (await page.getByText(line).count()) === 0; round += 1) {
+    scene.speak();
+    await page.waitForTimeout(250);
+  }
 }
 
 /** Lets the server answer a path so from now on. */
@@ -162,7 +189,6 @@ export const STATES: readonly State[] = [
     },
   },
   { name: 'categories', reach: asAlice },
-  { name: 'categories-dark', dark: true, reach: asAlice },
   { name: 'categories-phone', viewport: { width: 320, height: 640 }, reach: asAlice },
   {
     name: 'nothing-found',
@@ -181,15 +207,14 @@ export const STATES: readonly State[] = [
       await page.getByRole('dialog').getByLabel('Reason').fill('orders stay open');
     },
   },
+  { name: 'tail', reach: (page, scene) => toTail(page, scene, 'DATABASE,PAYMENTS_CARD', 'query done') },
   {
-    name: 'tail',
+    name: 'refused-order',
     reach: async (page, scene) => {
-      await toView(page, '#/tail?categories=DATABASE,PAYMENTS_CARD', 'DATABASE');
-      await page.getByRole('button', { name: /^(Start|Tail)/ }).click();
-      for (let round = 0; round < 20 && (await page.getByText('query done').count()) === 0; round += 1) {
-        scene.speak();
-        await page.waitForTimeout(250);
-      }
+      await toTail(page, scene, 'ORDERS,PAYMENTS_CARD', 'refused');
+      await page.locator('.log-row').getByText('refused').last().click();
+      await page.getByRole('button', { name: 'Only this trace' }).click();
+      await page.locator('.log-row').getByText('authorized').first().waitFor({ state: 'detached' });
     },
   },
   { name: 'audit', reach: (page) => toView(page, '#/audit', 'ticket 4711') },

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { connection, replaceQuery, route, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
@@ -47,6 +47,21 @@ const CARD_REM = 8;
 const GROUP_REM = 2;
 /** Width of the window below which rows are cards. */
 const NARROW_REM = 48;
+
+/** Height of a line of text as people have set it, in pixels, and whether rows are cards. Follows the size of the window. */
+function useWindow(): { readonly rem: number; readonly narrow: boolean } {
+  const look = () => {
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+    return { rem, narrow: innerWidth < NARROW_REM * rem };
+  };
+  const [window, setWindow] = useState(look);
+  useEffect(() => {
+    const follow = () => setWindow(look());
+    addEventListener('resize', follow);
+    return () => removeEventListener('resize', follow);
+  }, []);
+  return window;
+}
 
 /** All categories, and what is on. */
 export function CategoriesView() {
@@ -152,8 +167,7 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
     ...(maySelect && { a: selectAll }),
     ...(connection.mayMeasure && { m: () => document.querySelector<HTMLElement>('.measure-all')?.click() }),
   });
-  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const narrow = innerWidth < NARROW_REM * rem;
+  const { rem, narrow } = useWindow();
   const keys = useListKeys({
     names,
     grid,
