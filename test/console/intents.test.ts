@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { intentsOf, isAllowed, isForEverybody } from '../../src/console/state/intents.ts';
+import { intentsOf, isAllowed, isForEverybody, longestAllowed } from '../../src/console/state/intents.ts';
 import type { DiscoveredCategory } from '../../src/protocol/messages.ts';
 
 const category = (members: Partial<DiscoveredCategory>): DiscoveredCategory => ({
@@ -32,11 +32,18 @@ test('a tenant can overrule a control for everybody, not end it', () => {
   assert.deepEqual(offered({ otelrdcp_control: control }, 'acme'), ['extend', 'end']);
 });
 
-test('a credential with allow is offered its categories, and all where others can approve', () => {
-  const allow = { categories: ['DB_*', 'HTTP'] };
-  const offers = (session: Parameters<typeof isAllowed>[1]) =>
-    ['DB_POOL', 'HTTP', 'CACHE'].filter((name) => isAllowed(name, session));
+test('a credential with allow is offered its categories, actions and times, and all where others can approve', () => {
+  const allow = { categories: ['DB_*', 'HTTP'], actions: ['enable', 'reset'] as const, maxDuration: '15m' };
+  const offers = (session: Parameters<typeof isAllowed>[2]) =>
+    ['DB_POOL', 'HTTP', 'CACHE'].filter((name) => isAllowed('enable', name, session));
   assert.deepEqual(offers({}), ['DB_POOL', 'HTTP', 'CACHE']);
   assert.deepEqual(offers({ otelrdcp_allow: allow }), ['DB_POOL', 'HTTP']);
   assert.deepEqual(offers({ otelrdcp_allow: allow, otelrdcp_approval: true }), ['DB_POOL', 'HTTP', 'CACHE']);
+  const intents = (['enable', 'extend', 'disable', 'toggle', 'end', 'reset', 'tail', 'forecast'] as const).filter(
+    (intent) => isAllowed(intent, 'HTTP', { otelrdcp_allow: allow }),
+  );
+  assert.deepEqual(intents, ['enable', 'extend', 'end', 'reset']);
+  assert.equal(longestAllowed({}), undefined);
+  assert.equal(longestAllowed({ otelrdcp_allow: allow }), 900);
+  assert.equal(longestAllowed({ otelrdcp_allow: allow, otelrdcp_approval: true }), undefined);
 });

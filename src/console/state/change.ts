@@ -26,11 +26,18 @@ export interface ChangeForm {
   readonly part?: ReadPart;
 }
 
+/** The action that a change is sent as. */
+export function actionOf(intent: Intent): 'enable' | 'disable' | 'toggle' | 'reset' {
+  if (isReset(intent)) return 'reset';
+  return intent === 'disable' || intent === 'toggle' ? intent : 'enable';
+}
+
 export function commandOf({ intent, categories, seconds, reason, budget, part = {} }: ChangeForm): ControlCommand {
   const said = reason.trim() === '' ? {} : { reason: reason.trim() };
-  if (intent === 'end') return { action: 'reset', categories, options: { otelrdcp_only: 'temporary', ...said } };
-  if (intent === 'reset') return { action: 'reset', categories, options: said };
-  const action = intent === 'disable' || intent === 'toggle' ? intent : 'enable';
+  const action = actionOf(intent);
+  if (action === 'reset') {
+    return { action, categories, options: intent === 'end' ? { otelrdcp_only: 'temporary', ...said } : said };
+  }
   const time = seconds === undefined ? { temporary: false } : { temporary: true, duration: seconds };
   const limits =
     budget === undefined || action === 'disable' || seconds === undefined ? {} : { otelrdcp_budget: budget };

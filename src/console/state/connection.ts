@@ -14,7 +14,7 @@ import type { StateEvent } from '../../protocol/streams.ts';
 import { type Intent, receiptOf } from './change.ts';
 import { type Credential, type SignedIn, signInWith } from './credential.ts';
 import { Follower, type FollowerState, REAL_TIME } from './follower.ts';
-import { isAllowed } from './intents.ts';
+import { intentsOf, isAllowed, longestAllowed } from './intents.ts';
 import { askedForMs, type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
 import { isPartlyOn } from './reach.ts';
@@ -82,12 +82,18 @@ export class Connection {
 
   /** Whether the credential may see lines. */
   get mayTail(): boolean {
-    return this.session?.otelrdcp_console?.tail !== undefined;
+    return this.session?.otelrdcp_console?.tail !== undefined && isAllowed('tail', undefined, this.session);
   }
 
-  /** Longest time of a temporary control. */
+  /** Longest time of a temporary control, and of a tail, in seconds. */
   get maxSeconds(): number {
-    return this.session?.otelrdcp_console?.maxDurationSeconds ?? USUAL_MAX_SECONDS;
+    const most = this.session?.otelrdcp_console?.maxDurationSeconds ?? USUAL_MAX_SECONDS;
+    return Math.min(most, longestAllowed(this.session ?? {}) ?? most);
+  }
+
+  /** Whether the credential may switch something for good. */
+  get mayBePermanent(): boolean {
+    return longestAllowed(this.session ?? {}) === undefined;
   }
 
   /** Whether settings are kept for each tenant. */
@@ -114,9 +120,14 @@ export class Connection {
     return this.can('control') && (!everybody || !this.hasTenants || this.can('admin'));
   }
 
-  /** Whether the credential may switch this category. */
-  mayChange(name: string): boolean {
-    return this.maySwitch && isAllowed(name, this.session ?? {});
+  /** Whether the credential may make this change of a category. */
+  mayChange(intent: Intent, name: string): boolean {
+    return this.maySwitch && isAllowed(intent, name, this.session ?? {});
+  }
+
+  /** The changes that a category offers to this credential, the most frequent first. */
+  offers(category: DiscoveredCategory) {
+    return intentsOf(category, this.shownTenant).filter(([intent]) => this.mayChange(intent, category.name));
   }
 
   /** Sends a change. With the same request id it takes effect once, however often it is sent. */
@@ -153,7 +164,7 @@ export class Connection {
 
   /** Whether the credential may measure. */
   get mayMeasure(): boolean {
-    return this.can('control') || this.can('tail');
+    return (this.can('control') || this.can('tail')) && isAllowed('forecast', undefined, this.session ?? {});
   }
 
   /** Measures how much each category writes, or would write if it were on. */

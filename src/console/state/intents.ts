@@ -1,6 +1,10 @@
 import type { DiscoveredCategory, SessionResponse } from '../../protocol/messages.ts';
 import { matchesAny } from '../../protocol/names.ts';
-import type { Intent } from './change.ts';
+import { parseDuration } from '../../protocol/time.ts';
+import { actionOf, type Intent } from './change.ts';
+
+/** What limits a credential beside its scopes. */
+type Limited = Pick<SessionResponse, 'otelrdcp_allow' | 'otelrdcp_approval'>;
 
 type Offered = readonly [intent: Intent, text: string];
 
@@ -28,10 +32,23 @@ export function intentsOf(category: DiscoveredCategory, tenant: string | undefin
   return ends ? [['extend', 'Extend…'], END] : [['disable', 'Disable…']];
 }
 
-/** Whether a credential may switch a category, alone or with the approval of somebody else. */
-export function isAllowed(
-  name: string,
-  { otelrdcp_allow: allow, otelrdcp_approval: approval }: Pick<SessionResponse, 'otelrdcp_allow' | 'otelrdcp_approval'>,
-): boolean {
-  return allow === undefined || approval === true || matchesAny(allow.categories, name);
+/** Whether a credential may do this, alone or with the approval of somebody else. */
+export function isAllowed(intent: Intent | 'tail' | 'forecast', name: string | undefined, session: Limited): boolean {
+  const allow = limitsOf(session);
+  if (allow === undefined) return true;
+  const action = intent === 'tail' || intent === 'forecast' ? intent : actionOf(intent);
+  return (
+    (allow.actions === undefined || allow.actions.includes(action)) &&
+    (name === undefined || matchesAny(allow.categories, name))
+  );
+}
+
+/** Longest time that a credential may switch something on for, in seconds; `undefined` if it may do so for good. */
+export function longestAllowed(session: Limited): number | undefined {
+  const { maxDuration } = limitsOf(session) ?? {};
+  return maxDuration === undefined ? undefined : parseDuration(maxDuration);
+}
+
+function limitsOf({ otelrdcp_allow: allow, otelrdcp_approval: approval }: Limited) {
+  return approval === true ? undefined : allow;
 }

@@ -7,7 +7,6 @@ import { counted, shortNumber } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import type { Intent } from '../state/change.ts';
-import { intentsOf } from '../state/intents.ts';
 import {
   FILTERS,
   type Filter,
@@ -183,8 +182,8 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
         return true;
       }
       const wanted = { e: ['enable', 'extend'], d: ['end', 'disable'] }[key];
-      if (wanted === undefined || !connection.mayChange(name)) return false;
-      const intent = intentsOf(category, connection.shownTenant).find(([each]) => wanted?.includes(each))?.[0];
+      if (wanted === undefined) return false;
+      const intent = connection.offers(category).find(([each]) => wanted.includes(each))?.[0];
       if (intent !== undefined) connection.ask(intent, [name]);
       return true;
     },
@@ -331,12 +330,13 @@ function SelectionBar({ selected, onClear }: SelectionBarProps) {
       <strong>{names.length} selected</strong>
       {connection.mayTail && <Button onClick={() => tailOf(names)}>Tail</Button>}
       {connection.mayMeasure && <Button onClick={() => setMeasures(true)}>Measure…</Button>}
-      {names.every((name) => connection.mayChange(name)) &&
-        SELECTED.map(([intent, title]) => (
+      {SELECTED.filter(([intent]) => names.every((name) => connection.mayChange(intent, name))).map(
+        ([intent, title]) => (
           <Button key={intent} onClick={() => connection.ask(intent, names)}>
             {title}
           </Button>
-        ))}
+        ),
+      )}
       <Button kind="quiet" onClick={onClear}>
         Clear
       </Button>

@@ -5,7 +5,6 @@ import { roughSpan } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Text } from '../parts/text.tsx';
-import { intentsOf } from '../state/intents.ts';
 import { isPartlyOn } from '../state/reach.ts';
 import { href } from '../state/route.ts';
 import { Budget, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
@@ -77,19 +76,18 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
         <Budget category={category} />
       </div>
       <div role="gridcell" class="cell bar tight actions">
-        {connection.mayChange(name) &&
-          intentsOf(category, connection.shownTenant).map(([intent, text]) => (
-            <button
-              key={intent}
-              type="button"
-              class={`button ${intent === 'end' || intent === 'disable' ? 'danger' : 'plain'}`}
-              aria-label={`${text.replace('…', '')} ${name}`}
-              tabIndex={tabIndex}
-              onClick={() => connection.ask(intent, [name])}
-            >
-              {text}
-            </button>
-          ))}
+        {connection.offers(category).map(([intent, text]) => (
+          <button
+            key={intent}
+            type="button"
+            class={`button ${intent === 'end' || intent === 'disable' ? 'danger' : 'plain'}`}
+            aria-label={`${text.replace('…', '')} ${name}`}
+            tabIndex={tabIndex}
+            onClick={() => connection.ask(intent, [name])}
+          >
+            {text}
+          </button>
+        ))}
         {connection.mayTail && (
           <button
             type="button"

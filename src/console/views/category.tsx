@@ -12,7 +12,7 @@ import { LongText, Text } from '../parts/text.tsx';
 import { Time, TimeLeft } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { receiptOf } from '../state/change.ts';
-import { intentsOf, isForEverybody } from '../state/intents.ts';
+import { isForEverybody } from '../state/intents.ts';
 import { HISTORY_SECONDS } from '../state/rate-history.ts';
 import { countOfParts, endOf, isPartlyOn, type Part, partsOf } from '../state/reach.ts';
 import { href } from '../state/route.ts';
@@ -30,8 +30,7 @@ export function CategoryView({ name }: { readonly name: string }) {
   const categories = state.categories.value;
   const category = categories?.get(name);
   usePolled(() => connection.refresh(), { everyMs: REFRESH_MS });
-  const intents =
-    category === undefined || !connection.mayChange(name) ? [] : intentsOf(category, connection.shownTenant);
+  const intents = category === undefined ? [] : connection.offers(category);
   useShortcuts({
     ...Object.fromEntries(
       intents.map(([intent]) => [
@@ -147,7 +146,7 @@ function Parts({ category }: { readonly category: DiscoveredCategory }) {
           [
             part.expiresAt === undefined ? 'permanent' : <TimeLeft until={part.expiresAt} />,
             <Who control={part.control} />,
-            connection.mayChange(category.name) && <EndButton category={category.name} part={part} />,
+            connection.mayChange('end', category.name) && <EndButton category={category.name} part={part} />,
           ],
         ])}
         nameOf={(key) => <Text value={parts.find((part) => (part.activation ?? part.whom) === key)?.whom ?? key} />}
@@ -201,33 +200,29 @@ const ORIGINS: Readonly<Record<DiscoveredCategory['otelrdcp_origin'], string>> =
 
 function Actions({ category }: { readonly category: DiscoveredCategory }) {
   const { name } = category;
-  const tail = connection.mayTail;
-  const mayChange = connection.mayChange(name);
-  if (!mayChange && !tail) return null;
   const tenant = connection.shownTenant;
-  const main = intentsOf(category, tenant);
   const isOwn =
     category.otelrdcp_origin !== 'default' &&
     !category.temporary &&
     (tenant === undefined || !isForEverybody(category, tenant));
   return (
     <div class="bar">
-      {mayChange && (
-        <>
-          {main.map(([intent, text], at) => (
-            <Button
-              key={intent}
-              kind={intent === 'end' || intent === 'disable' ? 'danger' : at === 0 ? 'primary' : 'plain'}
-              onClick={() => connection.ask(intent, [name])}
-            >
-              {text}
-            </Button>
-          ))}
-          <Button onClick={() => connection.ask('toggle', [name])}>Toggle…</Button>
-          {isOwn && <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>}
-        </>
+      {connection.offers(category).map(([intent, text], at) => (
+        <Button
+          key={intent}
+          kind={intent === 'end' || intent === 'disable' ? 'danger' : at === 0 ? 'primary' : 'plain'}
+          onClick={() => connection.ask(intent, [name])}
+        >
+          {text}
+        </Button>
+      ))}
+      {connection.mayChange('toggle', name) && (
+        <Button onClick={() => connection.ask('toggle', [name])}>Toggle…</Button>
       )}
-      {tail && <Button onClick={() => tailOf([name])}>Tail</Button>}
+      {isOwn && connection.mayChange('reset', name) && (
+        <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>
+      )}
+      {connection.mayTail && <Button onClick={() => tailOf([name])}>Tail</Button>}
     </div>
   );
 }

@@ -5,7 +5,6 @@ import { Dialog } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Text } from '../parts/text.tsx';
 import { useFocus } from '../parts/use-focus.ts';
-import { intentsOf } from '../state/intents.ts';
 import { href, type ViewName } from '../state/route.ts';
 import { tail, tailOf } from './tail/running-tail.ts';
 
@@ -121,8 +120,7 @@ function commandsOf(views: PaletteProps['views'], onHelp: () => void): readonly 
     const { name } = category;
     commands.push({ text: name, icon: 'category', run: () => location.assign(href('categories', name)) });
     if (connection.mayTail) commands.push({ text: `Tail ${name}`, icon: 'tail', run: () => tailOf([name]) });
-    if (!connection.mayChange(name)) continue;
-    for (const [intent, text] of intentsOf(category, connection.shownTenant)) {
+    for (const [intent, text] of connection.offers(category)) {
       const run = () => connection.ask(intent, [name]);
       commands.push({ text: `${text.replace('…', '')} ${name}`, icon: 'action', run });
     }

@@ -252,7 +252,7 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }
       <div class="bar">
         {presets.map((preset) => choice(preset, exactSpan(parseDuration(preset) ?? 0)))}
         {choice(OTHER_TIME, 'Other')}
-        {choice(NO_END, 'Permanent')}
+        {connection.mayBePermanent && choice(NO_END, 'Permanent')}
       </div>
       {time === OTHER_TIME && (
         <input

@@ -126,8 +126,9 @@ function Setup({ set, checked, onStart }: SetupProps) {
   const part = partOfQuery(query);
   const read = readPart(part);
   const limits = connection.session?.otelrdcp_console;
-  const most = limits?.maxDurationSeconds ?? Number.POSITIVE_INFINITY;
-  const durations = [...new Set([...DURATIONS, duration])].filter((each) => (parseDuration(each) ?? 0) <= most);
+  const durations = [...new Set([...DURATIONS, duration])].filter(
+    (each) => (parseDuration(each) ?? 0) <= connection.maxSeconds,
+  );
   const form = (
     <form
       class="tail-form"
