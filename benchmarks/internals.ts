@@ -1,12 +1,14 @@
 export { createControlPlane } from '../src/control/plane.ts';
 export { compileLineFilter } from '../src/emit/line-filter.ts';
 export { createSink } from '../src/emit/sink.ts';
+export { createFleet } from '../src/fleet/fleet.ts';
 export { GateCore } from '../src/gate/core.ts';
 export { parseConfig } from '../src/options/config.ts';
 export { createMemoryStore } from '../src/store/memory/store.ts';
+export { openStore } from '../src/store/open.ts';
 export { Relay } from '../src/tail/relay.ts';
 export { createTelemetry } from '../src/telemetry/telemetry.ts';
 export { issueTicket } from '../src/tickets/issue.ts';
 export { openTickets } from '../src/tickets/open.ts';
-export { systemClock } from '../src/time/clock.ts';
+export { systemClock, unrefInterval, unrefTimeout } from '../src/time/clock.ts';
 export { WorkFollower } from '../src/work/match.ts';

@@ -14,7 +14,20 @@ import { combine, formatReport, formatVerdict, type Report } from './measurement
 const PROCESSES = 3;
 const SUBJECTS = [
   ...['gate-off', 'gate-scale', 'gate-tenant', 'count', 'tenant-memory'],
-  ...['emit', 'budget', 'koa-service', 'status', 'control', 'scrape', 'import', 'start-up', 'fleet', 'tail', 'flood'],
+  ...[
+    'emit',
+    'budget',
+    'koa-service',
+    'status',
+    'control',
+    'scrape',
+    'import',
+    'start-up',
+    'fleet',
+    'fleet-size',
+    'tail',
+    'flood',
+  ],
   ...['adopt', 'adopt-start-up', 'console', 'tickets', 'matching', 'activations', 'recorded'],
 ];
 
@@ -43,7 +56,15 @@ function commit(): string {
 }
 
 const { values, positionals } = parseArgs({ options: { compare: { type: 'string' } }, allowPositionals: true });
-const chosen = positionals.length > 0 ? positionals : SUBJECTS;
+const chosen =
+  positionals.length === 0
+    ? SUBJECTS
+    : positionals.flatMap((name) => {
+        // `fleet` is `fleet-size` too.
+        const found = SUBJECTS.filter((subject) => subject === name || subject.startsWith(`${name}-`));
+        if (found.length === 0) throw new Error(`there is no benchmark ${name}: ${SUBJECTS.join(', ')}`);
+        return found;
+      });
 // Read first: a wrong path should not be found out after an hour.
 const before = values.compare === undefined ? undefined : (JSON.parse(readFileSync(values.compare, 'utf8')) as Run);
 const date = new Date().toISOString();

@@ -1,0 +1,46 @@
+// Some of the members of the fleet that fleet-size.ts measures: store and fleet of a process each, without gate and endpoint.
+// Each has a connection to the store of its own. Every member that applies a change keeps it, so that the end can be compared.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { internals } from './measurement.ts';
+
+const { createFleet, openStore, systemClock, unrefInterval, unrefTimeout } = await internals();
+
+const STARTED_AT = Date.now();
+
+/** @returns a member that has joined */
+export async function join(url: string, id: string) {
+  const store = openStore(url);
+  // A service starts without its store when that is slow, and reads it later.
+  const loaded = await store.load().catch(() => new Map());
+  const revisions = new Map([...loaded].map(([scope, { revision }]) => [scope, revision]));
+  store.subscribe((scope, { revision }) => revisions.set(scope, revision));
+  const fleet = createFleet({
+    store: store.fleet!,
+    self: () => ({ id, host: 'benchmark', pid: process.pid, service: 'shop', startedAt: STARTED_AT }),
+    categories: () => [],
+    sourceOf: () => undefined,
+    malformed: () => undefined,
+    others: () => undefined,
+    current: () => true,
+    acknowledgeTimeoutMs: 25_000,
+    clock: systemClock,
+    schedule: unrefInterval,
+    delay: unrefTimeout,
+  });
+  fleet.start();
+  return { store, fleet, revisions };
+}
+
+if (process.send !== undefined && process.argv[2] === 'members') {
+  const [url = '', first = '', count = '', joinMs = ''] = process.argv.slice(3);
+  // The timers of a member keep no process running; this listener does.
+  process.on('message', () => process.send?.(members.map(({ revisions }) => revisions.get('acme') ?? 0)));
+  process.on('disconnect', () => process.exit());
+  const members: Awaited<ReturnType<typeof join>>[] = [];
+  for (let index = 0; index < Number(count); index += 1) {
+    members.push(await join(url, `member-${Number(first) + index}`));
+    await sleep(Number(joinMs) / Number(count));
+  }
+  process.send('joined');
+}
