@@ -53,11 +53,12 @@ export class FleetCategories {
   /**
    * Called after each announcement: publishes the list if it changed, or if the store may have dropped it.
    * @param history of the store, which is new when it has lost its content
+   * @param gone after how many milliseconds of silence this process is gone
    * @returns whether the digest changed, so that it must be announced
    */
-  async announced(history: string | undefined, now: number): Promise<boolean> {
+  async announced(history: string | undefined, now: number, gone = GONE_MS): Promise<boolean> {
     const { store, selfId, own, sourceOf } = this.#options;
-    const wasSilent = now - this.#announcedAt > GONE_MS;
+    const wasSilent = now - this.#announcedAt > gone;
     this.#announcedAt = now;
     const categories = own();
     const before = this.#published;

@@ -1,11 +1,19 @@
 import { failureCode, RdcpError, storeProblem } from '../errors.ts';
 import type { ListedCategory, OtherCategories } from '../protocol/category-list.ts';
-import type { DiscoveredSource } from '../protocol/messages.ts';
+import type { DiscoveredSource, FleetSummary } from '../protocol/messages.ts';
 import { type Condition, UNWATCHED } from '../report/conditions.ts';
-import { BEAT_MS, type FleetStore, type FleetView, type Instance, type Position } from '../store/fleet-store.ts';
+import {
+  BEAT_MS,
+  type FleetCount,
+  type FleetStore,
+  type FleetView,
+  goneAfter,
+  type Instance,
+  type Position,
+} from '../store/fleet-store.ts';
 import type { Clock, Delay, Schedule } from '../time/clock.ts';
 import { FleetCategories } from './categories.ts';
-import { createRoster, type Entry, reached } from './roster.ts';
+import { createRoster, type Entry, goneLater, reached } from './roster.ts';
 import type { Fleet, Member } from './types.ts';
 
 /**
@@ -23,6 +31,11 @@ const NO_OTHERS_MS = 5;
 const CATCH_UP_MS = 1000;
 /** Consecutive failed announcements after which the store counts as unreachable. */
 const FAILURES_TO_BEGIN = 2;
+
+/** Why a waiting response goes on: `announced` if all may have applied a change, `moved` otherwise. */
+type Wake = 'announced' | 'moved';
+
+const NO_OTHERS = { instances: 0, applied: 0, goneAfter: 0 };
 
 export interface FleetOptions {
   readonly store: FleetStore;
@@ -58,15 +71,20 @@ export function createFleet(options: FleetOptions): Fleet {
     sourceOf: options.sourceOf,
     malformed: options.malformed,
   });
-  const waiters = new Set<() => void>();
+  const waiters = new Set<(why: Wake) => void>();
   const stops: (() => void)[] = [];
   let position: Position | undefined;
   let announcing: Promise<void> | undefined;
   let again = false;
+  let beatMs = BEAT_MS;
+  let beatAt = Number.NEGATIVE_INFINITY;
   let cancelSoon: (() => void) | undefined;
   let reachable = true;
   let failures = 0;
   let foundNoOthersAt = Number.NEGATIVE_INFINITY;
+  let counted: FleetCount | undefined;
+  /** How many others were counted before the store lost its list, and until when those that are missing count as pending. */
+  let missing = { instances: 0, until: Number.NEGATIVE_INFINITY };
   let refreshedAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
   let closed = false;
@@ -82,15 +100,21 @@ export function createFleet(options: FleetOptions): Fleet {
       again = false;
       try {
         const { digest } = categories;
-        await store.announce(digest === undefined ? self() : { ...self(), categoryDigest: digest }, applied());
+        const instance = digest === undefined ? self() : { ...self(), categoryDigest: digest };
+        await store.announce(instance, applied());
+        beatMs = store.beatMs?.() ?? BEAT_MS;
         reachable = true;
         if (failures >= FAILURES_TO_BEGIN) outage.end();
         failures = 0;
         // A list that could not be published is published after the next announcement.
-        const moved = await categories.announced(position?.history, clock.monotonic()).catch(() => false);
+        const moved = await categories
+          .announced(position?.history, clock.monotonic(), goneAfter(beatMs))
+          .catch(() => false);
         if (moved) again = true;
       } catch (error) {
         reachable = false;
+        beatMs = BEAT_MS;
+        beatAt = Number.NEGATIVE_INFINITY;
         failures += 1;
         // One failure may be a failover.
         if (failures >= FAILURES_TO_BEGIN && !closed) outage.begin(storeProblem(error));
@@ -114,12 +138,17 @@ export function createFleet(options: FleetOptions): Fleet {
     });
   }
 
-  function wake(): void {
-    for (const waiter of waiters) waiter();
+  function wake(why: Wake = 'moved'): void {
+    for (const waiter of waiters) waiter(why);
   }
 
+  /** Announces this process once it is due. A large fleet that did so at the same time would do so ever after. */
   function beat(): void {
-    announce();
+    const now = clock.monotonic();
+    if (now >= beatAt) {
+      announce();
+      beatAt = beatMs === BEAT_MS ? now : now + beatMs * (0.8 + 0.2 * Math.random()) - BEAT_MS;
+    }
     wake();
   }
 
@@ -136,6 +165,27 @@ export function createFleet(options: FleetOptions): Fleet {
     }
   }
 
+  /** Counts the others that have applied a change; `undefined` if the store does not count. */
+  async function count(target?: Position): Promise<FleetCount | undefined> {
+    const found = await store.count?.(self().id, target).catch((error: unknown) => {
+      reachable = false;
+      throw error;
+    });
+    if (found === undefined) return undefined;
+    const now = clock.monotonic();
+    if (counted !== undefined && counted.current.history !== found.current.history) {
+      missing = { instances: counted.instances, until: now + counted.goneAfter };
+    }
+    counted = now > missing.until ? found : { ...found, instances: Math.max(found.instances, missing.instances) };
+    foundNoOthersAt = counted.instances === 0 ? now : Number.NEGATIVE_INFINITY;
+    return counted;
+  }
+
+  /** Where the store stands; reads who is there only if the store does not count. */
+  async function newest(): Promise<Position> {
+    return ((await count()) ?? (await look())).current;
+  }
+
   /** Reads the lists of categories that are new since. */
   async function readCategories(): Promise<void> {
     const instances = roster.entries().map(({ instance }) => instance);
@@ -150,10 +200,10 @@ export function createFleet(options: FleetOptions): Fleet {
     });
   }
 
-  /** Resolves when an instance announces itself, this process applies a change, or the time is up. */
-  function nextChange(milliseconds: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = delay(milliseconds, resolve);
+  /** Resolves when a change may have been applied by others or was by this process, or the time is up. */
+  function nextChange(milliseconds: number): Promise<Wake> {
+    const { promise, resolve } = Promise.withResolvers<Wake>();
+    const cancel = delay(milliseconds, () => resolve('moved'));
     waiters.add(resolve);
     return promise.finally(() => {
       cancel();
@@ -161,30 +211,58 @@ export function createFleet(options: FleetOptions): Fleet {
     });
   }
 
+  function summaryOf(
+    { instances, applied: byOthers, goneAfter }: Omit<FleetCount, 'current'>,
+    target: Position,
+  ): FleetSummary {
+    const own = Number(reached(applied(), target));
+    return {
+      revision: target.revision,
+      instances: instances + 1,
+      applied: byOthers + own,
+      pending: [],
+      ...goneLater(goneAfter),
+    };
+  }
+
+  /** Adds who has not applied a change, as far as that can be read. */
+  async function named(summary: FleetSummary, target: Position): Promise<FleetSummary> {
+    await look().catch(() => undefined);
+    return { ...summary, pending: roster.summary(target).pending };
+  }
+
   async function acknowledged(given?: Position, meant?: () => readonly string[]) {
     const deadline = clock.monotonic() + acknowledgeTimeoutMs;
     const remaining = () => deadline - clock.monotonic();
+    const counts = store.count !== undefined && meant === undefined;
+    const byNames = (position: Position) => roster.summary(position, meant?.());
     let target = given;
-    let seen = false;
-    let ids: readonly string[] | undefined;
+    /** By the last read; `undefined` before the first. */
+    let summarize: ((target: Position) => FleetSummary) | undefined;
     let pollInterval = POLL_MS;
     // No other process can have acknowledged yet, and polling would delay them.
-    if (roster.entries().length > 1) await pause(Math.min(acknowledgeTimeoutMs, ACKNOWLEDGE_AFTER_MS));
+    const others = counts ? (counted?.instances ?? 0) : roster.entries().length - 1;
+    if (others > 0) await pause(Math.min(acknowledgeTimeoutMs, ACKNOWLEDGE_AFTER_MS));
     for (;;) {
-      if (target === undefined || clock.monotonic() - foundNoOthersAt > NO_OTHERS_MS) {
+      if (target !== undefined && clock.monotonic() - foundNoOthersAt <= NO_OTHERS_MS) {
+        summarize ??= counts ? (position) => summaryOf(NO_OTHERS, position) : byNames;
+      } else if (counts) {
+        const tally = await count(target).catch(() => undefined);
+        target ??= tally?.current;
+        if (tally !== undefined) summarize = (position) => summaryOf(tally, position);
+      } else {
         const view = await look().catch(() => undefined);
-        seen ||= view !== undefined;
         target ??= view?.current;
-      } else seen = true;
-      ids = meant?.();
+        if (view !== undefined) summarize = byNames;
+      }
       const nextPoll = clock.monotonic() + pollInterval;
       pollInterval = Math.min(pollInterval * 1.5, MAX_POLL_MS);
       for (;;) {
-        const summary = seen && target !== undefined ? roster.summary(target, ids) : undefined;
-        if (summary?.pending.length === 0 || remaining() <= 0 || closed) return summary;
+        const summary = target && summarize?.(target);
+        if (summary?.applied === summary?.instances && summary !== undefined) return summary;
+        if (remaining() <= 0 || closed) return counts && summary && target ? named(summary, target) : summary;
         const wait = Math.min(remaining(), nextPoll - clock.monotonic());
-        if (wait <= 0) break;
-        await nextChange(wait);
+        if (wait <= 0 || (await nextChange(wait)) === 'announced') break;
       }
     }
   }
@@ -197,13 +275,10 @@ export function createFleet(options: FleetOptions): Fleet {
           if (current()) announceSoon();
           wake();
         }),
-        store.onAnnounced((id, announced) => {
-          roster.heard(id, announced);
-          wake();
-        }),
+        store.onAnnounced(() => wake('announced')),
       );
       announce();
-      look().catch(() => undefined);
+      newest().catch(() => undefined);
     },
 
     acknowledged,
@@ -260,7 +335,7 @@ export function createFleet(options: FleetOptions): Fleet {
     },
 
     async check() {
-      const { current: target } = await look().catch((cause: unknown) => {
+      const target = await newest().catch((cause: unknown) => {
         throw new RdcpError('RDCP_UNAVAILABLE', `fleet list unavailable${failureCode(cause)}`, { cause });
       });
       const deadline = clock.monotonic() + CATCH_UP_MS;

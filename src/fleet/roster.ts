@@ -7,20 +7,26 @@ export function reached(applied: Position | undefined, target: Position): boolea
   return applied?.history === target.history && applied.revision >= target.revision;
 }
 
+/** The part of an answer that says when a process is gone, if that is later than usual. */
+export function goneLater(goneAfter: number): Pick<FleetSummary, 'goneAfterSeconds'> {
+  return goneAfter > GONE_MS ? { goneAfterSeconds: Math.ceil(goneAfter / 1000) } : {};
+}
+
 /** The last known state of an instance. */
 export interface Entry {
   readonly instance: Instance;
   readonly applied: Position | undefined;
   /** On the monotonic clock. */
   readonly heardAt: number;
+  /** Milliseconds of silence after which it is gone. */
+  readonly goneAfter: number;
   /** Known from before the store lost its list, and not announced since. */
   readonly carriedOver: boolean;
 }
 
-/** The instances and their applied positions, merged from reads of the store and later announcements. */
+/** The instances and their applied positions, as of the last read of the store. */
 export interface Roster {
   saw(view: FleetView): void;
-  heard(id: string, applied: Position): void;
   /** Returns the running instances, including this process. */
   entries(): readonly Entry[];
   /** Returns the instances that stopped announcing themselves, and did not withdraw, up to five minutes ago. */
@@ -56,16 +62,16 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
     const now = clock.monotonic();
     const isNewHistory = history !== undefined && history !== current.history;
     return [...others.values()]
-      .filter(({ instance, carriedOver, heardAt }) => {
-        return !seen.has(instance.id) && (isNewHistory || (carriedOver && now - heardAt <= GONE_MS));
+      .filter(({ instance, carriedOver, heardAt, goneAfter }) => {
+        return !seen.has(instance.id) && (isNewHistory || (carriedOver && now - heardAt <= goneAfter));
       })
       .map((entry) => (entry.carriedOver ? entry : { ...entry, heardAt: now, carriedOver: true }));
   }
 
   function entries(): Entry[] {
     const now = clock.monotonic();
-    const present = [...others.values()].filter(({ heardAt }) => now - heardAt <= GONE_MS);
-    return [...present, { instance: self(), applied: applied(), heardAt: now, carriedOver: false }];
+    const present = [...others.values()].filter(({ heardAt, goneAfter }) => now - heardAt <= goneAfter);
+    return [...present, { instance: self(), applied: applied(), heardAt: now, goneAfter: GONE_MS, carriedOver: false }];
   }
 
   return {
@@ -73,24 +79,18 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
       const now = clock.monotonic();
       const seen = new Map<string, Entry>();
       const silent: Entry[] = [];
-      for (const { applied: announced, silentFor, ...instance } of view.instances) {
+      for (const { applied: announced, silentFor, goneAfter = GONE_MS, ...instance } of view.instances) {
         if (instance.id === self().id) continue;
         const known = others.get(instance.id);
         const position = newest(known?.applied, announced, view.current);
-        const entry = { instance, applied: position, heardAt: now - silentFor, carriedOver: false };
-        if (silentFor > GONE_MS) silent.push(entry);
+        const entry = { instance, applied: position, heardAt: now - silentFor, goneAfter, carriedOver: false };
+        if (silentFor > goneAfter) silent.push(entry);
         else seen.set(instance.id, entry);
       }
       for (const entry of carriedOver(view, seen)) seen.set(entry.instance.id, entry);
       others = seen;
       lost = silent;
       history = view.current.history;
-    },
-
-    heard(id, position) {
-      const known = others.get(id);
-      if (known === undefined || reached(known.applied, position)) return;
-      others.set(id, { ...known, applied: position, heardAt: clock.monotonic(), carriedOver: false });
     },
 
     entries,
@@ -105,6 +105,7 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
         instances: present.length,
         applied: present.length - pending.length,
         pending: pending.sort(),
+        ...goneLater(Math.max(...present.map(({ goneAfter }) => goneAfter))),
       };
     },
   };

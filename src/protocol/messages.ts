@@ -300,8 +300,13 @@ export interface FleetSummary {
   readonly instances: number;
   /** Number of processes that have applied the revision. */
   readonly applied: number;
-  /** Ids of the processes that have not. */
+  /** Ids of the processes that have not; empty if they cannot be read. */
   readonly pending: readonly string[];
+  /**
+   * Seconds after which a process that stopped without saying so is no longer counted. Grows with the size of a fleet on Redis.
+   * @default 3.5
+   */
+  readonly goneAfterSeconds?: number;
 }
 
 /** How many processes have a category, of those that say which they have. */

@@ -32,6 +32,8 @@ export interface AnnouncedInstance extends Instance {
   readonly applied?: Position;
   /** Milliseconds since its last announcement. */
   readonly silentFor: number;
+  /** Milliseconds of silence after which it counts as gone. @default 3500 */
+  readonly goneAfter?: number;
 }
 
 /** The processes of a store. */
@@ -40,6 +42,18 @@ export interface FleetView {
   readonly current: Position;
   /** The instances that announced themselves in the last five minutes and have not withdrawn. */
   readonly instances: readonly AnnouncedInstance[];
+}
+
+/** How many instances have applied a change, without the one that asks. */
+export interface FleetCount {
+  /** The store's own position. */
+  readonly current: Position;
+  /** Number of the other instances that are there. */
+  readonly instances: number;
+  /** How many of them have applied the change. */
+  readonly applied: number;
+  /** Milliseconds of silence after which an instance counts as gone. */
+  readonly goneAfter: number;
 }
 
 /**
@@ -55,15 +69,23 @@ export interface FleetStore {
    * Announces that an instance is alive and what it has applied, to the store and to the processes that wait for it.
    */
   announce(instance: Instance, applied: Position | undefined): Promise<void>;
+  /** Milliseconds between two announcements, which may grow with the fleet. @default 1000 */
+  beatMs?(): number;
   /** Removes an instance that shuts down from the list, and its categories. */
   withdraw(id: string): Promise<void>;
   /** Reads the store itself; drops instances that were silent for longer than five minutes. */
   look(): Promise<FleetView>;
   /**
-   * Calls back when an instance announces itself, sooner than `look` would show it. Calls may be missed. Returns a
-   * function that unsubscribes.
+   * Counts who has applied a change, without reading who they are. Without it, `look` is used.
+   * @param self id of the instance that asks
+   * @param target @default the store's own position
    */
-  onAnnounced(listener: (id: string, applied: Position) => void): () => void;
+  count?(self: string, target?: Position): Promise<FleetCount>;
+  /**
+   * Calls back when a change may have been applied by all, sooner than polling would show it. Calls may be missed, and may be
+   * wrong. Returns a function that unsubscribes.
+   */
+  onAnnounced(listener: () => void): () => void;
   /**
    * Keeps which categories the instances have. Without it the endpoint of a process knows the categories of that process
    * alone.
@@ -79,9 +101,11 @@ export interface CategoryLists {
   read(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-/** Milliseconds between two announcements of an instance. */
+/** Milliseconds between two announcements of an instance, unless the store says otherwise. */
 export const BEAT_MS = 1000;
 /** Milliseconds of silence after which an instance counts as gone: three missed announcements, plus a margin. */
-export const GONE_MS = 3 * BEAT_MS + 500;
+export const goneAfter = (beatMs: number): number => 3 * beatMs + 500;
+/** The same for an instance that announces itself each second. */
+export const GONE_MS = goneAfter(BEAT_MS);
 /** Milliseconds for which an instance that is gone, and did not withdraw, is still listed as lost. */
 export const LOST_MS = 5 * 60_000;

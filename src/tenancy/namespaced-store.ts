@@ -1,4 +1,4 @@
-import type { CategoryLists, FleetStore } from '../store/fleet-store.ts';
+import { BEAT_MS, type CategoryLists, type FleetStore } from '../store/fleet-store.ts';
 import type { MessageStore } from '../store/message-store.ts';
 import type { ReplayRecord, StateStore } from '../store/state-store.ts';
 
@@ -57,23 +57,21 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
 
 /**
  * The processes of one namespace. Their ids in the store begin with the namespace; processes of other namespaces are hidden,
- * because they do not apply these changes. All namespaces share the store's revision.
+ * because they do not apply these changes, and so no count of all is of use. All namespaces share the store's revision.
  */
 function createNamespacedFleet(fleet: FleetStore, prefix: string): FleetStore {
   return {
     position: () => fleet.position(),
     onMoved: (listener) => fleet.onMoved(listener),
     announce: (instance, applied) => fleet.announce({ ...instance, id: prefix + instance.id }, applied),
+    beatMs: () => fleet.beatMs?.() ?? BEAT_MS,
     withdraw: (id) => fleet.withdraw(prefix + id),
     async look() {
       const { current, instances } = await fleet.look();
       const own = instances.filter(({ id }) => id.startsWith(prefix));
       return { current, instances: own.map((instance) => ({ ...instance, id: instance.id.slice(prefix.length) })) };
     },
-    onAnnounced: (listener) =>
-      fleet.onAnnounced((id, applied) => {
-        if (id.startsWith(prefix)) listener(id.slice(prefix.length), applied);
-      }),
+    onAnnounced: (listener) => fleet.onAnnounced(listener),
     ...(fleet.categories && { categories: createNamespacedLists(fleet.categories, prefix) }),
   };
 }

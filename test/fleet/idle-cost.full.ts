@@ -8,7 +8,7 @@ import { startFleet } from '../tail/fleet.ts';
 
 const MEMBERS = 4;
 const SECONDS = 20;
-const MAX_PER_SECOND = 10;
+const MAX_PER_SECOND = 5;
 
 /** The calls of each command, those within scripts included. */
 function callsOf(statistics: string): Map<string, number> {

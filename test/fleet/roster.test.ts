@@ -38,23 +38,6 @@ test('a position of another history is none, however high', () => {
   assert.deepEqual(roster.summary(at(5)).pending, ['a', 'self']);
 });
 
-test('what an instance announces counts at once, and an older look does not take it back', () => {
-  const { roster } = start();
-  roster.saw({ current: at(5), instances: [announced('a', at(4))] });
-  roster.heard('a', at(5));
-  assert.equal(roster.summary(at(5)).applied, 2);
-  roster.saw({ current: at(5), instances: [announced('a', at(4))] });
-  assert.equal(roster.summary(at(5)).applied, 2);
-  roster.heard('a', at(3));
-  assert.equal(roster.summary(at(5)).applied, 2);
-});
-
-test('a stranger is believed only once the store lists it', () => {
-  const { roster } = start();
-  roster.heard('forged', at(5));
-  assert.equal(roster.summary(at(5)).instances, 1);
-});
-
 test('an instance is there until it was silent for too long, or a look misses it', async () => {
   const { roster, time } = start();
   roster.saw({ current: at(5), instances: [announced('a', at(5), 1_000), announced('b', at(5))] });
@@ -64,6 +47,22 @@ test('an instance is there until it was silent for too long, or a look misses it
   assert.equal(roster.summary(at(5)).instances, 2);
   roster.saw({ current: at(5), instances: [] });
   assert.equal(roster.summary(at(5)).instances, 1);
+});
+
+test('an instance that announces itself less often is there for longer, which the summary says', async () => {
+  const { roster, time } = start();
+  const seldom = { ...announced('a', at(5)), goneAfter: 60_500 };
+  roster.saw({ current: at(5), instances: [seldom, announced('b', at(5))] });
+  await time.pass(60_500);
+  const { instances, goneAfterSeconds } = roster.summary(at(5));
+  assert.deepEqual([instances, goneAfterSeconds], [2, 61]);
+  await time.pass(1);
+  assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
+  roster.saw({ current: at(5), instances: [{ ...seldom, silentFor: 60_501 }] });
+  assert.deepEqual(
+    roster.lost().map(({ instance: { id } }) => id),
+    ['a'],
+  );
 });
 
 test('an instance that was silent for too long is lost, does not count, and returns when it announces itself', () => {

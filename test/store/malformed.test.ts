@@ -153,8 +153,11 @@ test('a Redis store stays usable whatever its keys hold', { skip: whyNoRedis() }
       await client.hSet(key('scopes'), 'acme', value);
       await client.zAdd(key('changes'), { score: Number(await client.hGet(key('meta'), 'version')), value: 'acme' });
     },
-    (value) => client.hSet(key('fleet'), 'one', `${Date.now()} ${value}`),
-    (value) => client.hSet(key('fleet'), 'two', value),
+    (value) => client.hSet(key('fleet'), 'one', `3500\n${value}`),
+    async (value) => {
+      await client.hSet(key('fleet'), 'two', value);
+      await client.zAdd(key('seen'), { score: Date.now() + 1000, value: 'two' });
+    },
     (value) => client.set(key('replay:console request-1'), value),
     (value) => client.set(key('session:session'), value),
     (value) => client.hSet(key('until'), 'other', value),

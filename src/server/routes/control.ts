@@ -152,11 +152,12 @@ export async function acknowledged(
     return partial(response, 'who has applied it is not known: the store does not answer');
   }
   const answer = { ...response, otelrdcp_fleet: summary };
-  const { instances: number, pending } = summary;
+  const { instances: number, applied } = summary;
+  const pending = number - applied;
   if (number === 0) return partial(answer, NOT_RUNNING);
-  if (pending.length === 0) return answer;
-  const have = pending.length === 1 ? 'has' : 'have';
-  return partial(answer, `${pending.length} of ${number} processes ${have} not applied it yet`);
+  if (pending === 0) return answer;
+  const have = pending === 1 ? 'has' : 'have';
+  return partial(answer, `${pending} of ${number} processes ${have} not applied it yet`);
 }
 
 const NOT_RUNNING = 'none of the processes that it is for is running';

@@ -1,7 +1,10 @@
-import { type AnnouncedInstance, type FleetStore, LOST_MS, type Position } from '../fleet-store.ts';
+import { type AnnouncedInstance, BEAT_MS, type FleetStore, goneAfter, type Position } from '../fleet-store.ts';
 import { Listeners } from '../listeners.ts';
 import type { StoredValues } from '../stored-values.ts';
-import { ANNOUNCE, FLEET, PUBLISH_CATEGORIES, READ_CATEGORIES, WITHDRAW } from './scripts.ts';
+import { ANNOUNCE, COUNT, FLEET, READ_CATEGORIES, WITHDRAW } from './scripts.ts';
+
+/** An announcement that repeats the last one is a whole one every tenth time: it reads the time and the size of the fleet. */
+const WHOLE_EVERY = 10;
 
 /** Most lists of categories in one answer of Redis. */
 const LISTS_AT_ONCE = 100;
@@ -10,9 +13,14 @@ export interface RedisFleetOptions {
   readonly key: (name: string) => string;
   /** Identifies this handle in the operations that it commits. */
   readonly writer: string;
+  readonly send: (args: readonly string[]) => Promise<unknown>;
   readonly evaluate: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-  /** The values of a message signed by Redis; `undefined` for any other message. */
-  readonly open: (message: string) => readonly unknown[] | undefined;
+  /** The time of Redis, in milliseconds; `undefined` while unknown. */
+  readonly redisTime: () => number | undefined;
+  /** Notes the time of Redis in an answer. */
+  readonly noteTime: (time: number, sentAt: number) => void;
+  /** Compares epoch, version and head in Redis with what is known. Nothing else needs to, until the next announcement. */
+  readonly compare: (meta: readonly unknown[], beatMs: number) => void;
   readonly stored: StoredValues;
   readonly position: () => Position | undefined;
   readonly moved: Listeners<[]>;
@@ -24,45 +32,63 @@ export interface RedisFleetOptions {
 export interface RedisFleet extends FleetStore {
   /** The channel on which other processes report what they have applied. */
   readonly channel: string;
-  /** Handles a message of that channel. */
-  hear(message: string): void;
+  /** Handles a message of that channel, which anybody may have sent. */
+  hear(): void;
   /** Notes the author of a change, who waits until it is applied here. */
   changedBy(operation: string): void;
 }
 
+/** The announcement that Redis has. */
+interface Announced {
+  readonly content: string;
+  /** How often it was repeated. */
+  readonly repeats: number;
+}
+
 /**
- * Only the author of a change is notified when another process has applied it. So the cost of a change grows with the
+ * Redis counts who has applied a change, and only the last of them notifies its author. So the cost of a change grows with the
  * number of processes, not with its square.
  */
 export function createRedisFleet({
   key,
   writer,
+  send,
   evaluate,
-  open,
+  redisTime,
+  noteTime,
+  compare,
   stored,
   position,
   moved,
   sync,
 }: RedisFleetOptions): RedisFleet {
   const channelOf = (name: string) => key(`applied:${name}`);
-  const announced = new Listeners<[id: string, applied: Position]>('announcements');
+  const keysOf = (...names: string[]) => ['fleet', 'seen', 'applied', 'lost', ...names].map(key);
+  const mayBeApplied = new Listeners<[]>('announcements');
   /** Authors of changes that were not yet notified. */
   let waiting = new Set<string>();
+  let last: Announced | undefined;
+  let beatMs = BEAT_MS;
+
+  /** Says again what Redis already has; false if it has forgotten it. */
+  async function repeat(id: string, now: number): Promise<boolean> {
+    const until = String(Math.ceil(now + goneAfter(beatMs)));
+    const [added, meta] = await Promise.all([
+      send(['ZADD', key('seen'), until, id]),
+      send(['HMGET', key('meta'), 'epoch', 'version', 'head']) as Promise<unknown[]>,
+    ]);
+    compare(meta, beatMs);
+    return Number(added) === 0;
+  }
 
   return {
     channel: channelOf(writer),
 
-    hear(message) {
-      const [id, history, revision] = open(message) ?? [];
-      // Ignoring a message only costs time: waiting processes also read the hash.
-      if (id === undefined) return;
-      const applied = stored.position(history, Number(revision));
-      if (applied !== undefined) announced.call(String(id), applied);
-    },
+    hear: () => mayBeApplied.call(),
 
     changedBy(operation) {
       const by = operation.slice(0, operation.lastIndexOf('-'));
-      if (by !== '' && by !== writer) waiting.add(by);
+      if (by !== '') waiting.add(by);
     },
 
     position,
@@ -73,38 +99,75 @@ export function createRedisFleet({
       const authors = waiting;
       waiting = new Set();
       const { history = '', revision = 0 } = applied ?? {};
+      const announcement = [id, history, String(revision), JSON.stringify(instance)];
+      const content = announcement.join(' ');
+      const before = last;
+      last = undefined;
+      const now = redisTime();
+      if (before?.content === content && before.repeats < WHOLE_EVERY - 1 && authors.size === 0 && now !== undefined) {
+        if (await repeat(id, now)) {
+          last = { ...before, repeats: before.repeats + 1 };
+          return;
+        }
+      }
       const channels = applied === undefined ? [] : [...authors].map(channelOf);
-      await evaluate(
-        ANNOUNCE,
-        [key('fleet'), key('meta')],
-        [id, history, String(revision), JSON.stringify(instance), ...channels],
-      );
+      const sentAt = performance.now();
+      const reply = (await evaluate(ANNOUNCE, keysOf('meta'), [...announcement, ...channels])) as unknown[];
+      const [epoch, version, head, time, beat] = reply;
+      beatMs = Math.max(BEAT_MS, Number(beat));
+      noteTime(Number(time), sentAt);
+      compare([epoch, version, head], beatMs);
+      last = { content, repeats: 0 };
     },
 
+    beatMs: () => beatMs,
+
     async withdraw(id) {
-      await evaluate(WITHDRAW, [key('fleet'), key('categories')], [id]);
+      last = undefined;
+      await evaluate(WITHDRAW, keysOf('categories'), [id]);
+    },
+
+    async count(self, target) {
+      const asked = [self, target?.history ?? '', target === undefined ? '' : String(target.revision)];
+      const reply = (await evaluate(COUNT, keysOf('meta', 'categories'), asked)) as unknown[];
+      const [history, revision, instances, applied, silence] = reply;
+      return {
+        current: { history: String(history), revision: Number(revision) },
+        instances: Number(instances),
+        applied: Number(applied),
+        goneAfter: Number(silence),
+      };
     },
 
     async look() {
       // `sync` applies every earlier change here, even when its message was lost.
       const [reply] = await Promise.all([
-        evaluate(FLEET, [key('meta'), key('fleet')], [String(LOST_MS)]) as Promise<unknown[]>,
+        evaluate(FLEET, keysOf('meta', 'categories'), []) as Promise<unknown[]>,
         sync(),
       ]);
-      const [epoch, version, time, ...pairs] = reply.map(String);
-      const instances: AnnouncedInstance[] = [];
-      for (let index = 0; index < pairs.length; index += 2) {
-        const instance = announcedInstance(stored, String(pairs[index]), String(pairs[index + 1]), Number(time));
-        if (instance !== undefined) instances.push(instance);
-      }
-      return { current: { history: String(epoch), revision: Number(version) }, instances };
+      const current = { history: String(reply[0]), revision: Number(reply[1]) };
+      const [seen, lost, applied, values] = reply.slice(3).map(pairsOf);
+      const positions = new Map(applied);
+      const texts = new Map(values);
+      const instances = [...(seen ?? []), ...(lost ?? [])].flatMap(([id, gone]): AnnouncedInstance[] => {
+        const text = texts.get(id) ?? '';
+        const line = text.indexOf('\n');
+        const silence = Number(/^\d{1,9}\n/.exec(text)?.[0] ?? 0);
+        const instance = stored.instance(text.slice(line + 1));
+        if (instance === undefined || silence === 0) return [];
+        const revision = positions.get(id);
+        const position = revision === undefined ? undefined : stored.position(current.history, Number(revision));
+        const silentFor = Math.max(0, Number(reply[2]) - Number(gone) + silence);
+        return [{ ...instance, id, ...(position && { applied: position }), silentFor, goneAfter: silence }];
+      });
+      return { current, instances };
     },
 
-    onAnnounced: (listener) => announced.add(listener),
+    onAnnounced: (listener) => mayBeApplied.add(listener),
 
     categories: {
       async publish(id, list) {
-        await evaluate(PUBLISH_CATEGORIES, [key('fleet'), key('categories')], [id, list]);
+        await send(['HSET', key('categories'), id, list]);
       },
 
       async read(ids) {
@@ -122,16 +185,11 @@ export function createRedisFleet({
   };
 }
 
-function announcedInstance(
-  stored: StoredValues,
-  id: string,
-  value: string,
-  now: number,
-): AnnouncedInstance | undefined {
-  const line = value.indexOf('\n');
-  const [at, history = '', revision] = value.slice(0, Math.max(0, line)).split(' ');
-  const instance = stored.instance(value.slice(line + 1));
-  if (instance === undefined) return undefined;
-  const applied = history === '' ? undefined : stored.position(history, Number(revision));
-  return { ...instance, id, ...(applied && { applied }), silentFor: Math.abs(now - Number(at)) };
+/** Name and value, … as Redis answers them. */
+function pairsOf(reply: unknown): (readonly [string, string])[] {
+  const items = reply as readonly unknown[];
+  return Array.from({ length: items.length / 2 }, (_, index) => [
+    String(items[2 * index]),
+    String(items[2 * index + 1]),
+  ]);
 }

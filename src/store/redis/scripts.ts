@@ -1,3 +1,4 @@
+import { BEAT_MS, LOST_MS } from '../fleet-store.ts';
 import { SIGN } from './signature.ts';
 
 // The scripts that read and write the state. Each runs as one atomic step of the server. All keys carry the hash tag
@@ -9,7 +10,10 @@ import { SIGN } from './signature.ts';
 //   heads    hash: version -> the operation that made it, for the last 10,000 versions
 //   audit    stream of entries
 //   op       the outcome of one operation, for a minute
-//   fleet    hash: instance -> "<time of its last announcement, ms> <epoch> <version>\n<instance>"
+//   fleet    hash: instance -> "<milliseconds of silence after which it is gone>\n<instance>"
+//   seen     sorted set: running instance -> the time at which it is gone, unless it announces itself, ms
+//   applied  sorted set: running instance -> the version that it has applied, of the epoch `counted` in meta
+//   lost     sorted set: instance that is gone and did not withdraw -> since when, ms
 //   categories  hash: instance -> its list of categories
 //   replay   an answer kept for retries
 //   check:…  one key of each of these types, written to check that writes are accepted
@@ -124,55 +128,103 @@ return { 'committed', outcome }
 `;
 
 /**
- * KEYS: fleet meta. ARGV: instance, epoch, version, the instance as JSON, and the channels of the processes to notify.
- * Records that an instance is alive and what it has applied.
+ * Milliseconds between the announcements of an instance, for each instance of the fleet. One costs two commands, and every tenth
+ * one nine: together below a thousand a second.
  */
-export const ANNOUNCE = `${SIGN}
+const BEAT_PER_INSTANCE_MS = 3;
+
+/** KEYS 1 to 5: fleet seen applied lost meta. */
+const NOW = `
+local meta = redis.call('HMGET', KEYS[5], 'epoch', 'version', 'head', 'counted')
 local time = redis.call('TIME')
-local at = time[1] .. string.format('%03d', math.floor(time[2] / 1000))
-redis.call('HSET', KEYS[1], ARGV[1], at .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. '\\n' .. ARGV[4])
-if #ARGV < 5 then return end
-local message = signed(redis.call('HGET', KEYS[2], 'secret') or '', { ARGV[1], ARGV[2], ARGV[3] })
-for index = 5, #ARGV do redis.call('PUBLISH', ARGV[index], message) end
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function beat() return math.max(${BEAT_MS}, ${BEAT_PER_INSTANCE_MS} * redis.call('ZCARD', KEYS[2])) end
+local function gone() return 3 * beat() + 500 end
 `;
 
-/** KEYS: fleet categories. ARGV: instance. Removes an instance from the list. */
+/**
+ * KEYS: fleet seen applied lost meta. ARGV: instance, epoch, version, the instance as JSON, and the channels of the processes to
+ * notify if all have applied that version. Records that an instance is alive and what it has applied. Returns epoch, version and
+ * head, the server time in ms, and the milliseconds until the next announcement.
+ */
+export const ANNOUNCE = `${NOW}
+if meta[1] and meta[4] ~= meta[1] then
+  -- What was applied of another history counts for nothing.
+  redis.call('DEL', KEYS[3])
+  redis.call('HSET', KEYS[5], 'counted', meta[1])
+end
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%d', gone()) .. '\\n' .. ARGV[4])
+if redis.call('ZADD', KEYS[2], now + gone(), ARGV[1]) == 1 then redis.call('ZREM', KEYS[4], ARGV[1]) end
+if meta[1] and meta[1] == ARGV[2] then
+  redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
+  if #ARGV > 4 and redis.call('ZCOUNT', KEYS[3], ARGV[3], '+inf') >= redis.call('ZCARD', KEYS[2]) then
+    for index = 5, #ARGV do redis.call('PUBLISH', ARGV[index], '') end
+  end
+else
+  redis.call('ZREM', KEYS[3], ARGV[1])
+end
+return { meta[1] or '', meta[2] or '0', meta[3] or '', string.format('%d', now), beat() }
+`;
+
+/** KEYS: fleet seen applied lost categories. ARGV: instance. Removes an instance from the list. */
 export const WITHDRAW = `
 redis.call('HDEL', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[2], ARGV[1])
-`;
-
-/** KEYS: fleet categories. ARGV: instance, its categories. Drops the lists of instances that have gone. */
-export const PUBLISH_CATEGORIES = `
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-for _, id in ipairs(redis.call('HKEYS', KEYS[2])) do
-  if id ~= ARGV[1] and redis.call('HEXISTS', KEYS[1], id) == 0 then redis.call('HDEL', KEYS[2], id) end
-end
+for index = 2, 4 do redis.call('ZREM', KEYS[index], ARGV[1]) end
+redis.call('HDEL', KEYS[5], ARGV[1])
 `;
 
 /** KEYS: categories. ARGV: instances. Returns their lists. */
 export const READ_CATEGORIES = `return redis.call('HMGET', KEYS[1], unpack(ARGV))`;
 
 /**
- * KEYS: meta fleet. ARGV: milliseconds of silence after which an instance is dropped. Returns epoch, version, server
- * time in ms, and instance, value, … An announcement from the future dates from before the server's clock was set back.
+ * KEYS: as those of NOW, and categories. Instances that were silent for too long are lost, and later forgotten. One that is gone
+ * only in the far future announced itself before the server's clock was set back.
  */
-export const FLEET = `
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version')
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local reply = { meta[1] or '', meta[2] or '0', string.format('%d', now) }
-local all = redis.call('HGETALL', KEYS[2])
-for index = 1, #all, 2 do
-  local at = tonumber(string.match(all[index + 1], '^%d+ '))
-  if not at or math.abs(now - at) > tonumber(ARGV[1]) then
-    redis.call('HDEL', KEYS[2], all[index])
-  else
-    reply[#reply + 1] = all[index]
-    reply[#reply + 1] = all[index + 1]
-  end
+const EXPIRE = `${NOW}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], now + 2 * gone(), '+inf')) do
+  redis.call('ZADD', KEYS[2], now + gone(), id)
 end
-return reply
+local silent = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'WITHSCORES')
+for index = 1, #silent, 2 do
+  redis.call('ZREM', KEYS[2], silent[index])
+  redis.call('ZREM', KEYS[3], silent[index])
+  redis.call('ZADD', KEYS[4], silent[index + 1], silent[index])
+end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now - ${LOST_MS})) do
+  redis.call('ZREM', KEYS[4], id)
+  redis.call('HDEL', KEYS[1], id)
+  redis.call('HDEL', KEYS[6], id)
+end
+`;
+
+/**
+ * KEYS: fleet seen applied lost meta categories. ARGV: the instance that asks; epoch and version of a change, empty for the newest.
+ * Returns epoch, version, how many other instances there are, how many of them have applied the change, and the milliseconds of
+ * silence after which one is gone.
+ */
+export const COUNT = `${EXPIRE}
+local target = tonumber(ARGV[3] == '' and (meta[2] or '0') or ARGV[3])
+local isCounted = meta[1] and meta[4] == meta[1] and (ARGV[2] == '' or ARGV[2] == meta[1])
+local others = redis.call('ZCARD', KEYS[2])
+local applied = isCounted and redis.call('ZCOUNT', KEYS[3], target, '+inf') or 0
+if redis.call('ZSCORE', KEYS[2], ARGV[1]) then others = others - 1 end
+local own = redis.call('ZSCORE', KEYS[3], ARGV[1])
+if isCounted and own and tonumber(own) >= target then applied = applied - 1 end
+return { meta[1] or '', meta[2] or '0', others, applied, gone() }
+`;
+
+/**
+ * KEYS: as those of COUNT. Returns epoch, version and server time in ms; then seen, lost and applied with their scores; then
+ * instance, value, …
+ */
+export const FLEET = `${EXPIRE}
+local all = { meta[1] or '', meta[2] or '0', string.format('%d', now) }
+for index, name in ipairs({ KEYS[2], KEYS[4], KEYS[3] }) do
+  all[index + 3] = redis.call('ZRANGE', name, 0, -1, 'WITHSCORES')
+end
+if meta[4] ~= meta[1] then all[6] = {} end
+all[7] = redis.call('HGETALL', KEYS[1])
+return all
 `;
 
 /**

@@ -1,6 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { StoreOutage } from '../../errors.ts';
 import { diagnostics } from '../../telemetry/diagnostics.ts';
+import { BEAT_MS } from '../fleet-store.ts';
 import { invalidStore } from '../invalid.ts';
 import { Listeners } from '../listeners.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
@@ -25,7 +26,10 @@ export type RedisStoreOptions = {
   readonly prefix?: string;
   /** Deadline of a command, in milliseconds. @default 1000 */
   readonly deadlineMs?: number;
-  /** Poll interval in milliseconds, which finds changes whose message was lost. @default 1000 */
+  /**
+   * Poll interval in milliseconds, which finds changes whose message was lost. A fleet of more than 333 processes polls less
+   * often. @default 1000
+   */
   readonly pollMs?: number;
 } & (
   | {
@@ -87,6 +91,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   const ahead = new Map<ScopeKey, number>();
   /** Redis's clock minus our monotonic one, in milliseconds, as of the last answer. */
   let clockOffset: number | undefined;
+  /** An announcement compares what Redis has, as a poll does. */
+  let pollAt = 0;
   let operations = 0;
   let closed = false;
 
@@ -98,8 +104,11 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   const fleet = createRedisFleet({
     key,
     writer,
+    send,
     evaluate: (...script) => evaluate(send, ...script),
-    open: (message) => openSigned(message, secret),
+    redisTime,
+    noteTime,
+    compare,
     stored,
     position: () => known && { history: known.epoch, revision: known.version },
     moved,
@@ -110,19 +119,21 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     writer,
     send,
     secret: () => secret,
-    redisTime: () => (clockOffset === undefined ? undefined : performance.now() + clockOffset),
+    redisTime,
   });
   const { commands, messages } = connect({
     channels: [channel, fleet.channel, ...carried.channels],
     hear: (message, from) => {
       if (from === channel) hear(message);
-      else if (from === fleet.channel) fleet.hear(message);
+      else if (from === fleet.channel) fleet.hear();
       else carried.hear(message, from);
     },
     subscribed: resync,
     deadlineMs,
   });
-  const timer = setInterval(look, pollMs).unref();
+  const timer = setInterval(() => {
+    if (performance.now() >= pollAt) look();
+  }, pollMs).unref();
   const trail = createRedisTrail(send, key('audit'));
 
   function connect(listening: MessagesOptions) {
@@ -141,6 +152,21 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     };
   }
 
+  function redisTime(): number | undefined {
+    return clockOffset === undefined ? undefined : performance.now() + clockOffset;
+  }
+
+  function noteTime(time: number, sentAt: number): void {
+    clockOffset = time - (sentAt + performance.now()) / 2;
+  }
+
+  function compare([epoch, version, head]: readonly unknown[], beatMs: number): void {
+    pollAt = performance.now() + 1.5 * (beatMs > BEAT_MS ? beatMs : pollMs);
+    messages.check();
+    const isKnown = known?.epoch === epoch && known?.version === Number(version ?? 0) && known.head === (head ?? '');
+    if (!isKnown) resync();
+  }
+
   function lineageArguments(lineage: Lineage | undefined): string[] {
     return lineage === undefined ? ['', '0', ''] : [lineage.epoch, String(lineage.version), lineage.head];
   }
@@ -155,7 +181,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     ])) as unknown[];
     const [how, epoch, version, head, signsWith = '', time, ...pairs] = reply.map(String);
     secret = signsWith;
-    clockOffset = Number(time) - (sentAt + performance.now()) / 2;
+    noteTime(Number(time), sentAt);
     const scopes = new Map<ScopeKey, ScopeState>();
     for (let index = 0; index < pairs.length; index += 2) {
       const value = String(pairs[index + 1]);
@@ -340,10 +366,22 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
 
 const newSecret = () => randomBytes(32).toString('hex');
 
-function evaluate(send: Send, script: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-  return send(['EVAL', script, String(keys.length), ...keys, ...args]).catch((error: unknown) => {
+/** Sends a script's text only to a Redis that does not have it yet. */
+async function evaluate(
+  send: Send,
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args];
+  try {
+    return await send(['EVALSHA', hash('sha1', script), ...rest]).catch((error: unknown) => {
+      if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return send(['EVAL', script, ...rest]);
+      throw error;
+    });
+  } catch (error) {
     // Up to Redis 7, a permission error inside a script has no name of its own.
     const isForbidden = error instanceof Error && error.message.startsWith('ERR The user executing the script');
     throw isForbidden ? new StoreOutage('the store refuses writes (NOPERM)', { cause: error }) : error;
-  });
+  }
 }

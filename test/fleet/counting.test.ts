@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFleet } from '../../src/fleet/fleet.ts';
+import type { FleetStore, Instance, Position } from '../../src/store/fleet-store.ts';
+import { settled, virtualTime } from '../support/virtual-time.ts';
+
+const TIMEOUT_MS = 2000;
+const self: Instance = { id: 'self', host: 'h', pid: 1, service: 's', startedAt: 0 };
+const at = (revision: number, history = 'one'): Position => ({ history, revision });
+
+/** A process of a fleet whose store counts, as the test sets it. */
+function start({ named = [] }: { named?: readonly { id: string; applied: Position }[] } = {}) {
+  const time = virtualTime();
+  const state = { current: at(1), instances: 3, applied: 0, goneAfter: 3500, beatMs: 1000, fails: false };
+  const seen = { announced: 0, counted: 0, looked: 0 };
+  let announced = () => {};
+  const store: FleetStore = {
+    position: () => state.current,
+    onMoved: () => () => {},
+    announce: async () => {
+      seen.announced += 1;
+      if (state.fails) throw new Error('away');
+    },
+    beatMs: () => state.beatMs,
+    withdraw: async () => {},
+    count: async () => {
+      seen.counted += 1;
+      return { ...state };
+    },
+    look: async () => {
+      seen.looked += 1;
+      return { current: state.current, instances: named.map((each) => ({ ...self, ...each, silentFor: 0 })) };
+    },
+    onAnnounced: (listener) => {
+      announced = listener;
+      return () => {};
+    },
+  };
+  const fleet = createFleet({
+    store,
+    self: () => self,
+    categories: () => [],
+    sourceOf: () => undefined,
+    malformed: () => {},
+    others: () => {},
+    current: () => true,
+    acknowledgeTimeoutMs: TIMEOUT_MS,
+    ...time,
+  });
+  fleet.start();
+  return { time, state, seen, fleet, announced: () => announced() };
+}
+
+test('a change is acknowledged once all are counted, and who they are is not read', async () => {
+  const { time, state, seen, fleet, announced } = start();
+  await settled();
+  const answer = fleet.acknowledged(at(1));
+  await time.pass(11);
+  const before = seen.counted;
+  state.applied = 3;
+  announced();
+  assert.deepEqual(await answer, { revision: 1, instances: 4, applied: 4, pending: [] });
+  assert.deepEqual([seen.counted, seen.looked], [before + 1, 0]);
+});
+
+test('a message that all have applied it is not believed', async () => {
+  const { time, fleet, announced } = start({ named: [{ id: 'late', applied: at(0) }] });
+  await settled();
+  const answer = fleet.acknowledged(at(1));
+  for (let passed = 0; passed < TIMEOUT_MS; passed += 100) {
+    await time.pass(100);
+    announced();
+  }
+  assert.deepEqual(await answer, { revision: 1, instances: 4, applied: 1, pending: ['late'] });
+});
+
+test('a store that lost its list has not made the change acknowledged', async () => {
+  const { time, state, fleet } = start();
+  await settled();
+  Object.assign(state, { current: at(1, 'two'), instances: 1, applied: 1 });
+  const early = fleet.acknowledged(at(1, 'two'));
+  await time.pass(TIMEOUT_MS);
+  assert.deepEqual(await early, { revision: 1, instances: 4, applied: 2, pending: [] });
+  await time.pass(state.goneAfter);
+  const later = fleet.acknowledged(at(1, 'two'));
+  await time.pass(100);
+  assert.deepEqual(await later, { revision: 1, instances: 2, applied: 2, pending: [] });
+});
+
+test('in a large fleet a process announces itself as often as the store says, and the answer says when one is gone', async () => {
+  const { time, state, seen, fleet } = start();
+  await time.pass(5000);
+  assert.equal(seen.announced, 6);
+  Object.assign(state, { beatMs: 30_000, goneAfter: 90_500, applied: 3 });
+  await time.pass(31_000);
+  const before = seen.announced;
+  await time.pass(300_000);
+  const rate = seen.announced - before;
+  assert.ok(rate >= 10 && rate <= 13, `${rate} in 300 s`);
+  const answer = fleet.acknowledged(at(1));
+  await time.pass(100);
+  assert.equal((await answer)?.goneAfterSeconds, 91);
+});
+
+test('a process of a large fleet whose announcement failed tries again each second', async () => {
+  const { time, state, seen } = start();
+  state.beatMs = 30_000;
+  await time.pass(2000);
+  state.fails = true;
+  await time.pass(31_000);
+  const before = seen.announced;
+  await time.pass(5000);
+  assert.ok(seen.announced - before >= 4, `${seen.announced - before}`);
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { createRedisStore } from '../../src/store/redis/store.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
+import { follow } from './follower.ts';
+import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { change, NOW, until } from './samples.ts';
+
+const instance = (id: string) => ({ id, host: 'h', pid: 1, service: 'shop', startedAt: NOW });
+
+describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
+  let server: RedisServer;
+  let prefix: string;
+  let opened: StateStore[];
+
+  before(async () => {
+    server = await startRedis();
+  });
+  after(() => server.close());
+  beforeEach(() => {
+    prefix = `${randomUUID()}:`;
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const store of opened) await store.close();
+  });
+
+  const key = (name: string) => `${prefix}{rdcp}:${name}`;
+  const now = () => Number(server.command('TIME').split('\n')[0]) * 1000;
+
+  /** A handle that follows, and polls seldom. */
+  async function open() {
+    const store = createRedisStore({ url: server.url, prefix, pollMs: 60_000 });
+    opened.push(store);
+    await follow(store);
+    return { store, fleet: store.fleet! };
+  }
+
+  /** What was executed, the commands within scripts included. */
+  async function commandsOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
+    server.command('CONFIG', 'RESETSTAT');
+    await work();
+    const rows = server.command('INFO', 'commandstats').matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm);
+    const own = /^(config|auth|info|ping)/;
+    return Object.fromEntries(
+      [...rows].flatMap(([, name = '', calls]) => (own.test(name) ? [] : [[name, Number(calls)]])),
+    );
+  }
+
+  test('notifies the author of a change when the last process has applied it, and not before', async () => {
+    const [author, b, c] = [await open(), await open(), await open()];
+    for (const [id, { fleet }] of Object.entries({ author, b, c }))
+      await fleet.announce(instance(id), fleet.position());
+    let heard = 0;
+    author.fleet.onAnnounced(() => {
+      heard += 1;
+    });
+    await author.store.commit(change('acme', 0, {}));
+    const announce = async (id: string, { fleet }: typeof b) => {
+      await until(() => fleet.position()?.revision === 1, `the change at ${id}`);
+      await fleet.announce(instance(id), fleet.position());
+    };
+    await announce('b', b);
+    await announce('author', author);
+    assert.deepEqual([heard, (await author.fleet.count!('author')).applied], [0, 1]);
+    await announce('c', c);
+    await until(() => heard > 0, 'the notification');
+    assert.deepEqual([(await author.fleet.count!('author')).applied, heard], [2, 1]);
+  });
+
+  test('an announcement that says nothing new costs two commands, and one that Redis has forgotten is whole', async () => {
+    const { fleet } = await open();
+    const announce = () => fleet.announce(instance('a'), fleet.position());
+    await announce();
+    assert.deepEqual(await commandsOf(announce), { zadd: 1, hmget: 1 });
+    server.command('DEL', key('seen'), key('fleet'));
+    await announce();
+    assert.deepEqual(
+      (await fleet.look()).instances.map(({ id }) => id),
+      ['a'],
+    );
+    const ten = await commandsOf(async () => {
+      for (let count = 0; count < 10; count += 1) await announce();
+    });
+    assert.equal(ten.evalsha, 1, 'the tenth reads the time and the size again');
+  });
+
+  test('processes announce themselves less often the more there are, and are gone accordingly later', async () => {
+    const { fleet } = await open();
+    await fleet.announce(instance('a'), fleet.position());
+    assert.equal(fleet.beatMs!(), 1000);
+    const later = String(now() + 60_000);
+    const scores = Array.from({ length: 999 }, (_, index) => [later, `other-${index}`]);
+    server.command('ZADD', key('seen'), ...scores.flat());
+    await fleet.announce(instance('a'), undefined);
+    assert.equal(fleet.beatMs!(), 3000);
+    assert.deepEqual((await fleet.look()).instances[0]?.goneAfter, 9500);
+    assert.equal((await fleet.count!('a')).goneAfter, 9500);
+    const left = Number(server.command('ZSCORE', key('seen'), 'a')) - now();
+    assert.ok(left > 8000 && left <= 10_500, `${left}`);
+  });
+
+  test('one that was silent for too long counts no more, is listed as lost, and later forgotten with its categories', async () => {
+    const { store, fleet } = await open();
+    await store.commit(change('acme', 0, {}));
+    await fleet.announce(instance('a'), fleet.position());
+    await fleet.categories!.publish('a', 'list');
+    server.command('ZADD', key('seen'), String(now() - 1000), 'a');
+    assert.deepEqual((await fleet.count!('nobody')).instances, 0);
+    const [lost] = (await fleet.look()).instances;
+    assert.ok(lost !== undefined && lost.silentFor > (lost.goneAfter ?? 0), JSON.stringify(lost));
+    server.command('ZADD', key('lost'), String(now() - 6 * 60_000), 'a');
+    assert.deepEqual((await fleet.look()).instances, []);
+    assert.equal((await fleet.categories!.read(['a'])).size, 0);
+  });
+
+  test('what was applied of another history is not counted', async () => {
+    const { store, fleet } = await open();
+    await store.commit(change('acme', 0, {}));
+    await until(() => fleet.position()?.revision === 1, 'the change');
+    await fleet.announce(instance('a'), fleet.position());
+    assert.equal((await fleet.count!('nobody')).applied, 1);
+    server.command('HSET', key('meta'), 'epoch', 'another');
+    assert.equal((await fleet.count!('nobody')).applied, 0);
+    assert.equal((await fleet.look()).instances[0]?.applied, undefined);
+    await fleet.announce(instance('b'), { history: 'another', revision: 1 });
+    const { instances, applied } = await fleet.count!('nobody');
+    assert.deepEqual([instances, applied], [2, 1]);
+  });
+
+  test('one that announced itself before the clock of the server was set back is gone in time all the same', async () => {
+    const { fleet } = await open();
+    await fleet.announce(instance('a'), fleet.position());
+    server.command('ZADD', key('seen'), String(now() + 3_600_000), 'a');
+    assert.equal((await fleet.count!('nobody')).instances, 1);
+    const left = Number(server.command('ZSCORE', key('seen'), 'a')) - now();
+    assert.ok(left <= 4500, `${left}`);
+  });
+
+  test('a change whose message was lost is found by the next announcement', async () => {
+    const [author, b] = [await open(), await open()];
+    await b.fleet.announce(instance('b'), b.fleet.position());
+    await author.store.commit(change('acme', 0, {}));
+    await until(() => b.fleet.position()?.revision === 1, 'the first change');
+    await b.fleet.announce(instance('b'), b.fleet.position());
+    // As a commit leaves it, without its message.
+    server.command('HSET', key('meta'), 'version', '2', 'head', 'unheard');
+    await b.fleet.announce(instance('b'), b.fleet.position());
+    await until(() => b.fleet.position()?.revision === 2, 'the lost change');
+  });
+});
