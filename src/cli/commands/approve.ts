@@ -3,7 +3,6 @@ import { escapeUnprintable } from '../../protocol/printable.ts';
 import { type Command, EXIT } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { present } from '../output.ts';
-import { table } from '../table.ts';
 import { remaining } from '../times.ts';
 
 export const approve: Command = {
@@ -19,7 +18,7 @@ export const approve: Command = {
       present(terminal, values, answer, () => {
         if (answer.waiting.length === 0) return terminal.note('No change waits.');
         const rows = answer.waiting.map((each) => rowOf(each, terminal.now()));
-        terminal.show(table(terminal, ['ID', 'CHANGE', 'TENANT', 'BY', 'REASON', 'WHY IT WAITS', 'LEFT'], rows));
+        terminal.table(['ID', 'CHANGE', 'TENANT', 'BY', 'REASON', 'WHY IT WAITS', 'LEFT'], rows);
       });
       return EXIT.done;
     }
