@@ -177,14 +177,24 @@ export function connectionLike(
   return () => duplicate(client);
 }
 
+export interface RedisConnector {
+  /** Creates a connection. */
+  readonly connect: () => OwnRedisNode;
+  /** Whether one connection carries commands and messages, which RESP3 allows. */
+  readonly carriesMessages: boolean;
+}
+
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid URL, or when the `redis` package is not installed */
-export function connectionTo(url: string): () => OwnRedisNode {
+export function connectionTo(url: string): RedisConnector {
   if (!isRedisUrl(url)) {
     throw invalidStore('redis: must be a URL, redis://[user:password@]host[:port][/database] or rediss://…');
   }
-  const { createClient } = loadRedis();
-  // A fresh object each time: the client modifies its options.
-  return () => own(createClient({ ...OWN_CONNECTION, url, socket: { reconnectStrategy: false } }));
+  const { createClient, DEFAULT_RESP = 2 } = loadRedis();
+  return {
+    // A fresh object each time: the client modifies its options.
+    connect: () => own(createClient({ ...OWN_CONNECTION, url, socket: { reconnectStrategy: false } })),
+    carriesMessages: DEFAULT_RESP === 3,
+  };
 }
 
 /**
@@ -245,7 +255,7 @@ function isRedisUrl(text: string): boolean {
   return /^rediss?:$/.test(protocol) && hostname !== '' && /^(\/\d*)?$/.test(pathname);
 }
 
-function loadRedis(): { createClient(options: object): RedisNode } {
+function loadRedis(): { createClient(options: object): RedisNode; DEFAULT_RESP?: number } {
   try {
     return createRequire(import.meta.url)('redis');
   } catch (error) {

@@ -41,6 +41,35 @@ export function listenThrough(
   };
 }
 
+/** Subscribes on the connection for commands: the function is called with each one before anything else. */
+export function listenBeside({ channels, hear, subscribed }: MessagesOptions): {
+  readonly messages: RedisMessages;
+  readonly established: (client: OwnRedisNode) => Promise<void>;
+} {
+  let unsubscribed: OwnRedisNode | undefined;
+
+  async function subscribe(client: OwnRedisNode): Promise<void> {
+    await client.subscribe([...channels], hear);
+    if (unsubscribed === client) unsubscribed = undefined;
+  }
+
+  return {
+    async established(client) {
+      unsubscribed = client;
+      // Without the permission to subscribe, commands work all the same, and changes are found by polling.
+      await subscribe(client).catch(() => {});
+    },
+    messages: {
+      check() {
+        if (unsubscribed !== undefined) subscribe(unsubscribed).then(subscribed, () => {});
+      },
+      close() {
+        unsubscribed = undefined;
+      },
+    },
+  };
+}
+
 /**
  * Subscribes on the connection that a Sentinel client keeps for messages, and follows a failover. We cannot create one
  * ourselves, because only the client knows the password.

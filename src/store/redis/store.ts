@@ -12,7 +12,7 @@ import { assertRedisClient, connectionTo, type RedisClient } from './client.ts';
 import { borrowRedis, connectRedis } from './connection.ts';
 import { createRedisFleet } from './fleet.ts';
 import { createRedisMessageStore } from './message-store.ts';
-import { listenLike, listenThrough, type MessagesOptions } from './messages.ts';
+import { listenBeside, listenLike, listenThrough, type MessagesOptions } from './messages.ts';
 import { COMMIT, PROBES, SYNC } from './scripts.ts';
 import { openSigned } from './signature.ts';
 import { createRedisTokens } from './tokens.ts';
@@ -35,7 +35,7 @@ export type RedisStoreOptions = {
   | {
       /**
        * `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. The store opens and closes its
-       * connections.
+       * connections: one with version 6 of the `redis` package, and one more for messages with older versions.
        */
       readonly url: string;
     }
@@ -145,10 +145,14 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
         messages: listenLike(client, listening),
       };
     }
-    const makeClient = connectionTo(options.url);
+    const { connect: makeClient, carriesMessages } = connectionTo(options.url);
+    const beside = carriesMessages ? listenBeside(listening) : undefined;
     return {
-      commands: connectRedis(makeClient, deadlineMs, (client) => synchronize((args) => client.sendCommand([...args]))),
-      messages: listenThrough(makeClient, listening),
+      commands: connectRedis(makeClient, deadlineMs, async (client) => {
+        await beside?.established(client);
+        await synchronize((args) => client.sendCommand([...args]));
+      }),
+      messages: beside?.messages ?? listenThrough(makeClient, listening),
     };
   }
 

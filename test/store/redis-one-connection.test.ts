@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createRedisStore } from '../../src/store/redis/store.ts';
+import { eventually, follow, PATIENCE_MS } from './follower.ts';
+import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { change, until } from './samples.ts';
+
+const USER = 'service';
+
+describe('a store by its URL', { skip: whyNoRedis() }, () => {
+  let server: RedisServer;
+  before(async () => {
+    server = await startRedis();
+  });
+  after(() => server.close());
+
+  /** The connections of a user, with how many channels each has. */
+  const connections = (user: string) =>
+    server
+      .command('CLIENT', 'LIST')
+      .split('\n')
+      .filter((line) => line.includes(` user=${user} `) && !line.includes('cmd=client|list'))
+      .map((line) => Number(/ sub=(\d+)/.exec(line)?.[1]));
+
+  test('has one connection for commands and messages, also after that was lost', async (t) => {
+    const [a, b] = await Promise.all(
+      [server.url, server.url].map((url) => follow(createRedisStore({ url, pollMs: 60_000 }))),
+    );
+    assert.ok(a !== undefined && b !== undefined);
+    t.after(() => Promise.all([a.store.close(), b.store.close()]));
+    assert.deepEqual(connections('default'), [4, 4]);
+    await a.store.commit(change('acme', 0, {}));
+    await until(() => b.heard.get('acme')?.revision === 1, 'the message');
+
+    server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await eventually(() => a.store.commit(change('acme', 1, {})), PATIENCE_MS);
+    await until(() => b.heard.get('acme')?.revision === 2, 'the change after the loss');
+    assert.deepEqual(connections('default'), [4, 4]);
+  });
+
+  test('works without the permission to subscribe, and subscribes once it has it', async (t) => {
+    server.command('ACL', 'SETUSER', USER, 'on', `>${PASSWORD}`, '~*', '+@all', 'resetchannels', '&*check*');
+    const { store, heard } = await follow(
+      createRedisStore({ url: server.url.replace('://:', `://${USER}:`), prefix: 'acl:', pollMs: 50 }),
+    );
+    t.after(() => store.close());
+    const other = createRedisStore({ url: server.url, prefix: 'acl:' });
+    t.after(() => other.close());
+    await other.load();
+    await other.commit(change('acme', 0, {}));
+    await until(() => heard.get('acme')?.revision === 1, 'the poll');
+    assert.deepEqual(connections(USER), [0]);
+    server.command('ACL', 'SETUSER', USER, '&*');
+    await until(() => connections(USER)[0] === 4, 'the subscription');
+  });
+});
