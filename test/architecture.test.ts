@@ -91,6 +91,7 @@ const ARROWS: Record<string, readonly string[]> = {
   emit: [
     'gate/types.ts',
     'gate/drops.ts',
+    'gate/levels.ts',
     'gate/settling.ts',
     'work/outcomes.ts',
     'protocol',

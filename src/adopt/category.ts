@@ -12,6 +12,7 @@ export class LoggerCategory implements AdoptedCategory {
   #enabledByDefault: boolean;
   #gated: GatedCategory;
   #wanted = false;
+  #leastLevel = 0;
   #stop = () => {};
   readonly #listeners = new Set<Listener>();
 
@@ -51,8 +52,20 @@ export class LoggerCategory implements AdoptedCategory {
     this.#gated.fail(error);
   }
 
-  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean): boolean {
-    return this.#gated.passes(bytes, describe, admitted);
+  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean, level?: number): boolean {
+    return this.#gated.passes(bytes, describe, admitted, level);
+  }
+
+  holdsBack(level: number): boolean {
+    return this.#gated.wanted && this.#gated.level > level;
+  }
+
+  get level(): number {
+    return this.#gated.level;
+  }
+
+  get leastLevel(): number {
+    return this.#gated.leastLevel;
   }
 
   get tapped(): boolean {
@@ -63,8 +76,8 @@ export class LoggerCategory implements AdoptedCategory {
     return this.#gated.decided;
   }
 
-  allows(admitted: boolean): boolean {
-    return this.#gated.allows(admitted);
+  allows(admitted: boolean, level?: number): boolean {
+    return this.#gated.allows(admitted, level);
   }
 
   onWanted(listener: Listener): () => void {
@@ -92,9 +105,10 @@ export class LoggerCategory implements AdoptedCategory {
   /** Called when a control begins or ceases to decide, or what the logger itself does changes. */
   #check(): void {
     this.onByItself = this.#enabledByDefault && !this.#gated.settled;
-    const { wanted } = this;
-    if (this.#wanted === wanted) return;
+    const { wanted, leastLevel } = this;
+    if (this.#wanted === wanted && this.#leastLevel === leastLevel) return;
     this.#wanted = wanted;
+    this.#leastLevel = leastLevel;
     for (const listener of this.#listeners) listener(wanted);
   }
 }

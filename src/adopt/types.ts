@@ -111,12 +111,16 @@ export type AdoptedCategory = Pick<
   | 'debug'
   | 'fail'
   | 'passes'
+  | 'level'
+  | 'leastLevel'
   | 'tapped'
   | 'decided'
   | 'allows'
   | 'onWanted'
   | 'setDefault'
 > & {
+  /** Whether a line that the logger's own level admits is not written here and now, because a control has a higher level. */
+  holdsBack(level: number): boolean;
   /** For the arguments of lines that are written because the category is on, and of those that taps get. */
   readonly redaction: ArgumentRedaction;
 };

@@ -32,6 +32,7 @@ export function auditRecord(entry: RecordedEntry, instanceId?: string): LogRecor
       [semconv.ATTR_REQUEST_ID]: entry.requestId,
       [entry.outcome === 'denied' ? semconv.ATTR_REASON : semconv.ATTR_CONTROL_REASON]: entry.reason,
       [semconv.ATTR_AUDIT_BUDGET]: entry.otelrdcp_budget,
+      [semconv.ATTR_AUDIT_LEVEL]: entry.otelrdcp_level,
       [semconv.ATTR_AUDIT_ONLY]: entry.otelrdcp_only,
       [semconv.ATTR_AUDIT_ACTIVATION]: entry.otelrdcp_activation,
       [semconv.ATTR_AUDIT_TAIL]: entry.otelrdcp_tail,

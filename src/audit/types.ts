@@ -10,6 +10,7 @@ export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 
       | 'requestId'
       | 'reason'
       | 'otelrdcp_budget'
+      | 'otelrdcp_level'
       | 'otelrdcp_only'
       | 'otelrdcp_activation'
       | 'otelrdcp_tail'

@@ -1,6 +1,6 @@
 import { isRdcpError } from '../errors.ts';
 import type { AuditEntry, AuditResponse } from '../protocol/audit-messages.ts';
-import { CONSOLE_PATHS, type ControlAction, PATHS } from '../protocol/constants.ts';
+import { CONSOLE_PATHS, type ControlAction, type Level, PATHS } from '../protocol/constants.ts';
 import type {
   ApprovalsResponse,
   ConsoleCodeResponse,
@@ -54,6 +54,12 @@ export interface ControlOptions {
    * addition of this implementation. @default lines are written at once
    */
   readonly otelrdcp_when?: When;
+  /**
+   * For `enable`: the least urgent level that loggers with levels write: `silly`, `trace`, `debug`, `info`. `warn` and `error`
+   * quieten them instead, for a while: what is less urgent is not written, and nothing more is. An addition of this
+   * implementation. @default every line
+   */
+  readonly otelrdcp_level?: Level;
   /** On `disable` and `reset`: ends this activation alone. An addition of this implementation. @default all that there is */
   readonly otelrdcp_id?: string;
   /**

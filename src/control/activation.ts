@@ -4,7 +4,7 @@ import type { AuditedActivation } from '../protocol/audit-messages.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { DiscoveredActivation } from '../protocol/messages.ts';
 import type { ControlTarget, Match, Target } from '../protocol/target.ts';
-import { describeInstances, describeWhen } from '../protocol/target-text.ts';
+import { describeInstances, describeWhen, levelText } from '../protocol/target-text.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { Activation, Maker } from '../store/state-store.ts';
 import { TICKET_ATTRIBUTE } from '../tickets/ticket.ts';
@@ -35,6 +35,7 @@ export function activationOf(
     otelrdcp_filter: filter,
     otelrdcp_when: when,
     otelrdcp_budget: budget,
+    otelrdcp_level: level,
   } = options ?? {};
   const id = randomUUID().replaceAll('-', '').slice(0, 12);
   const match = target?.request ? { [TICKET_ATTRIBUTE]: ticketFor({ id, categories, expiresAt }) } : target?.match;
@@ -47,6 +48,7 @@ export function activationOf(
     ...(filter !== undefined && { filter }),
     ...(when !== undefined && { when }),
     ...(budget !== undefined && { budget }),
+    ...(level !== undefined && { level }),
     expiresAt,
     ...(by !== undefined && { by }),
     maskKey: randomUUID(),
@@ -68,7 +70,7 @@ export function ofCategory(activations: readonly Activation[] | undefined, categ
 
 /** Whose work, which processes and which lines it is for, in words: `for work with user.id=42, in one process, when it fails`. */
 export function describePart(
-  { target, filter, when }: Pick<Activation, 'target' | 'filter' | 'when'>,
+  { target, filter, when, level }: Pick<Activation, 'target' | 'filter' | 'when' | 'level'>,
   withValues: boolean,
 ): string {
   const conditions = Object.entries(target?.match ?? {});
@@ -81,6 +83,7 @@ export function describePart(
     processes === '' ? '' : ` in ${processes}`,
     filter === undefined ? '' : `, filtered by ${Object.keys(filter).join(', ')}`,
     when === undefined ? '' : `, when it ${describeWhen(when)}`,
+    level === undefined ? '' : `, ${levelText(level)}`,
   ].join('');
 }
 
@@ -114,13 +117,14 @@ export function auditedActivation(activation: Activation): AuditedActivation {
 }
 
 function partOf(
-  { target, filter, when, maskKey }: Activation,
+  { target, filter, when, level, maskKey }: Activation,
   values: boolean,
-): Pick<DiscoveredActivation, 'target' | 'filter' | 'when'> {
+): Pick<DiscoveredActivation, 'target' | 'filter' | 'when' | 'level'> {
   return {
     ...(target !== undefined && { target: shownTarget(target, values, maskKey) }),
     ...(filter !== undefined && { filter }),
     ...(when !== undefined && { when }),
+    ...(level !== undefined && { level }),
   };
 }
 

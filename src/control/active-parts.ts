@@ -1,3 +1,4 @@
+import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { CategoryDescriptor } from '../gate/types.ts';
 import type { ControlBudget } from '../protocol/messages.ts';
 import type { Choice, LineFilter, Match, When } from '../protocol/target.ts';
@@ -12,6 +13,8 @@ export type Activate = (
     readonly filter: LineFilter | undefined;
     readonly when: When | undefined;
     readonly budget: ControlBudget | false | undefined;
+    /** The least urgent level that it lets out (`gate/levels.ts`). */
+    readonly level: number;
     /** Called from inside a debug call when a total of the budget is used up. */
     readonly exhausted: () => void;
   },
@@ -62,7 +65,7 @@ export class ActiveParts {
   }
 
   #applyOne(key: ScopeKey, activation: Activation, parts: Map<string, () => void>): void {
-    const { id, categories, target, filter, when, budget } = activation;
+    const { id, categories, target, filter, when, budget, level } = activation;
     for (const [name, end] of parts) {
       if (categories.includes(name)) continue;
       end();
@@ -77,6 +80,7 @@ export class ActiveParts {
         filter,
         when,
         budget,
+        level: level === undefined ? ANY_LEVEL : LEVEL[level],
         exhausted: () => this.#options.exhausted(key, id),
       };
       const { activate, whileChosen } = this.#options;

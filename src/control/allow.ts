@@ -5,6 +5,7 @@ import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ControlBudget } from '../protocol/messages.ts';
 import { matchesAny } from '../protocol/names.ts';
 import type { LineFilter, Match } from '../protocol/target.ts';
+import { isQuiet } from '../protocol/target-text.ts';
 import { parseDuration } from '../protocol/time.ts';
 import { type ControlLimits, nameSome, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
 
@@ -73,9 +74,12 @@ interface Intended {
 
 /** @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `not_allowed` for a change beyond what the credential allows */
 export function assertMayChange(holder: Holder, { request, tenantId, snapshot, next }: Intended): void {
-  const { action, options } = request;
+  const { options } = request;
   const { allow } = holder;
-  if (action === 'status') return;
+  if (request.action === 'status') return;
+  // Lines that would be written are not, so whoever may only enable may not quieten.
+  const quietens = options?.otelrdcp_level !== undefined && isQuiet(options.otelrdcp_level);
+  const action = quietens ? 'disable' : request.action;
   assertMay(holder, { action, categories: next.categories, tenantId });
   assertMaySelect(holder, { match: options?.otelrdcp_target?.match, filter: options?.otelrdcp_filter });
   const seconds = overlaySeconds(request, snapshot.limits);

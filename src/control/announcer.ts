@@ -1,4 +1,6 @@
 import type { AuditDraft } from '../audit/types.ts';
+import type { Level } from '../protocol/constants.ts';
+import { isQuiet, levelText } from '../protocol/target-text.ts';
 import { formatDuration } from '../protocol/time.ts';
 import type { Reporter } from '../report/reporter.ts';
 import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
@@ -273,14 +275,20 @@ export class Announcer {
     const is = setting?.temporary;
     if (is !== undefined && !after.ended(is)) {
       if (was !== undefined && sameOverlay(was, is)) return undefined;
-      return `${is.enabled ? 'on' : 'off'} for ${this.#remaining(is, changedAt)}${this.#forTenant(key)}`;
+      return `${stateOfSetting(is.enabled, is.level)} for ${this.#remaining(is, changedAt)}${this.#forTenant(key)}`;
     }
     const permanent = setting?.permanent;
-    const state = permanent === undefined ? 'back to default' : permanent ? 'on' : 'off';
+    const state = permanent === undefined ? 'back to default' : stateOfSetting(permanent, setting?.level);
     const lasting = `${state}${this.#forTenant(key)}`;
-    if (was === undefined || is !== undefined) return before?.permanent === permanent ? undefined : lasting;
+    const isSame = before?.permanent === permanent && before?.level === setting?.level;
+    if (was === undefined || is !== undefined) return isSame ? undefined : lasting;
     const isOver = after.ended(was) || was.expiresAt - this.#options.clock.now() <= NEAR_END_MS;
-    if (before?.permanent !== permanent || !isOver) return lasting;
+    if (!isSame || !isOver) return lasting;
     return this.#isNewEnd(key, category, was) ? this.#describeEnd(key, category, after, was) : undefined;
   }
+}
+
+function stateOfSetting(enabled: boolean, level: Level | undefined): string {
+  if (level === undefined) return enabled ? 'on' : 'off';
+  return isQuiet(level) ? levelText(level) : `on ${levelText(level)}`;
 }

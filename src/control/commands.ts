@@ -408,6 +408,7 @@ function draftOf(
     requestId,
     ...(options?.reason !== undefined && { reason: options.reason }),
     ...(options?.otelrdcp_budget !== undefined && { otelrdcp_budget: options.otelrdcp_budget }),
+    ...(options?.otelrdcp_level !== undefined && { otelrdcp_level: options.otelrdcp_level }),
     ...(options?.otelrdcp_only !== undefined && { otelrdcp_only: options.otelrdcp_only }),
     ...(approval !== undefined && { otelrdcp_approval: approval }),
     ...(source !== undefined && { source }),

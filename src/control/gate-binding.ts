@@ -1,5 +1,6 @@
 import type { AuditDraft } from '../audit/types.ts';
 import { RdcpError } from '../errors.ts';
+import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { Attachment, CategoryDescriptor, Gate, Sink } from '../gate/types.ts';
 import type { OtherCategories } from '../protocol/category-list.ts';
 import type { ControlBudget, DiscoveredControl, TenantSetting, TenantSettings } from '../protocol/messages.ts';
@@ -277,13 +278,19 @@ export class GateBinding {
     const view = categories.map((category) => {
       const tenants = settings?.get(category.name);
       const active = activations.get(category.name);
-      const { enabled, overlay, origin, by } = effectiveState(category.name, layers, category.defaultEnabled, ended);
+      const { enabled, overlay, origin, by, level } = effectiveState(
+        category.name,
+        layers,
+        category.defaultEnabled,
+        ended,
+      );
       return {
         ...category,
         enabled: this.enabled && enabled,
         temporary: overlay !== undefined,
         origin,
         ...(overlay !== undefined && { expiresAt: overlay.expiresAt }),
+        ...(level !== undefined && { level }),
         ...(by !== undefined && own(by, category.name) && { by }),
         ...(tenants !== undefined && { tenants }),
         ...(active !== undefined && { activations: active }),
@@ -316,10 +323,11 @@ export class GateBinding {
         const own = settingState(setting, 'tenant', ended);
         const inherited = effectiveState(name, { global }, this.defaults.get(name) === true, ended);
         if (own === undefined || (!own.enabled && !inherited.enabled)) return;
-        const { enabled, overlay, by } = own;
+        const { enabled, overlay, by, level } = own;
         const expiresAt = overlay && timestamp(overlay.expiresAt);
         const tenants = found.get(name) ?? [];
-        tenants.push({ id, enabled, temporary: overlay !== undefined, ...(expiresAt && { expiresAt }), by });
+        const until = { ...(expiresAt && { expiresAt }), ...(level && { level }) };
+        tenants.push({ id, enabled, temporary: overlay !== undefined, ...until, by });
         found.set(name, tenants);
       });
     }
@@ -389,10 +397,11 @@ export class GateBinding {
     const state = settingState(settings.get(name), tenantId === undefined ? 'global' : 'tenant', states.ended);
     const limited = state?.overlay?.budget === undefined ? undefined : state.overlay;
     if (!sameOverlay(this.#limited.get(`${key} ${name}`), limited)) this.#limit(key, name, index, limited);
-    if (tenantId !== undefined) this.#attachment.setTenant(tenantId, index, state?.enabled);
+    const level = state?.level === undefined ? ANY_LEVEL : LEVEL[state.level];
+    if (tenantId !== undefined) this.#attachment.setTenant(tenantId, index, state?.enabled, level);
     else {
       const settled = state !== undefined || this.#options.overrides[name]?.enabled !== undefined;
-      this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true, settled);
+      this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true, settled, level);
     }
   }
 

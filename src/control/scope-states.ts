@@ -397,5 +397,6 @@ function changedBetween(before: Settings, after: Settings): Set<string> {
 
 function sameSetting(a: Setting | undefined, b: Setting | undefined): boolean {
   if (a === b) return true;
-  return a?.permanent === b?.permanent && a?.by?.at === b?.by?.at && sameOverlay(a?.temporary, b?.temporary);
+  if (a?.permanent !== b?.permanent || a?.level !== b?.level || a?.by?.at !== b?.by?.at) return false;
+  return sameOverlay(a?.temporary, b?.temporary);
 }

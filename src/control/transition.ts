@@ -1,8 +1,10 @@
 import { randomUUID as newId } from 'node:crypto';
 import { RdcpError } from '../errors.ts';
 import type { AuditIdentity } from '../protocol/audit-messages.ts';
+import type { Level } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
+import { isQuiet, levelText } from '../protocol/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../protocol/time.ts';
 import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
 import { type ActivationSources, activationOf, assertRoomForActivation, describePart } from './activation.ts';
@@ -45,6 +47,8 @@ export interface EffectiveState {
   readonly overlay?: Overlay;
   /** Who made the control that decides. */
   readonly by?: Maker | undefined;
+  /** The least urgent level that comes out. @default every line */
+  readonly level?: Level | undefined;
 }
 
 /** Whether a temporary control, an overlay or an activation, has ended. */
@@ -71,28 +75,33 @@ export function settingState(
 ): EffectiveState | undefined {
   const overlay = setting?.temporary;
   if (overlay !== undefined && !ended(overlay))
-    return { enabled: overlay.enabled, origin: 'temporary', overlay, by: overlay.by };
+    return { enabled: overlay.enabled, origin: 'temporary', overlay, by: overlay.by, ...levelOf(overlay) };
   if (setting?.permanent === undefined) return undefined;
-  return { enabled: setting.permanent, origin, ...(setting.by && { by: setting.by }) };
+  return { enabled: setting.permanent, origin, ...(setting.by && { by: setting.by }), ...levelOf(setting) };
+}
+
+function levelOf({ level }: Overlay | Setting): Pick<EffectiveState, 'level'> {
+  return level === undefined ? {} : { level };
 }
 
 /** Sets one category, or deletes it when there is neither a permanent nor a temporary state. */
 export function putSetting(
   settings: Map<string, Setting>,
   category: string,
-  { permanent, by, temporary }: Setting,
+  { permanent, by, level, temporary }: Setting,
 ): void {
   if (permanent === undefined) {
     if (temporary === undefined) settings.delete(category);
     else settings.set(category, { temporary });
     return;
   }
-  const lasting = by === undefined ? { permanent } : { permanent, by };
+  const lasting = { permanent, ...(by !== undefined && { by }), ...(level !== undefined && { level }) };
   settings.set(category, temporary === undefined ? lasting : { ...lasting, temporary });
 }
 
 export function sameOverlay(a: Overlay | undefined, b: Overlay | undefined): boolean {
-  return a?.enabled === b?.enabled && a?.expiresAt === b?.expiresAt && sameBudget(a?.budget, b?.budget);
+  if (a?.enabled !== b?.enabled || a?.level !== b?.level) return false;
+  return a?.expiresAt === b?.expiresAt && sameBudget(a?.budget, b?.budget);
 }
 
 function sameBudget(a: Overlay['budget'], b: Overlay['budget']): boolean {
@@ -254,8 +263,10 @@ function summarize({ action, options }: ControlRequest, changes: readonly Change
   }
   const subject = changes.length === 0 ? 'nothing' : nameSome(changes.map(({ category }) => category));
   const until = action === 'reset' ? undefined : changes.find(({ expiresAt }) => expiresAt !== undefined)?.expiresAt;
-  const done = options?.otelrdcp_only === undefined ? DONE[action] : 'Ended';
-  return `${done} ${subject}${until === undefined ? '' : ` until ${until}`}`;
+  const { otelrdcp_only: only, otelrdcp_level: level } = options ?? {};
+  const done = only === undefined ? DONE[action] : 'Ended';
+  const lines = level === undefined ? '' : ` ${levelText(level)}`;
+  return `${done} ${subject}${lines}${until === undefined ? '' : ` until ${until}`}`;
 }
 
 /**
@@ -267,7 +278,7 @@ export function expire(snapshot: Snapshot, now: number): Transition | undefined 
   const over = [...before].filter(([, { temporary }]) => temporary !== undefined && snapshot.ended(temporary));
   if (over.length === 0) return undefined;
   const settings = new Map(before);
-  for (const [category, { permanent, by }] of over) putSetting(settings, category, { permanent, by });
+  for (const [category, setting] of over) putSetting(settings, category, { ...setting, temporary: undefined });
   const categories = over.map(([category]) => category).sort();
   const inForce: Snapshot = { ...snapshot, ended: () => false };
   return {
@@ -349,9 +360,11 @@ export function overlaySeconds(
   limits: Pick<ControlLimits, 'defaultDuration' | 'maxDuration'>,
 ): number | undefined {
   const duration = options?.duration;
-  const { temporary, otelrdcp_budget, otelrdcp_target, otelrdcp_filter, otelrdcp_when } = options ?? {};
+  const { temporary, otelrdcp_budget, otelrdcp_target, otelrdcp_filter, otelrdcp_when, otelrdcp_level } = options ?? {};
   const short =
-    temporary === true || (otelrdcp_budget ?? otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when) !== undefined;
+    temporary === true ||
+    (otelrdcp_level !== undefined && isQuiet(otelrdcp_level)) ||
+    (otelrdcp_budget ?? otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when) !== undefined;
   if (duration === undefined && !short) return undefined;
   const seconds = duration ?? limits.defaultDuration;
   if (seconds <= limits.maxDuration) return seconds;
@@ -389,16 +402,22 @@ function nextSetting(
 ): Setting {
   const current = (snapshot.tenant ?? snapshot.global).get(category);
   if (action === 'reset') {
-    return options?.otelrdcp_only === undefined ? {} : { permanent: current?.permanent, by: current?.by };
+    return options?.otelrdcp_only === undefined ? {} : { ...current, temporary: undefined };
   }
   const enabled = action === 'toggle' ? !stateOf(category, snapshot).enabled : action === 'enable';
-  if (expiresAt === undefined) return { permanent: enabled, by };
+  const { otelrdcp_budget: budget, otelrdcp_level: level } = options ?? {};
+  if (expiresAt === undefined) return { permanent: enabled, by, level };
   // A budget makes a control temporary, and limits nothing of what a toggle switches off.
   if (!enabled && options?.temporary !== true && options?.duration === undefined) return { permanent: enabled, by };
-  const budget = options?.otelrdcp_budget;
   return {
     ...current,
-    temporary: { enabled, expiresAt, ...(enabled && budget !== undefined && { budget }), ...(by && { by }) },
+    temporary: {
+      enabled,
+      expiresAt,
+      ...(enabled && budget !== undefined && { budget }),
+      ...(level !== undefined && { level }),
+      ...(by && { by }),
+    },
   };
 }
 
@@ -416,7 +435,7 @@ export function changesBetween(
 ): readonly ChangeRecord[] {
   const known = categories.filter((category) => after.defaults.has(category));
   return known.map((category) => {
-    const { enabled, overlay } = stateOf(category, after);
+    const { enabled, overlay, level } = stateOf(category, after);
     return {
       category,
       previousState: stateOf(category, before).enabled,
@@ -424,6 +443,7 @@ export function changesBetween(
       temporary: overlay !== undefined,
       effectiveAt,
       ...(overlay !== undefined && { expiresAt: timestamp(overlay.expiresAt) }),
+      ...(level !== undefined && { otelrdcp_level: level }),
     };
   });
 }

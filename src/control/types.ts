@@ -2,6 +2,7 @@ import type { AuditDraft } from '../audit/types.ts';
 import type { Allow } from '../protocol/allow.ts';
 import type { AuditEntry, AuditedApproval, AuditIdentity } from '../protocol/audit-messages.ts';
 import type { ListedCategory, OtherCategories } from '../protocol/category-list.ts';
+import type { Level } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type {
   CategoryInstances,
@@ -77,6 +78,8 @@ export interface CategoryView {
   readonly origin: StateOrigin;
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number;
+  /** The least urgent level that comes out; absent for every line. */
+  readonly level?: Level;
   /** Who made the control that decides; absent in a tenant's view of a global control. */
   readonly by?: Maker;
   /** In the view of everybody: tenants whose own setting has it on, or differs. Absent if there is none. */

@@ -1,4 +1,5 @@
 import { DROP, type DropCode } from '../gate/drops.ts';
+import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { CategoryDescriptor } from '../gate/types.ts';
 import type { ControlBudget } from '../protocol/messages.ts';
 import type { Budget } from './budget.ts';
@@ -13,6 +14,8 @@ const MAX_LOOKS = 5000;
 
 /** The part of a category that an activation switches on. */
 export interface ActivePart extends Part {
+  /** The least urgent level that it lets out (`gate/levels.ts`). @default every line */
+  readonly level?: number;
   /** Its own limits; `false` for none. @default the budget of the category */
   readonly budget?: ControlBudget | false | undefined;
   /** Called once, from inside a debug call, when a total of the budget is used up. */
@@ -31,6 +34,8 @@ export interface ActivationsOptions extends SelectionOptions {
 
 /** An activation of one category. */
 export interface ActiveCategory {
+  /** The least urgent level of the lines that belong to it. */
+  readonly level: number;
   takesCall(tenantId: string | undefined): boolean;
   /** Whether the line decides, and not the call alone. */
   readonly filtersLines: boolean;
@@ -69,6 +74,7 @@ export class Activations {
     const budgetOf = (tenantId: string | undefined): Budget | undefined =>
       part.budget === undefined ? budgets.ofCall(category, tenantId) : own;
     const active: ActiveCategory = {
+      level: part.level ?? ANY_LEVEL,
       filtersLines,
       get unevaluated() {
         return selection.unevaluated;
@@ -101,6 +107,7 @@ export class Activations {
     const output = { when: part.when, budget: budget || undefined, write, failed };
     const close = recorder.open(output);
     const remove = this.#add(category, part, {
+      level: part.level ?? ANY_LEVEL,
       filtersLines: true,
       get unevaluated() {
         return selection.unevaluated;
@@ -137,14 +144,15 @@ export class Activations {
     return this.#matching.get(index)?.current() ?? NONE;
   }
 
-  /** The activations that the call may belong to. */
-  taking(category: CategoryDescriptor, tenantId: string | undefined): readonly ActiveCategory[] {
-    return this.#of(category).filter((each) => each.takesCall(tenantId));
+  /** The activations that a call of that level may belong to. */
+  taking(category: CategoryDescriptor, tenantId: string | undefined, level: number): readonly ActiveCategory[] {
+    return this.#of(category).filter((each) => level >= each.level && each.takesCall(tenantId));
   }
 
-  /** Whether the call belongs to one, whatever its line is. */
+  /** Whether a debug call belongs to one, whatever its line is. */
   switchOn(category: CategoryDescriptor, tenantId: string | undefined): boolean {
-    return this.#of(category).some((each) => !each.filtersLines && each.takesCall(tenantId));
+    const takes = (each: ActiveCategory) => !each.filtersLines && LEVEL.debug >= each.level && each.takesCall(tenantId);
+    return this.#of(category).some(takes);
   }
 
   /** Whether the call may belong to one. */

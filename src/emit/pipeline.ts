@@ -1,4 +1,5 @@
 import type { DropCode } from '../gate/drops.ts';
+import { LEVEL } from '../gate/levels.ts';
 import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, TapOutcome } from '../gate/types.ts';
 import { timestamp } from '../protocol/time.ts';
 import { diagnostics } from '../telemetry/diagnostics.ts';
@@ -102,6 +103,7 @@ export class Pipeline {
    * Serves the activations and taps of a category that is off in this context.
    * @param written whether the caller writes the line itself
    * @param anyway whether it does so whatever the outcome is
+   * @param level of the line
    * @returns `undefined` when none took the call
    */
   tap(
@@ -111,9 +113,10 @@ export class Pipeline {
     tenantId: string | undefined,
     written: boolean,
     anyway = false,
+    level: number = LEVEL.debug,
   ): TapOutcome | undefined {
     const wanting = this.#wanting(category, tenantId);
-    const activations = this.#parts.activations.taking(category, tenantId);
+    const activations = this.#parts.activations.taking(category, tenantId, level);
     if (wanting.length + activations.length === 0) return undefined;
     let built: Built | undefined;
     const build = () => (built ??= this.#build(category, message, given, tenantId));

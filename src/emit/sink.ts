@@ -102,8 +102,8 @@ export function createSink(options: SinkOptions): EmissionSink {
     addTap: (category, tap) => taps.add(category, tap),
     emit: (category, message, given, tenantId) => pipeline.emit(category, message, given, tenantId),
     pass: (category, describe, bytes, tenantId) => pipeline.pass(category, describe, bytes, tenantId),
-    tap: (category, message, given, tenantId, written, anyway) =>
-      pipeline.tap(category, message, given, tenantId, written, anyway),
+    tap: (category, message, given, tenantId, written, anyway, level) =>
+      pipeline.tap(category, message, given, tenantId, written, anyway, level),
     tapped: (category, tenantId) =>
       activations.want(category, tenantId) || taps.of(category).some((tap) => tap.matches(tenantId)),
     activated: (category, tenantId) => activations.switchOn(category, tenantId),

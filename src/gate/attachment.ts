@@ -1,8 +1,16 @@
 import { CAPACITY, createBits, hasBit, writeBit } from './bits.ts';
+import { ANY_LEVEL } from './levels.ts';
 import type { GateMemory } from './memory.ts';
 import type { Attachment, CategoryDescriptor, Controller } from './types.ts';
 
-type Overrides = ReadonlyMap<number, boolean>;
+/** What a tenant has of its own for a category. */
+export interface Override {
+  readonly on: boolean;
+  /** The least urgent level that comes out while it is on. */
+  readonly level: number;
+}
+
+type Overrides = ReadonlyMap<number, Override>;
 
 const NO_OVERRIDES: Overrides = new Map();
 
@@ -11,7 +19,7 @@ interface AttachmentListener {
   /** The bits of this word, or what tenants see of it, may have changed. */
   changed(attachment: ControllerAttachment, word: number): void;
   /** A tenant's override was set, or removed (`undefined`). */
-  overridden(attachment: ControllerAttachment, tenantId: string, index: number, on: boolean | undefined): void;
+  overridden(attachment: ControllerAttachment, tenantId: string, index: number, own: Override | undefined): void;
   /** Every word may have changed. */
   replaced(attachment: ControllerAttachment): void;
   detached(attachment: ControllerAttachment): void;
@@ -24,13 +32,16 @@ export class ControllerAttachment implements Attachment {
   readonly base: Uint32Array;
   /** Categories whose base is set by a control, a setting or the configuration. */
   readonly settled: Uint32Array;
+  /** By category, as in {@link GateMemory}. */
+  readonly levels: Uint8Array;
+  readonly leastLevels = new Uint8Array(CAPACITY);
   /** A tap wants the calls of the category. */
   readonly tapped: Uint32Array;
   /** Categories that at least one tenant overrides. Where a bit is clear, the tenant is not looked up. */
   readonly tenanted = createBits();
   suspended = false;
   /** The keys are the tenant and the category's index. */
-  readonly #overrides = new Map<string, Map<number, boolean>>();
+  readonly #overrides = new Map<string, Map<number, Override>>();
   readonly #tenantsOn = createBits();
   readonly #unwatch: (() => void) | undefined;
   readonly #overrideCount = new Uint32Array(CAPACITY);
@@ -42,10 +53,11 @@ export class ControllerAttachment implements Attachment {
   constructor(
     controller: Controller,
     listener: AttachmentListener,
-    memory: Pick<GateMemory, 'base' | 'tapped' | 'settled'> = {
+    memory: Pick<GateMemory, 'base' | 'tapped' | 'settled' | 'levels'> = {
       base: createBits(),
       tapped: createBits(),
       settled: createBits(),
+      levels: new Uint8Array(CAPACITY),
     },
   ) {
     this.controller = controller;
@@ -53,6 +65,7 @@ export class ControllerAttachment implements Attachment {
     this.base = memory.base;
     this.tapped = memory.tapped;
     this.settled = memory.settled;
+    this.levels = memory.levels;
     this.#unwatch = controller.sink.watchTaps?.((index, on) => {
       writeBit(this.tapped, index, on);
       listener.changed(this, index >>> 5);
@@ -64,25 +77,31 @@ export class ControllerAttachment implements Attachment {
     return this.suspended ? 0 : this.base[word]! | this.#tenantsOn[word]! | this.tapped[word]!;
   }
 
-  setBase(index: number, on: boolean, settled = true): void {
+  setBase(index: number, on: boolean, settled = true, level: number = ANY_LEVEL): void {
     writeBit(this.base, index, on);
     writeBit(this.settled, index, settled);
+    if (this.levels[index] !== level) {
+      this.levels[index] = level;
+      this.#findLeast(index);
+    }
     this.#listener.changed(this, index >>> 5);
   }
 
-  setTenant(tenantId: string, index: number, on: boolean | undefined): void {
-    const overrides = this.#overrides.get(tenantId) ?? new Map<number, boolean>();
+  setTenant(tenantId: string, index: number, on: boolean | undefined, level: number = ANY_LEVEL): void {
+    const overrides = this.#overrides.get(tenantId) ?? new Map<number, Override>();
     const before = overrides.get(index);
-    if (before === on) return;
-    if (on === undefined) overrides.delete(index);
-    else overrides.set(index, on);
+    const own = on === undefined ? undefined : { on, level };
+    if (before?.on === on && before?.level === own?.level) return;
+    if (own === undefined) overrides.delete(index);
+    else overrides.set(index, own);
     if (overrides.size === 0) this.#overrides.delete(tenantId);
     else this.#overrides.set(tenantId, overrides);
     this.#overrideCount[index]! += Number(on !== undefined) - Number(before !== undefined);
-    this.#onCount[index]! += Number(on === true) - Number(before === true);
+    this.#onCount[index]! += Number(on === true) - Number(before?.on === true);
     writeBit(this.tenanted, index, this.#overrideCount[index]! > 0);
     writeBit(this.#tenantsOn, index, this.#onCount[index]! > 0);
-    this.#listener.overridden(this, tenantId, index, on);
+    if ((before?.level ?? ANY_LEVEL) !== level) this.#findLeast(index);
+    this.#listener.overridden(this, tenantId, index, own);
     this.#listener.changed(this, index >>> 5);
   }
 
@@ -96,18 +115,27 @@ export class ControllerAttachment implements Attachment {
     const overrides = this.overridesOf(tenantId);
     if (overrides.size === 0) return this.base;
     const words = this.base.slice();
-    for (const [index, on] of overrides) writeBit(words, index, on);
+    for (const [index, { on }] of overrides) writeBit(words, index, on);
     return words;
   }
 
+  #findLeast(index: number): void {
+    let least = this.levels[index]!;
+    for (const overrides of this.#overrides.values()) {
+      const level = overrides.get(index)?.level ?? ANY_LEVEL;
+      if (level !== ANY_LEVEL && (least === ANY_LEVEL || level < least)) least = level;
+    }
+    this.leastLevels[index] = least;
+  }
+
   /** All overrides of all tenants. */
-  *overrides(): Generator<readonly [tenantId: string, index: number, on: boolean]> {
+  *overrides(): Generator<readonly [tenantId: string, index: number, own: Override]> {
     for (const [tenantId, overrides] of this.#overrides) {
-      for (const [index, on] of overrides) yield [tenantId, index, on];
+      for (const [index, own] of overrides) yield [tenantId, index, own];
     }
   }
 
-  /** Drops every override. `tenanted` stays: in a worker thread the main thread writes it. */
+  /** Drops every override. `tenanted` and `leastLevels` stay: in a worker thread the main thread writes those in force. */
   clearOverrides(): void {
     this.#overrides.clear();
   }

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ControllerAttachment } from './attachment.ts';
 import type { CategoryHandle } from './categories.ts';
 import { countDrop, DROP } from './drops.ts';
+import { ANY_LEVEL, LEVEL } from './levels.ts';
 import type { GateMemory } from './memory.ts';
 import { TenantCallCounts } from './tallies.ts';
 import type { CategoryDescriptor, Described, Given, Refusal, Span } from './types.ts';
@@ -32,6 +33,7 @@ export class Calls {
   readonly #tenanted: Uint32Array;
   readonly #base: Uint32Array;
   readonly #tapped: Uint32Array;
+  readonly #leastLevels: Uint8Array;
   readonly #calls: Float64Array;
   readonly #dropped: Float64Array;
   readonly #storage = new AsyncLocalStorage<TenantContext>();
@@ -56,6 +58,7 @@ export class Calls {
     this.#tenanted = memory.tenanted;
     this.#base = memory.base;
     this.#tapped = memory.tapped;
+    this.#leastLevels = memory.leastLevels;
     this.#calls = memory.calls;
     this.#dropped = memory.dropped;
   }
@@ -80,8 +83,20 @@ export class Calls {
   }
 
   /** Whether a call of a category with a set interest bit reaches an output or a tap. */
-  resolve(category: CategoryHandle): boolean {
-    return this.#isOn(category) || this.#isTapped(category);
+  resolve(category: CategoryHandle, level: number = LEVEL.debug): boolean {
+    return this.#isOn(category, level) || this.#isTapped(category);
+  }
+
+  /** The least urgent level that comes out for the current tenant while the category is on; 0 for every line. */
+  levelOf({ descriptor, word, mask }: CategoryHandle): number {
+    const { index } = descriptor;
+    if (this.#leastLevels[index] === ANY_LEVEL) return ANY_LEVEL;
+    if (this.#active !== undefined && (this.#tenanted[word]! & mask) !== 0) {
+      const tenantId = this.#tenantOf(descriptor);
+      const own = tenantId === undefined ? undefined : this.#active.overridesOf(tenantId).get(index);
+      if (own !== undefined) return own.level;
+    }
+    return this.memory.levels[index]!;
   }
 
   taps({ word, mask }: CategoryHandle): boolean {
@@ -97,14 +112,15 @@ export class Calls {
     return (this.memory.settled[word]! & mask) !== 0;
   }
 
-  allows(category: CategoryHandle, admitted: boolean): boolean {
+  allows(category: CategoryHandle, admitted: boolean, level: number): boolean {
     if (!category.wanted) return admitted && !this.decides(category);
-    return this.decides(category) ? this.resolve(category) : admitted || this.#isTapped(category);
+    return this.decides(category) ? this.resolve(category, level) : admitted || this.#isTapped(category);
   }
 
   /**
    * Decides, counts and emits a call.
    * @param bytes length of a line that the caller writes itself; `given` then describes it for taps
+   * @param level of that line
    * @returns whether the sink took it; a line may then be written
    */
   emit(
@@ -112,9 +128,10 @@ export class Calls {
     message: string,
     given: Given | (() => Described | undefined),
     bytes?: number,
+    level: number = LEVEL.debug,
   ): boolean {
     if (this.#refuses(category)) return false;
-    const on = this.#isOn(category);
+    const on = this.#isOn(category, level);
     if (!on && !this.#isTapped(category)) return false;
     const { descriptor } = category;
     if (this.#emitting) {
@@ -124,7 +141,7 @@ export class Calls {
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor);
-      if (!on) return this.#tap(descriptor, message, given, tenantId, bytes !== undefined);
+      if (!on) return this.#tap(descriptor, message, given, tenantId, bytes !== undefined, level);
       this.#count(descriptor, tenantId);
       return this.#deliver(descriptor, message, given, tenantId, bytes);
     } finally {
@@ -136,7 +153,7 @@ export class Calls {
    * Counts a line that is written whatever the category's state is, or only passes it to activations and taps.
    * @returns whether it is written
    */
-  observe(category: CategoryHandle, describe: () => Described | undefined, written: boolean): boolean {
+  observe(category: CategoryHandle, describe: () => Described | undefined, written: boolean, level: number): boolean {
     const { descriptor } = category;
     const nested = this.#emitting;
     this.#emitting = true;
@@ -144,19 +161,24 @@ export class Calls {
       const tenantId = this.#tenantOf(descriptor);
       if (written) this.#count(descriptor, tenantId);
       if (nested || !this.#isTapped(category)) return written;
-      return this.#tap(descriptor, '', describe, tenantId, true, written) || written;
+      return this.#tap(descriptor, '', describe, tenantId, true, level, written) || written;
     } finally {
       this.#emitting = nested;
     }
   }
 
-  /** Emits a record of a worker thread, which has already decided and counted it, except by tenant. @param on whether it is on there */
+  /**
+   * Emits a record of a worker thread, which has already decided and counted it, except by tenant.
+   * @param on whether it is on there
+   * @param level of one that is off
+   */
   emitForThread(
     descriptor: CategoryDescriptor,
     message: string,
     given: Given,
     tenantId: string | undefined,
     on: boolean,
+    level: number,
   ): void {
     if (this.#active === undefined) {
       if (on) countDrop(this.#dropped, descriptor.index, DROP.thread);
@@ -164,7 +186,7 @@ export class Calls {
     }
     const before = this.#emitting;
     this.#emitting = true;
-    if (!on) this.#tap(descriptor, message, given, tenantId, false);
+    if (!on) this.#tap(descriptor, message, given, tenantId, false, level);
     else {
       if (tenantId !== undefined) this.#countTenant(descriptor.index, tenantId);
       this.#deliver(descriptor, message, given, tenantId);
@@ -212,6 +234,7 @@ export class Calls {
     given: Given | (() => Described | undefined),
     tenantId: string | undefined,
     own: boolean,
+    level: number,
     counted = false,
   ): boolean {
     const active = this.#active;
@@ -219,7 +242,7 @@ export class Calls {
       const { sink } = active!.controller;
       const described = own ? (given as () => Described | undefined)() : { message, attributes: given as Given };
       if (described === undefined) return false;
-      const outcome = sink.tap?.(descriptor, described.message, described.attributes, tenantId, own, counted);
+      const outcome = sink.tap?.(descriptor, described.message, described.attributes, tenantId, own, counted, level);
       if (outcome === undefined) return false;
       const { activated, dropped, failure } = outcome;
       if (activated && !counted) this.#count(descriptor, tenantId);
@@ -235,7 +258,7 @@ export class Calls {
   /** Drops a call that the budget refuses, before anything else is done for it. */
   #refuses({ descriptor: { index }, word, mask }: CategoryHandle): boolean {
     const refusal = this.#refusals[index];
-    if (refusal?.refused === undefined || this.#emitting) return false;
+    if (refusal?.refused === undefined || this.#emitting || this.#leastLevels[index] !== ANY_LEVEL) return false;
     if (((this.#tenanted[word]! | this.#tapped[word]!) & mask) !== 0) return false;
     this.#calls[index]! += 1;
     refusal.dropped += 1;
@@ -267,7 +290,14 @@ export class Calls {
     }
   }
 
-  #isOn({ descriptor, word, mask }: CategoryHandle): boolean {
+  #isOn(category: CategoryHandle, level: number = LEVEL.debug): boolean {
+    return (
+      this.#isSwitchedOn(category) &&
+      (this.#leastLevels[category.descriptor.index] === ANY_LEVEL || level >= this.levelOf(category))
+    );
+  }
+
+  #isSwitchedOn({ descriptor, word, mask }: CategoryHandle): boolean {
     if ((this.#tenanted[word]! & mask) !== 0) {
       if (this.#catchUp?.() === true) this.bitsChanged();
       const context = this.#storage.getStore();
@@ -289,7 +319,7 @@ export class Calls {
 
   #overrideByHook(descriptor: CategoryDescriptor): boolean | undefined {
     const tenantId = this.#active?.currentTenant(descriptor);
-    return tenantId === undefined ? undefined : this.#active?.overridesOf(tenantId).get(descriptor.index);
+    return tenantId === undefined ? undefined : this.#active?.overridesOf(tenantId).get(descriptor.index)?.on;
   }
 
   #tenantOf(descriptor: CategoryDescriptor): string | undefined {

@@ -1,6 +1,7 @@
 import { CAPACITY } from './bits.ts';
 import type { Calls } from './calls.ts';
 import type { GateCore } from './core.ts';
+import { LEVEL } from './levels.ts';
 import type { CategoryDescriptor, CategoryOptions, Described, GatedCategory, Given, Span } from './types.ts';
 
 /**
@@ -56,9 +57,22 @@ export class CategoryHandle implements GatedCategory {
     return (this.interest[this.word]! & this.mask) !== 0;
   }
 
-  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean): boolean {
-    if (admitted !== undefined && !this.decided) return this.calls.observe(this, describe, admitted);
-    return this.wanted && this.calls.emit(this, '', describe, bytes);
+  passes(
+    bytes: number,
+    describe: () => Described | undefined,
+    admitted?: boolean,
+    level: number = LEVEL.debug,
+  ): boolean {
+    if (admitted !== undefined && !this.decided) return this.calls.observe(this, describe, admitted, level);
+    return this.wanted && this.calls.emit(this, '', describe, bytes, admitted === false ? heldBack(level) : level);
+  }
+
+  get level(): number {
+    return this.calls.levelOf(this);
+  }
+
+  get leastLevel(): number {
+    return this.core.memory.leastLevels[this.descriptor.index]!;
   }
 
   get tapped(): boolean {
@@ -73,8 +87,8 @@ export class CategoryHandle implements GatedCategory {
     return (this.core.memory.settled[this.word]! & this.mask) !== 0;
   }
 
-  allows(admitted: boolean): boolean {
-    return this.calls.allows(this, admitted);
+  allows(admitted: boolean, level: number = LEVEL.debug): boolean {
+    return this.calls.allows(this, admitted, admitted ? level : heldBack(level));
   }
 
   onWanted(listener: (wanted: boolean) => void): () => void {
@@ -88,6 +102,11 @@ export class CategoryHandle implements GatedCategory {
   suggestDescription(description: string, instead?: string): void {
     this.core.registry.suggestDescription(this.name, description, instead);
   }
+}
+
+/** What quietens lets nothing out that the logger itself holds back: such a line counts as INFO at most. */
+function heldBack(level: number): number {
+  return Math.min(level, LEVEL.info);
 }
 
 // Copies of the protocol's two patterns (RDCP 1.0, CategoryName and custom categories), because applications import the

@@ -1,4 +1,4 @@
-import { ControllerAttachment } from './attachment.ts';
+import { ControllerAttachment, type Override } from './attachment.ts';
 import { CAPACITY } from './bits.ts';
 import { Calls } from './calls.ts';
 import { CategoryRegistry } from './categories.ts';
@@ -141,7 +141,7 @@ export class GateCore implements Gate {
   }
 
   /** All overrides of all tenants. */
-  overrides(): Iterable<readonly [tenantId: string, index: number, on: boolean]> {
+  overrides(): Iterable<readonly [tenantId: string, index: number, own: Override]> {
     return this.#active?.overrides() ?? [];
   }
 
@@ -155,8 +155,8 @@ export class GateCore implements Gate {
     this.#apply(word);
   }
 
-  overridden(attachment: ControllerAttachment, tenantId: string, index: number, on: boolean | undefined): void {
-    if (attachment === this.#active) this.#host?.overridden(tenantId, index, on);
+  overridden(attachment: ControllerAttachment, tenantId: string, index: number, own: Override | undefined): void {
+    if (attachment === this.#active) this.#host?.overridden(tenantId, index, own);
   }
 
   replaced(attachment: ControllerAttachment): void {
@@ -188,12 +188,16 @@ export class GateCore implements Gate {
     const active = this.#active;
     // The main thread writes the bits of a gate that follows it.
     if (active === undefined || active !== this.#linked) {
-      const { interest, tenanted, base, tapped, settled } = this.memory;
+      const { interest, tenanted, base, tapped, settled, levels, leastLevels } = this.memory;
       interest[word] = active?.interest(word) ?? 0;
       tenanted[word] = active?.tenanted[word] ?? 0;
       base[word] = active?.base[word] ?? 0;
       tapped[word] = active?.tapped[word] ?? 0;
       settled[word] = active?.suspended === false ? active.settled[word]! : 0;
+      for (let index = word << 5; index < (word + 1) << 5; index++) {
+        levels[index] = active?.levels[index] ?? 0;
+        leastLevels[index] = active?.leastLevels[index] ?? 0;
+      }
       this.#host?.applied(word);
     }
     this.#watchers.check(word);

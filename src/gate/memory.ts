@@ -23,6 +23,8 @@ export const STATE = {
   watches: 5,
 } as const;
 const STATES = 8;
+/** Where the levels begin, in bytes. */
+const LEVELS_AT = 4 * (STATES + 5 * WORDS);
 
 /** Bits and counters of a gate. */
 export interface GateMemory {
@@ -33,6 +35,9 @@ export interface GateMemory {
   readonly base: Uint32Array;
   readonly tapped: Uint32Array;
   readonly settled: Uint32Array;
+  /** By category, the level of the base, and the least of all that any tenant or the base has (`levels.ts`). */
+  readonly levels: Uint8Array;
+  readonly leastLevels: Uint8Array;
   readonly calls: Float64Array;
   /** A count for each reason and category (`drops.ts`). */
   readonly dropped: Float64Array;
@@ -46,7 +51,7 @@ export interface MemoryBuffers {
 /** @param Buffer `SharedArrayBuffer` in a worker thread, `ArrayBuffer` in the main thread */
 export function createBuffers(Buffer: new (bytes: number) => ArrayBufferLike): MemoryBuffers {
   return {
-    bits: new Buffer(4 * (STATES + 5 * WORDS)),
+    bits: new Buffer(LEVELS_AT + 2 * CAPACITY),
     counts: new Buffer(8 * (CAPACITY + DROP_SLOTS)),
   };
 }
@@ -60,6 +65,8 @@ export function viewMemory({ bits, counts }: MemoryBuffers): GateMemory {
     base: words(2),
     tapped: words(3),
     settled: words(4),
+    levels: new Uint8Array(bits, LEVELS_AT, CAPACITY),
+    leastLevels: new Uint8Array(bits, LEVELS_AT + CAPACITY, CAPACITY),
     calls: new Float64Array(counts, 0, CAPACITY),
     dropped: new Float64Array(counts, 8 * CAPACITY, DROP_SLOTS),
   };

@@ -1,4 +1,5 @@
 import type { BroadcastChannel, Worker } from 'node:worker_threads';
+import type { Override as OwnState } from './attachment.ts';
 import { CAPACITY, createBits, hasBit } from './bits.ts';
 import type { GateCore } from './core.ts';
 import { DROP_SLOTS, type DropReason, dropsOf } from './drops.ts';
@@ -40,6 +41,7 @@ export class ThreadHost {
   readonly #followers = new Set<Follower>();
   readonly #names: string[] = [];
   readonly #on: Uint32Array = new Uint32Array(new SharedArrayBuffer(createBits().byteLength));
+  readonly #levels = new Uint8Array(new SharedArrayBuffer(CAPACITY));
   /** Calls of threads that ended. */
   readonly #calls = new Float64Array(CAPACITY);
   readonly #dropped = new Float64Array(DROP_SLOTS);
@@ -47,7 +49,12 @@ export class ThreadHost {
   constructor(threads: Threads, core: GateCore) {
     this.#threads = threads;
     this.#core = core;
-    const inheritance: Inheritance = { names: this.#names, on: this.#on, ancestors: [] };
+    const inheritance: Inheritance = {
+      names: this.#names,
+      on: this.#on,
+      levels: this.#levels,
+      ancestors: [],
+    };
     // Each new thread gets a copy of the names at its start.
     threads.setEnvironmentData(THREADS, inheritance as never);
     const common = new threads.BroadcastChannel(THREADS);
@@ -67,6 +74,8 @@ export class ThreadHost {
   /** Copies the bits of one word to every thread. */
   applied(word: number): void {
     this.#on[word] = this.#core.memory.interest[word]! & this.#core.memory.base[word]!;
+    for (let index = word << 5; index < (word + 1) << 5; index++)
+      this.#levels[index] = this.#core.memory.levels[index]!;
     for (const follower of this.#followers) {
       this.#write(follower, () => {
         for (let index = word << 5; index < (word + 1) << 5; index++) this.#writeBits(follower, index);
@@ -75,10 +84,10 @@ export class ThreadHost {
   }
 
   /** Sends a changed override to every thread. {@link ThreadHost.applied} follows. */
-  overridden(tenantId: string, index: number, on: boolean | undefined): void {
+  overridden(tenantId: string, index: number, own: OwnState | undefined): void {
     for (const follower of this.#followers) {
       const threadIndex = follower.threadIndexes.get(index);
-      if (threadIndex !== undefined) this.#sendOverrides(follower, [[tenantId, threadIndex, on]]);
+      if (threadIndex !== undefined) this.#sendOverrides(follower, [[tenantId, threadIndex, own]]);
     }
   }
 
@@ -143,12 +152,12 @@ export class ThreadHost {
 
   #emit(
     { memory, localIndexes }: Follower,
-    { index: threadIndex, message, given, tenantId, span, work, off }: ThreadRecord,
+    { index: threadIndex, message, given, tenantId, span, work, off, level }: ThreadRecord,
   ): void {
     Atomics.add(memory.state, STATE.taken, 1);
     const category = this.#core.categories()[localIndexes[threadIndex] ?? -1];
     if (category === undefined) return;
-    const emit = () => this.#core.calls.emitForThread(category, message, attributesOf(given), tenantId, !off);
+    const emit = () => this.#core.calls.emitForThread(category, message, attributesOf(given), tenantId, !off, level);
     withSpan(span, () => this.#core.work.runWith(work, emit));
   }
 
@@ -168,7 +177,7 @@ export class ThreadHost {
     const overrides = [...this.#core.overrides()].filter(([, overridden]) => overridden === index);
     this.#sendOverrides(
       follower,
-      overrides.map(([tenantId, , on]) => [tenantId, threadIndex, on]),
+      overrides.map(([tenantId, , own]) => [tenantId, threadIndex, own]),
     );
     write(follower, () => {});
   }
@@ -181,7 +190,9 @@ export class ThreadHost {
   #writeBits({ memory, threadIndexes }: Follower, index: number): void {
     const at = threadIndexes.get(index);
     if (at === undefined) return;
-    const { interest, tenanted, base, tapped, settled } = this.#core.memory;
+    const { interest, tenanted, base, tapped, settled, levels, leastLevels } = this.#core.memory;
+    memory.levels[at] = levels[index]!;
+    memory.leastLevels[at] = leastLevels[index]!;
     writeSharedBit(memory.base, at, hasBit(base, index));
     writeSharedBit(memory.tenanted, at, hasBit(tenanted, index));
     writeSharedBit(memory.tapped, at, hasBit(tapped, index));
@@ -190,9 +201,9 @@ export class ThreadHost {
   }
 
   #sendState(follower: Follower): void {
-    const overrides = [...this.#core.overrides()].flatMap(([tenantId, index, on]): Override[] => {
+    const overrides = [...this.#core.overrides()].flatMap(([tenantId, index, own]): Override[] => {
       const threadIndex = follower.threadIndexes.get(index);
-      return threadIndex === undefined ? [] : [[tenantId, threadIndex, on]];
+      return threadIndex === undefined ? [] : [[tenantId, threadIndex, own]];
     });
     this.#sendOverrides(follower, overrides, true);
     this.#write(follower, () => {

@@ -3,6 +3,7 @@ import type { ControllerAttachment } from './attachment.ts';
 import { CAPACITY, hasBit } from './bits.ts';
 import type { GateCore } from './core.ts';
 import { DROP, type DropCode } from './drops.ts';
+import { LEVEL } from './levels.ts';
 import { createBuffers, type GateMemory, STATE, viewMemory, writeSharedBit } from './memory.ts';
 import { activeSpan } from './span-context.ts';
 import {
@@ -26,8 +27,8 @@ export class ThreadLink implements Controller {
   readonly memory: GateMemory;
   readonly sink: Sink = {
     emit: (category, message, given, tenantId) => this.#emit(category, message, given, tenantId, false),
-    tap: (category, message, given, tenantId) => {
-      this.#emit(category, message, given, tenantId, true);
+    tap: (category, message, given, tenantId, _written, _anyway, level) => {
+      this.#emit(category, message, given, tenantId, true, level);
       return undefined;
     },
     // Budgets and taps are in the main thread; a line that is written here cannot wait for them.
@@ -69,11 +70,14 @@ export class ThreadLink implements Controller {
   }
 
   registered({ index, name, description, defaultEnabled }: CategoryDescriptor): void {
-    const { interest, base, state } = this.memory;
+    const { interest, base, state, levels, leastLevels } = this.memory;
     const known = this.#inherited?.names.indexOf(name) ?? -1;
     // Applies the inherited state at once: the main thread may be blocked waiting for this thread.
     const on = known === -1 ? this.#inherited !== undefined && defaultEnabled : hasBit(this.#inherited!.on, known);
     if (on && Atomics.load(state, STATE.own) === 0) {
+      const level = this.#inherited?.levels[known] ?? 0;
+      levels[index] = level;
+      leastLevels[index] = level;
       writeSharedBit(base, index, true);
       writeSharedBit(interest, index, true);
     }
@@ -167,7 +171,9 @@ export class ThreadLink implements Controller {
     this.maxCategories = maxCategories;
     this.controlled = controlled;
     if (afresh) this.#attachment?.clearOverrides();
-    for (const [tenantId, index, on] of overrides) this.#attachment?.setTenant(tenantId, index, on);
+    for (const [tenantId, index, own] of overrides) {
+      this.#attachment?.setTenant(tenantId, index, own?.on, own?.level);
+    }
     this.#core?.bitsWritten();
   }
 
@@ -189,13 +195,14 @@ export class ThreadLink implements Controller {
     attributes: Given,
     tenantId: string | undefined,
     off: boolean,
+    level: number = LEVEL.debug,
   ): DropCode | undefined {
     const { state } = this.memory;
     // Both counters wrap around at 2^31.
     if (((state[STATE.sent]! - Atomics.load(state, STATE.taken)) | 0) >= MAX_IN_FLIGHT) return DROP.thread;
     const given = evaluate(attributes);
     const work = this.#core?.work.current()?.attributes;
-    const record = { kind: 'record', index, off, tenantId, span: activeSpan(), work } as const;
+    const record = { kind: 'record', index, off, level, tenantId, span: activeSpan(), work } as const;
     state[STATE.sent]! += 1;
     try {
       this.#send({ ...record, message, given });

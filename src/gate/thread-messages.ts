@@ -1,7 +1,8 @@
+import type { Override as OwnState } from './attachment.ts';
 import type { MemoryBuffers } from './memory.ts';
 
 /** Prefix of channel names and keys. Its version changes with the messages. */
-export const THREADS = 'opentelemetry-instrumentation-rdcp.threads.v2';
+export const THREADS = 'opentelemetry-instrumentation-rdcp.threads.v3';
 
 /** State that each new thread gets at its creation (`setEnvironmentData`). */
 export interface Inheritance {
@@ -9,6 +10,8 @@ export interface Inheritance {
   readonly names: readonly string[];
   /** Categories that are on globally, by that index. Shared memory. */
   readonly on: Uint32Array;
+  /** The least urgent level of those that have one, by that index. Shared memory. */
+  readonly levels: Uint8Array;
   /** Ids of the threads that created this one, outermost first. */
   readonly ancestors: readonly number[];
 }
@@ -21,7 +24,7 @@ export interface SpanIds {
 }
 
 /** A tenant's override, by the thread's index; `undefined` removes it. */
-export type Override = readonly [tenantId: string, index: number, on: boolean | undefined];
+export type Override = readonly [tenantId: string, index: number, own: OwnState | undefined];
 
 export interface Registration {
   readonly kind: 'registered';
@@ -43,6 +46,8 @@ export interface ThreadRecord {
   readonly kind: 'record';
   /** Whether the category is off in the thread. Then only taps get the call. */
   readonly off: boolean;
+  /** The level of the line. */
+  readonly level: number;
   /** The thread's index. */
   readonly index: number;
   readonly message: string;

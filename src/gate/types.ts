@@ -82,9 +82,17 @@ export interface GatedCategory extends Category {
    * @param describe returns `undefined` for a line that the caller's own filters leave out: taps do not get it
    * @param admitted whether the line is written where the category is not {@link decided}; such lines have no budget.
    * @default the state of the category
+   * @param level of the line (`levels.ts`). @default debug
    * @returns whether the caller may write the line
    */
-  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean): boolean;
+  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean, level?: number): boolean;
+  /**
+   * The least urgent level (`levels.ts`) that the control in force here and now lets through; 0 if it has none. Lines of
+   * lower levels are held back, also where the logger's own level admits them. Ask only while {@link wanted}.
+   */
+  readonly level: number;
+  /** The least urgent {@link level} of all tenants; 0 if no control has one. */
+  readonly leastLevel: number;
   /** Whether any tap wants calls of the category, so that {@link passes} may describe a line. */
   readonly tapped: boolean;
   /** Whether a control, a setting or the configuration decides here and now, and not the default in the code. */
@@ -92,13 +100,14 @@ export interface GatedCategory extends Category {
   /**
    * Whether an output or a tap wants a line here and now.
    * @param admitted whether the line is written where the category is not {@link decided}
+   * @param level of the line. @default debug
    */
-  allows(admitted: boolean): boolean;
+  allows(admitted: boolean, level?: number): boolean;
   /** {@link decided} where no tenant has a setting of its own. */
   readonly settled: boolean;
   /**
-   * Calls back when {@link wanted} or {@link settled} changes, and at once if the first is true. Returns a function that
-   * unsubscribes.
+   * Calls back when {@link wanted}, {@link settled} or {@link leastLevel} changes, and at once if the first is true. Returns
+   * a function that unsubscribes.
    */
   onWanted(listener: (wanted: boolean) => void): () => void;
   /** Changes the state that the category has until it is switched. */
@@ -193,6 +202,7 @@ export interface Sink {
    * Sends a call of a tapped category that is off to its activations and taps. It counts if it belongs to an activation.
    * @param written whether the caller writes the line itself
    * @param anyway whether it does so whatever the outcome is. @default false
+   * @param level of the line. @default debug
    * @returns `undefined` when none took it
    */
   tap?(
@@ -202,6 +212,7 @@ export interface Sink {
     tenantId: string | undefined,
     written: boolean,
     anyway?: boolean,
+    level?: number,
   ): TapOutcome | undefined;
 }
 
@@ -231,10 +242,11 @@ export interface Attachment {
   /**
    * Switches a category where no override applies.
    * @param settled whether a control, a setting or the configuration says so, and not the default. @default true
+   * @param level the least urgent one that comes out while it is on. @default every line
    */
-  setBase(index: number, on: boolean, settled?: boolean): void;
-  /** Sets a tenant's override; `undefined` removes it. */
-  setTenant(tenantId: string, index: number, on: boolean | undefined): void;
+  setBase(index: number, on: boolean, settled?: boolean, level?: number): void;
+  /** Sets a tenant's override; `undefined` removes it. @param level as of {@link setBase} */
+  setTenant(tenantId: string, index: number, on: boolean | undefined, level?: number): void;
   /** Switches every category off and keeps the state, or restores it. */
   suspend(suspended: boolean): void;
   detach(): void;

@@ -8,29 +8,33 @@ interface Watched {
   /** The bits as last reported. */
   wanted: boolean;
   settled: boolean;
+  leastLevel: number;
 }
 
-/** Reports changes of interest bits, and of whether a control decides, so that code outside the gate can follow a category without asking on each call. */
+/** Reports changes of interest bits, of whether a control decides, and of the least level, so that code outside the gate can follow a category without asking on each call. */
 export class InterestWatchers {
   readonly #interest: Uint32Array;
   readonly #settled: Uint32Array;
+  readonly #leastLevels: Uint8Array;
   readonly #failed: (index: number, error: unknown) => void;
   /** Indexed by category. */
   readonly #watched: (Watched | undefined)[] = [];
 
   constructor(
-    { interest, settled }: Pick<GateMemory, 'interest' | 'settled'>,
+    { interest, settled, leastLevels }: Pick<GateMemory, 'interest' | 'settled' | 'leastLevels'>,
     failed: (index: number, error: unknown) => void,
   ) {
     this.#interest = interest;
     this.#settled = settled;
+    this.#leastLevels = leastLevels;
     this.#failed = failed;
   }
 
   /** Calls back when a bit changes, and at once if the interest bit is set. Returns a function that unsubscribes. */
   watch(index: number, listener: Listener): () => void {
-    const wanted = hasBit(this.#interest, index);
-    this.#watched[index] ??= { listeners: new Set(), wanted, settled: hasBit(this.#settled, index) };
+    const state = this.#stateOf(index);
+    const { wanted } = state;
+    this.#watched[index] ??= { listeners: new Set(), ...state };
     const { listeners } = this.#watched[index];
     const own: Listener = (now) => listener(now);
     listeners.add(own);
@@ -44,12 +48,20 @@ export class InterestWatchers {
   check(word: number): void {
     for (let index = word << 5; index < (word + 1) << 5; index++) {
       const watched = this.#watched[index];
-      const wanted = hasBit(this.#interest, index);
-      const settled = hasBit(this.#settled, index);
-      if (watched === undefined || (watched.wanted === wanted && watched.settled === settled)) continue;
-      Object.assign(watched, { wanted, settled });
+      if (watched === undefined) continue;
+      const { wanted, settled, leastLevel } = this.#stateOf(index);
+      if (watched.wanted === wanted && watched.settled === settled && watched.leastLevel === leastLevel) continue;
+      Object.assign(watched, { wanted, settled, leastLevel });
       for (const listener of watched.listeners) this.#call(listener, index, wanted);
     }
+  }
+
+  #stateOf(index: number): Omit<Watched, 'listeners'> {
+    return {
+      wanted: hasBit(this.#interest, index),
+      settled: hasBit(this.#settled, index),
+      leastLevel: this.#leastLevels[index]!,
+    };
   }
 
   /** Reports every changed bit. */

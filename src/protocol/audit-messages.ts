@@ -1,4 +1,4 @@
-import type { AUDIT_ACTIONS, AuthMethod, ControlAction, SecurityLevel } from './constants.ts';
+import type { AUDIT_ACTIONS, AuthMethod, ControlAction, Level, SecurityLevel } from './constants.ts';
 import type { ChangeRecord, ControlBudget, DiscoveredActivation, RdcpAnswer } from './messages.ts';
 import type { Timestamp } from './time.ts';
 
@@ -24,7 +24,7 @@ export interface AuditIdentity {
 }
 
 /** An activation that was made or ended. Each value of `target.match` is `hmac:` and 12 characters. */
-export type AuditedActivation = Pick<DiscoveredActivation, 'id' | 'target' | 'filter' | 'when' | 'expiresAt'>;
+export type AuditedActivation = Pick<DiscoveredActivation, 'id' | 'target' | 'filter' | 'when' | 'level' | 'expiresAt'>;
 
 /** A change that goes beyond what a credential allows, while it waits and once it is made. Both have its `id`. */
 export type AuditedApproval =
@@ -96,6 +96,8 @@ export interface AuditEntry {
   readonly reason?: string;
   /** The option of the control. */
   readonly otelrdcp_budget?: ControlBudget | false;
+  /** The option of the control. */
+  readonly otelrdcp_level?: Level;
   /** On a `reset` that left permanent settings. */
   readonly otelrdcp_only?: 'temporary';
   /** The activation that was made or ended. Values of `match` are masked. */

@@ -110,6 +110,14 @@ export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'
 /** One of {@link CONTROL_ACTIONS}. */
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
+/** Levels of a control, from the least urgent. */
+export const LEVELS = ['silly', 'trace', 'debug', 'info', 'warn', 'error'] as const;
+/**
+ * The least urgent level that comes out: `silly`, `trace`, `debug`, `info`. `warn` and `error` quieten: nothing more comes out,
+ * and what is less urgent does not.
+ */
+export type Level = (typeof LEVELS)[number];
+
 /** What `allow` of a credential may name: the actions that switch, and the two that read lines. */
 export const ALLOWED_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'tail', 'forecast'] as const;
 /** One of {@link ALLOWED_ACTIONS}. */

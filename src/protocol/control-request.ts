@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { CONTROL_ACTIONS, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL, MAX_REASON_LENGTH, PROTOCOL } from './constants.ts';
+import {
+  CONTROL_ACTIONS,
+  LEVELS,
+  MAX_BUDGET_RATE,
+  MAX_BUDGET_TOTAL,
+  MAX_REASON_LENGTH,
+  PROTOCOL,
+} from './constants.ts';
 import { ANY_CATEGORY_NAME } from './names.ts';
 import { controlTargetSchema, lineFilterSchema, whenSchema } from './target.ts';
+import { isQuiet } from './target-text.ts';
 import { DURATION_SCHEMA, parseDuration } from './time.ts';
 
 /** The version of the protocol that a body may state. Another one is refused before the body is validated. */
@@ -76,6 +84,7 @@ const options = z.strictObject({
   otelrdcp_target: controlTargetSchema.optional(),
   otelrdcp_filter: lineFilterSchema.optional(),
   otelrdcp_when: whenSchema.optional(),
+  otelrdcp_level: z.enum(LEVELS).optional(),
   otelrdcp_id: z
     .string()
     .min(1, 'must hold at least one character')
@@ -88,17 +97,35 @@ const without = (...names: readonly string[]) => ({
   properties: { options: { properties: Object.fromEntries(names.map((name) => [name, false])) } },
 });
 /** As JSON Schema, what the schema checks in several fields together. */
+const LASTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
 const CONDITIONS = [
   { anyOf: [action('reset', 'status'), { required: ['categories'] }] },
   { anyOf: [action('enable', 'disable', 'toggle'), without('temporary', 'duration')] },
   { anyOf: [action('enable', 'toggle'), without('otelrdcp_budget')] },
   { anyOf: [action('reset'), without('otelrdcp_only')] },
-  { anyOf: [action('enable'), without('otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when')] },
+  { anyOf: [action('enable'), without('otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_level')] },
   { anyOf: [action('disable', 'reset'), without('otelrdcp_id')] },
   {
     anyOf: [
       { properties: { options: { properties: { temporary: { const: true } } } } },
       without('duration', 'otelrdcp_budget', 'otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when'),
+    ],
+  },
+  {
+    anyOf: [
+      { properties: { options: { properties: { otelrdcp_level: { enum: LASTING_LEVELS } } } } },
+      {
+        properties: {
+          options: {
+            properties: {
+              temporary: { const: true },
+              otelrdcp_target: false,
+              otelrdcp_filter: false,
+              otelrdcp_when: false,
+            },
+          },
+        },
+      },
     ],
   },
 ];
@@ -116,7 +143,7 @@ export const controlRequestSchema = z
   })
   .superRefine((request, context) => {
     const reject = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-    const { temporary, duration, otelrdcp_budget, otelrdcp_only, otelrdcp_id } = request.options ?? {};
+    const { temporary, duration, otelrdcp_budget, otelrdcp_only, otelrdcp_id, otelrdcp_level } = request.options ?? {};
     const changesState = request.action !== 'reset' && request.action !== 'status';
     if (changesState && request.categories === undefined) reject(['categories'], `is required for ${request.action}`);
     if (!changesState && temporary !== undefined)
@@ -133,6 +160,16 @@ export const controlRequestSchema = z
       if (request.options?.[name] === undefined) continue;
       if (request.action !== 'enable') reject(['options', name], `is not allowed for ${request.action}`);
       else if (temporary === false) reject(['options', name], 'needs a temporary control');
+    }
+    if (otelrdcp_level !== undefined && request.action !== 'enable')
+      reject(['options', 'otelrdcp_level'], `is not allowed for ${request.action}`);
+    else if (otelrdcp_level !== undefined && isQuiet(otelrdcp_level)) {
+      const { otelrdcp_target, otelrdcp_filter, otelrdcp_when } = request.options ?? {};
+      if (temporary === false) reject(['options', 'otelrdcp_level'], `needs a temporary control for ${otelrdcp_level}`);
+      if ((otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when) !== undefined) {
+        const lasting = LASTING_LEVELS.join(', ');
+        reject(['options', 'otelrdcp_level'], `must be one of ${lasting} for a part of the work or of the lines`);
+      }
     }
     if (temporary === false && otelrdcp_budget !== undefined)
       reject(['options', 'otelrdcp_budget'], 'needs a temporary control');

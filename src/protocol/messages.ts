@@ -1,5 +1,5 @@
 import type { Allow } from './allow.ts';
-import type { AuthMethod, ControlAction, IsolationLevel, PROTOCOL, Scope, SecurityLevel } from './constants.ts';
+import type { AuthMethod, ControlAction, IsolationLevel, Level, PROTOCOL, Scope, SecurityLevel } from './constants.ts';
 import type { Emission } from './emission.ts';
 import type { ControlTarget, LineFilter, When } from './target.ts';
 import type { Timestamp } from './time.ts';
@@ -153,6 +153,8 @@ export interface TenantSetting {
   readonly temporary: boolean;
   /** When a temporary setting ends. */
   readonly expiresAt?: Timestamp;
+  /** The least urgent level that comes out; absent for every line. */
+  readonly level?: Level;
   /** Who made it, when and why, if known. */
   readonly control?: DiscoveredControl;
 }
@@ -186,6 +188,8 @@ export interface DiscoveredActivation {
   readonly filter?: LineFilter;
   /** The work whose lines are written, once it has ended; until then they are recorded. Absent for lines that are written at once. */
   readonly when?: When;
+  /** The least urgent level of the lines that come out; absent for every line. */
+  readonly level?: Level;
   /** Its own budget for each category; absent for the configured one, `false` for none. */
   readonly budget?: ControlBudget | false;
   /** When it ends. */
@@ -227,6 +231,11 @@ export interface DiscoveredCategory {
   readonly otelrdcp_origin: StateOrigin;
   /** When the temporary control ends. */
   readonly otelrdcp_expiresAt?: Timestamp;
+  /**
+   * The least urgent level that comes out while it is on; absent for every line. `warn` and `error` quieten loggers: lines that
+   * are less urgent are not written.
+   */
+  readonly otelrdcp_level?: Level;
   /** The maker of the control that decides. Hidden from a tenant if the control is for all tenants. */
   readonly otelrdcp_control?: DiscoveredControl;
   /** Tenants with another setting, for those who may see all tenants and ask about everybody; absent if there is none. */
@@ -290,6 +299,8 @@ export interface ChangeRecord {
   readonly effectiveAt: Timestamp;
   /** When a temporary change ends. */
   readonly expiresAt?: Timestamp;
+  /** The least urgent level that comes out now; absent for every line. */
+  readonly otelrdcp_level?: Level;
 }
 
 /** How many processes sharing a store have applied a revision. */
@@ -356,6 +367,8 @@ export interface StatusResponse extends RdcpAnswer {
   readonly enabled: boolean;
   /** Whether each registered category is on, by name. */
   readonly categories: Readonly<Record<string, boolean>>;
+  /** The least urgent level that comes out, of those that are on with one. */
+  readonly otelrdcp_levels?: Readonly<Record<string, Level>>;
   /** Calls of all categories. */
   readonly performance: {
     /** Since the process started. */

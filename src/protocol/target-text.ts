@@ -1,12 +1,23 @@
+import type { Level } from './constants.ts';
 import type { DiscoveredActivation } from './messages.ts';
 import type { Instances, When } from './target.ts';
 
 // Targets in words.
 
-type Part = Pick<DiscoveredActivation, 'tenant' | 'target' | 'filter' | 'when'>;
+type Part = Pick<DiscoveredActivation, 'tenant' | 'target' | 'filter' | 'when' | 'level'>;
+
+/** Whether a level takes lines away, instead of letting them out. */
+export function isQuiet(level: Level): boolean {
+  return level === 'warn' || level === 'error';
+}
+
+/** A level in words, behind what has it: `from info up`, `quiet below warn`. */
+export function levelText(level: Level): string {
+  return isQuiet(level) ? `quiet below ${level}` : `from ${level} up`;
+}
 
 /** Whose work, which lines and processes an activation is for: `user.id=42`, `acme, where rows > 1000`, `one request, in one process`, `failures`. */
-export function partText({ tenant, target, filter, when }: Part): string {
+export function partText({ tenant, target, filter, when, level }: Part): string {
   const { where, text, sample } = filter ?? {};
   return [
     ...(when?.failed === true ? ['failures'] : []),
@@ -18,6 +29,7 @@ export function partText({ tenant, target, filter, when }: Part): string {
     ...(where === undefined ? [] : [`where ${where}`]),
     ...(text === undefined ? [] : [`text ${text}`]),
     ...(sample === undefined ? [] : [`${Number((sample * 100).toPrecision(3))} %`]),
+    ...(level === undefined ? [] : [levelText(level)]),
   ].join(', ');
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type CommitResult, GLOBAL_SCOPE, type ScopeState } from '../store/state-store.ts';
+import { type CommitResult, GLOBAL_SCOPE, type ScopeState, type Setting } from '../store/state-store.ts';
 import { auditTrailContract } from './audit.ts';
 import { categoryListsContract, fleetStoreContract } from './fleet.ts';
 import { messageStoreContract } from './messages.ts';
@@ -63,11 +63,12 @@ function keepsState(test: AddCase, { shared, tokens }: StoreContractOptions): vo
   });
 
   test('what was committed is loaded, layer by layer', async ({ store }) => {
-    const settings = {
+    const settings: Record<string, Setting> = {
       ON: { permanent: true },
       OFF: { permanent: false },
       MADE: { permanent: true, by: { userId: 'anna', reason: 'why', at: NOW } },
       OVERLAY: { temporary: { enabled: true, expiresAt: NOW + 1 } },
+      LEVELS: { permanent: true, level: 'info', temporary: { enabled: true, expiresAt: NOW + 1, level: 'warn' } },
       BOTH: { permanent: true, temporary: { enabled: false, expiresAt: NOW + 86_400_000 } },
       'X-CUSTOM-NAME': { permanent: false, temporary: { enabled: true, expiresAt: NOW + 5 } },
     };

@@ -1,4 +1,5 @@
 import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/audit-messages.ts';
+import type { Level } from '../protocol/constants.ts';
 import type { ControlBudget } from '../protocol/messages.ts';
 import type { LineFilter, Target, When } from '../protocol/target.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
@@ -26,6 +27,8 @@ export interface Overlay {
   readonly expiresAt: number;
   /** The budget of its category. @default the configured budget */
   readonly budget?: ControlBudget | false | undefined;
+  /** The least urgent level that comes out. @default every line */
+  readonly level?: Level | undefined;
   /** @default not known */
   readonly by?: Maker | undefined;
 }
@@ -34,6 +37,8 @@ export interface Overlay {
 export interface Setting {
   /** `undefined` means that the category inherits. */
   readonly permanent?: boolean | undefined;
+  /** The least urgent level that comes out by `permanent`. @default every line */
+  readonly level?: Level | undefined;
   /** Who made the permanent setting. @default not known */
   readonly by?: Maker | undefined;
   /** The temporary control, in force before `permanent` until it ends. */
@@ -52,6 +57,8 @@ export interface Activation {
   readonly filter?: LineFilter | undefined;
   /** The work whose lines are written, once its outcome is known. @default all lines, at once */
   readonly when?: When | undefined;
+  /** The least urgent level that it lets out. @default every line */
+  readonly level?: Level | undefined;
   /** Its own budget for each of its categories. @default the configured budget of the category */
   readonly budget?: ControlBudget | false | undefined;
   /** When it ends: wall time, milliseconds since the epoch. */

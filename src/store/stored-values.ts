@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LEVELS } from '../protocol/constants.ts';
 import { decodeJson } from '../protocol/decode.ts';
 import { isCategoryName } from '../protocol/names.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../protocol/target.ts';
@@ -25,14 +26,18 @@ const maker = z.object({
 
 const budget = z.union([z.literal(false), z.object({ callsPerSecond: limit, calls: limit, bytes: limit })]).optional();
 
+const level = z.enum(LEVELS).optional();
+
 const setting: z.ZodType<Setting> = z.object({
   permanent: z.boolean().optional(),
+  level,
   by: maker.optional(),
   temporary: z
     .object({
       enabled: z.boolean(),
       expiresAt: instant,
       budget,
+      level,
       by: maker.optional(),
     })
     .optional(),
@@ -47,6 +52,7 @@ const activation: z.ZodType<Activation> = z.object({
   target: targetSchema.optional(),
   filter: lineFilterSchema.optional(),
   when: whenSchema.optional(),
+  level,
   budget,
   expiresAt: instant,
   by: maker.optional(),

@@ -101,6 +101,8 @@ export const ATTR_AUDIT_ACTIVATION = 'rdcp.audit.activation';
 export const ATTR_AUDIT_ONLY = 'rdcp.audit.only';
 /** Budget of a control. */
 export const ATTR_AUDIT_BUDGET = 'rdcp.audit.budget';
+/** Level of a control: the least urgent lines that come out. */
+export const ATTR_AUDIT_LEVEL = 'rdcp.audit.level';
 /** Beginning of a tail, or what it sent. */
 export const ATTR_AUDIT_TAIL = 'rdcp.audit.tail';
 /** A change that waits for an approval, or who approved one. */

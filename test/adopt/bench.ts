@@ -6,6 +6,7 @@ import type { Source } from '../../src/adopt/types.ts';
 import type { Call, DebugRecord } from '../../src/emit/record.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
+import { LEVEL } from '../../src/gate/levels.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -18,6 +19,10 @@ export function loadCopy<T>(name: string): { readonly exports: T; readonly versi
   for (const file of Object.keys(require.cache)) delete require.cache[file];
   return { exports: require(name), version: require(`${name}/package.json`).version };
 }
+
+type Level = keyof typeof LEVEL;
+
+const rankOf = (level: Level | undefined) => level && LEVEL[level];
 
 interface BenchOptions {
   /** @default every source */
@@ -92,14 +97,19 @@ export function adoptionBench(
     names: () => gate.categories().map(({ name }) => name),
     /** Whether any logger of the category writes debug lines by itself. */
     byDefault: (name: string) => adopter.sourceOf(name)?.onByItself !== undefined,
-    turn: (name: string, on: boolean) => attachment.setBase(category(name).index, on),
+    turn: (name: string, on: boolean, level?: Level) =>
+      attachment.setBase(category(name).index, on, true, rankOf(level)),
     /** Nobody switches the category any more. */
     reset: (name: string) => attachment.setBase(category(name).index, category(name).defaultEnabled, false),
-    turnFor: (tenant: string, name: string, on: boolean | undefined) =>
-      attachment.setTenant(tenant, category(name).index, on),
+    turnFor: (tenant: string, name: string, on: boolean | undefined, level?: Level) =>
+      attachment.setTenant(tenant, category(name).index, on, rankOf(level)),
     /** Switches the category on for the work of one user. */
-    turnForUser: (user: string, name: string) =>
-      sink.activate(category(name), { match: { 'user.id': user }, exhausted: () => {} }),
+    turnForUser: (user: string, name: string, level?: Level) =>
+      sink.activate(category(name), {
+        match: { 'user.id': user },
+        ...(level && { level: LEVEL[level] }),
+        exhausted: () => {},
+      }),
     counted: (name: string) => gate.callsTotal(category(name).index),
     dropped: (name: string) => gate.droppedTotal(category(name).index),
     tap: (name: string) => {

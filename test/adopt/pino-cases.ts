@@ -271,6 +271,74 @@ export function pinoCases(copy: string): void {
     assert.equal(counted('APP'), 2);
   });
 
+  it('a level lets out less, or takes away less urgent lines, of children too; errors always come out', (t) => {
+    const { pino, out, written, turn, reset, counted } = setUp(t, copy);
+    const root = pino({}, out);
+    const terse = pino({ level: 'error' }, out);
+    const early = root.child({ requestId: 1 });
+    const chatty = early.child({ requestId: 2 }, { level: 'trace' });
+    const say = (logger: Logger) => {
+      for (const each of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) logger[each](each);
+      return written();
+    };
+    const late = () => root.child({ requestId: 3 }) as Logger;
+    const all = () => [root, terse, early, chatty, late()].map(say);
+    const errors = '50 error, 60 fatal';
+    const warnings = `40 warn, ${errors}`;
+    const infos = `30 info, ${warnings}`;
+    const debugs = `20 debug, ${infos}`;
+    const traces = `10 trace, ${debugs}`;
+    const own = [infos, errors, infos, traces, infos];
+    assert.deepEqual(all(), own);
+    const levels = { silly: traces, trace: traces, debug: debugs, info: infos } as const;
+    for (const [level, lines] of Object.entries(levels)) {
+      turn('APP', true, level as keyof typeof levels);
+      assert.deepEqual(all(), Array(5).fill(lines), level);
+    }
+    assert.deepEqual(
+      ['debug', 'info', 'warn'].map((level) => terse.isLevelEnabled(level)),
+      [false, true, true],
+    );
+    const before = counted('APP');
+    turn('APP', true, 'warn');
+    assert.deepEqual(all(), [warnings, errors, warnings, warnings, warnings]);
+    assert.deepEqual(
+      ['debug', 'info', 'warn', 'fatal'].map((level) => chatty.isLevelEnabled(level)),
+      [false, false, true, true],
+    );
+    turn('APP', true, 'error');
+    assert.deepEqual(all(), Array(5).fill(errors));
+    assert.equal(counted('APP'), before);
+    reset('APP');
+    assert.deepEqual(all(), own);
+  });
+
+  it('a level for one tenant, or for one user, is for their lines alone', (t) => {
+    const { pino, out, gate, written, turn, turnFor, turnForUser, reset } = setUp(t, copy);
+    const root = pino({}, out);
+    const say = () => {
+      for (const each of ['trace', 'debug', 'info', 'warn'] as const) root[each](each);
+      return written();
+    };
+    const inTenants = () => ['acme', 'other'].map((tenant) => gate.runWithTenant(tenant, say));
+    turnFor('acme', 'APP', true, 'warn');
+    assert.deepEqual([...inTenants(), say()], ['40 warn', '30 info, 40 warn', '30 info, 40 warn']);
+    turn('APP', true, 'debug');
+    turnFor('other', 'APP', true);
+    assert.deepEqual(inTenants(), ['40 warn', '10 trace, 20 debug, 30 info, 40 warn']);
+    assert.equal(say(), '20 debug, 30 info, 40 warn');
+    turnFor('acme', 'APP', undefined);
+    turnFor('other', 'APP', undefined);
+    reset('APP');
+    assert.deepEqual([...inTenants(), say()], Array(3).fill('30 info, 40 warn'));
+    root.level = 'error';
+    const stop = turnForUser('42', 'APP', 'info');
+    assert.equal(gate.work.run({ 'user.id': '42' }, say), '30 info, 40 warn');
+    assert.equal(gate.work.run({ 'user.id': '7' }, say), '');
+    stop();
+    assert.equal(gate.work.run({ 'user.id': '42' }, say), '');
+  });
+
   it('lines over the budget of a category that was switched on are dropped and counted', (t) => {
     const { pino, out, turn, written, counted, dropped } = setUp(t, copy, undefined, 3);
     const root = pino({}, out);

@@ -65,6 +65,20 @@ describe('a credential with allow', () => {
     }
   });
 
+  it('quietens only where it may disable, because lines that would be written are not', async () => {
+    const quiet = enable(['DB_POOL'], { otelrdcp_level: 'warn', duration: 60 });
+    const { refusedField, limited } = await start({ ...DB, actions: ['enable'] });
+    assert.equal(await refusedField(quiet), 'action');
+    await limited(enable(['DB_POOL'], { otelrdcp_level: 'info' }));
+    const other = await start({ ...DB, actions: ['disable'], maxDuration: '1m' });
+    assert.equal((await other.limited(quiet)).response.changes[0]?.otelrdcp_level, 'warn');
+    assert.equal(
+      await other.refusedField(enable(['DB_POOL'], { otelrdcp_level: 'warn', duration: 61 })),
+      'options.duration',
+    );
+    assert.equal(await other.refusedField(enable(['HTTP'], { otelrdcp_level: 'warn' })), 'categories');
+  });
+
   it('ends no activation of other categories by its id', async () => {
     const { control, limited, refusedField } = await start(DB);
     const part = { otelrdcp_filter: { sample: 0.5 } };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { GateCore } from '../../src/gate/core.ts';
+import { LEVEL } from '../../src/gate/levels.ts';
 import { ThreadHost } from '../../src/gate/thread-host.ts';
 import { ThreadLink } from '../../src/gate/thread-link.ts';
 import { RecordingController } from './controllers.ts';
@@ -66,6 +67,37 @@ function twoGates(t: TestContext) {
     },
   };
 }
+
+test('a thread follows the levels of everybody and of tenants, and the main thread gets those of its lines', async (t) => {
+  const { main, thread, deliver } = twoGates(t);
+  const orders = thread.category('ORDERS');
+  const controller = new RecordingController();
+  const attachment = main.attach(controller);
+  deliver();
+  const passing = () =>
+    Object.entries(LEVEL)
+      .filter(([, level]) => orders.wanted && orders.passes(1, () => ({ message: 'm' }), undefined, level))
+      .map(([name]) => name)[0];
+  const heard: number[] = [];
+  orders.onWanted(() => heard.push(orders.leastLevel));
+  attachment.setBase(0, true, true, LEVEL.info);
+  assert.deepEqual([passing(), orders.enabled, orders.level], ['info', false, LEVEL.info]);
+  attachment.setTenant('acme', 0, true, LEVEL.warn);
+  attachment.setTenant('other', 0, true, LEVEL.trace);
+  await Promise.resolve();
+  deliver();
+  assert.deepEqual(
+    ['acme', 'other', 'third'].map((tenant) => thread.runWithTenant(tenant, passing)),
+    ['warn', 'trace', 'info'],
+  );
+  assert.equal(heard.at(-1), LEVEL.trace);
+  attachment.setTenant('other', 0, undefined);
+  attachment.setTenant('acme', 0, undefined);
+  attachment.setBase(0, true);
+  await Promise.resolve();
+  deliver();
+  assert.deepEqual([passing(), orders.leastLevel, heard.at(-1)], ['silly', 0, 0]);
+});
 
 test('a thread follows what is switched in the main thread, and its calls come out and count there', async (t) => {
   const { main, thread, deliver } = twoGates(t);

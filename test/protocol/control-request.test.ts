@@ -63,6 +63,37 @@ test('what could be misread is refused, and the field is named', () => {
   for (const [body, field] of cases) assert.equal(wrongField(body), field, JSON.stringify(body));
 });
 
+test('a level is one of six, for enable alone; one that quietens ends, and is for all work and lines', () => {
+  const wrong = (action: string, options: object) => {
+    const { error } = controlRequestSchema.safeParse({ action, categories: 'A', options });
+    const { field, message } = error === undefined ? { field: '', message: '' } : firstIssue(error);
+    return `${field} ${message}`.trim();
+  };
+  const level = 'options.otelrdcp_level';
+  for (const each of ['silly', 'trace', 'debug', 'info', 'warn', 'error']) {
+    assert.equal(wrong('enable', { otelrdcp_level: each }), '');
+    assert.equal(wrong('enable', { otelrdcp_level: each, temporary: true }), '');
+    assert.equal(wrong('disable', { otelrdcp_level: each }), `${level} is not allowed for disable`);
+  }
+  for (const each of ['fatal', 'WARN', 'verbose', '', 4, null]) {
+    assert.match(wrong('enable', { otelrdcp_level: each }), /^options\.otelrdcp_level must be one of "silly".*"error"/);
+  }
+  for (const action of ['toggle', 'reset', 'status']) {
+    assert.equal(wrong(action, { otelrdcp_level: 'info' }), `${level} is not allowed for ${action}`);
+  }
+  assert.equal(wrong('enable', { otelrdcp_level: 'info', temporary: false }), '');
+  assert.equal(
+    wrong('enable', { otelrdcp_level: 'warn', temporary: false }),
+    `${level} needs a temporary control for warn`,
+  );
+  const part = { otelrdcp_filter: { text: 'a*' } };
+  assert.equal(wrong('enable', { otelrdcp_level: 'trace', ...part }), '');
+  assert.equal(
+    wrong('enable', { otelrdcp_level: 'error', ...part }),
+    `${level} must be one of silly, trace, debug, info for a part of the work or of the lines`,
+  );
+});
+
 test('a character of a reason counts once, also where UTF-16 takes two units for it', () => {
   const withReason = (reason: string) => ({ action: 'reset', options: { reason } });
   assert.equal(wrongField(withReason('\u{1f422}'.repeat(500))), undefined);

@@ -1,3 +1,4 @@
+import { LEVEL } from '../../gate/levels.ts';
 import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../loggers.ts';
 import { Patches } from '../patches.ts';
 import type { AdoptedCategory } from '../types.ts';
@@ -19,7 +20,7 @@ interface State {
 }
 
 /**
- * The loggers of one copy of pino. Each gets gated methods in place of those below INFO, and of those that its level holds
+ * The loggers of one copy of pino. Each gets gated methods in place of those below ERROR, and of those that its level holds
  * back: a bit test, then pino's own method. The level, its changes and its listeners stay the application's.
  *
  * Up to 9.9.2, and in 9.14, each child has methods of its own; from 10 on only those with a level of their own have.
@@ -182,14 +183,15 @@ export class PinoCopy {
     if (!this.#starting) this.#loggers.add(logger);
   }
 
-  /** Replaces the methods of a logger, but for those that its own level admits and which are no debug output. */
+  /** Replaces the methods of a logger, but for those of errors that its own level admits: nothing holds them back. */
   #gate(logger: PinoLogger): void {
     const { category, originals } = this.#stateOf(logger) ?? {};
     if (category === undefined) return;
     const hasLevel = Object.hasOwn(logger, this.#symbols.levelVal);
     const own = Object.hasOwn(logger, this.#state) ? originals : undefined;
-    for (const [level, { value, isDebug, gated }] of this.#methods.levels.of(logger)) {
-      if (logger[level] === gated || (hasLevel && !isDebug && this.#methods.levels.admits(logger, value))) continue;
+    for (const [level, { value, level: rank, gated }] of this.#methods.levels.of(logger)) {
+      const isFree = hasLevel && rank >= LEVEL.error && this.#methods.levels.admits(logger, value);
+      if (logger[level] === gated || isFree) continue;
       own?.set(level, logger[level]);
       // A child that shares its parent's methods has none that code which lists its properties could see.
       if (Object.hasOwn(logger, level)) logger[level] = gated;
@@ -205,9 +207,11 @@ export class PinoCopy {
   #isEnabled(logger: PinoLogger, level: string, admitted: boolean): boolean {
     const category = this.#stateOf(logger)?.category;
     const { levels } = this.#methods;
-    if (category === undefined || (admitted && levels.of(logger).get(level)?.isDebug !== true)) return admitted;
+    const asked = levels.of(logger).get(level);
+    if (category === undefined || asked === undefined) return admitted;
+    if (admitted && !asked.isDebug) return !category.holdsBack(asked.level);
     if (!admitted && levels.isSilent(logger)) return false;
-    return category.allows(admitted);
+    return category.allows(admitted, asked.level);
   }
 
   #restoreLogger(logger: PinoLogger): void {

@@ -1,10 +1,13 @@
+import { levelAmong } from '../levels.ts';
 import { DEBUG_LEVELS } from '../loggers.ts';
 import type { LogMethod, PinoLogger, PinoParts, PinoSymbols } from './logger.ts';
 
 /** A level of a logger. */
 export interface PinoLevel {
   readonly value: number;
-  /** Whether its lines are debug output: those of INFO and above are only ever let through, never dropped or counted. */
+  /** Among ours (`gate/levels.ts`). */
+  readonly level: number;
+  /** Whether its lines are debug output: those of INFO and above that the logger's own level admits are not counted. */
   readonly isDebug: boolean;
   /** pino's own method, whatever the logger's level is. */
   readonly method: LogMethod;
@@ -62,7 +65,10 @@ export class PinoLevels {
       const { info } = values;
       const isDebug = info === undefined ? DEBUG_LEVELS.has(name) : !this.#compare(logger, value, info);
       const method = this.#methodOf(logger, name);
-      if (method !== undefined) yield [name, { value, isDebug, method, gated: this.#gate({ value, isDebug, method }) }];
+      if (method === undefined) continue;
+      const level = levelAmong(values, isDebug, (other) => this.#compare(logger, value, values[other]!));
+      const read = { value, level, isDebug, method };
+      yield [name, { ...read, gated: this.#gate(read) }];
     }
   }
 

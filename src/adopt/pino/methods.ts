@@ -26,20 +26,33 @@ export class PinoMethods {
     this.#options = options;
   }
 
-  #gated({ value, isDebug, method }: Omit<PinoLevel, 'gated'>): LogMethod {
+  #gated({ value, level, isDebug, method }: Omit<PinoLevel, 'gated'>): LogMethod {
     const methods = this;
     const { categoryOf } = this.#options;
     return function (...args) {
       const admitted = methods.levels.admits(this, value);
-      const category = methods.active && !(admitted && !isDebug) ? categoryOf(this) : undefined;
+      const category = methods.active ? categoryOf(this) : undefined;
       if (category === undefined) return admitted ? method.apply(this, args) : undefined;
-      if (category.wanted || decision.taken) return methods.#decide(this, category, method, admitted, args);
-      return admitted && !category.decided ? method.apply(this, args) : undefined;
+      const isOwn = admitted && !isDebug;
+      if (category.wanted || decision.taken) {
+        const isHeld = !decision.taken && category.holdsBack(level);
+        // Taps get what the category has lines of, and not what is the application's own.
+        if (isHeld && (isOwn || !category.tapped)) return undefined;
+        return isOwn ? method.apply(this, args) : methods.#decide(this, category, method, level, admitted, args);
+      }
+      return isOwn || (admitted && !category.decided) ? method.apply(this, args) : undefined;
     };
   }
 
   /** @param admitted whether the logger's own level admits the line */
-  #decide(logger: PinoLogger, category: AdoptedCategory, method: LogMethod, admitted: boolean, args: unknown[]) {
+  #decide(
+    logger: PinoLogger,
+    category: AdoptedCategory,
+    method: LogMethod,
+    level: number,
+    admitted: boolean,
+    args: unknown[],
+  ) {
     if (!admitted && this.levels.isSilent(logger)) return undefined;
     const { taken } = decision;
     const asItIs = admitted && (taken || !category.decided);
@@ -48,7 +61,7 @@ export class PinoMethods {
     const describe = () => describeLine(redacted[0], method, redacted[1], this.#symbols);
     const passes = taken
       ? admitted || decision.passes?.() !== false
-      : this.#passes(logger, category, admitted, args, describe);
+      : this.#passes(logger, category, level, admitted, args, describe);
     if (!passes) return undefined;
     const write = () => method.apply(...(asItIs ? call : redacted));
     try {
@@ -63,6 +76,7 @@ export class PinoMethods {
   #passes(
     logger: PinoLogger,
     category: AdoptedCategory,
+    level: number,
     admitted: boolean,
     [first, second]: readonly unknown[],
     describe: () => Described | undefined,
@@ -70,6 +84,6 @@ export class PinoMethods {
     const text = typeof first === 'string' ? first : typeof second === 'string' ? second : '';
     const bindings = logger[this.#symbols.chindings];
     const bytes = text.length + 64 + (typeof bindings === 'string' ? bindings.length : 0);
-    return category.passes(bytes, describe, admitted);
+    return category.passes(bytes, describe, admitted, level);
   }
 }

@@ -119,7 +119,7 @@ function budgetOf(
 /** The state of a category. The tenants that have it on are shown to those who may list tenants. */
 export function described(
   ctx: Context,
-  { by, expiresAt, tenants, activations, ...view }: CategoryView,
+  { by, expiresAt, level, tenants, activations, ...view }: CategoryView,
 ): Omit<DiscoveredCategory, 'metrics'> {
   return {
     name: view.name,
@@ -129,6 +129,7 @@ export function described(
     otelrdcp_default: view.defaultEnabled,
     otelrdcp_origin: view.origin,
     ...(expiresAt !== undefined && { otelrdcp_expiresAt: timestamp(expiresAt) }),
+    ...(level !== undefined && { otelrdcp_level: level }),
     ...(by !== undefined && { otelrdcp_control: shownMaker(by) }),
     ...(tenants !== undefined && seesTenants(ctx) && { otelrdcp_settings: tenants }),
     ...activationsOf(ctx, activations),
@@ -174,11 +175,13 @@ export function status({ plane, fleet }: StateParts, measurements: SharedMeasure
       const { otelrdcp_activations: shown } = activationsOf(ctx, activations);
       return shown === undefined ? [] : [[name, shown] as const];
     });
+    const levels = views.flatMap(({ name, level }) => (level === undefined ? [] : [[name, level] as const]));
     const body: StatusResponse = {
       ...opening(ctx, clock),
       enabled: plane.enabled,
       performance: totals(views, visibleCalls(tenancy, measurements)),
       categories: Object.fromEntries(views.map(({ name, enabled }) => [name, enabled])),
+      ...(levels.length > 0 && { otelrdcp_levels: Object.fromEntries(levels) }),
       ...(summary !== undefined && { otelrdcp_fleet: summary }),
       ...(active.length > 0 && { otelrdcp_activations: Object.fromEntries(active) }),
       ...(set.length > 0 && {

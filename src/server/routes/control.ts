@@ -128,6 +128,7 @@ function fingerprint({ action, categories, options }: ControlRequest, { tenantId
     when?.failed,
     when?.slowerThan,
     id,
+    options?.otelrdcp_level,
   ];
   const content = [tenantId, action, categories, temporary, duration, reason, limits, only, part];
   return hash('sha256', JSON.stringify(content), 'hex');
