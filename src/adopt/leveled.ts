@@ -1,4 +1,5 @@
 import { formatLine } from '../emit/formatting.ts';
+import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { AdoptedCategory, Adoption } from './types.ts';
 
 /** A logger of any library whose level can be set. */
@@ -12,6 +13,8 @@ export interface Leveled {
 const QUIET = ['verbose', 'debug', 'trace', 'silly'];
 /** Methods above them that a logger's own level may hold back. */
 const URGENT = ['info', 'warn'];
+/** Where the methods stand among our levels. */
+const RANKS: Readonly<Record<string, number>> = { ...LEVEL, verbose: LEVEL.debug };
 /** Levels that are words, from the most verbose. */
 const ORDER = ['silly', 'trace', 'debug', 'verbose', 'info', 'warn', 'warning', 'error', 'fatal', 'silent', 'off'];
 
@@ -38,6 +41,7 @@ export function leveled(logger: object): Leveled | undefined {
  * Raises a logger's level while its category is wanted, and lets pass what the category admits of the lines below `info` and
  * of those that the logger's own level holds back. The level is raised for all of the logger, although the category may be on
  * for one tenant alone: guards such as `isDebugEnabled()` read it, and libraries such as loglevel make their methods from it.
+ * A control of level `trace` or `silly` raises it further; what a control's level holds back is decided in the methods.
  * Returns a function that puts everything back.
  */
 export function adoptLeveled(
@@ -51,22 +55,41 @@ export function adoptLeveled(
 
   function raise(): void {
     const before = get();
-    set(level);
+    const verbose = verboseLevel();
+    set(verbose);
     const raised = get();
     // The application has it this verbose already: its lines are its own.
-    if (Object.is(before, raised)) return;
-    const last = QUIET.indexOf(String(level));
-    const held = URGENT.filter((method) => isBetween(levelOf(method), raised, before));
-    set(level);
-    const quiet = QUIET.slice(0, last === -1 ? undefined : last + 1);
+    const isOwn = Object.is(before, raised);
+    if (isOwn && category.leastLevel === ANY_LEVEL) return;
+    const last = QUIET.indexOf(String(verbose));
+    const held = isOwn ? [] : URGENT.filter((method) => isBetween(levelOf(method), raised, before));
+    set(verbose);
+    const gated = isOwn ? [] : [...QUIET.slice(0, last === -1 ? undefined : last + 1), ...held];
+    const own = category.leastLevel === ANY_LEVEL ? [] : [...QUIET, ...URGENT].filter((each) => !gated.includes(each));
     // Setting a level may make new methods, so this comes after it.
-    const ungate = [...quiet, ...held].map((method) => gateMethod(logger, method, category, failed));
+    const ungate = [
+      ...gated.map((method) => gateMethod(logger, method, category, failed)),
+      ...own.map((method) => holdMethod(logger, method, category)),
+    ];
     lower = () => {
       lower = () => {};
       for (const each of ungate) each();
       // Another level is the application's.
       if (Object.is(get(), raised)) set(before);
     };
+  }
+
+  /** The level while the category is on: as verbose as the most verbose control asks for, where the library has that. */
+  function verboseLevel(): unknown {
+    const asked = category.leastLevel;
+    if (typeof level !== 'string' || asked === ANY_LEVEL || asked > LEVEL.trace) return level;
+    const further = asked === LEVEL.silly ? ['silly', 'trace'] : ['trace'];
+    const known = further.find(
+      (name) => typeof Reflect.get(logger, name) === 'function' && levelOf(name) !== undefined,
+    );
+    return known === undefined || (ORDER.includes(level) && ORDER.indexOf(level) < ORDER.indexOf(known))
+      ? level
+      : known;
   }
 
   /** The library's own value for a level; `undefined` if it has no such level. */
@@ -106,20 +129,43 @@ function rankOf(level: unknown): number {
   return at === -1 ? Number.NaN : at;
 }
 
+/** Replaces a method whose lines the logger's own level holds back. */
 function gateMethod(logger: object, method: string, category: AdoptedCategory, failed: Adoption['failed']): () => void {
-  const write: unknown = Reflect.get(logger, method);
-  if (typeof write !== 'function') return () => {};
-  const own = Object.getOwnPropertyDescriptor(logger, method);
-  const gated = function (this: unknown, ...given: unknown[]): unknown {
+  // What quietens lets nothing out that the logger itself holds back.
+  const rank = Math.min(RANKS[method]!, LEVEL.info);
+  return replaceMethod(logger, method, (write, self, given) => {
     const args = category.redaction.formatted(given);
     const text = typeof args[0] === 'string' ? args[0] : method;
-    if (!category.passes(text.length, () => ({ message: formatLine(args) }))) return undefined;
+    if (!category.passes(text.length, () => ({ message: formatLine(args) }), undefined, rank)) return undefined;
     try {
-      return Reflect.apply(write, this, args);
+      return Reflect.apply(write, self, args);
     } catch (error) {
       failed(error, category);
       return undefined;
     }
+  });
+}
+
+/** Replaces a method whose lines the logger's own level admits: those are its own, and only ever held back. */
+function holdMethod(logger: object, method: string, category: AdoptedCategory): () => void {
+  const rank = RANKS[method]!;
+  return replaceMethod(logger, method, (write, self, args) =>
+    category.holdsBack(rank) ? undefined : Reflect.apply(write, self, args),
+  );
+}
+
+type Write = (this: unknown, ...args: unknown[]) => unknown;
+
+function replaceMethod(
+  logger: object,
+  method: string,
+  around: (write: Write, self: unknown, args: unknown[]) => unknown,
+): () => void {
+  const write: unknown = Reflect.get(logger, method);
+  if (typeof write !== 'function') return () => {};
+  const own = Object.getOwnPropertyDescriptor(logger, method);
+  const gated = function (this: unknown, ...args: unknown[]): unknown {
+    return around(write as Write, this, args);
   };
   Object.defineProperty(logger, method, {
     value: gated,

@@ -133,6 +133,69 @@ test("a line above debug that the logger's own level holds back comes out only w
   assert.deepEqual([loggers.RISING.getLevel(), loggers.FALLING.getLevel()], [50, 0]);
 });
 
+test('a level raises a logger further, lets out less, or takes away less urgent lines; errors always come out', (t) => {
+  const { adopter, turn, turnFor, reset, gate, counted } = bench(t);
+  const lines: string[] = [];
+  const methods = ['silly', 'trace', 'debug', 'verbose', 'info', 'warn', 'error'] as const;
+  /** As winston's and loglevel's: the level decides in the methods. */
+  const words = ['silly', 'trace', 'debug', 'verbose', 'info', 'warn', 'error'];
+  const made = (level: string, known: readonly (typeof methods)[number][] = methods) => {
+    const logger = { level } as Record<(typeof methods)[number] | 'level', unknown>;
+    for (const method of known) {
+      logger[method] = () => {
+        if (words.indexOf(method) >= words.indexOf(String(logger.level))) lines.push(method);
+      };
+    }
+    return logger;
+  };
+  const say = (logger: ReturnType<typeof made>) => {
+    for (const method of methods) (logger[method] as undefined | (() => void))?.();
+    return lines.splice(0).join();
+  };
+  const usual = made('info');
+  const terse = made('error');
+  const verbose = made('debug');
+  const plain = made('info', ['trace', 'debug', 'info', 'warn', 'error']);
+  const loggers = [usual, terse, verbose, plain];
+  for (const logger of loggers) adopter.adopt(logger, { category: 'SQL' });
+  const own = ['info,warn,error', 'error', 'debug,verbose,info,warn,error', 'info,warn,error'];
+  assert.deepEqual(loggers.map(say), own);
+  turn('SQL', true, 'silly');
+  assert.deepEqual(
+    loggers.map(({ level }) => level),
+    ['silly', 'silly', 'silly', 'trace'],
+  );
+  const [all, few] = [methods.join(), 'trace,debug,info,warn,error'];
+  assert.deepEqual(loggers.map(say), [all, all, all, few]);
+  turn('SQL', true, 'trace');
+  const traces = methods.slice(1).join();
+  assert.deepEqual(loggers.map(say), [traces, traces, traces, few]);
+  turn('SQL', true, 'debug');
+  const debugs = methods.slice(2).join();
+  assert.deepEqual(loggers.map(say), [debugs, debugs, debugs, 'debug,info,warn,error']);
+  turn('SQL', true, 'info');
+  assert.deepEqual(loggers.map(say), Array(4).fill('info,warn,error'));
+  const before = counted('SQL');
+  turn('SQL', true, 'warn');
+  assert.deepEqual(loggers.map(say), ['warn,error', 'error', 'warn,error', 'warn,error']);
+  turn('SQL', true, 'error');
+  assert.deepEqual(loggers.map(say), Array(4).fill('error'));
+  assert.equal(counted('SQL'), before);
+  turn('SQL', true);
+  turnFor('acme', 'SQL', true, 'trace');
+  turnFor('beta', 'SQL', true, 'warn');
+  const of = (tenant: string) => gate.runWithTenant(tenant, () => say(usual));
+  assert.deepEqual([of('acme'), of('beta')], [traces, 'warn,error']);
+  turnFor('acme', 'SQL', undefined);
+  turnFor('beta', 'SQL', undefined);
+  reset('SQL');
+  assert.deepEqual(loggers.map(say), own);
+  assert.deepEqual(
+    loggers.map(({ level }) => level),
+    ['info', 'error', 'debug', 'info'],
+  );
+});
+
 test("a line that the logger's own level admits is not decided by its category", (t) => {
   const { adopter, turnFor, gate, counted } = bench(t);
   const lines: string[] = [];

@@ -102,6 +102,65 @@ export function nestCases(loadNest: LoadNest): void {
     assert.equal(counted('QUIET'), 6);
   });
 
+  it('a level lets out less, or takes away less urgent lines; errors always come out', async (t) => {
+    const { Logger, during, turn, turnFor, gate, reset, counted } = await setUp(t, loadNest);
+    let logger = new Logger('Cats');
+    const say = () => {
+      const { write } = process.stderr;
+      const errors: string[] = [];
+      process.stderr.write = (chunk: unknown) => errors.push(String(chunk)) > 0;
+      try {
+        const lines = during(() => {
+          for (const level of ['verbose', 'debug', 'log', 'warn'] as const) logger[level](level[0]);
+          Logger.log('static', 'Cats');
+          logger.fatal('f');
+        });
+        return [...lines, ...errors].map((line) => /VERBOSE|DEBUG|LOG|WARN|FATAL/.exec(line)?.[0]);
+      } finally {
+        process.stderr.write = write;
+      }
+    };
+    const own = ['VERBOSE', 'DEBUG', 'LOG', 'WARN', 'LOG', 'FATAL'];
+    assert.deepEqual(say(), own);
+    for (const [level, from] of [
+      ['trace', 0],
+      ['debug', 1],
+      ['info', 2],
+    ] as const) {
+      turn('CATS', true, level);
+      assert.deepEqual(say(), own.slice(from), level);
+    }
+    const before = counted('CATS');
+    turn('CATS', true, 'warn');
+    assert.deepEqual(say(), ['WARN', 'FATAL']);
+    turn('CATS', true, 'error');
+    assert.deepEqual(say(), ['FATAL']);
+    assert.equal(counted('CATS'), before);
+    reset('CATS');
+    turnFor('acme', 'CATS', true, 'warn');
+    assert.deepEqual(gate.runWithTenant('acme', say), ['WARN', 'FATAL']);
+    assert.deepEqual(say(), own);
+    Logger.overrideLogger(['error', 'fatal'] as never);
+    logger = new Logger('Cats');
+    turn('CATS', true, 'info');
+    assert.deepEqual(say(), own.slice(2));
+    turn('CATS', true, 'warn');
+    assert.deepEqual(say(), ['FATAL'], 'nothing more than by its own levels');
+  });
+
+  it('guards of ConsoleLogger know the level of their context', async (t) => {
+    const { common, turn, reset } = await setUp(t, loadNest);
+    const logger = new common.ConsoleLogger('Cats');
+    const enabled = () => (['debug', 'log', 'warn', 'error'] as const).map((level) => logger.isLevelEnabled(level));
+    assert.deepEqual(enabled(), [true, true, true, true]);
+    turn('CATS', true, 'info');
+    assert.deepEqual(enabled(), [false, true, true, true]);
+    turn('CATS', true, 'error');
+    assert.deepEqual(enabled(), [false, false, false, true]);
+    reset('CATS');
+    assert.deepEqual(enabled(), [true, true, true, true]);
+  });
+
   it('info lines that a logger behind Nest holds back come out while the context is on, and are counted once', async (t) => {
     const { Logger, load, turn, counted, names } = await setUp(t, loadNest);
     const { exports: pino, version } = loadCopy<typeof import('pino').default>('pino');
@@ -231,6 +290,12 @@ export function nestCases(loadNest: LoadNest): void {
     assert.deepEqual([counted('CATS'), counted('APP')], [4, 2]);
     turn('CATS', false);
     assert.equal(written(), 'l');
+    for (const quiet of ['CATS', 'APP']) {
+      reset('CATS');
+      reset('APP');
+      turn(quiet, true, 'warn');
+      assert.equal(written(), '', `${quiet} is quiet`);
+    }
   });
 
   it('a line that goes on to winston is decided and counted by its context alone', async (t) => {

@@ -15,12 +15,13 @@ import { processAdoption } from '../../src/adopt/process.ts';
 import { debugLane } from '../../src/emit/debug-lane.ts';
 import { DROP } from '../../src/gate/drops.ts';
 import { gate } from '../../src/gate/gate.ts';
+import { LEVEL } from '../../src/gate/levels.ts';
 import type { Attachment, Described } from '../../src/gate/types.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
 import { INSTRUMENTATION_NAME } from '../../src/version.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
-const [TRACE, DEBUG, INFO, ERROR] = [1, 5, 9, 17];
+const [TRACE, DEBUG, INFO, WARN, ERROR] = [1, 5, 9, 13, 17];
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 const adoption = processAdoption(gate);
@@ -35,11 +36,12 @@ function join(options: AdoptOptions = {}): void {
 }
 
 /** Switches the category of that name, which must exist. */
-function set(name: string, on: boolean, tenant?: string): void {
+function set(name: string, on: boolean, tenant?: string, level?: keyof typeof LEVEL): void {
   const index = gate.categories().findIndex((category) => category.name === name);
   assert.ok(index >= 0, `${name} is not registered`);
-  if (tenant === undefined) attachment.setBase(index, on);
-  else attachment.setTenant(tenant, index, on);
+  const rank = level && LEVEL[level];
+  if (tenant === undefined) attachment.setBase(index, on, true, rank);
+  else attachment.setTenant(tenant, index, on, rank);
 }
 
 const of = (severityNumber: number | undefined) => (severityNumber === undefined ? {} : { severityNumber });
@@ -91,6 +93,37 @@ for (const configured of [false, true]) {
       set('OTEL_ORDERS_SERVICE', false);
       emitAll();
       assert.deepEqual(exported()[0]?.slice(8), [INFO, ERROR, undefined]);
+    });
+
+    it('pass from the level of their scope up, and those of ERROR and without a severity always', () => {
+      const { provider, exported } = sdk({ configured, processors: 2 });
+      const logger = provider.getLogger('leveled');
+      const all = [TRACE, DEBUG, INFO, WARN, ERROR, ERROR + 4, undefined];
+      const last = () => {
+        const before = exported()[0]!.length;
+        for (const severity of all) logger.emit(of(severity));
+        const [first, second] = exported().map((each) => each.slice(before));
+        assert.deepEqual(first, second);
+        assert.deepEqual(
+          all.filter((severity) => logger.enabled(of(severity))),
+          first,
+          'Logger.enabled()',
+        );
+        return first;
+      };
+      last();
+      for (const [at, level] of (['trace', 'debug', 'info', 'warn', 'error'] as const).entries()) {
+        set('OTEL_LEVELED', true, undefined, level);
+        assert.deepEqual(last(), all.slice(at), level);
+      }
+      set('OTEL_LEVELED', true, undefined, 'silly');
+      assert.deepEqual(last(), all);
+      set('OTEL_LEVELED', true, undefined, 'debug');
+      set('OTEL_LEVELED', true, 'acme', 'warn');
+      assert.deepEqual(gate.runWithTenant('acme', last), all.slice(3));
+      assert.deepEqual(last(), all.slice(1));
+      set('OTEL_LEVELED', false);
+      assert.deepEqual(last(), all.slice(2));
     });
 
     it('show in Logger.enabled(), at once and for each tenant', () => {
@@ -221,7 +254,6 @@ describe('a gate of log records', () => {
 
 describe('a logger configurator', () => {
   it('lets everything through while the category is on, info records below a higher severity of another one included', () => {
-    const WARN = 13;
     const configured = loggerConfigurator(() => ({ minimumSeverity: WARN }));
     const exporter = new InMemoryLogRecordExporter();
     const provider = new LoggerProvider({
@@ -237,6 +269,10 @@ describe('a logger configurator', () => {
     assert.deepEqual(emitted(), [WARN]);
     set('OTEL_QUIET', true);
     assert.deepEqual(emitted(), [DEBUG, INFO, WARN]);
+    set('OTEL_QUIET', true, undefined, 'info');
+    assert.deepEqual(emitted(), [INFO, WARN]);
+    set('OTEL_QUIET', true, undefined, 'error');
+    assert.deepEqual(emitted(), []);
     set('OTEL_QUIET', false);
     assert.deepEqual(emitted(), [WARN]);
   });

@@ -264,6 +264,58 @@ export function winstonCases(copy: string): void {
     );
   });
 
+  it('a level lets out less, or takes away less urgent lines; errors always come out', (t) => {
+    const { winston, memory, turn, reset, counted } = setUp(t, copy);
+    const outs = [memory(), memory(), memory()] as const;
+    const logger = winston.createLogger({ transports: [outs[0]] });
+    const terse = winston.createLogger({ level: 'error', transports: [outs[1]] });
+    const chatty = winston.createLogger({ level: 'silly', transports: [memory({ level: 'error' }), outs[2]] });
+    const say = (each: Logger, at: number) => {
+      for (const level of ['silly', 'debug', 'verbose', 'info', 'warn', 'error']) each.log(level, level);
+      return outs[at]!.written();
+    };
+    const loggers = [logger, terse, chatty];
+    const errors = 'error error';
+    const warnings = `warn warn, ${errors}`;
+    const infos = `info info, ${warnings}`;
+    const debugs = `debug debug, verbose verbose, ${infos}`;
+    const silly = `silly silly, ${debugs}`;
+    const own = [infos, errors, silly];
+    assert.deepEqual(loggers.map(say), own);
+    const levels = { silly, trace: debugs, debug: debugs, info: infos } as const;
+    for (const [level, lines] of Object.entries(levels)) {
+      turn('APP', true, level as keyof typeof levels);
+      assert.deepEqual(loggers.map(say), Array(3).fill(lines), level);
+    }
+    const before = counted('APP');
+    turn('APP', true, 'warn');
+    assert.deepEqual(loggers.map(say), [warnings, errors, warnings]);
+    turn('APP', true, 'error');
+    assert.deepEqual(loggers.map(say), Array(3).fill(errors));
+    assert.equal(counted('APP'), before);
+    reset('APP');
+    assert.deepEqual(loggers.map(say), own);
+  });
+
+  it('a held back line calls back, and levels of its own are ranked; without a level error none is held back', async (t) => {
+    const { winston, memory, turn } = setUp(t, copy);
+    const [all, other] = [memory(), memory()];
+    const syslog = winston.createLogger({ levels: winston.config.syslog.levels, level: 'debug', transports: [all] });
+    const odd = winston.createLogger({ levels: { loud: 0, debug: 1 }, level: 'debug', transports: [other] });
+    turn('APP', true, 'error');
+    for (const level of Object.keys(winston.config.syslog.levels)) syslog.log(level, level);
+    assert.equal(all.written(), 'emerg emerg, alert alert, crit crit, error error');
+    for (const level of ['loud', 'debug']) odd.log(level, level);
+    assert.equal(other.written(), 'loud loud');
+    await new Promise<void>((done) => {
+      (syslog as unknown as { write(info: object, callback: () => void): void }).write(
+        { level: 'notice', message: 'held' },
+        done,
+      );
+    });
+    assert.equal(all.written(), '');
+  });
+
   it('lines over the budget of a category that was switched on are dropped and counted', (t) => {
     const { winston, memory, turn, counted, dropped } = setUp(t, copy, 3);
     const all = memory();

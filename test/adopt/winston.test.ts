@@ -52,6 +52,30 @@ describe('winston 3', () => {
     assert.deepEqual(say(), [ALL, ALL, INFO, INFO]);
   });
 
+  it('children follow the level of their category, and guards know it', (t) => {
+    const { winston, memory, turn, turnFor, gate } = setUp(t, 'winston');
+    const all = memory();
+    const root = winston.createLogger({ level: 'debug', transports: [all] });
+    const loggers = [root, root.child({ requestId: 1 }), root.child({ module: 'database' })];
+    const say = () =>
+      loggers.map((logger) => {
+        for (const level of ['debug', 'info', 'warn', 'error']) logger.log(level, level);
+        return all.written();
+      });
+    const own = 'debug debug, info info, warn warn, error error';
+    const quiet = 'warn warn, error error';
+    const enabled = () => ['debug', 'info', 'warn'].map((level) => loggers[1]!.isLevelEnabled(level));
+    turn('APP', true, 'warn');
+    assert.deepEqual(say(), [quiet, quiet, own]);
+    assert.deepEqual(enabled(), [false, false, true]);
+    turn('APP', true, 'info');
+    assert.deepEqual(enabled(), [false, true, true]);
+    turn('APP', true);
+    turnFor('acme', 'DATABASE', true, 'error');
+    assert.deepEqual(gate.runWithTenant('acme', say), [own, own, 'error error']);
+    assert.deepEqual(gate.runWithTenant('other', say), [own, own, own]);
+  });
+
   it('lines of a child carry what they carry without us', (t) => {
     const { winston, memory, turn } = setUp(t, 'winston');
     const all = memory();

@@ -1,3 +1,4 @@
+import { LEVEL } from '../../gate/levels.ts';
 import { decision, writeDecided } from '../decision.ts';
 import { APPLICATION, errorOf, type LoggerAdopter } from '../loggers.ts';
 import { Patches } from '../patches.ts';
@@ -34,10 +35,15 @@ type ContextOf = (logger: NestLogger, args: readonly unknown[]) => unknown;
 type Admits = (logger: unknown, level: string) => boolean | undefined;
 
 const DEBUG_LEVELS = ['debug', 'verbose', 'trace'];
-/** Lines of these levels are let through where the logger's own levels hold them back, and never dropped. */
+/**
+ * Lines of these levels are let through where the logger's own levels hold them back, and dropped only where a control has a
+ * higher level.
+ */
 const ORDINARY_LEVELS = ['log', 'info', 'warn', 'error', 'fatal'];
 const ERROR_LEVELS = ['error', 'fatal'];
 const LEVELS = [...DEBUG_LEVELS, ...ORDINARY_LEVELS];
+/** Those that do not have their names among ours (`gate/levels.ts`). Nest's `verbose` is below `debug`. */
+const RANKS: Readonly<Record<string, number>> = { ...LEVEL, verbose: LEVEL.trace, log: LEVEL.info, fatal: LEVEL.error };
 
 /** Contexts that are remembered: the more, the likelier they are made from data. */
 const MAX_CONTEXTS = 4096;
@@ -155,12 +161,14 @@ abstract class ContextLoggers {
       const isDebug = DEBUG_LEVELS.includes(level);
       if (!category.wanted) return decided && isDebug ? 'drop' : 'as it is';
       const admitted = admits(logger, level);
+      const rank = RANKS[level]!;
+      if (!isDebug && admitted !== false && category.holdsBack(rank)) return 'drop';
       if (admitted === true && !isDebug) return 'as it is';
       if (!decided && admitted === undefined) return 'as it is';
       const [message] = args;
       const text = typeof message === 'string' ? message : '';
       const described = () => describe(category.redaction.values(args));
-      const passes = () => category.passes(text.length + 64, described, admitted === true);
+      const passes = () => category.passes(text.length + 64, described, admitted === true, rank);
       if (!isDebug && admitted === undefined) return passes;
       if (passes()) return admitted ? 'write' : 'let through';
       if (!isDebug) return 'as it is';
@@ -278,10 +286,12 @@ export class NestCopy extends ContextLoggers {
     this.patches.around<NestLogger>(prototype, 'isLevelEnabled', (logger, [level], proceed) => {
       const admitted = proceed() as boolean;
       if (!this.active || !LEVELS.includes(level as string)) return admitted;
-      if (admitted && !DEBUG_LEVELS.includes(level as string)) return true;
       if (decision.taken) return true;
       if (this.#writing || typeof logger.context !== 'string') return admitted;
-      return this.category(logger.context)?.allows(admitted) ?? admitted;
+      const rank = RANKS[level as string]!;
+      const category = this.category(logger.context);
+      if (admitted && !DEBUG_LEVELS.includes(level as string)) return category?.holdsBack(rank) !== true;
+      return category?.allows(admitted, rank) ?? admitted;
     });
   }
 

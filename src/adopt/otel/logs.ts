@@ -1,6 +1,7 @@
 import type { ArgumentRedaction } from '../../emit/arguments.ts';
 import type { LogProcessor, LogRecord } from '../../emit/debug-lane.ts';
 import { gate } from '../../gate/gate.ts';
+import { ANY_LEVEL, LEVEL } from '../../gate/levels.ts';
 import { SEVERITY } from '../../telemetry/telemetry.ts';
 import type { AdoptedCategory } from '../types.ts';
 import { scopeCategory } from './scopes.ts';
@@ -21,7 +22,7 @@ export interface LoggerConfig {
  * Logger configurator for OpenTelemetry's `LoggerProvider`: log records below INFO of an instrumentation scope pass while the
  * scope's category, `OTEL_` and its name, is on, and so do those below a `minimumSeverity` of `configurator`. The provider reads the configuration of a scope once, and its fields for
  * each record, so that switching takes effect at once. It cannot see which records are emitted: {@link gateLogs} counts
- * and limits them as well.
+ * and limits them as well. While a control with a level is in force, the severity of that level is the minimum.
  *
  *     new LoggerProvider({ loggerConfigurator: loggerConfigurator(), processors: [gateLogs(processor)] })
  *
@@ -43,6 +44,9 @@ export function loggerConfigurator(
         const { minimumSeverity = 0 } = given;
         const category = scopeCategory(scope.name);
         if (category === undefined) return minimumSeverity;
+        const level = category.wanted && !category.tapped ? category.level : ANY_LEVEL;
+        if (level > LEVEL.info) return Math.max(minimumSeverity, severityOf(level));
+        if (level !== ANY_LEVEL) return severityOf(level);
         return isOn(category) ? 0 : Math.max(minimumSeverity, INFO);
       },
       get traceBased() {
@@ -54,8 +58,8 @@ export function loggerConfigurator(
 
 /**
  * Lets log records below INFO of an instrumentation scope pass to a processor only while the scope's category, `OTEL_` and its
- * name, is on. They are counted and have a budget as any debug call. Records of INFO and above, those without a severity,
- * and those of this package always pass. `Logger.enabled()` answers accordingly if every processor is wrapped.
+ * name, is on. They are counted and have a budget as any debug call. Records of ERROR and above, those without a severity,
+ * and those of this package always pass; INFO and WARN unless the scope is quietened. `Logger.enabled()` answers accordingly if every processor is wrapped.
  *
  *     new NodeSDK({ logRecordProcessors: [gateLogs(debugLane(new BatchLogRecordProcessor({ exporter })))] })
  *
@@ -84,7 +88,7 @@ class LogGate implements LogProcessor {
   onEmit(record: LogRecord, context?: unknown): void {
     if (!isBelowInfo(record.severityNumber)) {
       if (Number(record.severityNumber) >= ERROR) gate.work.fail(undefined);
-      this.processor.onEmit(record, context);
+      if (!isHeld(record.instrumentationScope?.name, record.severityNumber)) this.processor.onEmit(record, context);
       return;
     }
     const decision = decide(record);
@@ -97,7 +101,9 @@ class LogGate implements LogProcessor {
     readonly severityNumber?: number;
     readonly instrumentationScope?: { readonly name: string };
   }): boolean {
-    if (isBelowInfo(options?.severityNumber) && !passes(options?.instrumentationScope?.name)) return false;
+    const { severityNumber, instrumentationScope } = options ?? {};
+    if (isBelowInfo(severityNumber) && !passes(instrumentationScope?.name, severityNumber)) return false;
+    if (isHeld(instrumentationScope?.name, severityNumber)) return false;
     return this.processor.enabled?.(options) ?? true;
   }
 
@@ -129,14 +135,15 @@ function admit(record: LogRecord): boolean {
   if (category === undefined) return true;
   if (!category.wanted) return false;
   const body = typeof record.body === 'string' ? record.body : undefined;
-  const passes = category.passes((body ?? scope).length, () => ({
+  const described = () => ({
     message: body ?? record.eventName ?? '',
     attributes: {
       ...record.attributes,
       ...(body === undefined && record.body !== undefined && { body: record.body }),
       'otel.scope.name': scope,
     },
-  }));
+  });
+  const passes = category.passes((body ?? scope).length, described, undefined, levelOf(record.severityNumber));
   if (passes) redact(record, category.redaction);
   return passes;
 }
@@ -157,10 +164,30 @@ function redact(record: LogRecord & WritableRecord, redaction: ArgumentRedaction
   }
 }
 
-/** Whether records of the scope that are below INFO pass here and now. */
-function passes(scope: string | undefined): boolean {
+/** Whether records of the scope and of a severity below INFO pass here and now. */
+function passes(scope: string | undefined, severityNumber: number | undefined): boolean {
   const category = scopeCategory(scope ?? '');
-  return category === undefined || isOn(category);
+  if (category === undefined) return true;
+  return isOn(category) && (category.tapped || !category.holdsBack(levelOf(severityNumber)));
+}
+
+/** Whether a record of INFO or WARN is not written here and now, because the scope is quietened. */
+function isHeld(scope: string | undefined, severityNumber: number | undefined): boolean {
+  if (severityNumber === undefined || severityNumber < INFO || severityNumber >= ERROR) return false;
+  return scopeCategory(scope ?? '')?.holdsBack(levelOf(severityNumber)) === true;
+}
+
+/** Severity numbers of the levels from TRACE up, four of each: https://opentelemetry.io/docs/specs/otel/logs/data-model/. */
+const SEVERITIES = 4;
+
+/** A severity among our levels. */
+function levelOf(severityNumber = 0): number {
+  return Math.min(LEVEL.trace + Math.floor((severityNumber - 1) / SEVERITIES), LEVEL.error);
+}
+
+/** The least severity of a level; 0 for every record. */
+function severityOf(level: number): number {
+  return level < LEVEL.trace ? 0 : (level - LEVEL.trace) * SEVERITIES + 1;
 }
 
 const isOn = (category: AdoptedCategory) => category.wanted && category.enabled;

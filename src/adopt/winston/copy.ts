@@ -6,7 +6,7 @@ import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../
 import { Patches } from '../patches.ts';
 import type { AdoptedCategory } from '../types.ts';
 import { WeakList } from '../weak-list.ts';
-import { admits, isBelowInfo, type LeveledLogger, reachOf, transportsOf } from './levels.ts';
+import { admits, isBelowInfo, type LeveledLogger, rankOf, reachOf, transportsOf } from './levels.ts';
 import { LetThrough } from './transports.ts';
 
 /** A logger or a transport. */
@@ -285,7 +285,7 @@ export class WinstonCopy {
       // A line that no transport writes is no call.
       if (reach === 'nowhere' && !category.tapped) return 'as it is';
       const admitted = decided || admits(logger, level);
-      const passes = passesLine(logger, line, category, admitted);
+      const passes = passesLine(logger, level, line, category, admitted);
       // An activation lets a line pass that the logger would not write.
       if (!decided) return passes && !admitted ? written(reachOf(logger, level)) : 'as it is';
       return passes ? written(reach) : 'drop';
@@ -295,25 +295,31 @@ export class WinstonCopy {
     }
   }
 
-  /** Lines of INFO and above are let through where the logger's level holds them back, and never dropped. */
+  /**
+   * Lines of INFO and above are let through where the logger's level holds them back, and dropped only where a control has a
+   * higher level.
+   */
   #decideOrdinary(
     logger: WinstonLogger,
     level: string,
     line: Info,
     category: AdoptedCategory,
-  ): 'let through' | 'as it is' {
-    if ((!category.wanted && !decision.taken) || reachOf(logger, level) !== 'let through') return 'as it is';
+  ): 'let through' | 'as it is' | 'drop' {
+    const isHeld = !decision.taken && category.holdsBack(rankOf(logger.levels, level));
+    const otherwise = isHeld ? 'drop' : 'as it is';
+    if ((!category.wanted && !decision.taken) || reachOf(logger, level) !== 'let through') return otherwise;
     if (decision.taken) return decision.passes?.() === false ? 'as it is' : 'let through';
-    return passesLine(logger, line, category, false) ? 'let through' : 'as it is';
+    return passesLine(logger, level, line, category, false) ? 'let through' : otherwise;
   }
 
   #isEnabled(logger: WinstonLogger, level: string, admitted: boolean): boolean {
     try {
       if (logger.silent || !Object.hasOwn(logger.levels, level)) return admitted;
-      if (admitted && !isBelowInfo(logger.levels, level)) return true;
       const { category } = this.#stateOf(logger);
       if (category === undefined) return admitted;
-      const allowed = category.allows(admitted);
+      const rank = rankOf(logger.levels, level);
+      if (admitted && !isBelowInfo(logger.levels, level)) return !category.holdsBack(rank);
+      const allowed = category.allows(admitted, rank);
       return allowed && !admitted && reachOf(logger, level) === 'nowhere' ? category.tapped : allowed;
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
@@ -335,9 +341,16 @@ export class WinstonCopy {
 }
 
 /** @param admitted whether the line is written where the category is not switched */
-function passesLine(logger: WinstonLogger, line: Info, category: AdoptedCategory, admitted: boolean): boolean {
+function passesLine(
+  logger: WinstonLogger,
+  level: string,
+  line: Info,
+  category: AdoptedCategory,
+  admitted: boolean,
+): boolean {
   const text = typeof line.message === 'string' ? line.message : '';
-  return category.passes(text.length + 64, () => describe(logger, redactedLine(line, category.redaction)), admitted);
+  const described = () => describe(logger, redactedLine(line, category.redaction));
+  return category.passes(text.length + 64, described, admitted, rankOf(logger.levels, level));
 }
 
 /** A line that no transport writes reaches readers of the logger's stream, as without us. */

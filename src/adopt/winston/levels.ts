@@ -1,3 +1,4 @@
+import { levelAmong } from '../levels.ts';
 import { DEBUG_LEVELS } from '../loggers.ts';
 
 /** Values by name of the level. Lower ones are more urgent. */
@@ -28,6 +29,19 @@ export function transportsOf(logger: LeveledLogger): readonly LeveledTransport[]
 /** Whether lines of a level are debug output. */
 export function isBelowInfo(levels: Levels, level: string): boolean {
   return levels.info === undefined ? DEBUG_LEVELS.has(level) : levels[level]! > levels.info;
+}
+
+/** By the levels of a logger. */
+const ranks = new WeakMap<Levels, Map<string, number>>();
+
+/** Where a level stands among ours (`gate/levels.ts`). */
+export function rankOf(levels: Levels, level: string): number {
+  const known = ranks.get(levels) ?? new Map<string, number>();
+  ranks.set(levels, known);
+  const rank =
+    known.get(level) ?? levelAmong(levels, isBelowInfo(levels, level), (other) => levels[level]! <= levels[other]!);
+  known.set(level, rank);
+  return rank;
 }
 
 /** The value of the least urgent level that a transport takes, if it takes ordinary output: INFO, or the last that is no debug output. */
